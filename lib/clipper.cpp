@@ -53,6 +53,16 @@ Caching caching_of(const FileOptions& options) {
   return options.no_cache ? Caching::dropped : Caching::kept;
 }
 
+std::optional<TypeChoice> types_of(const FileOptions& options) {
+  TypeChoice types;
+  for (const std::string& word : options.only)
+    if (!types.add(word))
+      throw Error(ErrorKind::usage, Term{"only", "only"} + Message(": '" + word +
+                                                                   "' is neither float, int, bool, date or "
+                                                                   "all nor a dtype"));
+  return options.only.empty() ? std::nullopt : std::optional(types);
+}
+
 /// The caller names each file.
 npy::GivenDType given_dtype(const FileOptions& options) {
   npy::GivenDType given(options.dtype);
@@ -69,7 +79,7 @@ ClipSettings settings_of(const Request& request, const FileOptions& options) {
           .caching = caching_of(options),
           .counting = true,
           .max_clipped = std::nullopt,
-          .members = {options.members}};
+          .selection = {options.members, types_of(options), Selection::Other::copy}};
 }
 
 Engine::Options engine_options(const FileOptions& options) {

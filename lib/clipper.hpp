@@ -90,6 +90,10 @@ struct FileOptions {
 
   /// Names or np.load's keys of the members of an .npz archive to clip; empty: all that the profile takes.
   std::vector<std::string> members{};
+
+  /// Kinds of members to clip: "float", "int", "bool", "date" or "all", or names of dtypes. Empty: those of
+  /// `members`; otherwise floats and integers, with Request::to only floats. Other inputs ignore it.
+  std::vector<std::string> only{};
 };
 
 /// min, max, scale or bias from an .npy file: `{.min = from_file("lo.npy")}`. A file with one element gives a
@@ -108,11 +112,12 @@ struct FileOptions {
 /// `in`, this is clip_in_place(). With request.to the output's header names that dtype; shape, memory order
 /// and byte order are the input's. What becomes of elements of one byte is little-endian.
 ///
-/// If `in` is an .npz archive, `out` becomes an archive in which all tensors that the profile takes, or those
-/// of options.members, are clipped; everything else is copied. Counts are the sums over the clipped tensors.
-/// Files of bool, datetime64 and timedelta64, and such members that options.members names, are clipped, too,
-/// with the profiles native and numpy: bool to 0, 1, "true" or "false", dates to dates that their unit has
-/// exactly, durations to integers, which are numbers of their unit. NaT is a NaN.
+/// If `in` is an archive, `out` becomes an archive in which those tensors are clipped that options.members
+/// and options.only select and the profile takes; everything else is copied. With request.to, integers are
+/// copied unless they are selected. Counts are the sums over the clipped tensors. Files of bool, datetime64
+/// and timedelta64, and such members that options.members names, are clipped, too, with the profiles native
+/// and numpy: bool to 0, 1, "true" or "false", dates to dates that their unit has exactly, durations to
+/// integers, which are numbers of their unit. NaT is a NaN.
 ///
 /// In all functions "a.npz:w" is the path of the member w.npy of the archive a.npz; it can be read only.
 Counts clip_file(const std::string& in, const std::string& out, const Request& request,

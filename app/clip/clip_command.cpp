@@ -155,7 +155,7 @@ int clip_files(const Command& command, const ClipWay& way) {
     replacements.commit();
   }
   log.stop_after_failure();
-  if (has_summary) log.print_summary();
+  log.print_summary(has_summary);
   return log.status();
 }
 

@@ -16,6 +16,7 @@
 #include "error.hpp"
 #include "files/place.hpp"
 #include "flows/percentile_bounds.hpp"
+#include "flows/selection.hpp"
 
 namespace clipper {
 namespace {
@@ -86,12 +87,10 @@ class ClipJob : public ClipObserver, public std::enable_shared_from_this<ClipJob
  private:
   void fail(std::exception_ptr why) noexcept;
   void work();
-  void expect_wanted(const DTypeTraits& dtype) const;
 
   void opened(const InputFile& input) override;
   void sized(std::uint64_t bytes) override { run_.log.sized(bytes); }
   void planned(const ClipResult& result) override {
-    if (report_.job.is_walked && !result.member) expect_wanted(traits(result.plan->input.dtype));
     run_.log.planned(result.member ? report_of(result) : report_);
   }
   void warn(const std::string& line) override { run_.log.warn(line); }
@@ -111,7 +110,7 @@ class ClipJob : public ClipObserver, public std::enable_shared_from_this<ClipJob
 
   [[nodiscard]] OutputFile::Existing existing() const { return existing_for(run_.command, report_.job); }
   [[nodiscard]] Clipping clipping(Purpose purpose) {
-    return {run_.command.settings, run_.engine, *this, report_, purpose};
+    return {run_.command.settings, run_.engine, *this, report_, purpose, report_.job.is_named};
   }
 
   ClipRun run_;
@@ -147,15 +146,13 @@ void ClipJob::opened(const InputFile& input) {
         "its directory or replaced it by a link; try again");
 }
 
-/// Nobody's files change because clipper has learned their dtype.
-void ClipJob::expect_wanted(const DTypeTraits& dtype) const {
-  if (dtype.only_if_named && run_.command.settings.dtype.dtype != dtype.dtype)
-    throw Error(ErrorKind::input, fmt::format("{0}: --recursive clips {1} only with --dtype {1}",
-                                              report_.job.input, dtype.name));
-}
-
 void ClipJob::member(const ClipResult& result) {
   ++members_.at(static_cast<std::size_t>(result.action));
+  const bool is_kept = result.action != MemberAction::clipped && !word_of_only(result.reason).empty();
+  if (is_kept && keeps_integers(run_.command.settings)) {
+    ++report_.kept;
+    report_.reasons.insert(result.reason);
+  }
   if (result.counts) {
     if (!member_counts_) member_counts_.emplace();
     *member_counts_ += *result.counts;
@@ -167,7 +164,8 @@ void ClipJob::member(const ClipResult& result) {
 
 void ClipJob::complete(const ClipResult& result) {
   report_.seconds = seconds(Clock::now() - start_);
-  if (!result.plan && !result.resumed) {
+  const bool is_archive = !result.plan && !result.resumed && result.action == MemberAction::clipped;
+  if (is_archive) {
     report_.members = members_;
     report_.counts = member_counts_;
     const bool has_dropped = members_.at(static_cast<std::size_t>(MemberAction::dropped)) != 0;
@@ -211,7 +209,8 @@ std::uint64_t check_job(const ClipRun& run, const Job& job) {
   }
   ClipObserver nobody;
   ClipResult unused;
-  return prepare(run, job, {run.command.settings, run.engine, nobody, unused, Purpose::check})->size();
+  return prepare(run, job, {run.command.settings, run.engine, nobody, unused, Purpose::check, job.is_named})
+      ->size();
 }
 
 }  // namespace clipper

@@ -157,11 +157,11 @@ what happens to the other members. To write one member to a .npy file, name it a
 inline constexpr Option kOther{
     .names = "--other", .type = "WHAT", .words = [] { return Words{"copy", "drop", "error"}; },
     .group = "Operation",
-    .help = "Members of archives that are not clipped: copy (default), drop or error",
-    .details = R"(What happens to the members of an archive that are not clipped, because `--member` does
-not name them, because the profile does not take their dtype, or because they are no tensors: `copy` copies
-them as they are, `drop` leaves them out, and `error` refuses the archive (3) and names the first of them. An
-archive of which no member can be clipped is refused either way. Other inputs ignore this option.)"};
+    .help = "Tensors that are not clipped (archives, lists, -r): copy (default), drop or error",
+    .details = R"(What happens to members of archives, and to files of lists and below directories, that are not
+clipped (SELECTION): `copy` copies them as they are, and leaves files alone with `--in-place`; `drop` leaves them out
+of the output; and `error` refuses them (3) and names the first. An archive of which no member can be clipped is
+refused either way if it is named.)"};
 
 inline constexpr Option kInPlace{
     .names = "-i,--in-place", .group = "Files",

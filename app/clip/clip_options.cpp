@@ -194,11 +194,18 @@ void check_destination_options(const RawOptions& raw) {
   check_needed(raw, kFlat, kOutputDir);
 }
 
+/// `clipper --min 0 <in.npy >out.npy`: standard input is read only if it is named.
+[[noreturn]] void refuse_without_input() {
+  const bool is_redirected = ::isatty(STDIN_FILENO) == 0 && ::isatty(STDOUT_FILENO) == 0;
+  refuse(is_redirected ? "IN is missing; to read standard input and write standard output, use - -"
+                       : "IN is missing; see clipper --help");
+}
+
 void validate_files(const RawOptions& raw, Command& command) {
   const std::vector<std::string>& files = raw.texts(kFiles);
   command.inputs = files;
   validate_list(raw, command);
-  if (command.inputs.empty() && !command.list) refuse("IN is missing; see clipper --help");
+  if (command.inputs.empty() && !command.list) refuse_without_input();
   check_destination_options(raw);
   if (!destinations(raw).empty()) {
     if (has_standard_input(raw) && raw.has(kOutputDir))
@@ -206,8 +213,9 @@ void validate_files(const RawOptions& raw, Command& command) {
     command.destination = destination_of_all(raw);
     return;
   }
-  if (files.size() > 1 && is_directory(files.back()))
-    refuse(fmt::format("{}: is a directory; to write results into it, use --output-dir {}", files.back(),
+  if (files.size() > 1 && (is_directory(files.back()) || files.back().ends_with('/')))
+    refuse(fmt::format("{}: is a directory{}; to write results into it, use --output-dir {}", files.back(),
+                       is_directory(files.back()) ? "" : " by its name, and does not exist",
                        name_for_commands(files.back(), kOutputDir.type)));
   for (const Option* const option : {&kFilesFrom, &kFiles0From, &kRecursive})
     if (raw.has(*option))
@@ -245,10 +253,10 @@ void validate_shard(const RawOptions& raw, Command& command) {
 /// --finalize takes OUT alone, or all options of the shards with their IN and OUT.
 void validate_finalize(const RawOptions& raw, Command& command) {
   const std::vector<std::string>& files = raw.texts(kFiles);
-  check_alone(raw, kFinalize,
-              {&kSplitOutput, &kVerify, &kUpdateGolden, &kGoldenDtype, &kInPlace, &kDirect, &kOutput,
-               &kOutputDir, &kRelativeTo, &kFlat, &kRecursive, &kFilesFrom, &kFiles0From, &kAllowEmpty,
-               &kFailIfClipped, &kKeepGoing, &kDryRun, &kMember, &kOther});
+  check_alone(raw, kFinalize, {&kSplitOutput, &kVerify,    &kUpdateGolden, &kGoldenDtype, &kInPlace,
+                               &kDirect,      &kOutput,    &kOutputDir,    &kRelativeTo,  &kFlat,
+                               &kRecursive,   &kFilesFrom, &kFiles0From,   &kAllowEmpty,  &kFailIfClipped,
+                               &kKeepGoing,   &kDryRun,    &kMember,       &kOnly,        &kOther});
   if (files.empty()) refuse("OUT is missing; --finalize takes the OUT of the shards");
   const bool has_operation = !is_without_effect(raw, command.settings.request) || raw.has(kShard) ||
                              raw.has(kDtype) || raw.has(kTrailing);
@@ -330,9 +338,8 @@ Command validate_clip(const RawOptions& raw) {
   if (raw.has(kDtype)) command.settings.dtype.dtype = static_cast<DType>(word_of(raw, kDtype));
   command.settings.dtype.over_integers =
       !raw.has(kRecursive) && !raw.has(kFilesFrom) && !raw.has(kFiles0From);
-  if (raw.has(kRecursive)) command.settings.types = npy::Types::dtypes;  // dates are clipped only if named
-  command.settings.members.names = raw.texts(kMember);
-  command.settings.members.other = static_cast<MemberChoice::Other>(word_of(raw, kOther));
+  command.settings.selection = {raw.texts(kMember), parse_types(raw),
+                                static_cast<Selection::Other>(word_of(raw, kOther))};
   command.settings.ignore_trailing = word_of(raw, kTrailing) != 0;
   if (!raw.has(kFinalize) && !raw.has(kDiscardShards) && is_without_effect(raw, command.settings.request))
     refuse(

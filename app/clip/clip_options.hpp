@@ -20,6 +20,7 @@ class RawOptions;
 struct Command {
   ClipSettings settings;
   std::vector<std::string> inputs;   ///< "-" is standard input
+  bool names_inputs = true;          ///< false: a directory or a list had them
   bool recursive = false;            ///< inputs may be directories
   bool allow_empty = false;          ///< directories and the list may have no input
   std::vector<std::string> include;  ///< see TensorWalk

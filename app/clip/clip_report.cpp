@@ -54,7 +54,7 @@ Json bound_json(const Plan& plan, Parameter parameter) {
   return element_json(plan.bound_dtype, meaning, parameter == Parameter::min ? plan.min : plan.max);
 }
 
-void add_plan(const Plan& plan, Json& json) {
+void add_plan(const Plan& plan, const std::string& name, Json& json) {
   json.add("dtype", type_name(plan.input));
   if (plan.changes_dtype()) json.add("to", traits(plan.output.dtype).name);
   json.add("shape", plan.output.shape);
@@ -66,7 +66,7 @@ void add_plan(const Plan& plan, Json& json) {
   json.add("max", bound_json(plan, Parameter::max));
   for (const Parameter factor : {Parameter::scale, Parameter::bias})
     if (const ArrayParameter* const array = plan.array(factor)) json.add(name_of(factor), array_json(*array));
-  if (const auto notes = notes_on(plan); !notes.empty()) json.add("notes", notes);
+  if (const auto notes = notes_on(plan, name); !notes.empty()) json.add("notes", notes);
 }
 
 bool replaces(const Plan& plan) {
@@ -84,8 +84,7 @@ void add_counts(const Plan& plan, const ElementCounts& counts, Json& json) {
   json.add("became_zero", counts.became_zero);
 }
 
-void add_member(const ClipReport& report, Json& json) {
-  json.add_name("member", *report.member);
+void add_action(const ClipReport& report, Json& json) {
   json.add("action", word_of(report.action));
   if (!report.reason.empty()) json.add("reason", report.reason);
 }
@@ -100,8 +99,22 @@ std::string members_of(const Json& json) {
 
 }  // namespace
 
-std::vector<std::string> notes_on(const Plan& plan) {
+std::string_view what_became(const ClipReport& report) {
+  const bool is_left = report.action != MemberAction::clipped && !report.member && !report.job.output;
+  return is_left ? "left alone" : word_of(report.action);
+}
+
+std::string text_of(const std::set<std::string>& reasons) {
+  std::string text;
+  for (const std::string& reason : reasons)
+    text += (text.empty() ? "" : ", ") + reason.substr(0, reason.find(','));  // "dates, datetime64"
+  return "(" + text + ")";
+}
+
+std::vector<std::string> notes_on(const Plan& plan, const std::string& name) {
   std::vector<std::string> notes;
+  for (const LostBound& bound : plan.lost)
+    notes.push_back(fmt::format("{}: --{} {} is no bound: {}", name, bound.field, bound.text, bound.why));
   const DType dtype = plan.bound_dtype;
   for (const CutBound& bound : plan.cut)
     notes.push_back(fmt::format("--{} {} becomes {} for {}", bound.field, bound.text,
@@ -116,7 +129,8 @@ std::string as_text(const ClipReport& report) {
   if (report.resumed) return report.name + ": finished an interrupted --direct run";
   std::string text = report.name;
   if (report.action != MemberAction::clipped)
-    return text + fmt::format(": {} ({})", word_of(report.action), report.reason);
+    return text + fmt::format(": {}{} ({})", report.trial && !report.member ? "would be " : "",
+                              what_became(report), report.reason);
   if (report.shard) text += fmt::format(", shard {}/{}", report.shard->index, report.shard->count);
   text += ":";
   if (report.plan && report.counts) {
@@ -133,6 +147,7 @@ std::string as_text(const ClipReport& report) {
                         nan_text(*report.plan, counts));
   }
   if (report.members) text += fmt::format(" {};", text_of(*report.members));
+  if (report.members && !report.reasons.empty()) text.insert(text.size() - 1, " " + text_of(report.reasons));
   const bool unchanged = report.counts && !report.counts->changed && !report.job.output;
   if (report.member)
     text.pop_back();
@@ -162,11 +177,12 @@ std::string json_start(const ClipReport& report) {
 
 JsonRest json_rest(const ClipReport& report) {
   Json member = Json::object();
-  if (report.member) add_member(report, member);
+  if (report.member) member.add_name("member", *report.member);
+  if (report.member || (report.action != MemberAction::clipped && !report.failed)) add_action(report, member);
   if (report.members) member.add("members", 0);
 
   Json plan = Json::object();
-  if (report.plan) add_plan(*report.plan, plan);
+  if (report.plan) add_plan(*report.plan, report.name, plan);
 
   Json result = Json::object();
   if (report.shard) result.add("shard", {{"index", report.shard->index}, {"count", report.shard->count}});

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,8 @@ struct ClipReport : ClipResult {
   Job job;
   bool has_output = true;                 ///< false for a directory, and where an output has no name
   std::optional<ActionCounts> members{};  ///< of an archive that is done
+  std::uint64_t kept = 0;           ///< of them: copied or dropped because --to would change what they mean
+  std::set<std::string> reasons{};  ///< their types
   std::string_view profile;
   bool trial = false;          ///< --dry-run
   std::optional<Shard> shard;  ///< of one tensor; plan and counts cover only this shard
@@ -30,8 +33,15 @@ struct ClipReport : ClipResult {
   std::optional<Failure> failed;
 };
 
-/// Warnings about bounds that the dtype cannot hold, such as "--min 1.5 becomes 1 for int32".
-[[nodiscard]] std::vector<std::string> notes_on(const Plan& plan);
+/// Warnings about bounds that the dtype cannot hold: "--min 1.5 becomes 1 for int32"; and about bounds that
+/// this tensor does not have: "a.npz:w: --min 1% is no bound: all elements are NaN".
+[[nodiscard]] std::vector<std::string> notes_on(const Plan& plan, const std::string& name);
+
+/// What became of the file or member: "clipped", "copied", "dropped"; "left alone" for a file in place.
+[[nodiscard]] std::string_view what_became(const ClipReport& report);
+
+/// "(bool, dates, int64)".
+[[nodiscard]] std::string text_of(const std::set<std::string>& reasons);
 
 /// Text for people: "x.npy: clipped 12.4 % (8.1 % raised, 4.3 % lowered), 3 NaN kept". Not for failures.
 [[nodiscard]] std::string as_text(const ClipReport& report);

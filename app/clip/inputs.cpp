@@ -54,7 +54,8 @@ class Inputs {
     output_directories_ = directories_from(into->path);
   }
 
-  void take(const std::string& input) {
+  /// `is_named`: on the command line, not in the list.
+  void take(const std::string& input, bool is_named) {
     struct stat status {};
     const bool exists = input != "-" && ::stat(input.c_str(), &status) == 0;
     if (exists && S_ISDIR(status.st_mode)) {
@@ -66,7 +67,8 @@ class Inputs {
                "one member needs IN and OUT; --output-dir and --output take the archive {} and --member {}",
                path->archive, path->member));
     } else {
-      jobs_.add(input, exists && S_ISREG(status.st_mode) ? std::optional(id_of(status)) : std::nullopt);
+      jobs_.add(input, exists && S_ISREG(status.st_mode) ? std::optional(id_of(status)) : std::nullopt,
+                is_named);
     }
   }
 
@@ -112,8 +114,8 @@ class Inputs {
 
 void take_inputs(const Command& command, Jobs& jobs, const Inputs::Failed& failed) {
   Inputs inputs(command, jobs, failed);
-  for (const std::string& input : command.inputs) inputs.take(input);
-  if (command.list) read_names(*command.list, [&](const std::string& name) { inputs.take(name); });
+  for (const std::string& input : command.inputs) inputs.take(input, command.names_inputs);
+  if (command.list) read_names(*command.list, [&](const std::string& name) { inputs.take(name, false); });
 }
 
 }  // namespace clipper

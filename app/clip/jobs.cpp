@@ -19,12 +19,13 @@ const char* Jobs::kept_text(std::string_view text) {
   return kept;
 }
 
-void Jobs::add(std::string_view input, const std::optional<FileId>& regular_file) {
-  jobs_.push_back({kept_text(input), nullptr, regular_file ? hash_of(*regular_file) : 0});
+void Jobs::add(std::string_view input, const std::optional<FileId>& regular_file, bool is_named) {
+  jobs_.push_back(
+      {kept_text(input), nullptr, regular_file ? hash_of(*regular_file) : 0, false, false, is_named});
 }
 
 void Jobs::add_walked(std::string_view input) {
-  add(input);
+  add(input, std::nullopt, false);
   jobs_.back().is_walked = true;
 }
 
@@ -49,7 +50,7 @@ void Jobs::keep(const std::vector<char>& kept) {
 
 Job Jobs::operator[](std::size_t job) const {
   const Entry& entry = jobs_[job];
-  Job result{entry.input, std::nullopt, entry.output_is_new, entry.is_walked};
+  Job result{entry.input, std::nullopt, entry.output_is_new, entry.is_walked, entry.is_named};
   if (entry.output != nullptr) result.output = directory_ + entry.output;
   if (entry.regular_file != 0) result.regular_file = entry.regular_file;
   return result;

@@ -20,6 +20,7 @@ struct Job {
   std::optional<std::string> output;
   bool output_is_new = false;  ///< no file had the output's name when check_conflicts() looked
   bool is_walked = false;      ///< found below a directory that was given
+  bool is_named = true;        ///< on the command line; false: found, or in a list
 
   /// hash_of() the regular file that the input was when it was added, if known.
   std::optional<std::uint64_t> regular_file{};
@@ -29,7 +30,8 @@ struct Job {
 /// a NUL. An output takes memory only if its path is not a suffix of the input's path.
 class Jobs {
  public:
-  void add(std::string_view input, const std::optional<FileId>& regular_file = std::nullopt);
+  void add(std::string_view input, const std::optional<FileId>& regular_file = std::nullopt,
+           bool is_named = true);
   void add_walked(std::string_view input);
 
   /// Adds the identity of a directory whose walk begins.
@@ -57,6 +59,7 @@ class Jobs {
     std::uint64_t regular_file = 0;  ///< 0: unknown
     bool output_is_new = false;
     bool is_walked = false;
+    bool is_named = true;
   };
 
   [[nodiscard]] const char* kept_text(std::string_view text);

@@ -103,7 +103,7 @@ void RunLog::sized(std::uint64_t bytes) noexcept {
 
 void RunLog::planned(const ClipReport& report) {
   sized(report.plan->input_size());
-  for (const std::string& line : notes_on(*report.plan)) note(line);
+  for (const std::string& line : notes_on(*report.plan, report.name)) note(line);
   if (!command_.verbose) return;
   logger_->info(fmt::format("{}: {}, profile {}", escape_for_terminal(report.name), describe(*report.plan),
                             report.profile));
@@ -120,6 +120,14 @@ void RunLog::add_member(const ClipReport& member, Lines& lines) const {
 
 void RunLog::add(const ClipReport& report, Lines& lines) const {
   lines.written = report.written;
+  lines.reasons = report.reasons;
+  if (report.action != MemberAction::clipped) {
+    lines.became = what_became(report);
+    lines.reasons = {report.reason};
+  } else if (!report.reasons.empty()) {
+    lines.members = report.kept;
+    lines.closing = escape_for_terminal(as_text(report));
+  }
   if (report.written) lines.in_place = name_in_place(report);
   if (is_verbose(command_)) lines.text.add(escape_for_terminal(as_text(report)));
   if (!command_.json) return;
@@ -140,9 +148,21 @@ void RunLog::count(bool failed, bool written, std::string_view in_place) noexcep
 
 void RunLog::done(const Lines& lines) noexcept {
   const Finishing finishing;
+  tally(lines);
   count(false, lines.written, lines.in_place);
   lines.text.for_each([&](std::string_view line) { logger_->info(line); });
   print_json(lines);
+}
+
+/// A lack of memory here must not turn a file that is in place into a failure.
+void RunLog::tally(const Lines& lines) try {
+  if (lines.reasons.empty()) return;
+  const std::lock_guard lock(mutex_);
+  Others& others = lines.became.empty() ? members_ : others_[lines.became];
+  others.count += lines.became.empty() ? lines.members : 1;
+  others.reasons.insert(lines.reasons.begin(), lines.reasons.end());
+  closing_ = lines.closing;
+} catch (const std::bad_alloc&) {
 }
 
 void RunLog::failed(ClipReport report, std::exception_ptr why) noexcept {
@@ -183,25 +203,45 @@ void RunLog::print_json(const Lines& lines) noexcept {
   });
 }
 
+/// ", 2 copied (bool), 1 failed; 12 members as they were (int64)".
+std::string RunLog::others_text() const {
+  std::string text;
+  for (const auto& [became, others] : others_)
+    text += fmt::format(", {} {} {}", others.count, became, text_of(others.reasons));
+  if (files_failed_ != 0) text += fmt::format(", {} failed", files_failed_.load());
+  if (members_.count != 0)
+    text += fmt::format("; {} member{} not converted {}", members_.count, members_.count == 1 ? "" : "s",
+                        text_of(members_.reasons));
+  return text;
+}
+
 void RunLog::announce_summary() const {
   const Finishing finishing;
   if (command_.json) set_summary(::fileno(json_stream()));
 }
 
-void RunLog::print_summary() {
+void RunLog::print_summary(bool is_batch) {
+  if (!is_batch) {
+    const bool is_printed = is_verbose(command_) || command_.quiet || command_.json;
+    if (!closing_.empty() && !is_printed) progress_.print(stderr, fmt::format("clipper: {}\n", closing_));
+    return;
+  }
   const std::size_t failed = files_failed_;
   const std::size_t ok = files_done_ - failed;
+  std::uint64_t others = 0;
+  for (const auto& [became, files] : others_) others += files.count;
   if (command_.json) {
     const Json json{{"version", kJsonVersion}, {"summary", true}, {"status", status_},
-                    {"files", ok + failed},    {"ok", ok},        {"failed", failed}};
+                    {"files", ok + failed},    {"ok", ok},        {"failed", failed},
+                    {"other", others}};
     const std::string line = json.dump() + "\n";
     const Finishing finishing;
     set_summary(-1);
     if (!progress_.print(json_stream(), line)) json_lost_ = errno;
-  } else if (command_.verbose || (failed != 0 && ok + failed > 1 && !command_.quiet)) {
-    progress_.print(stderr,
-                    fmt::format("clipper: {} file{}: {} ok{}\n", ok + failed, ok + failed == 1 ? "" : "s", ok,
-                                failed == 0 ? "" : fmt::format(", {} failed", failed)));
+  } else if (command_.verbose ||
+             ((others + members_.count != 0 || (failed != 0 && ok + failed > 1)) && !command_.quiet)) {
+    progress_.print(stderr, fmt::format("clipper: {} file{}: {} clipped{}\n", ok + failed,
+                                        ok + failed == 1 ? "" : "s", ok - others, others_text()));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -91,7 +92,11 @@ class RunLog {
     LineBlocks text;
     JsonLines json;
     bool written = false;
-    std::string in_place;  ///< for count_in_place(); empty if the output is a stream
+    std::string_view became;  ///< of a file that was not clipped: see what_became()
+    std::set<std::string> reasons;
+    std::uint64_t members = 0;  ///< of an archive: left as they are for the reasons
+    std::string closing;        ///< the line about an archive that is the only input
+    std::string in_place;       ///< for count_in_place(); empty if the output is a stream
   };
   void add_member(const ClipReport& member, Lines& lines) const;  ///< of an archive that is not finished
   void add(const ClipReport& report, Lines& lines) const;         ///< of a file, after its members
@@ -106,14 +111,22 @@ class RunLog {
   /// print_summary() will be called; a signal that ends the program before prints the JSON in its place.
   void announce_summary() const;
 
-  /// Prints how many files there were and how many failed: with -v or after failures, or as JSON.
-  void print_summary();
+  /// Called at the end. Of many inputs, prints how many were clipped and what became of the others: with -v,
+  /// if there are others or failures, or as JSON. Of one archive, says how many members --to has left.
+  void print_summary(bool is_batch);
 
   /// Called at the end: the highest status of all files, 0 if none failed. If lines of --json could not be
   /// written, throws Error{not_durable}, or Error{io} if no output was written.
   [[nodiscard]] int status() const;
 
  private:
+  /// Files, or members, that were not clipped.
+  struct Others {
+    std::uint64_t count = 0;
+    std::set<std::string> reasons;
+  };
+  void tally(const Lines& lines);
+  [[nodiscard]] std::string others_text() const;
   void note(const std::string& line);  ///< a warning, once for all files
   void print_json(const Lines& lines) noexcept;
   void count(bool failed, bool written, std::string_view in_place) noexcept;
@@ -130,7 +143,10 @@ class RunLog {
   std::atomic<int> json_lost_ = 0;  ///< errno of a line of --json that could not be written
   std::atomic<bool> written_ = false;
   std::mutex mutex_;
-  std::set<std::string> notes_;  ///< printed so far
+  std::set<std::string> notes_;                ///< printed so far
+  std::map<std::string_view, Others> others_;  ///< files by what became of them
+  Others members_;
+  std::string closing_;
   int status_ = 0;
   std::exception_ptr failure_;  ///< the first; never set with --keep-going
   Progress progress_;

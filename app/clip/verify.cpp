@@ -32,6 +32,7 @@
 #include "flows/archive_rules.hpp"
 #include "flows/file_clip.hpp"
 #include "flows/member_uses.hpp"
+#include "flows/selection.hpp"
 
 namespace clipper {
 namespace {
@@ -40,6 +41,13 @@ using Outcome = PairLog::Outcome;
 
 bool is_missing(const std::string& path) {
   return path != "-" && !member_path(path) && !find_file(path);
+}
+
+/// Whether --other drop leaves out an archive that nobody named, because none of its members is clipped.
+bool is_dropped(const ClipSettings& settings, const InputFile& input) {
+  if (settings.selection.other != Selection::Other::drop) return false;
+  const std::vector<MemberUse> uses = member_uses(settings, Container(input, Container::Records::dropped));
+  return !uses.empty() && !has_clipped_member(uses);
 }
 
 std::vector<std::uint64_t> sizes_of(const Jobs& jobs) {
@@ -71,13 +79,14 @@ class Verifier {
   [[nodiscard]] int run();
 
  private:
-  Outcome verify(PairReport& report, bool is_walked);
-  Outcome verify_archive(const InputFile& input, const InputFile& golden, PairReport& whole);
+  Outcome verify(PairReport& report, const Job& job);
+  Outcome verify_archive(const InputFile& input, const InputFile& golden, PairReport& whole, bool is_named);
+  void compare_other(InputFile& input, InputFile& golden, PairReport& report);
   void verify_member(const Archives& archives, const MemberPair& pair, const MemberUse* use,
                      PairReport& report);
   void verify_tensor(InputFile& input, PairReport& report, InputFile* golden);
   void read_golden(InputFile& golden, const TensorLayout& result, PairReport& report) const;
-  void write_golden(PairReport& report, PairResult result);
+  void write_golden(PairReport& report, PairResult result, bool is_named);
   void warn(const std::vector<std::string>& notes);
 
   [[nodiscard]] InputFile open(const std::string& path, bool is_walked) const {
@@ -129,7 +138,7 @@ int Verifier::run() {
     const Job job = jobs[i];
     PairReport report = report_of(job.input, *job.output);
     report.compared = to_.matching.compared;
-    log.attempt(report, [&] { return verify(report, job.is_walked); });
+    log.attempt(report, [&] { return verify(report, job); });
     if (finishing_ && i + 1 == jobs.size()) end_work();
     finishing_.reset();
     tally.next();
@@ -143,19 +152,28 @@ int Verifier::run() {
   return log.end(to_.layout.has_value());
 }
 
-Outcome Verifier::verify(PairReport& report, bool is_walked) {
+Outcome Verifier::verify(PairReport& report, const Job& job) {
   if (to_.updates && member_path(report.expected))
     throw Error(
         ErrorKind::usage,
         fmt::format("--update-golden: {} is a member of an archive; use a .npy file", report.expected));
-  InputFile input = open(report.actual, is_walked);
+  InputFile input = open(report.actual, job.is_walked);
   const bool has_members = is_archive_for(command_.settings, input);
+  const bool may_be_other = !has_members && !job.is_named && input.is_regular() && !input.is_member();
+  const std::string_view reason = may_be_other ? why_other(command_.settings, input) : "";
+  const bool is_other = !reason.empty();
+  if (is_other && action_on_other(command_.settings, report.actual, reason) == MemberAction::dropped) {
+    if (is_missing(report.expected)) return Outcome::in_members;  // no pair
+    set_missing(report, true, report.expected);
+    return Outcome::found;
+  }
   if (is_missing(report.expected)) {
-    if (!has_members) verify_tensor(input, report, nullptr);
+    if (has_members && !job.is_named && is_dropped(command_.settings, input)) return Outcome::in_members;
+    if (!has_members && !is_other) verify_tensor(input, report, nullptr);
     report.result = PairResult::missing;
     report.reason =
         to_.updates ? fmt::format("{} is missing", report.expected) : "no golden; --update-golden writes it";
-    if (to_.updates) write_golden(report, PairResult::created);
+    if (to_.updates) write_golden(report, PairResult::created, job.is_named);
     return Outcome::found;
   }
   InputFile golden = open(report.expected, false);
@@ -164,10 +182,13 @@ Outcome Verifier::verify(PairReport& report, bool is_walked) {
         ErrorKind::usage,
         fmt::format("{}: --verify takes two tensors or two archives; name a tensor in it: {}:NAME",
                     has_members ? input.path() : golden.path(), has_members ? input.path() : golden.path()));
-  if (has_members) return verify_archive(input, golden, report);
-  verify_tensor(input, report, &golden);
+  if (has_members) return verify_archive(input, golden, report, job.is_named);
+  if (is_other)
+    compare_other(input, golden, report);
+  else
+    verify_tensor(input, report, &golden);
   if (report.status() != 0 && to_.updates)
-    write_golden(report, PairResult::updated);
+    write_golden(report, PairResult::updated, job.is_named);
   else
     warn(report.notes);
   return Outcome::found;
@@ -175,14 +196,29 @@ Outcome Verifier::verify(PairReport& report, bool is_walked) {
 
 /// Makes the plan, and with a golden file compares its elements with the result.
 void Verifier::verify_tensor(InputFile& input, PairReport& report, InputFile* golden) {
-  const Plan plan = read_plan(engine_, command_.settings, input);
-  report.notes = notes_on(plan);
+  const NoPercentile none = report.member ? NoPercentile::dropped : NoPercentile::refused;
+  const Plan plan = read_plan(engine_, command_.settings, input, nullptr, std::nullopt, none);
+  report.notes = notes_on(plan, input.path());
   if (!report.member) tally_->expect(plan.input_size());
   if (golden == nullptr) return;
   read_golden(*golden, plan.output, report);
   if (report.reason.empty())
     report.comparison = verify_result(engine_, plan, input, {*golden, report.layout}, to_.matching.rule);
   judge(to_.matching, report);
+}
+
+/// The result of a file that is not clipped is the file: its elements are compared or, of types that have
+/// none to compare, its bytes.
+void Verifier::compare_other(InputFile& input, InputFile& golden, PairReport& report) {
+  CompareSettings settings = compare_;
+  const auto is_comparable = [&](InputFile& file) {
+    return !read_header(file, settings.dtype, nullptr, std::nullopt, npy::Opaque::taken, npy::Types::all)
+                .other;
+  };
+  const bool as_numbers = is_comparable(input) && is_comparable(golden);
+  if (!as_numbers) set_bytes(to_.matching, settings, report);
+  compare_files(engine_, settings, input, golden, report);
+  judge(as_numbers ? to_.matching : Matching{}, report);
 }
 
 /// Sets the golden file's layout, and how it differs as a whole. Raw bytes, whose header does not name the
@@ -205,11 +241,13 @@ void Verifier::read_golden(InputFile& golden, const TensorLayout& result, PairRe
 }
 
 /// The members that --other drop leaves out of the result have no pair.
-Outcome Verifier::verify_archive(const InputFile& input, const InputFile& golden, PairReport& whole) {
+Outcome Verifier::verify_archive(const InputFile& input, const InputFile& golden, PairReport& whole,
+                                 bool is_named) {
   const Container actual(input, Container::Records::dropped);
   const Container expected(golden, Container::Records::dropped);
   const Archives archives{actual, expected};
   const std::vector<MemberUse> uses = member_uses(command_.settings, actual);
+  if (is_named) expect_clipped_member(command_.settings, actual, uses);
   std::uint64_t bytes = 0;
   for (const MemberUse& use : uses) bytes += use.size;
   tally_->expect(bytes);
@@ -236,7 +274,7 @@ Outcome Verifier::verify_archive(const InputFile& input, const InputFile& golden
     });
   }
   whole.without_members = pairs == 0;
-  if (!failed.empty()) write_golden(whole, PairResult::updated);
+  if (!failed.empty()) write_golden(whole, PairResult::updated, is_named);
   for (PairReport& report : failed) {
     report.result = report.result == PairResult::missing ? PairResult::created : PairResult::updated;
     log_->attempt(report, [] { return Outcome::found; });
@@ -258,12 +296,13 @@ void Verifier::verify_member(const Archives& archives, const MemberPair& pair, c
 }
 
 /// Writes the result to the golden file as `clipper IN GOLDEN` does, and warns about the plan, too.
-void Verifier::write_golden(PairReport& report, PairResult result) {
+void Verifier::write_golden(PairReport& report, PairResult result, bool is_named) {
   if (is_same_file(report.actual, report.expected))
     throw Error(ErrorKind::usage,
                 fmt::format("--update-golden: {} and IN are the same file", report.expected));
   Command writing = command_;
   writing.inputs = {report.actual};
+  writing.names_inputs = is_named;
   writing.list.reset();
   writing.recursive = writing.keep_going = writing.json = false;
   writing.existing = OutputFile::Existing::replace;

@@ -4,6 +4,7 @@
 
 #include "contract/plan.hpp"
 #include "element/dtype.hpp"
+#include "element/type_choice.hpp"
 #include "simd/levels.hpp"
 
 namespace clipper {
@@ -28,6 +29,12 @@ Words dtype_names() {
   Words names;
   for (const DTypeTraits& row : kDTypes) names.push_back(row.name);
   return names;
+}
+
+Words type_words() {
+  Words words(TypeChoice::kKinds.begin(), TypeChoice::kKinds.end());
+  for (const DTypeTraits& row : kDTypes) words.push_back(row.name);
+  return words;
 }
 
 Words simd_level_names() {

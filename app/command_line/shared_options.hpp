@@ -10,6 +10,7 @@ namespace clipper {
 [[nodiscard]] Words nan_words();      ///< --nan takes numbers, too
 [[nodiscard]] Words dtype_names();
 [[nodiscard]] Words round_words();
+[[nodiscard]] Words type_words();  ///< of --only
 [[nodiscard]] Words simd_level_names();
 
 // One block per option, without the indentation that clang-format gives to long texts.
@@ -55,7 +56,17 @@ inline constexpr Option kTrailing{
     .help = "Data after the tensor in a file: error (default), or ignore, as numpy does",
     .details = R"(What to do with bytes after the tensor. `error` refuses the file (3). `ignore` reads the
 tensor and leaves the rest, as numpy.load does with a file of several arrays. With `--in-place` such a file is
-refused either way, because the rest would be lost.)"};
+refused either way, because the rest would be lost. Bytes after the end of an archive are always refused, as by the
+programs that write archives; `ignore` is for those after the tensor in a member of an .npz archive.)"};
+
+inline constexpr Option kOnly{
+    .names = "--only", .type = "KIND", .words = &type_words, .group = "Operation",
+    .help = "In archives, lists and with -r, only float, int, bool, date, all or a dtype; may be given again",
+    .details = R"(Of archives, of files below directories and of those in a LIST, only tensors of this kind: `float`,
+`int`, `bool`, `date` (datetime64 and timedelta64), `all`, or the name of a dtype such as int64. Give the option
+again for each further kind. Without it these are floats and integers, of archives with `--to` only floats, and
+whatever `--member` names. SELECTION has the whole rule. A file that is named on the command line is
+taken whatever its kind.)"};
 
 inline constexpr Option kProgress{
     .names = "--progress",

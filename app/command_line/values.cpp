@@ -105,6 +105,14 @@ std::size_t word_of(const RawOptions& raw, const Option& option) {
   return static_cast<std::size_t>(word - words.begin());
 }
 
+std::optional<TypeChoice> parse_types(const RawOptions& raw) {
+  if (!raw.has(kOnly)) return std::nullopt;
+  TypeChoice types;
+  for (const std::string& word : raw.texts(kOnly))
+    if (!types.add(word)) refuse_word(kOnly, word);
+  return types;
+}
+
 Progress::When progress_when(const RawOptions& raw) {
   if (raw.has(kNoProgress)) return Progress::When::never;
   return raw.has(kProgress) ? Progress::When::always : Progress::When::automatic;

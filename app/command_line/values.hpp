@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 #include "console/color.hpp"
 #include "console/progress.hpp"
 #include "element/percentage.hpp"
+#include "element/type_choice.hpp"
 #include "shards/shard.hpp"
 
 /// What the text of an option means. Each function throws Error{usage}, which names the option, unless it
@@ -40,6 +42,9 @@ class RawOptions;
 
 /// The place of the option's value among its words: 0, the place of the default, if the option was not given.
 [[nodiscard]] std::size_t word_of(const RawOptions& raw, const Option& option);
+
+/// What --only asks for, which must be an option of the command; nothing if it was not given.
+[[nodiscard]] std::optional<TypeChoice> parse_types(const RawOptions& raw);
 
 /// What --progress and --no-progress ask for. Both must be options of the command.
 [[nodiscard]] Progress::When progress_when(const RawOptions& raw);

@@ -64,6 +64,15 @@ void judge(const Matching& matching, PairReport& report) {
   report.result = matching.passes(report) ? PairResult::ok : PairResult::different;
 }
 
+void set_bytes(const Matching& matching, CompareSettings& settings, PairReport& report) {
+  settings.whole_files = true;
+  settings.rule = {};
+  settings.rule.bits = true;
+  settings.rule.listed = matching.rule.listed;
+  report.compared = Compared::bytes;
+  report.lacks_metrics = matching.rule.metrics;
+}
+
 void compare_members(Engine& engine, CompareSettings settings, const Matching& matching,
                      const Archives& archives, const MemberPair& pair, PairReport& report) {
   settings.dtype.over_integers = false;
@@ -74,12 +83,7 @@ void compare_members(Engine& engine, CompareSettings settings, const Matching& m
   const bool as_numbers =
       is_tensor(archives.actual, *pair.actual) && is_tensor(archives.expected, *pair.expected);
   if (!as_numbers) {
-    settings.whole_files = true;
-    settings.rule = {};
-    settings.rule.bits = true;
-    settings.rule.listed = matching.rule.listed;
-    report.compared = Compared::bytes;
-    report.lacks_metrics = matching.rule.metrics;
+    set_bytes(matching, settings, report);
     report.reason = difference_of_types(*pair.actual, *pair.expected);
   }
   if (report.reason.empty()) {

@@ -39,6 +39,10 @@ void set_missing(PairReport& report, bool actual_is_missing, const std::string& 
 /// Says whether two files or members that were compared pass.
 void judge(const Matching& matching, PairReport& report);
 
+/// Prepares the comparison of two files or members of which one has no numbers: equal or different, whatever
+/// the tolerance. Judge it by Matching{}.
+void set_bytes(const Matching& matching, CompareSettings& settings, PairReport& report);
+
 /// Compares two members, byte by byte if one of them is no tensor that clipper reads: those are equal or
 /// different, whatever `matching` tolerates, and have no metrics.
 void compare_members(Engine& engine, CompareSettings settings, const Matching& matching,

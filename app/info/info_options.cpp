@@ -46,6 +46,11 @@ constexpr Option kFiles{
 FILE.safetensors:NAME. A directory stands for all .npy and .npz files below it, and `-` is standard input. A
 file or a member that cannot be read is a line on standard error, and the others are still shown.)"};
 
+constexpr Option kRecursive{
+    .names = "-r,--recursive",
+    .help = "Describe the files below directories, as without this option",
+    .details = R"(Accepted because other commands need it: info always takes a directory for the files below it.)"};
+
 constexpr Option kStats{
     .names = "--stats",
     .help = "Read the elements; print range, mean, std, median, NaN count and a histogram",
@@ -97,9 +102,9 @@ them: |V2, |V1 and, in files that the command line names, integers of the same s
 // clang-format on
 
 constexpr std::array kPositionals{Positional{&kFiles, Arity::many}};
-constexpr std::array kOptions{&kStats,      &kPercentile, &kMin,     &kMax,  &kDtype,
-                              &kTrailing,   &kNoCache,    &kThreads, &kJson, &kProgress,
-                              &kNoProgress, &kColor,      &kHelp};
+constexpr std::array kOptions{&kRecursive, &kStats,      &kPercentile, &kMin,     &kMax,
+                              &kDtype,     &kTrailing,   &kNoCache,    &kThreads, &kJson,
+                              &kProgress,  &kNoProgress, &kColor,      &kHelp};
 
 /// The numbers of "1,50%,99.9".
 std::vector<Number> parse_percentages(std::string_view text) {

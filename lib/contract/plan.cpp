@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "contract/exact_parameter.hpp"
 #include "contract/parameter_array.hpp"
 #include "contract/plan_conversion.hpp"
 #include "contract/typed_bounds.hpp"
@@ -24,8 +25,10 @@ void check_dtype(std::string_view field, const Given& given, DType dtype, DType 
   if (given.opaque)
     throw Error(ErrorKind::input, file + ": " + opaque_dtype(fmt::format("|{}", traits(*given.dtype).descr)));
   throw Error(ErrorKind::usage,
-              label(field, given) + fmt::format(" is {}, but the tensor is {}; both must have the same dtype",
-                                                traits(*given.dtype).name, traits(dtype).name));
+              label(field, given) +
+                  fmt::format(" is {}, but the tensor is {}{}", traits(*given.dtype).name, traits(dtype).name,
+                              is_floating(dtype) ? ", which does not have all its numbers exactly"
+                                                 : "; both must have the same dtype"));
 }
 
 void check_dtype(std::string_view field, const std::optional<Given>& given, DType dtype, DType other) {
@@ -69,15 +72,23 @@ void give_type(std::optional<Given>& given, DType dtype) {
     given->number = number_of(dtype, given->element);
 }
 
-/// The request with the tensor's dtype for all parameters that are untyped. Nothing if none is.
+/// The request with the tensor's dtype for all parameters that are untyped, and for bounds from files of
+/// another dtype whose numbers it has. Nothing if there are none. With scale or bias, bounds may have another
+/// dtype.
 std::optional<Request> with_types(const Request& request, DType dtype) {
   const auto untyped = [&](const std::optional<Given>& given) { return is_untyped(given, dtype); };
-  if (!untyped(request.min) && !untyped(request.max) && !untyped(request.scale) && !untyped(request.bias))
-    return std::nullopt;
+  const auto differs = [&](const std::optional<Given>& given) {
+    return given && given->dtype && given->dtype != dtype && !request.scale && !request.bias;
+  };
+  bool is_changed =
+      untyped(request.min) || untyped(request.max) || untyped(request.scale) || untyped(request.bias);
+  if (!is_changed && !differs(request.min) && !differs(request.max)) return std::nullopt;
   Request typed = request;
   for (std::optional<Given>* const each : {&typed.min, &typed.max, &typed.scale, &typed.bias})
     give_type(*each, dtype);
-  return typed;
+  for (std::optional<Given>* const bound : {&typed.min, &typed.max})
+    if (differs(*bound) && give_dtype_if_exact(*bound, dtype)) is_changed = true;
+  return is_changed ? std::optional(std::move(typed)) : std::nullopt;
 }
 
 /// Error{usage} if a scale or a bias from a file is neither a float nor of the tensor's dtype. 64-bit integer
@@ -113,6 +124,7 @@ std::optional<Limit> limit(std::string_view field, const Request& request, std::
                            const TensorLayout& layout, decltype(least_from)* within) {
   if (!bound) return std::nullopt;
   give_type(bound, layout.dtype);
+  static_cast<void>(give_dtype_if_exact(bound, layout.dtype));
   if (bound->array) return Limit{{}, bound->text, std::nullopt, make_plan(request, layout)};
   const DType dtype = layout.dtype;
   check_dtype(field, bound, dtype, dtype);

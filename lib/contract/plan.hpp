@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "clip/clip.hpp"
@@ -22,6 +23,13 @@ struct Slice {
   std::uint64_t count = 0;
 };
 
+/// A bound that is a percentile, of a tensor that has none: it has no elements, or only NaN.
+struct LostBound {
+  std::string_view field;  ///< "min"
+  std::string text;        ///< as given: "1%"
+  std::string_view why;    ///< "all elements are NaN"
+};
+
 /// Everything that is decided about clipping a tensor, or a slice of it.
 struct Plan {
   TensorLayout input;
@@ -37,6 +45,7 @@ struct Plan {
   std::optional<Number> exact_min;  ///< in place of min and max, if they are given, for a conversion with
   std::optional<Number> exact_max;  ///< Arithmetic::integer
   std::vector<CutBound> cut;        ///< bounds about which the user should be warned
+  std::vector<LostBound> lost;      ///< no bounds: about which the user should be told
   bool takes_other_bounds =
       false;                   ///< other calls may give arrays as bounds: nothing depends on the given ones
   bool refuse_nan = false;     ///< a NaN among the results is an Error{input} that names the first one

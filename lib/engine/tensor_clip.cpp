@@ -220,14 +220,18 @@ void TensorClip::expect_valid() const {
   const DTypeTraits& to = traits(plan_.output.dtype);
   const std::optional<std::uint64_t> nan = first_nan_.position();
   if (nan && !first_beyond_.is_before(*nan))
-    refuse("NaN", *nan, is_floating(to.dtype) ? "" : fmt::format(" cannot become {}", to.name));
+    refuse("NaN", *nan,
+           is_floating(to.dtype)
+               ? ""
+               : fmt::format(" cannot become {}; to replace NaN, add ", to.name) + Term{"nan", "nan=0"});
   const std::optional<std::uint64_t> beyond = first_beyond_.position();
   if (!beyond) return;
   const auto limit = [&](ElementBits element) { return element_text(to.dtype, element); };
   refuse("the result", *beyond,
          fmt::format(" is beyond the range of {}, {} to {}; to clip it to this range, add ", to.name,
                      limit(lowest_finite(to.dtype)), limit(highest_finite(to.dtype))) +
-             Term{"to", "to"} + fmt::format(" {} and ", to.name) + Term{"saturate", "saturate"});
+             (plan_.changes_dtype() ? Message("") : Term{"to", "to"} + fmt::format(" {} and ", to.name)) +
+             Term{"saturate", "saturate"});
 }
 
 void TensorClip::refuse(std::string_view what, std::uint64_t position, const Message& why) const {

@@ -52,16 +52,6 @@ constexpr TensorFormat kFormats[] = {
     {".safetensors", "a safetensors file", true, false, false, "nlohmann-json", &safetensors::is_supported,
      &safetensors::can_be_safetensors}};
 
-/// The type that parse() refused: see kTypeField. Empty for other errors.
-std::string_view type_in(const Error& error) {
-  std::string_view type;
-  static_cast<void>(error.message().text_with([&](const Term& term) {
-    if (term.field == kTypeField) type = term.words;
-    return term.words;
-  }));
-  return type;
-}
-
 /// The last colon before byte `end` of a path that may be the one of FILE:MEMBER.
 std::size_t entry_colon(std::string_view path, std::size_t end) {
   for (std::size_t at = path.substr(0, end).rfind(':'); at != path.npos; at = path.substr(0, at).rfind(':')) {
@@ -95,7 +85,7 @@ void parse_entry(const npy::GivenDType& dtype, npy::Types types, EntryHeader& re
   try {
     result.header = npy::parse(result.bytes, dtype, npy::Opaque::refused, types);
   } catch (const Error& error) {
-    result.other = type_in(error);
+    result.other = refused_type(error);
     if (result.other.empty()) throw;
   }
 }
@@ -111,6 +101,15 @@ void parse_entry(const npy::GivenDType& dtype, npy::Types types, EntryHeader& re
 }
 
 }  // namespace
+
+std::string_view refused_type(const Error& error) {
+  std::string_view type;
+  static_cast<void>(error.message().text_with([&](const Term& term) {
+    if (term.field == kTypeField) type = term.words;
+    return term.words;
+  }));
+  return type;
+}
 
 const TensorFormat* format_named(std::string_view name) {
   const auto* const row = std::ranges::find_if(

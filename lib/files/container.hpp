@@ -56,6 +56,9 @@ struct TensorFormat {
   return container_format(file) != nullptr;
 }
 
+/// The type in npy::parse()'s error for a file that is valid, see kTypeField. Empty for other errors.
+[[nodiscard]] std::string_view refused_type(const Error& error);
+
 /// What the first bytes of an entry say: the header of a tensor, or what else the entry is.
 struct EntryHeader {
   std::optional<npy::Header> header;

@@ -282,6 +282,12 @@ void read_up_to(InputFile& file, std::size_t size, std::vector<std::byte>& bytes
   bytes.resize(start + file.read(std::span(bytes).subspan(start)));
 }
 
+/// The array in Python, for commands in messages.
+std::string python_text(const InputFile& file) {
+  if (file.is_member()) return "x";
+  return fmt::format("np.load('{}')", name_for_commands(file.path()));
+}
+
 /// Error{input} if a file that begins with `start` is an archive.
 void expect_no_archive(const InputFile& file, std::span<const std::byte> start) {
   const std::string& path = file.path();
@@ -304,16 +310,20 @@ void expect_no_archive(const InputFile& file, std::span<const std::byte> start) 
 npy::Header read_header(InputFile& file, const npy::GivenDType& dtype, std::vector<std::byte>* header_bytes,
                         std::optional<npy::Start> start, npy::Opaque opaque, npy::Types types) {
   std::vector<std::byte> bytes;
+  file.rewind();
   read_up_to(file, npy::kPreambleSize, bytes);
   if (!npy::can_be_npy(bytes)) {
     read_up_to(file, npy::kKindSize, bytes);
     expect_no_archive(file, bytes);
-    throw Error(ErrorKind::input, file.path() + ": " + npy::not_npy(bytes, name_for_commands(file.path())));
+    const TensorFormat* const named = format_named(file.path());
+    const std::string_view expected = named != nullptr ? named->name : "a .npy file";
+    throw Error(ErrorKind::input,
+                file.path() + ": " + npy::not_npy(bytes, name_for_commands(file.path()), expected));
   }
   if (start) std::ranges::copy(*start, bytes.begin());
   npy::Header header = with_path(file.path(), [&] {
     read_up_to(file, npy::data_offset(bytes), bytes);
-    return npy::parse(bytes, dtype, opaque, types);
+    return npy::parse(bytes, dtype, opaque, types, python_text(file));
   });
   if (file.is_regular()) with_path(file.path(), [&] { npy::expect_data(header, file.size()); });
   if (!header.has_objects()) file.expect_size(header.data_offset + header.data_size());

@@ -91,6 +91,9 @@ class InputFile {
   [[nodiscard]] std::uint64_t data_begin() const noexcept { return data_begin_; }
   void set_data_begin(std::uint64_t offset) noexcept { data_begin_ = offset; }
 
+  /// Makes read() begin at the start of a regular file again.
+  void rewind() noexcept { position_ = 0; }
+
   /// Reads the next bytes. Returns their number, less than requested only at the end.
   [[nodiscard]] std::size_t read(std::span<std::byte> bytes);
 

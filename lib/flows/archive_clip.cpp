@@ -22,10 +22,10 @@ constexpr std::uint64_t kWorkOfMember = 16UL << 10;
 }  // namespace
 
 ArchiveClip::ArchiveClip(const Clipping& clipping, const InputFile& input)
-    : clipping_(clipping),
-      archive_(input),
-      uses_(member_uses(clipping.settings, archive_)),
-      front_(arrange_members(archive_, uses_)) {}
+    : clipping_(clipping), archive_(input), uses_(member_uses(clipping.settings, archive_)) {
+  if (clipping.is_named) expect_clipped_member(clipping.settings, archive_, uses_);
+  front_ = arrange_members(archive_, uses_);
+}
 
 std::uint64_t ArchiveClip::size() const {
   std::uint64_t size = 0;

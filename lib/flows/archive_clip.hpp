@@ -15,15 +15,21 @@ namespace clipper {
 
 class MemberWriter;
 
-/// Clips the members of an archive: those that were chosen (MemberChoice::names) and are tensors that
-/// the profile takes. All others are handled by MemberChoice::other, and are not compared with their CRC-32.
-/// Error{input} for damaged contents of a member that is clipped, and for the reasons of member_uses().
-/// Notifies the observer, unless stated otherwise.
+/// Clips the members of an archive that selection.hpp selects. All others are handled by Selection::other,
+/// and are not compared with their CRC-32. Error{input} for damaged contents of a member that is clipped, for
+/// the reasons of member_uses() and, if the archive was named, those of expect_clipped_member(). Notifies the
+/// observer, unless stated otherwise.
 class ArchiveClip : public ContentsClip {
  public:
   /// Reads the members' headers. Throws all errors that do not depend on elements; notifies nobody. `input`
   /// must outlive this.
   ArchiveClip(const Clipping& clipping, const InputFile& input);
+
+  /// Why the archive as a whole is not clipped: the reason of its first member. Empty if a member is clipped,
+  /// and for an archive without members.
+  [[nodiscard]] std::string_view why_other() const {
+    return uses_.empty() || has_clipped_member(uses_) ? "" : uses_.front().reason;
+  }
 
   [[nodiscard]] std::uint64_t size() const override;
   [[nodiscard]] std::uint64_t least_room() const override;

@@ -25,7 +25,7 @@ bool is_stream(const std::string& out) {
 
 bool is_archive_for(const ClipSettings& settings, const InputFile& input) {
   const bool found = is_archive(input);
-  if (!found && !settings.members.names.empty())
+  if (!found && !settings.selection.members.empty())
     refuse_usage(input.path(), Term{"member", "a choice of members"} +
                                    Message(npz::is_supported() ? " needs an archive"
                                                                : " needs ISA-L and zlib, without "

@@ -9,6 +9,7 @@
 #include <span>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "clip/clip.hpp"
 #include "clip/convert.hpp"
@@ -23,11 +24,66 @@
 #include "flows/archive_rules.hpp"
 #include "flows/file_clip.hpp"
 #include "flows/percentile_bounds.hpp"
+#include "flows/selection.hpp"
 
 namespace clipper {
 namespace {
 
 using Existing = OutputFile::Existing;
+
+/// A file that is not clipped.
+class OtherFile : public ContentsClip {
+ public:
+  OtherFile(const Clipping& clipping, const InputFile& input) : engine_(clipping.engine), input_(input) {}
+
+  [[nodiscard]] std::uint64_t size() const override { return 0; }
+  [[nodiscard]] std::uint64_t least_room() const override { return 0; }  // asked only in place
+  [[nodiscard]] bool changes() override { return false; }
+  void count() override {}
+
+  /// Writes the same bytes.
+  void write(OutputFile& output, Headers /*headers*/) override {
+    const std::uint64_t size = input_.size();
+    if (!output.is_regular()) return stream_to(output);
+    if (output.may_share(input_) != Sharing::none && output.share(input_, 0, size)) return;
+    if (!engine_.copy(input_.descriptor(), input_.path(), {0, size}, &output, 0))
+      throw_changed(input_.path());
+    engine_.take_back_done(size);  // these are no elements
+  }
+
+ private:
+  void stream_to(OutputFile& output) const {
+    std::vector<std::byte> bytes(std::min<std::uint64_t>(input_.size(), std::uint64_t{1} << 20));
+    for (std::uint64_t at = 0; at < input_.size(); at += bytes.size()) {
+      bytes.resize(std::min<std::uint64_t>(bytes.size(), input_.size() - at));
+      input_.read_at(bytes, at);
+      output.write(bytes);
+    }
+  }
+
+  Engine& engine_;
+  const InputFile& input_;
+};
+
+/// What is done to the file; notes in the result if it is not clipped.
+std::unique_ptr<ContentsClip> contents_of(const Clipping& clipping, InputFile& input,
+                                          std::optional<npy::Start> start = std::nullopt) {
+  std::unique_ptr<ArchiveClip> archive;
+  if (is_archive_for(clipping.settings, input)) archive = std::make_unique<ArchiveClip>(clipping, input);
+  const bool was_interrupted = start.has_value();
+  if (!clipping.is_named && input.is_regular() && !input.is_member() && !was_interrupted) {
+    const std::string_view reason = archive ? archive->why_other() : why_other(clipping.settings, input);
+    if (!reason.empty()) {
+      ClipResult& result = clipping.result;
+      result.name = input.path();
+      result.action = action_on_other(clipping.settings, input.path(), reason);
+      result.reason = reason;
+      return std::make_unique<OtherFile>(clipping, input);
+    }
+  }
+  if (archive) return archive;
+  return std::make_unique<FileClip>(clipping, input, start);
+}
 
 class ToFile : public Prepared {
  public:
@@ -39,17 +95,15 @@ class ToFile : public Prepared {
         out_(std::move(out)),
         existing_(existing),
         root_(root) {
-    if (is_archive_for(clipping_.settings, input_)) {
-      check_output_name(input_, true, out_);
-      contents_ = std::make_unique<ArchiveClip>(clipping_, input_);
-    } else {
-      contents_ = std::make_unique<FileClip>(clipping_, input_);
-      check_output_name(input_, false, out_);
-    }
+    const bool is_archive = clipper::is_archive(input_);
+    if (is_archive) check_output_name(input_, true, out_);
+    contents_ = contents_of(clipping_, input_);
+    if (!is_archive) check_output_name(input_, false, out_);
     check_output(clipping_, out_, existing, directory, root);
   }
 
   void write() override {
+    if (clipping_.result.action == MemberAction::dropped) return complete(false);
     write_output(
         out_, existing_, [] {}, root_);
   }
@@ -75,15 +129,13 @@ class InPlace : public Prepared {
   InPlace(const Clipping& clipping, const std::string& path, ReplacementBatch& batch,
           std::function<void(std::exception_ptr)> done)
       : Prepared(clipping, open_to_change(path, clipping)), batch_(batch), done_(std::move(done)) {
-    if (is_archive_for(clipping_.settings, input_))
-      contents_ = std::make_unique<ArchiveClip>(clipping_, input_);
-    else
-      contents_ = std::make_unique<FileClip>(clipping_, input_);
-    if (clipping_.purpose == Purpose::dry_run) OutputFile::check_in_place(input_);
+    contents_ = contents_of(clipping_, input_);
+    if (clipping_.purpose == Purpose::dry_run && is_clipped()) OutputFile::check_in_place(input_);
   }
 
   /// Throws the error of write() if there is no room for a result that has other bytes.
   void count() override {
+    if (!is_clipped()) return Prepared::count();
     const std::uint64_t room = contents_->least_room();
     if (!OutputFile::has_room(input_, room)) {
       if (!contents_->changes()) return complete(false);
@@ -93,6 +145,10 @@ class InPlace : public Prepared {
   }
 
   void write() override {
+    if (!is_clipped()) {
+      complete(false);
+      return done_(nullptr);
+    }
     OutputFile::expect_one_link(input_);
     if (!contents_->changes()) {
       input_.expect_unchanged();
@@ -178,7 +234,8 @@ class Direct : public Prepared {
   Direct(const Clipping& clipping, const std::string& path)
       : Prepared(clipping, open_to_change(path, clipping)), file_(expect_tensor_to_change()) {
     expect_repeatable(input_, clipping.settings.request);
-    contents_ = std::make_unique<FileClip>(clipping_, input_, file_.start());
+    contents_ = contents_of(clipping_, input_, file_.start());
+    if (!is_clipped()) return;
     if (!is_repeatable(*clipping_.result.plan))
       refuse_repeated(input_, "a replacement that may lie beyond the bounds");
     refuse_own_array(input_, *clipping_.result.plan);
@@ -196,7 +253,8 @@ class Direct : public Prepared {
 };
 
 void Direct::write() {
-  const auto& [settings, engine, observer, result, purpose] = clipping_;
+  if (!is_clipped()) return complete(false);
+  const auto& [settings, engine, observer, result, purpose, is_named] = clipping_;
   if (!file_.was_interrupted() && (result.plan->may_refuse_elements() || settings.max_clipped)) {
     result.counts = engine.scan(*result.plan, input_, Counting::on);
     check_clip_limit(settings, result);

@@ -42,6 +42,7 @@ class Prepared {
       const std::string& out, OutputFile::Existing existing,
       const std::function<void()>& before_commit = [] {}, const OutputRoot* root = nullptr);
   void complete(bool written);
+  [[nodiscard]] bool is_clipped() const { return clipping_.result.action == MemberAction::clipped; }
 
   const Clipping clipping_;
   InputFile input_;

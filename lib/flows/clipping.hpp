@@ -8,31 +8,32 @@
 #include "clip/clip.hpp"
 #include "contract/plan.hpp"
 #include "element/percentage.hpp"
+#include "element/type_choice.hpp"
 #include "engine/engine.hpp"
 #include "files/input_file.hpp"
 #include "files/output_file.hpp"
-#include "npy/header.hpp"
 
 /// What the ways to clip a file share: what is done, what is known about the result, and who learns about it.
 namespace clipper {
 
-/// Which members of .npz archives are clipped, and what becomes of the others.
-struct MemberChoice {
+/// Which tensors are clipped, and what becomes of the others: members of archives, and files that nobody
+/// named (Clipping::is_named). See selection.hpp.
+struct Selection {
   enum class Other : std::uint8_t { copy, drop, error };
 
-  std::vector<std::string> names;  ///< names or np.load's keys; empty: all tensors that the profile takes
+  std::vector<std::string> members;  ///< names or np.load's keys; empty: all
+  std::optional<TypeChoice> only;    ///< nothing: what the words in selection.hpp say
   Other other = Other::copy;
 };
 
-/// What was done to a member of an .npz archive.
+/// What was done to a member of an archive, or to a file.
 enum class MemberAction : std::uint8_t { clipped, copied, dropped };
 
 /// What is done to every file of a run.
 struct ClipSettings {
   Request request;
-  npy::GivenDType dtype;                   ///< of all inputs; over integers in inputs and chosen members
-  npy::Types types = npy::Types::clipped;  ///< of inputs and chosen members; other members: those of DType
-  bool ignore_trailing = false;            ///< accept bytes after the array of an input
+  npy::GivenDType dtype;         ///< of all inputs; over integers in inputs and chosen members
+  bool ignore_trailing = false;  ///< accept bytes after the array of an input
   OutputFile::Durability durability = OutputFile::Durability::none;
   Caching caching = Caching::kept;  ///< of inputs and outputs
   bool counting = false;  ///< count all clipped elements; otherwise only as far as the work needs it
@@ -40,7 +41,7 @@ struct ClipSettings {
   /// If more of a tensor's elements than this would be clipped or become infinite: Error{different}, and
   /// nothing is written.
   std::optional<Percentage> max_clipped;
-  MemberChoice members{};  ///< of inputs that are .npz archives
+  Selection selection{};
 };
 
 /// What is known about one file, or about one member of an .npz archive. After an error, the members that
@@ -49,8 +50,8 @@ struct ClipResult {
   std::string name;                   ///< the input, for messages: "a.npy", "a.npz", "a.npz:w"
   std::optional<std::string> member;  ///< the name in the archive; nothing for a file
   MemberAction action = MemberAction::clipped;
-  std::string reason;                   ///< why a member was not clipped: "bool", "not chosen"
-  std::optional<Plan> plan;             ///< for a shard, the plan of its part; nothing for an archive
+  std::string reason;        ///< why a member or a file was not clipped: "bool", "not chosen"
+  std::optional<Plan> plan;  ///< for a shard, the plan of its part; nothing for an archive or without a clip
   std::optional<ElementCounts> counts;  ///< nothing if elements were not counted
   bool written = false;                 ///< whether there is a new output, or the file was changed
   bool resumed = false;                 ///< an interrupted change was finished; `counts` covers only the rest
@@ -102,6 +103,7 @@ struct Clipping {
   ClipObserver& observer;
   ClipResult& result;
   Purpose purpose = Purpose::run;
+  bool is_named = true;  ///< false: a directory or a list has the file, which may be none to clip
 };
 
 /// Which .npy header a clipped member of an archive gets: numpy's, or that of the input.

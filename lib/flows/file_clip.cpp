@@ -12,7 +12,6 @@
 #include "error.hpp"
 #include "files/holes.hpp"
 #include "files/place.hpp"
-#include "flows/percentile_bounds.hpp"
 #include "npy/header.hpp"
 
 namespace clipper {
@@ -21,7 +20,7 @@ namespace {
 npy::Header header_of(const ClipSettings& settings, InputFile& input, std::optional<npy::Start> start,
                       std::vector<std::byte>* bytes = nullptr) {
   if (settings.ignore_trailing) input.ignore_trailing();
-  return read_header(input, settings.dtype, bytes, start, npy::Opaque::refused, settings.types);
+  return read_header(input, settings.dtype, bytes, start, npy::Opaque::refused, npy::Types::clipped);
 }
 
 /// The shell command `clipper IN - >>IN` would append to the file that is read.
@@ -43,12 +42,12 @@ Plan plan_header(const ClipSettings& settings, InputFile& input,
 }
 
 Plan read_plan(Engine& engine, const ClipSettings& settings, InputFile& input, std::vector<std::byte>* header,
-               std::optional<npy::Start> start) {
+               std::optional<npy::Start> start, NoPercentile none) {
   const Request& request = settings.request;
   const npy::Header parsed = header_of(settings, input, start, header);
   const auto plan = [&](auto make) { return with_path(input.path(), [&] { return make(request, parsed); }); };
   if (!has_percentiles(request)) return plan(make_plan);
-  return plan_with_percentiles(request, parsed, engine, input);
+  return plan_with_percentiles(request, parsed, engine, input, none);
 }
 
 FileClip::FileClip(const Clipping& clipping, InputFile& input, std::optional<npy::Start> start)
@@ -88,7 +87,7 @@ bool FileClip::changes() {
 }
 
 void FileClip::count() {
-  const auto& [settings, engine, observer, result, purpose] = clipping_;
+  const auto& [settings, engine, observer, result, purpose, is_named] = clipping_;
   if (result.plan->arrays) {
     TensorClip clip(*result.plan, engine.kernel_options(), input_.path());
     engine.check(*result.plan, clip);
@@ -110,7 +109,7 @@ void FileClip::check_limit_of_stream() {
 }
 
 void FileClip::write(OutputFile& output, Headers headers) {
-  const auto& [settings, engine, observer, result, purpose] = clipping_;
+  const auto& [settings, engine, observer, result, purpose, is_named] = clipping_;
   expect_other_file(input_, output);
   if (settings.max_clipped && !output.is_regular()) check_limit_of_stream();
   const std::string numpys = npy::format(result.plan->output);

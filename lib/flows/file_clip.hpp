@@ -10,6 +10,7 @@
 #include "files/direct_file.hpp"
 #include "files/input_file.hpp"
 #include "flows/clipping.hpp"
+#include "flows/percentile_bounds.hpp"
 
 /// The tensor of a .npy file, or of a stream.
 namespace clipper {
@@ -21,10 +22,12 @@ namespace clipper {
                                std::optional<npy::Start> start = std::nullopt);
 
 /// Reads the header and makes the plan. Reads the elements if a bound is a percentile. `header` is that of
-/// read_header(); `start`, too.
+/// read_header(); `start`, too. `none` is for plan_with_percentiles(): members of archives are clipped
+/// without a bound that they do not have.
 [[nodiscard]] Plan read_plan(Engine& engine, const ClipSettings& settings, InputFile& input,
                              std::vector<std::byte>* header = nullptr,
-                             std::optional<npy::Start> start = std::nullopt);
+                             std::optional<npy::Start> start = std::nullopt,
+                             NoPercentile none = NoPercentile::refused);
 
 /// Clips the tensor.
 class FileClip : public ContentsClip {

@@ -38,7 +38,8 @@ MemberClip::MemberClip(const Clipping& clipping, const Container& archive, const
       crc_(member.contents.size) {
   result_.name = input_.path();
   result_.member = member.name;
-  result_.plan = read_plan(clipping.engine, clipping.settings, input_, &header_);
+  result_.plan =
+      read_plan(clipping.engine, clipping.settings, input_, &header_, std::nullopt, NoPercentile::dropped);
   if (!is_checked_) crc_.add(0, header_);
 }
 

@@ -10,37 +10,30 @@
 #include "files/container.hpp"
 #include "flows/file_clip.hpp"
 #include "flows/percentile_bounds.hpp"
+#include "flows/selection.hpp"
 
 namespace clipper {
 namespace {
 
-/// For each member whether it was chosen; empty if all are.
-std::vector<bool> chosen_members(const MemberChoice& choice, const Container& archive) {
-  if (choice.names.empty()) return {};
+/// For each member whether it was chosen by its name; empty if none was.
+std::vector<bool> chosen_members(const Selection& selection, const Container& archive) {
+  if (selection.members.empty()) return {};
   std::vector<bool> chosen(archive.entries().size());
-  for (const std::string& name : choice.names)
+  for (const std::string& name : selection.members)
     chosen[static_cast<std::size_t>(&archive.named(name) - archive.entries().data())] = true;
   return chosen;
 }
 
-/// Why the profile does not take such a tensor; empty if it does.
-std::string_view refused_by(const Profile& profile, const TensorLayout& layout) {
-  if (!profile.dtypes.contains(layout.dtype)) return traits(layout.dtype).name;
-  const std::size_t rank = layout.shape.size();
-  return rank < profile.min_rank || rank > profile.max_rank ? "number of dimensions" : "";
-}
-
-/// The use of a member that may be clipped. `is_named`: whether the user chose it by its name.
-MemberUse use_of(const ClipSettings& settings, const Container& archive, const Entry& member, bool is_named) {
+/// The use of a member that may be clipped. `is_chosen`: by its name.
+MemberUse use_of(const ClipSettings& settings, const TypeChoice& types, const Container& archive,
+                 const Entry& member, bool is_chosen) {
   const Trailing trailing = settings.ignore_trailing ? Trailing::ignored : Trailing::refused;
-  const EntryHeader read = archive.header(member, is_named ? settings.dtype : settings.dtype.dtype, trailing,
-                                          is_named ? settings.types : npy::Types::dtypes);
+  const npy::Types read_types = types.has_meanings() ? npy::Types::clipped : npy::Types::dtypes;
+  const EntryHeader read =
+      archive.header(member, is_chosen ? settings.dtype : settings.dtype.dtype, trailing, read_types);
   if (!read.header) return {.action = MemberAction::copied, .reason = read.other};
-  const std::string_view reason = refused_by(*settings.request.profile, *read.header);
+  const std::string_view reason = why_other(settings, types, *read.header);
   if (!reason.empty()) return {.action = MemberAction::copied, .reason = reason};
-  const DTypeTraits& dtype = traits(read.header->dtype);
-  if (dtype.only_if_named && !is_named && settings.dtype.dtype != dtype.dtype)
-    return {.action = MemberAction::copied, .reason = dtype.name};
   const Plan plan =
       with_path(archive.path_of(member), [&] { return plan_before_reading(settings.request, *read.header); });
   const auto to = plan.output.dtype == plan.input.dtype ? std::nullopt : std::optional(plan.output.dtype);
@@ -58,36 +51,46 @@ MemberUse use_of(const ClipSettings& settings, const Container& archive, const E
   throw Error(ErrorKind::input, fmt::format("{}: cannot be clipped ({})", input.path(), use.reason));
 }
 
-void expect_clipped_member(const Container& archive, const std::vector<MemberUse>& uses) {
-  const auto is_clipped = [](const MemberUse& use) { return use.action == MemberAction::clipped; };
-  if (uses.empty() || std::ranges::any_of(uses, is_clipped)) return;
-  const std::string first = archive.path_of(archive.entries().front());
-  throw Error(ErrorKind::input, fmt::format("{}: no member can be clipped (the first, {}: {})",
-                                            archive.file().path(), first, uses.front().reason));
-}
-
 }  // namespace
 
 std::vector<MemberUse> member_uses(const ClipSettings& settings, const Container& archive) {
-  using Other = MemberChoice::Other;
-  const std::vector<bool> chosen = chosen_members(settings.members, archive);
+  const Selection& selection = settings.selection;
+  const std::vector<bool> chosen = chosen_members(selection, archive);
+  const TypeChoice types = types_in_archives(settings);
   const std::vector<Entry>& members = archive.entries();
-  const Other other = settings.members.other;
   std::vector<MemberUse> uses(members.size(), {.action = MemberAction::copied, .reason = "not chosen"});
   for (std::size_t i = 0; i < members.size(); ++i) {
     MemberUse& use = uses[i];
-    if (chosen.empty() || chosen[i]) use = use_of(settings, archive, members[i], !chosen.empty());
+    const bool may_be_clipped = chosen.empty() || chosen[i];
+    if (may_be_clipped) use = use_of(settings, types, archive, members[i], !chosen.empty());
     use.member = &members[i];
     if (use.action == MemberAction::clipped) continue;
-    if (!chosen.empty() && chosen[i]) refuse_chosen(settings, archive, members[i], use);
-    if (other == Other::error)
-      throw Error(ErrorKind::input, archive.path_of(members[i]) +
-                                        fmt::format(": would not be clipped ({}), which ", use.reason) +
-                                        Term{"other", "the choice of members forbids"});
-    if (other == Other::drop) use.action = MemberAction::dropped;
+    if (!chosen.empty() && chosen[i] && !selection.only) refuse_chosen(settings, archive, members[i], use);
+    use.action = action_on_other(settings, archive.path_of(members[i]), use.reason);
   }
-  expect_clipped_member(archive, uses);
   return uses;
+}
+
+bool has_clipped_member(const std::vector<MemberUse>& uses) {
+  return std::ranges::any_of(uses, [](const MemberUse& use) { return use.action == MemberAction::clipped; });
+}
+
+void expect_clipped_member(const ClipSettings& settings, const Container& archive,
+                           const std::vector<MemberUse>& uses) {
+  if (uses.empty() || has_clipped_member(uses)) return;
+  const std::string& path = archive.file().path();
+  const auto refuse_first = [&](const MemberUse& use, std::string_view what, const Message& advice) {
+    throw Error(ErrorKind::input, fmt::format("{}: no {} (the first, {}: {})", path, what,
+                                              archive.path_of(*use.member), use.reason) +
+                                      advice);
+  };
+  if (keeps_integers(settings))
+    for (const bool any : {false, true})
+      for (const MemberUse& use : uses)
+        if (const std::string_view word = word_of_only(use.reason); word == "int" || (any && !word.empty()))
+          refuse_first(use, "member to convert",
+                       "; to convert it, add " + Message(Term{"only", "only="}) + std::string(word));
+  refuse_first(uses.front(), "member can be clipped", "");
 }
 
 }  // namespace clipper

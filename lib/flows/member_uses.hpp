@@ -21,9 +21,15 @@ struct MemberUse {
 };
 
 /// Decides for all members, in the archive's order, from their headers and without their elements. Throws the
-/// errors of planning, and Error{usage} for a chosen name that the archive lacks. Error{input} if no member
-/// can be clipped although there are members, for a chosen member that cannot be clipped and, if
-/// MemberChoice::other says so, for every other member that is not clipped.
+/// errors of planning, and Error{usage} for a chosen name that the archive lacks. Error{input} for a member
+/// that was chosen by its name and cannot be clipped and, if Selection::other says so, for every other member
+/// that is not clipped.
 [[nodiscard]] std::vector<MemberUse> member_uses(const ClipSettings& settings, const Container& archive);
+
+[[nodiscard]] bool has_clipped_member(const std::vector<MemberUse>& uses);
+
+/// Error{input} if no member is clipped although there are members.
+void expect_clipped_member(const ClipSettings& settings, const Container& archive,
+                           const std::vector<MemberUse>& uses);
 
 }  // namespace clipper

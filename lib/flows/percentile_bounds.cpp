@@ -77,19 +77,35 @@ Plan plan_with(Request request, const TensorLayout& layout, const std::vector<Nu
   return plan;
 }
 
-Plan plan_with_found(const Request& request, const TensorLayout& layout,
-                     const std::vector<std::optional<Number>>& found) {
+/// The percentile that is no bound.
+Number widest(const TensorLayout& layout, const Bound& bound) {
+  const bool is_min = bound.given == &Request::min;
+  return number_of(layout.dtype, is_min ? lowest_element(layout.dtype) : highest_element(layout.dtype));
+}
+
+Plan plan_with_found(Request request, const TensorLayout& layout,
+                     const std::vector<std::optional<Number>>& found,
+                     NoPercentile none = NoPercentile::refused) {
   const std::vector<Bound> bounds = percentiles_in(request);
   std::vector<Number> values;
+  std::vector<LostBound> lost;
   for (std::size_t i = 0; i < bounds.size(); ++i) {
-    if (!found[i])
-      refuse(ErrorKind::input, request, bounds[i],
-             layout.count == 0 ? "the tensor has no elements" : "all elements are NaN");
+    if (!found[i]) {
+      const char* const why = layout.count == 0 ? "the tensor has no elements" : "all elements are NaN";
+      if (none == NoPercentile::refused) refuse(ErrorKind::input, request, bounds[i], why);
+      lost.push_back({bounds[i].field, (request.*bounds[i].given)->text, why});
+      values.push_back(widest(layout, bounds[i]));
+      if (request.action_on_nan() == (bounds[i].given == &Request::min ? OnNan::min : OnNan::max))
+        request.nan = OnNan::keep;
+      continue;
+    }
     if (found[i]->kind == Number::Kind::nan)
       refuse(ErrorKind::input, request, bounds[i], "the percentile lies between -inf and inf");
     values.push_back(*found[i]);
   }
-  return plan_with(request, layout, values);
+  Plan plan = plan_with(std::move(request), layout, values);
+  plan.lost = std::move(lost);
+  return plan;
 }
 
 }  // namespace
@@ -106,11 +122,9 @@ void expect_no_percentiles_of_stream(const Request& request) {
 
 Plan plan_before_reading(const Request& request, const TensorLayout& layout) {
   check_percentiles(request);
-  std::vector<Number> widest;
-  for (const Bound& bound : percentiles_in(request))
-    widest.push_back(number_of(layout.dtype, bound.given == &Request::min ? lowest_element(layout.dtype)
-                                                                          : highest_element(layout.dtype)));
-  return plan_with(request, layout, widest);
+  std::vector<Number> values;
+  for (const Bound& bound : percentiles_in(request)) values.push_back(widest(layout, bound));
+  return plan_with(request, layout, values);
 }
 
 Plan plan_with_percentiles(const Request& request, const TensorLayout& layout, const ElementSource& elements,
@@ -120,13 +134,13 @@ Plan plan_with_percentiles(const Request& request, const TensorLayout& layout, c
 }
 
 Plan plan_with_percentiles(const Request& request, const TensorLayout& layout, Engine& engine,
-                           InputFile& input) {
+                           InputFile& input, NoPercentile none) {
   with_path(input.path(), [&] {
     if (!input.is_regular()) expect_no_percentiles_of_stream(request);
     static_cast<void>(plan_before_reading(request, layout));
   });
   const auto found = read_percentiles(engine, input, layout, percentages_in(request));
-  return with_path(input.path(), [&] { return plan_with_found(request, layout, found); });
+  return with_path(input.path(), [&] { return plan_with_found(request, layout, found, none); });
 }
 
 }  // namespace clipper

@@ -26,8 +26,12 @@ void expect_no_percentiles_of_stream(const Request& request);
 [[nodiscard]] Plan plan_with_percentiles(const Request& request, const TensorLayout& layout,
                                          const ElementSource& elements, SimdLevel level);
 
+/// What becomes of a bound whose percentile the tensor does not have, because it has no elements except NaN:
+/// an error; or it is no bound, which Plan::lost says. With OnNan::min or max of such a bound NaN is kept.
+enum class NoPercentile : bool { refused, dropped };
+
 /// The plan with the percentiles of a file. Error{usage} for a stream. Errors have the path in front.
 [[nodiscard]] Plan plan_with_percentiles(const Request& request, const TensorLayout& layout, Engine& engine,
-                                         InputFile& input);
+                                         InputFile& input, NoPercentile none = NoPercentile::refused);
 
 }  // namespace clipper

@@ -216,23 +216,30 @@ OtherType structured(const Descr& descr) {
   return result;
 }
 
-[[noreturn]] void refuse_dtype(std::string_view descr) {
+/// Advice that ends in ", allow_pickle=True)" where np.load needs that.
+std::string loaded(std::string_view python, bool has_objects) {
+  std::string text(python);
+  if (has_objects && text.ends_with(')')) text.insert(text.size() - 1, ", allow_pickle=True");
+  return text;
+}
+
+[[noreturn]] void refuse_dtype(std::string_view descr, std::string_view python) {
   struct Row {
     std::string_view prefix;
     std::string_view meaning;
-    std::string_view replacement;  // what to save instead of an array x; empty for what is no number
+    std::string_view replacement;  // of the array, what to save instead; empty for what is no number
   };
-  constexpr Row kRows[] = {{"O", "Python objects", "x.astype('f8')"},
-                           {"b1", "bool", "x.astype('u1')"},
-                           {"?", "bool", "x.astype('u1')"},
-                           {"f16", "long double, float128", "x.astype('f8')"},
-                           {"f12", "long double, float96", "x.astype('f8')"},
-                           {"c", "complex numbers", "x.real"},
+  constexpr Row kRows[] = {{"O", "Python objects", ".astype('f8')"},
+                           {"b1", "bool", ".astype('u1')"},
+                           {"?", "bool", ".astype('u1')"},
+                           {"f16", "long double, float128", ".astype('f8')"},
+                           {"f12", "long double, float96", ".astype('f8')"},
+                           {"c", "complex numbers", ".real"},
                            {"S", "byte strings", ""},
                            {"U", "strings", ""},
-                           {"M8", "dates, datetime64", "x.view('i8')"},
-                           {"m8", "durations, timedelta64", "x.view('i8')"},
-                           {"V", "raw bytes", "x.view(DTYPE)"}};
+                           {"M8", "dates, datetime64", ".view('i8')"},
+                           {"m8", "durations, timedelta64", ".view('i8')"},
+                           {"V", "raw bytes", ".view(DTYPE)"}};
   const std::string_view type = without_order(descr);
   const auto* const row =
       std::ranges::find_if(kRows, [&](const Row& entry) { return type.starts_with(entry.prefix); });
@@ -240,7 +247,8 @@ OtherType structured(const Descr& descr) {
   refuse(fmt::format("dtype '{}' (", excerpt(descr)) + Term{kTypeField, row->meaning} +
          ") is not supported; " +
          (row->replacement.empty() ? "clipper clips numbers"
-                                   : fmt::format("convert it: np.save('x.npy', {})", row->replacement)));
+                                   : fmt::format("convert it in Python: np.save('x.npy', {}{})",
+                                                 loaded(python, row->prefix == "O"), row->replacement)));
 }
 
 /// All types of ml_dtypes of one byte, except float8_e5m2.
@@ -283,11 +291,11 @@ std::optional<Stored> stored(const Scalar& type) {
 }
 
 /// A type that is no dtype.
-void read_other(std::string_view descr, Types types, Header& header) {
+void read_other(std::string_view descr, Types types, std::string_view python, Header& header) {
   const std::optional<Scalar> type = scalar(descr);
-  if (!type) refuse_dtype(descr);
+  if (!type) refuse_dtype(descr, python);
   const std::optional<Stored> found = stored(*type);
-  if ((found ? found->types : Types::all) > types) refuse_dtype(descr);
+  if ((found ? found->types : Types::all) > types) refuse_dtype(descr, python);
   header.order = type->is_big ? ByteOrder::big : type->size > 1 ? ByteOrder::little : kNativeOrder;
   if (found) {
     header.dtype = found->dtype;
@@ -299,7 +307,8 @@ void read_other(std::string_view descr, Types types, Header& header) {
 
 }  // namespace
 
-void read_descr(const Descr& descr, const GivenDType& given, Opaque opaque, Types types, Header& header) {
+void read_descr(const Descr& descr, const GivenDType& given, Opaque opaque, Types types,
+                std::string_view python, Header& header) {
   const std::optional<DType> expected = given.dtype;
   if (descr.is_structured) {
     header.other = structured(descr);
@@ -311,7 +320,7 @@ void read_descr(const Descr& descr, const GivenDType& given, Opaque opaque, Type
     const bool ordered = type != descr.text && (descr.text[0] == '<' || descr.text[0] == '>');
     const bool is_raw = is_void && (!ordered || type == kRawByte) && !expected;
     if (row == kDTypes.end() || (is_raw && types == Types::all)) {
-      read_other(descr.text, types, header);
+      read_other(descr.text, types, python, header);
     } else {
       header.order = !ordered || row->size == 1 ? kNativeOrder
                      : descr.text[0] == '<'     ? ByteOrder::little

@@ -25,8 +25,13 @@ constexpr int kMaxDepth = 32;
 /// Accepts the three keys, each with one form of value: only structured types nest, and nothing is evaluated.
 class DictParser {
  public:
-  DictParser(std::string_view text, std::size_t offset, Python2 python2, Structured structured)
-      : text_(text), offset_(offset), python2_(python2 == Python2::yes), structured_(structured) {}
+  DictParser(std::string_view text, std::size_t offset, Python2 python2, Structured structured,
+             std::string_view python)
+      : text_(text),
+        offset_(offset),
+        python2_(python2 == Python2::yes),
+        structured_(structured),
+        python_(python) {}
 
   Fields parse() {
     skip_empty_lines();
@@ -138,8 +143,8 @@ class DictParser {
     if (!rest().starts_with('[')) return {quoted("a quoted dtype"), false, {}};
     if (structured_ == Structured::refused)
       refuse(Term{kTypeField, "structured"} +
-             fmt::format(" dtype {}] is not supported; save one field: np.save('x.npy', x['FIELD'])",
-                         excerpt(rest().substr(0, rest().find(']')))));
+             fmt::format(" dtype {}] is not supported; save one field: np.save('x.npy', {}['FIELD'])",
+                         excerpt(rest().substr(0, rest().find(']'))), python_));
     if (depth == kMaxDepth) fail(at_, "a structured dtype that nests too deeply");
     const std::size_t start = at_++;
     Descr result{{}, true, {}};
@@ -267,6 +272,7 @@ class DictParser {
   std::size_t offset_;
   bool python2_;
   Structured structured_;
+  std::string_view python_;
   std::size_t at_ = 0;
   Fields fields_;
 };
@@ -283,8 +289,9 @@ std::string excerpt(std::string_view bytes) {
   return bytes.size() > kLongest ? shown + "..." : shown;
 }
 
-Fields read_dict(std::string_view text, std::size_t offset, Python2 python2, Structured structured) {
-  return DictParser(text, offset, python2, structured).parse();
+Fields read_dict(std::string_view text, std::size_t offset, Python2 python2, Structured structured,
+                 std::string_view python) {
+  return DictParser(text, offset, python2, structured, python).parse();
 }
 
 }  // namespace clipper::npy

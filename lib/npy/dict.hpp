@@ -41,9 +41,9 @@ enum class Python2 : bool { no, yes };
 enum class Structured : bool { refused, read };
 
 /// Reads the dict. `offset` is the position of `text` in the file, for messages. Error{input} unless `text`
-/// is a dict of the three keys.
+/// is a dict of the three keys. `python`: see parse().
 [[nodiscard]] Fields read_dict(std::string_view text, std::size_t offset, Python2 python2,
-                               Structured structured = Structured::refused);
+                               Structured structured = Structured::refused, std::string_view python = "x");
 
 /// Bytes of a file for a message: at most 48 of them, in printable ASCII with \xNN for the rest.
 [[nodiscard]] std::string excerpt(std::string_view bytes);

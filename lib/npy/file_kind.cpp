@@ -122,15 +122,17 @@ bool can_be_npy(std::span<const std::byte> start) {
          (as_text(start).starts_with(kMagic.substr(0, start.size())) || is_unfinished(start));
 }
 
-Message not_npy(std::span<const std::byte> start, std::string_view file) {
+Message not_npy(std::span<const std::byte> start, std::string_view file, std::string_view expected) {
   const std::string_view text = as_text(start.first(std::min(start.size(), kKindSize)));
-  if (text.empty()) return "not a .npy file: it is empty";
+  if (text.empty()) return fmt::format("not {}: it is empty", expected);
   const Kind* const kind = kind_of(text);
   if (kind == nullptr)
-    return fmt::format("not a .npy file: it begins with '{}'", excerpt(text.substr(0, kMagic.size())));
+    return fmt::format("not {}: it begins with '{}'", expected, excerpt(text.substr(0, kMagic.size())));
+  // Nobody keeps CSV under the name of an archive: the text is a page of an error, or a download that failed.
+  if (kind == &kText && expected != "a .npy file") return fmt::format("not {} but text", expected);
   std::string advice(kind->advice);
   if (const std::size_t at = advice.find(kFile); at != advice.npos) advice.replace(at, kFile.size(), file);
-  Message message = fmt::format("not a .npy file but {}; {}", kind->name, advice);
+  Message message = fmt::format("not {} but {}; {}", expected, kind->name, advice);
   if (kind->to_stdout) message += Term{"input", ""};
   return message;
 }

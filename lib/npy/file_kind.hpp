@@ -42,8 +42,9 @@ inline constexpr std::size_t kKindSize = 512;
 
 /// The error message for a file that begins with `start` and is not .npy: what it is instead, and how to
 /// convert it. `start` is the first kKindSize bytes or the whole file; with less, fewer kinds are recognised.
-/// `file` is what commands in the message call the file.
-[[nodiscard]] Message not_npy(std::span<const std::byte> start, std::string_view file = "FILE");
+/// `file` is what commands in the message call the file, `expected` what its name says that it is.
+[[nodiscard]] Message not_npy(std::span<const std::byte> start, std::string_view file = "FILE",
+                              std::string_view expected = "a .npy file");
 
 /// Whether a file that begins with `start`, see not_npy(), is a PyTorch file, or a zip archive of .npy files.
 [[nodiscard]] bool is_torch(std::span<const std::byte> start);

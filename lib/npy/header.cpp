@@ -95,7 +95,8 @@ std::string type_name(const Header& header) {
   return header.other ? header.other->name : clipper::type_name(header.layout());
 }
 
-Header parse(std::span<const std::byte> bytes, const GivenDType& dtype, Opaque opaque, Types types) {
+Header parse(std::span<const std::byte> bytes, const GivenDType& dtype, Opaque opaque, Types types,
+             std::string_view python) {
   Header header;
   header.data_offset = data_offset(bytes);
   if (bytes.size() < header.data_offset) refuse_truncated(header.data_offset, bytes.size());
@@ -104,10 +105,10 @@ Header parse(std::span<const std::byte> bytes, const GivenDType& dtype, Opaque o
   const std::string_view text = as_text(bytes.first(header.data_offset).subspan(text_at));
   const Python2 python2 = bytes[kVersionAt] < std::byte{3} ? Python2::yes : Python2::no;
   const Structured structured = types == Types::all ? Structured::read : Structured::refused;
-  Fields fields = read_dict(text, text_at, python2, structured);
+  Fields fields = read_dict(text, text_at, python2, structured, python);
   header.fortran_order = *fields.fortran_order;
   header.shape = *std::move(fields.shape);
-  read_descr(*fields.descr, dtype, opaque, types, header);
+  read_descr(*fields.descr, dtype, opaque, types, python, header);
   header.count = count_elements(header);
   return header;
 }

@@ -86,9 +86,11 @@ enum class Opaque : std::uint8_t { refused, taken };
 [[nodiscard]] std::uint64_t data_offset(std::span<const std::byte> start);
 
 /// The header of a file, from its first data_offset() bytes; later bytes are ignored. Types::all takes `|V2`
-/// and `<V1` for what numpy does: raw bytes.
+/// and `<V1` for what numpy does: raw bytes. `python` is the array in the Python that messages advise:
+/// "np.load('x.npy')".
 [[nodiscard]] Header parse(std::span<const std::byte> bytes, const GivenDType& dtype = {},
-                           Opaque opaque = Opaque::refused, Types types = Types::dtypes);
+                           Opaque opaque = Opaque::refused, Types types = Types::dtypes,
+                           std::string_view python = "x");
 
 /// Error{input} if a file of `size` bytes, at least data_offset, ends before the last element. The length of
 /// pickled objects is unknown.

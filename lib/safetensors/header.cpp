@@ -124,6 +124,11 @@ Header parse(std::string_view text, std::uint64_t data_size) {
                       tensor.begin, end));
     end = tensor.end;
   }
+  if (end < data_size)
+    refuse(fmt::format(
+        "{} byte{} after the last tensor; no reader of safetensors ignores them, and neither does "
+        "clipper",
+        data_size - end, data_size - end == 1 ? "" : "s"));
   if (end != data_size) refuse(fmt::format("{} bytes of elements expected, the file has {}", end, data_size));
   return header;
 }

@@ -142,10 +142,10 @@ TEST_CASE("a member that does not exist or is no tensor is refused") {
       {{"crc.npz:w", "o.npy"}, 3, "crc.npz:w: "},
       {{"cut.npz", "o.npz"}, 3, "cut.npz: "},
       {{"-i", "cut.npz"}, 3, "cut.npz: "},
-      {{"empty.npz", "o.npz"}, 3, "empty.npz: not a .npy file"},
-      {{"empty.npz", "o.npy"}, 3, "empty.npz: not a .npy file"},
-      {{"--dry-run", "empty.npz", "o.npz"}, 3, "empty.npz: not a .npy file"},
-      {{"--output-dir", "out", "empty.npz"}, 3, "empty.npz: not a .npy file"},
+      {{"empty.npz", "o.npz"}, 3, "empty.npz: not an .npz archive: it is empty"},
+      {{"empty.npz", "o.npy"}, 3, "empty.npz: not an .npz archive: it is empty"},
+      {{"--dry-run", "empty.npz", "o.npz"}, 3, "empty.npz: not an .npz archive: it is empty"},
+      {{"--output-dir", "out", "empty.npz"}, 3, "empty.npz: not an .npz archive: it is empty"},
   });
 }
 

@@ -158,7 +158,7 @@ TEST_CASE("unknown options, unknown values and surplus files are refused") {
   directory.refused({"in.npy", "out.npy", "more.npy"}, 2,
                     "too many files (expected IN OUT); for several inputs use --output-dir, --output or");
   directory.refused({"--min", "0", "in.npy"}, 2, "OUT is missing");
-  directory.refused({"--min", "0"}, 2, "IN is missing; see clipper --help");
+  directory.refused({"--min", "0"}, 2, "IN is missing; to read standard input");
   directory.refused({}, 2, "clipper --help lists all options and commands");
   directory.refused({"--min", "0", "-r", "."}, 2, "--recursive needs --output-dir");
 }

@@ -200,14 +200,35 @@ TEST_CASE("min above max is refused with the first index at which that is") {
   CHECK(arrays.read("o") == floats("(2, 3)", {0, 1, 2, 0, 1, kNan}));
 }
 
+TEST_CASE("an array or number of another dtype is a bound if the tensor's dtype has all its numbers") {
+  const Arrays arrays;
+  arrays.write("same.npy", array_file<float>("<f4", "(3,)", {0, 1.5, -2}));
+  arrays.done({"--max", "@same.npy", "x.npy", "want"});
+  arrays.write("wide.npy", array_file<double>("<f8", "(3,)", {0, 1.5, -2}));
+  arrays.write("big.npy", npy_file(">f8", "False", "(3,)", byte_swapped(bytes_of<double>({0, 1.5, -2}), 8)));
+  for (const char* file : {"@wide.npy", "@big.npy"}) {
+    arrays.done({"--max", file, "x.npy", "o"});
+    CHECK(arrays.read("o") == arrays.read("want"));
+  }
+  arrays.write("one.npy", array_file<std::int64_t>("<i8", "()", {1}));
+  arrays.done({"--max", "@one.npy", "x.npy", "o"});
+  arrays.done({"--max", "1", "x.npy", "want"});
+  CHECK(arrays.read("o") == arrays.read("want"));
+  arrays.write("tenth.npy", array_file<double>("<f8", "(3,)", {0, 0.1, 2}));
+  arrays.refused({"--max", "@tenth.npy", "x.npy", "o"}, 2, "which does not have all its numbers exactly");
+  arrays.write("int16.npy", array_file<std::int16_t>("<i2", "(3,)", {0, 1, 2}));
+  arrays.refused({"--max", "@same.npy", "int16.npy", "o"}, 2, "is float32, but the tensor is int16");
+}
+
 TEST_CASE("an array of another dtype is refused with both dtypes") {
   const Arrays arrays;
-  arrays.write("int32.npy", array_file<std::int32_t>("<i4", "(3,)", {0, 1, 2}));
+  arrays.write("int32.npy", array_file<std::int32_t>("<i4", "(3,)", {0, 1, (1 << 24) + 1}));
   arrays.write("int16.npy", array_file<std::int16_t>("<i2", "(3,)", {0, 1, 2}));
   arrays.write("long.npy", array_file<std::int64_t>("<i8", "(3,)", {0, 1, 2}));
   const auto refused = [&](const Words& words, std::string_view why) { arrays.refused(words, 2, why); };
   refused({"--max", "@int32.npy", "x.npy", "o"},
-          "x.npy: --max @int32.npy is int32, but the tensor is float32; both must have the same dtype\n");
+          "x.npy: --max @int32.npy is int32, but the tensor is float32, which does not have all its numbers "
+          "exactly\n");
   refused({"--scale", "@int32.npy", "x.npy", "o"},
           "x.npy: --scale @int32.npy is int32; it must be float32 or float64\n");
   refused({"--scale", "@int32.npy", "int16.npy", "o"},

@@ -1,4 +1,5 @@
 #include "cli/direct.hpp"
+#include "support/archives.hpp"
 
 /// --min 1% --max 99%: bounds that are percentiles of the input's elements.
 namespace clipper::testing {
@@ -126,6 +127,30 @@ TEST_CASE("percentiles that cannot be bounds are refused") {
   refused({"--min", "99%", "--max", "1%", "x.npy", "y.npy"}, 2,
           "x.npy: --min 99% (990) exceeds --max 1% (10); to allow this, add --min-above-max max (as numpy) "
           "or min\n");
+}
+
+TEST_CASE("a member of an archive that has no percentile is named, and clipped without this bound") {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const auto archive = [](const std::vector<float>& w, const std::vector<float>& nans) {
+    return npz_file(
+        {{"w.npy", float32_file(w)}, {"empty.npy", float32_file({})}, {"nan.npy", float32_file(nans)}});
+  };
+  const WorkingDirectory directory{{"a.npz", archive({1, 2, 9}, {nan, nan})}};
+  const auto check = [&](const Words& words, const std::string& expected) {
+    CAPTURE(words);
+    const Result result = directory.run(joined(words, {"a.npz", "out.npz"}));
+    CHECK(result.exit_code == 0);
+    CHECK(result.error ==
+          "clipper: warning: a.npz:empty: --min 50% is no bound: the tensor has no elements\n"
+          "clipper: warning: a.npz:nan: --min 50% is no bound: all elements are NaN\n");
+    CHECK(directory.read("out.npz") == expected);
+  };
+  check({"--min", "50%", "--max", "5"}, archive({2, 2, 5}, {nan, nan}));
+  check({"--min", "50%", "--nan", "7"}, archive({2, 2, 9}, {7, 7}));
+  check({"--min", "50%", "--nan", "min"}, archive({2, 2, 9}, {nan, nan}));
+  check({"--min", "50%", "--nan", "3", "--max", "4", "--round", "floor"}, archive({2, 2, 4}, {3, 3}));
+  CHECK(directory.run({"--min", "50%", "a.npz", "--verify", "out.npz", "-q"}).exit_code == 1);
+  directory.refused({"--min", "50%", "a.npz:nan", "out.npy"}, 3, "all elements are NaN");
 }
 
 TEST_CASE("a list of files is checked before the first output, also with percentiles") {

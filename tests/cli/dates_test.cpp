@@ -94,7 +94,7 @@ TEST_CASE("bounds that a type does not have, and what only numbers have, are ref
   directory.write("one.npy", ticks("<i8", {1}));
   refused({"--max", "@one.npy", "span.npy"}, "cannot be a bound of timedelta64[25s]");
   directory.refused({"--profile", "onnx", "--max", "0", "flag.npy", "out.npy"}, 3, "does not take bool");
-  directory.refused({"--max", "0", "c.npy", "out.npy"}, 3, "np.save('x.npy', x.real)");
+  directory.refused({"--max", "0", "c.npy", "out.npy"}, 3, "np.save('x.npy', np.load('c.npy').real)");
 }
 
 TEST_CASE("flags become 0 and 1 of every dtype, and every byte that is not 0 is 1") {
@@ -143,8 +143,8 @@ TEST_CASE("in archives and below directories dates and flags are clipped only if
   CHECK(directory.read("out.npy") == flags("\1\1\1\1"));
   std::filesystem::create_directory(directory / "d");
   directory.write("d/flag.npy", kFlags);
-  directory.refused({"--min", "0", "-r", "d", "--output-dir", "e"}, 3,
-                    "d/flag.npy: dtype '|b1' (bool) is not supported");
+  CHECK(directory.run({"--min", "1", "-r", "d", "--output-dir", "e"}).exit_code == 0);
+  CHECK(directory.read("e/flag.npy") == kFlags);
 }
 
 TEST_CASE("percentiles of dates are elements, and statistics leave out NaT") {

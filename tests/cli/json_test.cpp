@@ -198,8 +198,8 @@ TEST_CASE("--json reports failures") {
   CHECK(many.exit_code == 3);
   const std::vector<Json> lines = parsed(many.output);
   CHECK(many.output.ends_with(
-      "{\"version\":2,\"summary\":true,\"status\":3,\"files\":2,\"ok\":1,\"failed\":1}\n"));
-  CHECK(contains(many.error, "\nclipper: 2 files: 1 ok, 1 failed\n") == false);  // JSON has it
+      "{\"version\":2,\"summary\":true,\"status\":3,\"files\":2,\"ok\":1,\"failed\":1,\"other\":0}\n"));
+  CHECK(contains(many.error, "\nclipper: 2 files: 1 clipped, 1 failed\n") == false);  // JSON has it
   REQUIRE(lines.size() == 2);
   CHECK(lines[0].at("input") == "bad.npy");
   CHECK(lines[1] == expected("out/x.npy"));

@@ -129,6 +129,16 @@ class Example {
     write_file(directory_ / "w.npz", npz_file({{"a.npy", weights},
                                                {"b.npy", weights},
                                                {"mask.npy", npy_file("|b1", "False", "(4,)", "1010")}}));
+    const std::string mask = npy_file("|b1", "False", "(4,)", "1010");
+    const std::string texts = npy_file("|S2", "False", "(2,)", "abcd");
+    for (const auto& [name, content] :
+         {std::pair("x", &tensor), std::pair("mask", &mask), std::pair("texts", &texts)})
+      directory_.write(fmt::format("mixed/{}.npz", name), npz_file({{"a.npy", *content}}));
+    std::string header =
+        R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"ids":{"dtype":"I64","shape":[1],)"
+        R"("data_offsets":[8,16]}})";
+    header.resize(112, ' ');
+    directory_.write("model.safetensors", zip::little(header.size(), 8) + header + "elements of 16 b");
     const Result clipped = run_clipper(clip({directory_ / "in.npy", directory_ / "golden.npy"}));
     check_done(clipped);
     for (const char* name : {"out.npy", "golden/a.npy", "golden/b.npy", "out/a.npy", "out/b.npy"})
@@ -225,8 +235,9 @@ TEST_CASE("the manual has its sections in the usual order") {
   for (const std::string& line : lines_of(manual_source()))
     if (line.starts_with(".SH ")) titles.push_back(line.substr(4));
   CHECK(titles == std::vector<std::string>{"NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "COMMANDS",
-                                           "DTYPES AND BOUNDS", "PROFILES", "ARCHIVES", "FILES AND SAFETY",
-                                           "EXIT STATUS", "JSON", "ENVIRONMENT", "EXAMPLES", "SEE ALSO"});
+                                           "DTYPES AND BOUNDS", "PROFILES", "SELECTION", "ARCHIVES",
+                                           "FILES AND SAFETY", "EXIT STATUS", "JSON", "ENVIRONMENT",
+                                           "EXAMPLES", "SEE ALSO"});
 }
 
 TEST_CASE("the synopsis has every form of every command") {

@@ -83,6 +83,10 @@ TEST_CASE("a mistake is answered with what to type, and with the names of the us
                                    {"my data.csv", "1,2\n"},
                                    {"text.npy", npy_file("<U1", "False", "(1,)", "a\0\0\0")},
                                    {"bytes.npy", npy_file("|S2", "False", "(1,)", "ab")},
+                                   {"objects.npy", npy_file("|O", "False", "(1,)", "\x80\4]\x94.")},
+                                   {"nan.npy", npy_file("<f2", "False", "(1,)", std::string("\0\x7e", 2))},
+                                   {"page.safetensors", "<html>not found</html>"},
+                                   {"more.safetensors", std::string("\2\0\0\0\0\0\0\0{}more", 14)},
                                    {"a.npz", npz_file({{"w.npy", kInput}, {"x.npy", kInput}})},
                                    {"my a.npz", npz_file({{"w.npy", kInput}, {"x.npy", kInput}})}};
   for (const char* name : {"dir", "my dir"}) std::filesystem::create_directory(directory / name);
@@ -94,6 +98,24 @@ TEST_CASE("a mistake is answered with what to type, and with the names of the us
       {{"--min", "0", "in.npy", "b.npy", "dir"}, 2, is_directory},
       {{"--min", "0", "-r", "dir", "dir"}, 2, is_directory},
       {{"--min", "0", "--shard", "0/2", "in.npy", "dir"}, 2, is_directory},
+      {{"--min", "0", "in.npy", "none/"},
+       2,
+       "none/: is a directory by its name, and does not exist; to write results into it, use --output-dir "
+       "none/"},
+      {{"--min", "0"}, 2, "IN is missing; to read standard input and write standard output, use - -"},
+      {{"--min", "0", "objects.npy", "o.npy"},
+       3,
+       "objects.npy: dtype '|O' (Python objects) is not supported; convert it in Python: np.save('x.npy', "
+       "np.load('objects.npy', allow_pickle=True).astype('f8'))"},
+      {{"--to", "int16", "nan.npy", "o.npy"},
+       3,
+       "nan.npy: NaN at [0] (element 0) cannot become int16; to replace NaN, add --nan 0"},
+      {{"--min", "0", "page.safetensors", "o.npy"}, 3, "page.safetensors: not a safetensors file but text"},
+      {{"--min", "0", "--trailing", "ignore", "more.safetensors", "o.safetensors"},
+       3,
+       "more.safetensors: 4 bytes after the last tensor; no reader of safetensors ignores them, and neither "
+       "does "
+       "clipper"},
       {{"--min", "0", "in.npy", "my dir"},
        2,
        "my dir: is a directory; to write results into it, use --output-dir DIR"},

@@ -107,7 +107,7 @@ TEST_CASE("unsupported dtypes are refused by name") {
              {with_descr("|V4"), "V4"},
              {with_descr("|V2"), "--dtype bfloat16"},
              {with_descr("<f16"), "'<f16' (long double, float128)"},
-             {with_descr(">f16"), "convert it: np.save('x.npy', x.astype('f8'))"},
+             {with_descr(">f16"), "convert it in Python: np.save('x.npy', np.load("},
              {with_descr("<i3"), "i3"},
              {with_descr(""), "dtype"},
              {with_text("{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (3,)}"), "structured"},

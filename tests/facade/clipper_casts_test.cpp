@@ -227,7 +227,7 @@ TEST_CASE("NaN cannot become an integer, unless another number replaces it") {
     const std::string position = fmt::format("NaN at element {}", count - 2);
     for (const unsigned threads : {0U, 1U})
       CHECK(refusal(ErrorKind::input, [&] { cast<std::uint8_t>(in, {}, threads); }) ==
-            position + " cannot become uint8");
+            position + " cannot become uint8; to replace NaN, add nan=0");
     CHECK(refusal(ErrorKind::input, [&] { cast<Float16>(in, {.nan = OnNan::error}); }) == position);
     CHECK(cast<std::uint8_t>(in, {.nan = 7})[count - 2] == 7);
     CHECK(std::isnan(cast<double>(in, {})[count - 2]));

@@ -128,8 +128,9 @@ TEST_CASE("a comparison, statistics and percentiles say what elements mean") {
   CHECK(statistics(files / "flag.npy").mean == 0.5);
   CHECK(*percentiles(files / "day.npy", std::array{Number(100)}).front() == 20'000);
   CHECK(refusal(ErrorKind::input, [&] { static_cast<void>(statistics(files / "c.npy")); }) ==
-        files /
-            "c.npy: dtype '<c8' (complex numbers) is not supported; convert it: np.save('x.npy', x.real)");
+        (files / "c.npy") +
+            ": dtype '<c8' (complex numbers) is not supported; convert it in Python: np.save('x.npy', " +
+            "np.load('" + (files / "c.npy") + "').real)");
 }
 
 }  // namespace clipper::testing

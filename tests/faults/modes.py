@@ -255,6 +255,17 @@ def many_archives(name: str, words: tuple[str, ...], directory: str, **more) -> 
     return Mode(name, (*words, *before), before, after, **more)
 
 
+def other_files(words: tuple[str, ...], made: str) -> Mode:
+    """Two files below a directory are clipped; the third one is no tensor that clipper clips, and is copied or left alone."""
+    values = {f"{letter}.npy": numbers(3000, i) for i, letter in enumerate("ab")}
+    strings = {"s.npy": tensor(array("f", range(20_000))).replace(b"<f4", b"<U1")}
+    before = {f"d/{file}": content for file, content in ({file: tensor(each) for file, each in values.items()} | strings).items()}
+    after = {file: tensor(result(each)) for file, each in values.items()} | (strings if made else {})
+    return Mode(f"other files, {words[0]}", ("-q", *words, "--recursive", "d"), before,
+                {f"{made or 'd/'}{file}": content for file, content in after.items()}, durable=not made,
+                directories=("made",) if made else ())
+
+
 def flagless(count: int) -> list[Mode]:
     """Modes on a file system without O_TMPFILE and flags of renameat2, such as FUSE."""
     values, more = numbers(count), {"named": True, "flagless": True}
@@ -314,6 +325,8 @@ def modes() -> list[Mode]:
         many_files("3 files, --in-place", ("--in-place",), "", durable=True),
         one_file("new, 4 threads", (), values, threads=4),
         in_place("in place, 4 threads", values, threads=4),
+        other_files(("--output-dir", "made"), "made/"),
+        other_files(("--in-place",), ""),
         *archives(10_000, STORED),
         *of_safetensors(140_000),
         *archives(140_000, DEFLATED),  # more than a piece that is deflated alone

@@ -61,7 +61,7 @@ TEST_CASE("Many small members come out in the archive's order") {
 TEST_CASE(
     "Members that were not chosen, and members that are no tensors of the profile, are copied or dropped") {
   Scene scene({tensor("a.npy", {9}), bools("mask.npy"), tensor("b.npy", {9}), {"notes", "text", false}});
-  scene.settings.members.names = {"b"};
+  scene.settings.selection.members = {"b"};
   scene.clip();
   CHECK(
       (read_file(scene.out) ==
@@ -69,14 +69,14 @@ TEST_CASE(
   CHECK(scene.witness.seen ==
         "4 bytes a.npy copied (not chosen) mask.npy copied (not chosen) planned b.npy clipped notes copied "
         "(not chosen) written");
-  scene.settings.members = {{}, MemberChoice::Other::drop};
+  scene.settings.selection = {{}, {}, Selection::Other::drop};
   scene.clip();
   CHECK((read_file(scene.out) == npz_file({tensor("a.npy", {6}), tensor("b.npy", {6})})));
   CHECK(
       scene.witness.seen ==
       "8 bytes planned a.npy clipped mask.npy dropped (bool) planned b.npy clipped notes dropped (not .npy) "
       "written");
-  scene.settings.members.other = MemberChoice::Other::error;
+  scene.settings.selection.other = Selection::Other::error;
   CHECK(scene.failure(ErrorKind::input).starts_with(scene.in + ":mask: would not be clipped (bool)"));
 }
 
@@ -88,7 +88,7 @@ TEST_CASE("An archive that does not change is not replaced, unless members are d
   CHECK(scene.result.counts == ElementCounts{});
   CHECK(scene.witness.seen ==
         "1200004 bytes planned a.npy clipped mask.npy copied (bool) planned large.npy clipped unchanged");
-  scene.settings.members.other = MemberChoice::Other::drop;
+  scene.settings.selection = {{}, {}, Selection::Other::drop};
   scene.replace();
   CHECK(scene.witness.seen.ends_with("written"));
   CHECK((read_file(scene.in) ==

@@ -439,7 +439,10 @@ def wrong_dtype(trial):
     dtype = trial.case.x.dtype
     allowed = {dtype} if bound else {dtype, "float32", "float64"} | ({"int64", "uint64"} if dtype in ("int64", "uint64") else set())
     other = trial.rng.choice([each for each in array_cases.DTYPES if each not in allowed])
-    elements = np.ones(trial.case.parameters[option].shape, array_cases.stored_type(other))
+    number = 1
+    if bound and dtype in array_cases.FLOATS:  # a float tensor takes bounds of other dtypes whose numbers it has
+        other, number = ("int64", 2**53 + 1) if dtype == "float64" else ("float64", 1 / 3)
+    elements = np.full(trial.case.parameters[option].shape, number, array_cases.stored_type(other))
     trial.case.parameters[option] = trial.draw.tensor(other, elements)
     refused(trial, (2,), {f"{option} @{option[2:]}.npy"}, {other}, {dtype} if bound else {"float32", "float64", dtype})
     return True

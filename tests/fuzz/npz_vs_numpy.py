@@ -280,6 +280,42 @@ def other_words(trial):
         trial.check_archive("out.npz", trial.expected(drop=word == "drop"))
 
 
+def casts(trial):
+    """--to converts the floats of an archive, --only other kinds; all other members keep their bytes."""
+    rng = trial.draw.rng
+    kinds = rng.choice([None, "f", "iu", "fiu"])
+    words = [word for kind in kinds or "" if kind != "u" for word in ("--only", {"f": "float", "i": "int"}[kind])]
+    wanted = []
+    for member in trial.members:
+        is_cast = member.is_clipped and member.array.dtype.kind in (kinds or "f")
+        cast = member.array.astype(np.dtype("f8").newbyteorder(member.array.dtype.str[0])) if is_cast else None
+        wanted.append((member, npy(cast) if is_cast else member.content))
+    run = trial.run("-q", "--to", "float64", *words, *trial.settings(), "in.npz", "out.npz")
+    if trial.members and not any(member.is_clipped and member.array.dtype.kind in (kinds or "f") for member in trial.members):
+        trial.refused(run, 3, "out.npz")
+    elif trial.done(run):
+        with zipfile.ZipFile(trial.path("out.npz")) as archive:
+            for member, content in wanted:
+                trial.check(archive.read(member.name) == content, f"{words}: wrong bytes in {member.name}")
+
+
+def tree(trial):
+    """Below a directory, what is not clipped is copied, byte for byte, and counted."""
+    (trial.directory / "d").mkdir()
+    others = 0
+    for number, member in enumerate(member for member in trial.members if member.array is not None):
+        (trial.directory / f"d/{number}.npy").write_bytes(member.content)
+        others += not member.is_clipped
+    if not any((trial.directory / "d").iterdir()):
+        return
+    run = trial.clip("--json", "--recursive", "d", "--output-dir", "o")
+    if trial.check(run.code == 0, f"exit {run.code}: {run.err}"):
+        trial.check(json.loads(run.out.splitlines()[-1])["other"] == others, f"not {others} others: {run.out}")
+        for number, member in enumerate(member for member in trial.members if member.array is not None):
+            wanted = npy(clipped(member.array, *trial.bounds)) if member.is_clipped else member.content
+            trial.check((trial.directory / f"o/{number}.npy").read_bytes() == wanted, f"wrong bytes of {member.name} as a file")
+
+
 def member_as_file(trial):
     for name in trial.names():
         key = name if name.removesuffix(".npy") in trial.others or trial.draw.rng.random() < 0.5 else name.removesuffix(".npy")
@@ -360,7 +396,7 @@ def counts(trial):
             trial.check([each.get(name) for name in ("raised", "lowered", "nan")] == wanted, f"{member.name}: not {wanted}: {each}")
 
 
-WAYS = {to_file: 6, in_place: 3, chosen_members: 3, other_words: 3, member_as_file: 3, compare: 3, batch: 2, dry_run: 1, info: 2, counts: 2}
+WAYS = {to_file: 6, in_place: 3, chosen_members: 3, other_words: 3, casts: 3, tree: 3, member_as_file: 3, compare: 3, batch: 2, dry_run: 1, info: 2, counts: 2}
 
 
 def try_one(trial):

@@ -44,6 +44,7 @@ WORDS = {
     ("", "--profile"): ("directml-1\t", "directml-1.0"),
     ("", "--nan"): ("ke\t", "keep"),
     ("", "--min-above-max"): ("e\t", "error"),
+    ("", "--only"): ("da\t", "date"),
     ("", "--other"): ("dr\t", "drop"),
     ("", "--round"): ("half-e\t", "half-even"),
     ("", "--to"): ("bf\t", "bfloat16"),

@@ -376,24 +376,33 @@ TEST_CASE("A shape of more than 2^63 - 1 bytes is refused, even if its product w
 
 TEST_CASE("A dtype that is not one of the twelve is refused by its name") {
   const std::vector<std::pair<std::string, std::string>> rows = {
-      {"'|O'", "dtype '|O' (Python objects) is not supported; convert it: np.save('x.npy', x.astype('f8'))"},
-      {"'|b1'", "dtype '|b1' (bool) is not supported; convert it: np.save('x.npy', x.astype('u1'))"},
-      {"'?'", "dtype '?' (bool) is not supported; convert it: np.save('x.npy', x.astype('u1'))"},
-      {"'<c8'", "dtype '<c8' (complex numbers) is not supported; convert it: np.save('x.npy', x.real)"},
+      {"'|O'",
+       "dtype '|O' (Python objects) is not supported; convert it in Python: np.save('x.npy', "
+       "x.astype('f8'))"},
+      {"'|b1'",
+       "dtype '|b1' (bool) is not supported; convert it in Python: np.save('x.npy', x.astype('u1'))"},
+      {"'?'", "dtype '?' (bool) is not supported; convert it in Python: np.save('x.npy', x.astype('u1'))"},
+      {"'<c8'",
+       "dtype '<c8' (complex numbers) is not supported; convert it in Python: np.save('x.npy', x.real)"},
       {"'|S3'", "dtype '|S3' (byte strings) is not supported; clipper clips numbers"},
       {"'<U3'", "dtype '<U3' (strings) is not supported; clipper clips numbers"},
       {"'<M8[ns]'",
-       "dtype '<M8[ns]' (dates, datetime64) is not supported; convert it: np.save('x.npy', x.view('i8'))"},
-      {"'<m8[ns]'",
-       "dtype '<m8[ns]' (durations, timedelta64) is not supported; convert it: np.save('x.npy', "
+       "dtype '<M8[ns]' (dates, datetime64) is not supported; convert it in Python: np.save('x.npy', "
        "x.view('i8'))"},
-      {"'|V4'", "dtype '|V4' (raw bytes) is not supported; convert it: np.save('x.npy', x.view(DTYPE))"},
+      {"'<m8[ns]'",
+       "dtype '<m8[ns]' (durations, timedelta64) is not supported; convert it in Python: np.save('x.npy', "
+       "x.view('i8'))"},
+      {"'|V4'",
+       "dtype '|V4' (raw bytes) is not supported; convert it in Python: np.save('x.npy', x.view(DTYPE))"},
       {"'<f16'",
-       "dtype '<f16' (long double, float128) is not supported; convert it: np.save('x.npy', x.astype('f8'))"},
+       "dtype '<f16' (long double, float128) is not supported; convert it in Python: np.save('x.npy', "
+       "x.astype('f8'))"},
       {"'>f16'",
-       "dtype '>f16' (long double, float128) is not supported; convert it: np.save('x.npy', x.astype('f8'))"},
+       "dtype '>f16' (long double, float128) is not supported; convert it in Python: np.save('x.npy', "
+       "x.astype('f8'))"},
       {"'<f12'",
-       "dtype '<f12' (long double, float96) is not supported; convert it: np.save('x.npy', x.astype('f8'))"},
+       "dtype '<f12' (long double, float96) is not supported; convert it in Python: np.save('x.npy', "
+       "x.astype('f8'))"},
       {"'<float32'", "dtype '<float32' is not supported"},
       {"'f4,f4'", "dtype 'f4,f4' is not supported"},
       {"'<<f4'", "dtype '<<f4' is not supported"},
@@ -427,8 +436,9 @@ TEST_CASE("The user's dtype makes |V2 bfloat16, and must agree with every other 
         "the file's dtype is '<f2' (float16), but the request says bfloat16");
   CHECK(read(with_descr("'|V2'"), DType::float16) ==
         "the file's dtype is '|V2' (bfloat16), but the request says float16");
-  CHECK(read(with_descr("'|O'"), DType::bfloat16) ==
-        "dtype '|O' (Python objects) is not supported; convert it: np.save('x.npy', x.astype('f8'))");
+  CHECK(
+      read(with_descr("'|O'"), DType::bfloat16) ==
+      "dtype '|O' (Python objects) is not supported; convert it in Python: np.save('x.npy', x.astype('f8'))");
 }
 
 TEST_CASE(

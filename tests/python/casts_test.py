@@ -205,7 +205,7 @@ def test_large_arrays(count):
     lowest, highest = clipper.percentiles(x, [5, 95])
     assert_same_bits(clipper.clip(x, "5%", "95%", to="int16"), np.rint(np.clip(x, lowest, highest)).astype("i2"))
     x[count - 2] = np.nan
-    assert str(error_of(x, to="int16")) == f"NaN at element {count - 2} cannot become int16"
+    assert str(error_of(x, to="int16")) == f"NaN at element {count - 2} cannot become int16; to replace NaN, add nan=0"
     assert np.isnan(clipper.clip(x, to=np.float16)[count - 2])
 
 

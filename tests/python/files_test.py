@@ -137,6 +137,24 @@ def test_archives(tmp_path):
     clipper.assert_same(f"{tmp_path}/b.npz:v", f"{tmp_path}/a.npz:v")
 
 
+def test_only(tmp_path):
+    a, b = tmp_path / "a.npz", tmp_path / "b.npz"
+    np.savez(a, w=np.ones(2, "f4"), ids=np.array([16777217]))
+    clipper.clip_file(a, b, to="float16")
+    with np.load(b) as result:
+        assert [result["w"].dtype, result["ids"].dtype, result["ids"][0]] == ["float16", "int64", 16777217]
+    clipper.clip_file(a, b, to="float64", only=["int"])
+    with np.load(b) as result:
+        assert [result["w"].dtype, result["ids"].dtype] == ["float32", "float64"]
+    np.savez(a, ids=np.array([1]))
+    with pytest.raises(clipper.ClipperError, match="a.npz:ids: int64.*only=int") as refused:
+        clipper.clip_in_place(a, to="float32")
+    assert refused.value.kind == "input"
+    assert clipper.clip_in_place(a, to="float32", only="int").elements == 1
+    with pytest.raises(clipper.ClipperError, match="'real' is neither"):
+        clipper.clip_in_place(a, 0, only="real")
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_tensors_of_every_dtype(dtype, tmp_path):
     x = load(ROOT / f"data/edge/{dtype}.npy")

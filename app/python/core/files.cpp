@@ -111,10 +111,11 @@ RequestArguments arguments_in(const nb::tuple& request) {
 }
 
 nb::object clip_path(nb::handle in, nb::handle out, const nb::tuple& request,
-                     std::vector<std::string> members, nb::handle dtype, bool ignore_trailing, bool overwrite,
-                     bool sync, bool no_cache, nb::handle threads) {
+                     std::vector<std::string> members, std::vector<std::string> only, nb::handle dtype,
+                     bool ignore_trailing, bool overwrite, bool sync, bool no_cache, nb::handle threads) {
   FileOptions options = options_of(dtype, ignore_trailing, no_cache, threads);
   options.members = std::move(members);
+  options.only = std::move(only);
   options.overwrite = overwrite;
   options.sync = sync;
   const std::string from = path_of(in);
@@ -124,10 +125,11 @@ nb::object clip_path(nb::handle in, nb::handle out, const nb::tuple& request,
 }
 
 nb::object clip_path_in_place(nb::handle path, const nb::tuple& request, std::vector<std::string> members,
-                              nb::handle dtype, bool ignore_trailing, bool direct, bool no_cache,
-                              nb::handle threads) {
+                              std::vector<std::string> only, nb::handle dtype, bool ignore_trailing,
+                              bool direct, bool no_cache, nb::handle threads) {
   FileOptions options = options_of(dtype, ignore_trailing, no_cache, threads);
   options.members = std::move(members);
+  options.only = std::move(only);
   options.direct = direct;
   const std::string name = path_of(path);
   const HeldRequest held = request_of(arguments_in(request));
@@ -208,11 +210,11 @@ nb::object profile_names() {
 void add_file_functions(nb::module_& module) {
   using nb::arg;
   const auto any = [](const char* name) { return nb::arg(name).none(); };
-  module.def("clip_file", clip_path, arg("input"), arg("output"), arg("request"), arg("members"),
+  module.def("clip_file", clip_path, arg("input"), arg("output"), arg("request"), arg("members"), arg("only"),
              any("dtype"), arg("ignore_trailing"), arg("overwrite"), arg("sync"), arg("no_cache"),
              arg("threads"));
-  module.def("clip_in_place", clip_path_in_place, arg("path"), arg("request"), arg("members"), any("dtype"),
-             arg("ignore_trailing"), arg("direct"), arg("no_cache"), arg("threads"));
+  module.def("clip_in_place", clip_path_in_place, arg("path"), arg("request"), arg("members"), arg("only"),
+             any("dtype"), arg("ignore_trailing"), arg("direct"), arg("no_cache"), arg("threads"));
   module.def("compare", compare_paths, arg("actual"), arg("expected"), arg("rtol"), arg("atol"), any("ulp"),
              arg("nan_equal"), arg("bits"), arg("max_listed"), any("dtype"), arg("ignore_trailing"),
              arg("no_cache"), arg("threads"));

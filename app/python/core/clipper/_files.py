@@ -50,6 +50,7 @@ def clip_file(
     to=None,
     saturate=False,
     members=(),
+    only=(),
     dtype=None,
     ignore_trailing=False,
     overwrite=True,
@@ -66,7 +67,10 @@ def clip_file(
         min, max, scale, bias, profile, nan, min_above_max, replace_below, replace_above, round, zero_point, to,
             saturate: as for clip(). Files of bool, datetime64 and timedelta64 are clipped, too, to bool, dates or
             durations that their unit has exactly: "2020-02-29", datetime.date, datetime.timedelta or numpy's.
-        members: names of the members of an archive to clip; empty: all numbers that the profile takes, without float8.
+        members: names of the members of an archive to clip; empty: all that `only` has.
+        only: kinds of members to clip: "float", "int", "bool", "date", "all", or names of dtypes. Empty: whatever
+            `members` names; otherwise floats and integers that the profile takes, and with `to` only floats; float8
+            only by its name.
         dtype: "bfloat16" if the file holds raw bytes (|V2) or integers of two bytes that are bfloat16; the name of a
             float8 for <V1, |V1 and integers of one byte. The output's header says what the input's says.
         ignore_trailing: accept bytes after the array.
@@ -95,7 +99,7 @@ def clip_file(
         min, max, scale, bias, profile, nan, min_above_max,
         replace_below, replace_above, round, zero_point, to, saturate,
     )  # fmt: skip
-    return Counts(*_core.clip_file(input, output, request, list(members), dtype, ignore_trailing, overwrite, sync, no_cache, threads))
+    return Counts(*_core.clip_file(input, output, request, list(members), [only] if isinstance(only, str) else list(only), dtype, ignore_trailing, overwrite, sync, no_cache, threads))
 
 
 def clip_in_place(
@@ -115,6 +119,7 @@ def clip_in_place(
     to=None,
     saturate=False,
     members=(),
+    only=(),
     dtype=None,
     ignore_trailing=False,
     direct=False,
@@ -148,4 +153,4 @@ def clip_in_place(
         min, max, scale, bias, profile, nan, min_above_max,
         replace_below, replace_above, round, zero_point, to, saturate,
     )  # fmt: skip
-    return Counts(*_core.clip_in_place(path, request, list(members), dtype, ignore_trailing, direct, no_cache, threads))
+    return Counts(*_core.clip_in_place(path, request, list(members), [only] if isinstance(only, str) else list(only), dtype, ignore_trailing, direct, no_cache, threads))
