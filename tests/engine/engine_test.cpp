@@ -1,5 +1,6 @@
 #include "engine/engine.hpp"
 
+#include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
 
 #include <atomic>
@@ -236,6 +237,7 @@ TEST_CASE("in an arena of the caller's an engine has its threads, unless the num
     engine.prepare(100'000'000);
     return engine.threads();
   };
+  const tbb::global_control host(tbb::global_control::max_allowed_parallelism, 5);
   tbb::task_arena(5).execute([&] {
     CHECK(threads(0) == 5);
     CHECK(threads(3) == 3);
