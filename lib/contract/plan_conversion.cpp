@@ -269,13 +269,16 @@ void plan_wide_bounds(const Request& request, Plan& plan) {
     return {wide_of(rounded(number, Round::ceil)), wide_of(rounded(number, Round::floor)),
             result_of(*plan.conversion, number).element};
   };
+  const auto exact = [&](const Given& given, ElementBits element) {
+    return has_arithmetic_bounds(request) ? given.number : number_of(from, element);
+  };
   if (is_given(request.min)) {
-    plan.exact_min = request.min->number;
+    plan.exact_min = exact(*request.min, plan.min);
     bounds.lo = bound(*plan.exact_min);
     plan.operation.lo = least_from(from, *plan.exact_min).value_or(highest_element(from));
   }
   if (is_given(request.max)) {
-    plan.exact_max = request.max->number;
+    plan.exact_max = exact(*request.max, plan.max);
     bounds.hi = bound(*plan.exact_max);
     plan.operation.hi = greatest_to(from, *plan.exact_max).value_or(lowest_element(from));
   }
@@ -309,6 +312,11 @@ void finish_conversion(const Request& request, Plan& plan) {
     operation.lo = working(operation.lo);
     operation.hi = working(operation.hi);
     if (operation.nan) operation.nan = working(*operation.nan);
+    // Without a bound, results beyond a dtype that has no infinity are refused, not clipped to its limit.
+    if (operation.arithmetic != Arithmetic::none && !request.min)
+      operation.lo = lowest_element(operation.dtype);
+    if (operation.arithmetic != Arithmetic::none && !request.max)
+      operation.hi = highest_element(operation.dtype);
   }
   if (is_given(request.min) && beyond_output(plan, *request.min, working(plan.min)) > 0)
     refuse_out_of_range("min", *request.min, conversion);

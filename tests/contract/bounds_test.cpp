@@ -349,9 +349,8 @@ TEST_CASE("a bound of floats that becomes an integer is reported if it is anothe
   CHECK(cut("native", float16, "1e-8", "0.99999") == "min 1e-8 becomes 0;max 0.99999 becomes 1;");
   CHECK(cut("native", float16, "-2049", "2049") == "min -2049 becomes -2048;max 2049 becomes 2048;");
   CHECK(cut("onnx", float32, "1.00000001", "16777217") ==
-        "min 1.00000001 becomes 1;max 16777217 becomes 1.6777216e+07;");
-  CHECK(cut("numpy", float64, "0", "9007199254740993") ==
-        "max 9007199254740993 becomes 9.007199254740992e+15;");
+        "min 1.00000001 becomes 1;max 16777217 becomes 16777216;");
+  CHECK(cut("numpy", float64, "0", "9007199254740993") == "max 9007199254740993 becomes 9007199254740992;");
   CHECK(cut("native", float16, "0.1", "2048").empty());
   CHECK(cut("native", float16, "-1e6", "1e6").empty());  // beyond the range: no bounds
   CHECK(cut("native", float16, "-inf", "inf").empty());

@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "error.hpp"
+#include "npy/file_kind.hpp"
 #include "support/refusal.hpp"
 
 using namespace clipper;
@@ -277,7 +278,7 @@ TEST_CASE("The bytes before the header text must be valid") {
 }
 
 TEST_CASE("A file that --direct left unfinished is refused to avoid data loss") {
-  for (const char major : {1, 2, 3}) {
+  for (const int major : {1, 2, 3}) {
     npy::Start start{};
     std::ranges::copy(std::as_bytes(std::span(npy::kMagic)), start.begin());
     start[npy::kVersionAt] = static_cast<std::byte>(major);
