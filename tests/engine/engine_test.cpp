@@ -1,5 +1,8 @@
 #include "engine/engine.hpp"
 
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/task_arena.h>
+
 #include <atomic>
 #include <iterator>
 
@@ -226,6 +229,20 @@ TEST_CASE("up to 4 MiB that are not deflated start no threads, unless the number
   Engine larger({});
   larger.prepare(kLimit + 1);
   CHECK(starts_threads(larger) != one_cpu);
+}
+
+TEST_CASE("in an arena of the caller's an engine has its threads, unless the number is given") {
+  const auto threads = [](unsigned given) {
+    Engine engine({.threads = given});
+    engine.prepare(100'000'000);
+    return engine.threads();
+  };
+  const tbb::global_control host(tbb::global_control::max_allowed_parallelism, 5);
+  tbb::task_arena(5).execute([&] {
+    CHECK(threads(0) == 5);
+    CHECK(threads(3) == 3);
+  });
+  tbb::task_arena(1).execute([&] { CHECK(threads(0) == 1); });
 }
 
 TEST_CASE("many tensors, at once or in turn, are clipped as if each were alone") {

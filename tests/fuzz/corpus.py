@@ -34,7 +34,7 @@ def profiles():
 def header_seeds():
     for row in table("headers/headers.tsv"):
         header = bytes.fromhex(row["header"])
-        yield header + (b"\x8b" if row["descr"] == "|V2" else b"")
+        yield header + (b"\x8b" if row["descr"] == "|V2" else b"\x9d" if row["descr"] == "<u2" else b"")
 
 
 def bounds_seeds():

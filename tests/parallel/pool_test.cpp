@@ -1,5 +1,6 @@
 #include "parallel/pool.hpp"
 
+#include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 
@@ -49,6 +50,7 @@ TEST_CASE("an exception in the work is thrown again, and the threads can be reus
 TEST_CASE("within a host's arena the threads are those of the arena") {
   Pool::start(2)->call([] {});
   CHECK(Pool::surrounding_threads() == 0);
+  const tbb::global_control host(tbb::global_control::max_allowed_parallelism, 3);
   tbb::task_arena arena(3);
   arena.execute([&] {
     REQUIRE(Pool::surrounding_threads() == 3);
