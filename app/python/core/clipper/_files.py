@@ -87,7 +87,7 @@ def clip_file(
     >>> x, y = os.path.join(directory, "x.npy"), os.path.join(directory, "y.npy")
     >>> np.save(x, np.array([-1.0, 2.0, 9.0]))
     >>> clip_file(x, y, 0, 6)
-    Counts(elements=3, raised=1, lowered=1, nan=0, changed=True, replaced=0)
+    Counts(elements=3, raised=1, lowered=1, nan=0, changed=True, replaced=0, became_infinite=0, became_zero=0)
     >>> np.load(y)
     array([0., 2., 6.])
     >>> clip_file(x, y, scale=50, bias=128, to="uint8").lowered

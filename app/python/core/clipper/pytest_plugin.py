@@ -53,7 +53,7 @@ class Golden(os.PathLike):
                 elif isinstance(actual, Mapping):
                     np.savez(file, **actual)
                 else:
-                    _write(np.asanyarray(actual), None, file)
+                    _write(np.asanyarray(actual), file)
             os.replace(temporary, self.path)
         finally:
             temporary.unlink(missing_ok=True)
