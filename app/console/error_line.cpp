@@ -47,6 +47,7 @@ constexpr Wording kWordings[] = {
     {"member", "a choice of members", "--member"},
     {"member", " and choose the member", " --member"},
     {"only", "only=", "--only "},
+    {"only", "only", "--only"},
     {"other", "the choice of members forbids", "--other error forbids"},
     {"shard", "a shard", "--shard"},
     {"temporary_directory", "name another directory", "set TMPDIR to another directory"},

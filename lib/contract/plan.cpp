@@ -381,7 +381,8 @@ Plan make_plan_in_units(const Request& request, const TensorLayout& layout) {
   check_dtype("max", request.max, layout.dtype, dtype);
   plan.arrays = plan_arrays(request, layout);
   // finish_conversion() converts bounds of integer arithmetic, which may exceed the tensor's dtype.
-  const bool is_wide = plan.conversion && operation.arithmetic == Arithmetic::integer;
+  const bool is_wide =
+      plan.conversion && operation.arithmetic == Arithmetic::integer && has_arithmetic_bounds(request);
   const std::optional<Given> min = is_wide ? std::nullopt : number_in(request.min);
   const std::optional<Given> max = is_wide ? std::nullopt : number_in(request.max);
   const Bounds bounds =
