@@ -73,7 +73,8 @@ TEST_CASE("what the library refuses is refused, and what programs could read dif
       {R"({"__metadata__":{},"__metadata__":{}})", 0, "two fields '__metadata__'"},
       {R"({"__metadata__":{"a":"1","a":"1"}})", 0, "two texts 'a' in __metadata__"},
       {with(kWhole), 7, "8 bytes of elements expected, the file has 7"},
-      {with(kWhole), 9, "1 byte after the last tensor; no reader of safetensors ignores them, and neither does clipper"},
+      {with(kWhole), 9,
+       "1 byte after the last tensor; no reader of safetensors ignores them, and neither does clipper"},
       {fmt::format(R"({{"w":{{{0}}},"w":{{{0}}}}})", kWhole), 8, "two tensors are named 'w'"},
       {fmt::format(R"({{"w":{{{0}}},"v":{{{0}}}}})", kWhole), 8,
        "tensor 'v': its elements begin at byte 0 of the data, not after 8: a gap or two tensors in one "
