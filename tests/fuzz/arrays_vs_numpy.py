@@ -175,7 +175,7 @@ def in_archive(trial):
     with zipfile.ZipFile(trial.path("a.npz"), "w", trial.rng.choice([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])) as archive:
         archive.writestr("x.npy", trial.case.x.file())
     before = trial.files()
-    run = trial.clip("--json", "a.npz", "out.npz")
+    run = trial.clip("--json", "--only", "all", "a.npz", "out.npz")
     trial.check_done(run)
     trial.check_counts(run)
     trial.check_only(before, ("out.npz",))
@@ -354,7 +354,8 @@ def refused(trial, codes, *words):
     before = trial.files()
     kind = trial.rng.randrange(4)
     if kind == 0:
-        run = trial.clip("--in-place", *trial.rng.choice([[], ["--direct"]]), "in.npy")
+        takes_direct = not {"--scale", "--bias"} & set(trial.case.parameters)
+        run = trial.clip("--in-place", *trial.rng.choice([[], ["--direct"] * takes_direct]), "in.npy")
     elif kind == 1:
         run = trial.clip("-", "-", stdin=trial.case.x.file())
         trial.check(not run.out, "something on standard output")
