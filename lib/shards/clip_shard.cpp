@@ -108,7 +108,7 @@ void Part::write() {
   complete(true);
   output_->commit(part, sum, [&] {
     input_.expect_unwritten_anywhere(last_read);
-    observer.placing();
+    clipping_.observer.placing();
   });
 }
 

@@ -224,7 +224,7 @@ TEST_CASE("a NaN becomes a quiet NaN of each other float dtype, with its sign an
       const auto [to_exponent, to_fraction] = fraction_of(to.dtype);
       Elements elements;
       Elements wanted;
-      for (const ElementBits sign : {0, 1})
+      for (const ElementBits sign : {ElementBits{0}, ElementBits{1}})
         for (int place = 0; place < fraction; ++place)
           for (const ElementBits payload : {ElementBits{1} << place, (ElementBits{2} << place) - 1}) {
             const ElementBits nan =

@@ -30,7 +30,6 @@ def scales(count: int, seed: int) -> array:
     return array("f", (source.choice((1, 2, 4)) for _ in range(count)))
 
 
-@functools.lru_cache
 def expected(mode: Mode, seed: int) -> bytes:
     """The result with this array: as the scale, or, because --direct takes none, as min."""
     count = LARGE if str(LARGE) in mode.name else HELD
