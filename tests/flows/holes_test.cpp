@@ -101,7 +101,7 @@ TEST_CASE("holes are found between any two bytes, and none in a dense file") {
 TEST_CASE("holes that stay zero stay holes, whatever lies between them and whatever the result's dtype is") {
   Scene scene;
   std::mt19937 random(20);  // NOLINT(cert-msc32-c,cert-msc51-cpp): the same cases each time
-  for (int round = 0; round < 40; ++round) {
+  for (std::size_t round = 0; round < 40; ++round) {
     const bool in_place = round % 2 != 0;
     Request request{.max = 6};
     if (round % 4 >= 2) request.to = std::array{DType::float64, DType::uint8, DType::float32}[round % 3];
