@@ -45,7 +45,7 @@ void reserve_standard_streams() {
 /// The kernel ends a process whose stack is full by SIGSEGV. An exception would need more than the smallest
 /// stack.
 bool has_stack() {
-  constexpr rlim_t kMin = 256 * 1024;
+  constexpr rlim_t kMin = rlim_t{256} * 1024;
   constexpr std::string_view kLine = "clipper: the stack is too small (ulimit -s); clipper needs 256 KiB\n";
   struct rlimit limit {};
   if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= kMin) return true;

@@ -109,6 +109,29 @@ int discard(const Command& command, const DiscardShards& to) {
   return 0;
 }
 
+/// Clips all files, and commits replacements. A file in place that finds no room beside others is clipped
+/// again alone.
+void clip_jobs(const ClipRun& alone) {
+  const Jobs& jobs = alone.jobs;
+  ClipRun run = alone;
+  std::mutex mutex;
+  std::vector<Job> put_off;
+  if (jobs.size() > 1 && !run.way.is_direct) {  // one direct run needs the memory of many chunks
+    run.put_off = [&](const Job& job) {
+      const std::lock_guard lock(mutex);
+      put_off.push_back(job);
+    };
+    run.engine.for_each(jobs.size(), [&](std::size_t i) { clip_job(run, jobs[i]); });
+  } else {
+    for (std::size_t i = 0; i < jobs.size(); ++i) clip_job(run, jobs[i]);
+  }
+  run.replacements.commit();
+  for (const Job& job : put_off) {
+    clip_job(alone, job);
+    run.replacements.commit();
+  }
+}
+
 }  // namespace
 
 int clip_files(const Command& command, const ClipWay& way) {
@@ -128,32 +151,15 @@ int clip_files(const Command& command, const ClipWay& way) {
   way.name_outputs(jobs);
   check_conflicts(jobs, also_read(command), way.keeps_inputs);
   if (command.share) keep_share(*command.share, jobs);
-  const ClipRun alone{command, way, jobs, engine, replacements, log};
-  ClipRun run = alone;
-  std::mutex mutex;
-  std::vector<Job> put_off;
-
+  const ClipRun run{command, way, jobs, engine, replacements, log};
   const bool many = jobs.size() > 1;
   const bool has_summary = many || command.recursive || command.keep_going || command.list;
-  if (many && !way.is_direct)
-    run.put_off = [&](const Job& job) {
-      const std::lock_guard lock(mutex);
-      put_off.push_back(job);
-    };
   const bool makes_directories = way.directories == Directory::made_by_run;
   log.expect(jobs.size(), 0);
   if (has_summary) log.announce_summary();
   if (many || command.recursive || makes_directories) keep_good(run, jobs);
   if (makes_directories && !command.dry_run) make_directories(jobs, way.root.get());
-  if (many && !way.is_direct)  // one direct run needs the memory of many chunks
-    engine.for_each(jobs.size(), [&](std::size_t i) { clip_job(run, jobs[i]); });
-  else
-    for (std::size_t i = 0; i < jobs.size(); ++i) clip_job(run, jobs[i]);
-  replacements.commit();
-  for (const Job& job : put_off) {
-    clip_job(alone, job);
-    replacements.commit();
-  }
+  clip_jobs(run);
   log.stop_after_failure();
   log.print_summary(has_summary);
   return log.status();

@@ -98,7 +98,7 @@ bool write_all(int fd, std::string_view text) noexcept {
 }
 
 /// Prints what is done and in place. Uses neither the heap nor locks, because a handler may call it.
-void print_last_words(int signal) noexcept {
+void print_last_words(int signal) noexcept try {
   std::array<char, 512> text{};
   const auto print = [&](int fd, auto format, auto... values) {
     const auto end = fmt::format_to_n(text.begin(), text.size(), format, values...).out;
@@ -117,6 +117,7 @@ void print_last_words(int signal) noexcept {
   else
     print(STDERR_FILENO, FMT_STRING("clipper: {} of {} files are in place; ended by a signal\n"),
           tally.in_place.load(), std::max(tally.files.load(), done));
+} catch (...) {  // fmt's, for a format that it would have refused when this was compiled
 }
 
 /// Ends the process as if it did not handle the signal. In another thread than the first that calls this,
@@ -197,11 +198,12 @@ void count_done(bool failed) noexcept {
   if (failed) ++tally.failed;
 }
 
-void count_in_place(std::string_view name) noexcept {
+void count_in_place(std::string_view name) noexcept try {
   if (tally.in_place++ != 0) return;
   const auto end = fmt::format_to_n(tally.line.begin(), tally.line.size(),
                                     FMT_STRING("clipper: {}: is in place; ended by a signal\n"), name);
   tally.line_size = std::min(end.size, tally.line.size());
+} catch (...) {  // as in print_last_words()
 }
 
 void set_summary(int fd) noexcept {

@@ -57,22 +57,34 @@ std::pair<Conversion::WideBound, Conversion::WideBound> bounds_at(const Conversi
   return {lo, hi};
 }
 
+Operation::Integer factor_at(const std::byte* varying, std::size_t i, Operation::Integer number) noexcept {
+  return varying == nullptr ? number : reinterpret_cast<const Operation::Integer*>(varying)[i];
+}
+
+/// Counts what becomes of g: a bound or another number if it `is_out` of the bounds.
+void count_element(const Conversion& conversion, const Wide& g, const Wide& clipped, bool is_out,
+                   bool is_replaced, ElementCounts& counts) noexcept {
+  const Conversion::WideBounds& range = conversion.wide;
+  const Wide y = conversion.saturates ? std::clamp(clipped, range.lowest, range.highest) : clipped;
+  const bool may_be_infinite = traits(conversion.to).has_infinity && !conversion.saturates;
+  counts.raised += y > g ? 1 : 0;
+  counts.lowered += y < g ? 1 : 0;
+  counts.replaced += is_replaced ? 1 : 0;
+  counts.became_infinite += may_be_infinite && !is_out && (g < range.lowest || g > range.highest) ? 1 : 0;
+}
+
 /// One element after the other. To: std::uint8_t for float8.
 template <class From, class To>
 Converted convert_all(const Conversion& conversion, const Operation& operation,
                       const ParameterVectors* vectors, const std::byte* in, std::byte* out,
                       std::size_t count) noexcept {
   const bool swaps = conversion.order != kNativeOrder;
-  const auto factor = [](const std::byte* varying, std::size_t i, Operation::Integer number) {
-    return varying == nullptr ? number : reinterpret_cast<const Operation::Integer*>(varying)[i];
-  };
   const auto stored_bound = [&](const Conversion::WideBound& bound) {
     return bound.result ? stored_element<To>(conversion, *bound.result)
                         : stored_integer<To>(conversion, bound.ceil);
   };
   const ParameterVectors given = vectors == nullptr ? ParameterVectors{} : *vectors;
   const Conversion::WideBounds& range = conversion.wide;
-  const bool may_be_infinite = traits(conversion.to).has_infinity && !conversion.saturates;
   Converted converted;
   ElementCounts& counts = converted.counts;
   Conversion::WideBound lo = range.lo;
@@ -81,21 +93,16 @@ Converted convert_all(const Conversion& conversion, const Operation& operation,
     From x;
     std::memcpy(&x, in + i * sizeof(x), sizeof(x));
     const From native = swaps ? byteswap_if<Byteswap::yes>(x) : x;
-    const Wide g = wide_scaled(native, factor(given.scale, i, operation.integer_scale),
-                               factor(given.bias, i, operation.integer_bias));
+    const Wide g = wide_scaled(native, factor_at(given.scale, i, operation.integer_scale),
+                               factor_at(given.bias, i, operation.integer_bias));
     if (range.lo_varies || range.hi_varies) std::tie(lo, hi) = bounds_at<From>(range, operation, vectors, i);
     const bool is_below = g < lo.ceil;
     const bool is_above = !is_below && g > hi.floor;
     const Wide clipped = is_below ? lo.ceil : is_above ? hi.floor : g;
-    const Wide y = conversion.saturates ? std::clamp(clipped, range.lowest, range.highest) : clipped;
-    counts.raised += y > g ? 1 : 0;
-    counts.lowered += y < g ? 1 : 0;
     const std::optional<ElementBits> replacement = is_below   ? conversion.below
                                                    : is_above ? conversion.above
                                                               : std::nullopt;
-    counts.replaced += replacement ? 1 : 0;
-    counts.became_infinite +=
-        may_be_infinite && !is_below && !is_above && (g < range.lowest || g > range.highest) ? 1 : 0;
+    count_element(conversion, g, clipped, is_below || is_above, replacement.has_value(), counts);
     auto [result, is_beyond] = replacement ? Stored<To>{from_bits<To>(*replacement), false}
                                : is_below  ? stored_bound(lo)
                                : is_above  ? stored_bound(hi)

@@ -182,6 +182,27 @@ bool has_fraction(const std::optional<Given>& bound) {
   return is_given(bound) && bound->number.kind == Number::Kind::finite && !is_integer(bound->number);
 }
 
+bool divides(const Request& request) {
+  return request.scale && request.scale->divides;
+}
+
+bool converts_flags(const Request& request, const Plan& plan) {
+  return request.to && plan.input.meaning.kind == Meaning::Kind::boolean;
+}
+
+/// Whether the tensor needs more than an Operation.
+bool needs_conversion(const Request& request, const Plan& plan) {
+  const DType from = plan.input.dtype;
+  const DType to = request.to.value_or(from);
+  const bool scales = plan.operation.arithmetic != Arithmetic::none;
+  const bool has_fractions = plan.operation.arithmetic == Arithmetic::float64 ||
+                             (scales && (has_fraction(request.min) || has_fraction(request.max)));
+  return to != from || !has_kernels(from) || converts_flags(request, plan) || (request.to && scales) ||
+         (request.round && (is_floating(from) || has_fractions)) || request.replace_below ||
+         request.replace_above || divides(request) || request.zero_point ||
+         (request.saturate && is_floating(to));
+}
+
 }  // namespace
 
 bool has_arithmetic_bounds(const Request& request) {
@@ -219,33 +240,25 @@ void plan_conversion(const Request& request, Plan& plan) {
   plan.bound_dtype = from;
   plan.truncates_fractions = has_fractions && !request.to && !request.round &&
                              (is_fraction(request.scale) || is_fraction(request.bias));
-  const bool rounds = request.round && (is_floating(from) || has_fractions ||
-                                        (scales && (has_fraction(request.min) || has_fraction(request.max))));
-  const bool replaces = request.replace_below || request.replace_above;
-  const bool divides = request.scale && request.scale->divides;
-  const bool saturates = request.saturate && is_floating(to);
-  const bool from_flags = request.to && plan.input.meaning.kind == Meaning::Kind::boolean;
-  if (to == from && !from_flags && has_kernels(from) && !rounds && !replaces && !divides &&
-      !request.zero_point && !saturates && !(request.to && scales))
-    return;
+  if (!needs_conversion(request, plan)) return;
 
   Conversion& conversion = plan.conversion.emplace();
   conversion.from = from;
   conversion.to = to;
-  conversion.from_flags = from_flags;
+  conversion.from_flags = converts_flags(request, plan);
   plan.output.meaning = {};
   // Elements of one byte have no byte order: what becomes of them is little-endian.
   if (traits(from).size == 1 && to != from) plan.output.order = ByteOrder::little;
   plan.output.dtype = to;
   plan.output.stored_as = to == from ? plan.input.stored_as : "";
   conversion.order = plan.output.order;
-  conversion.divides = divides;
+  conversion.divides = divides(request);
   if (request.zero_point) conversion.zero_point = zero_point_of(*request.zero_point, to);
   choose_working_dtype(request, plan);
   conversion.round = request.round;
   if (!is_floating(to) && !conversion.round)
     conversion.round = request.to || !scales ? Round::half_even : Round::trunc;
-  conversion.saturates = saturates || !is_floating(to);
+  conversion.saturates = request.saturate || !is_floating(to);
   conversion.below = replacement("replace_below", request.replace_below, conversion);
   conversion.above = replacement("replace_above", request.replace_above, conversion);
   plan.refuse_beyond = !conversion.saturates && !traits(to).has_infinity &&
