@@ -112,7 +112,8 @@ class Draw(array_cases.Draw):
         elif self.chance(0.15):
             for side in BOUNDS:
                 given.pop(side, None)
-            kind = source if case.arithmetic in (None, object) or self.chance(0.5) else case.arithmetic
+            of_arithmetic = case.arithmetic not in (None, object) and {"--to", "--round"} & {*given}
+            kind = case.arithmetic if of_arithmetic and self.chance(0.5) else source
             arrays = [self.tensor(kind, each) for each in self.bounds(kind, [self.parameter_shape(shape) for _ in BOUNDS])]
             given |= zip(BOUNDS, arrays)
             if self.chance(0.3):
