@@ -91,8 +91,8 @@ struct FileOptions {
   /// Names or np.load's keys of the members of an .npz archive to clip; empty: all that the profile takes.
   std::vector<std::string> members{};
 
-  /// Kinds of members to clip: "float", "int", "bool", "date" or "all", or names of dtypes. Empty: those of
-  /// `members`; otherwise floats and integers, with Request::to only floats. Other inputs ignore it.
+  /// Kinds of members to clip if `members` is empty: "float", "int", "bool", "date", "all", names of dtypes.
+  /// Empty: floats and integers, with Request::to only floats. Other inputs ignore it.
   std::vector<std::string> only{};
 };
 

@@ -64,8 +64,8 @@ inline constexpr Option kOnly{
     .help = "In archives, lists and with -r, only float, int, bool, date, all or a dtype; may be given again",
     .details = R"(Of archives, of files below directories and of those in a LIST, only tensors of this kind: `float`,
 `int`, `bool`, `date` (datetime64 and timedelta64), `all`, or the name of a dtype such as int64. Give the option
-again for each further kind. Without it these are floats and integers, of archives with `--to` only floats, and
-whatever `--member` names. SELECTION has the whole rule. A file that is named on the command line is
+again for each further kind. Without it these are floats and integers, of archives with `--to` only floats.
+SELECTION has the whole rule. A file or a member that is named on the command line (FILE, FILE:NAME, `--member`) is
 taken whatever its kind.)"};
 
 inline constexpr Option kProgress{

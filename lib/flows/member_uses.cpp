@@ -54,8 +54,7 @@ MemberUse use_of(const ClipSettings& settings, const TypeChoice& types, const Co
 }  // namespace
 
 std::vector<MemberUse> member_uses(const ClipSettings& settings, const Container& archive) {
-  const Selection& selection = settings.selection;
-  const std::vector<bool> chosen = chosen_members(selection, archive);
+  const std::vector<bool> chosen = chosen_members(settings.selection, archive);
   const TypeChoice types = types_in_archives(settings);
   const std::vector<Entry>& members = archive.entries();
   std::vector<MemberUse> uses(members.size(), {.action = MemberAction::copied, .reason = "not chosen"});
@@ -65,7 +64,7 @@ std::vector<MemberUse> member_uses(const ClipSettings& settings, const Container
     if (may_be_clipped) use = use_of(settings, types, archive, members[i], !chosen.empty());
     use.member = &members[i];
     if (use.action == MemberAction::clipped) continue;
-    if (!chosen.empty() && chosen[i] && !selection.only) refuse_chosen(settings, archive, members[i], use);
+    if (!chosen.empty() && chosen[i]) refuse_chosen(settings, archive, members[i], use);
     use.action = action_on_other(settings, archive.path_of(members[i]), use.reason);
   }
   return uses;

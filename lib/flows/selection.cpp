@@ -27,8 +27,8 @@ bool keeps_integers(const ClipSettings& settings) {
 }
 
 TypeChoice types_in_archives(const ClipSettings& settings) {
-  if (settings.selection.only) return *settings.selection.only;
   if (!settings.selection.members.empty()) return TypeChoice::all();
+  if (settings.selection.only) return *settings.selection.only;
   return keeps_integers(settings) ? TypeChoice::floats() : TypeChoice::numbers();
 }
 

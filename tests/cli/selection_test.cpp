@@ -98,8 +98,10 @@ TEST_CASE("--member, FILE:NAME and --only select integers for --to") {
   directory.done({"--max", "0", "--only", "bool", "a.npz", "out.npz"});
   CHECK(directory.read("out.npz") ==
         members(float32_file({1}), int64_file({7}), npy_file("|b1", "False", "(2,)", std::string(2, '\0'))));
-  directory.done({"--min", "3", "--member", "w", "--member", "ids", "--only", "float", "a.npz", "out.npz"});
-  CHECK(directory.read("out.npz") == members(float32_file({3}), int64_file({7})));
+  for (const char* kind : {"float", "date"}) {
+    directory.done({"--min", "9", "--member", "ids", "--member", "w", "--only", kind, "a.npz", "out.npz"});
+    CHECK(directory.read("out.npz") == members(float32_file({9}), int64_file({9})));
+  }
   directory.refused({"--max", "0", "--only", "flaot", "a.npz", "out.npz"}, 2, "did you mean 'float'?");
 }
 

@@ -68,9 +68,9 @@ def clip_file(
             saturate: as for clip(). Files of bool, datetime64 and timedelta64 are clipped, too, to bool, dates or
             durations that their unit has exactly: "2020-02-29", datetime.date, datetime.timedelta or numpy's.
         members: names of the members of an archive to clip; empty: all that `only` has.
-        only: kinds of members to clip: "float", "int", "bool", "date", "all", or names of dtypes. Empty: whatever
-            `members` names; otherwise floats and integers that the profile takes, and with `to` only floats; float8
-            only by its name.
+        only: kinds of members to clip if `members` is empty: "float", "int", "bool", "date", "all", or names of
+            dtypes. Empty: floats and integers that the profile takes, and with `to` only floats; float8 only by its
+            name.
         dtype: "bfloat16" if the file holds raw bytes (|V2) or integers of two bytes that are bfloat16; the name of a
             float8 for <V1, |V1 and integers of one byte. The output's header says what the input's says.
         ignore_trailing: accept bytes after the array.
