@@ -148,9 +148,9 @@ void ClipJob::opened(const InputFile& input) {
 
 void ClipJob::member(const ClipResult& result) {
   ++members_.at(static_cast<std::size_t>(result.action));
-  const bool is_kept = result.action != MemberAction::clipped && !word_of_only(result.reason).empty();
-  if (is_kept && keeps_integers(run_.command.settings)) {
-    ++report_.kept;
+  const bool is_lost = result.action == MemberAction::dropped && !report_.job.output;
+  if (result.action != MemberAction::clipped && (is_lost || keeps_integers(run_.command.settings))) {
+    ++report_.others;
     report_.reasons.insert(result.reason);
   }
   if (result.counts) {

@@ -23,8 +23,8 @@ struct ClipReport : ClipResult {
   Job job;
   bool has_output = true;                 ///< false for a directory, and where an output has no name
   std::optional<ActionCounts> members{};  ///< of an archive that is done
-  std::uint64_t kept = 0;           ///< of them: copied or dropped because --to would change what they mean
-  std::set<std::string> reasons{};  ///< their types
+  std::uint64_t others = 0;               ///< of them: not converted by --to, or removed in place
+  std::set<std::string> reasons{};        ///< why these were not clipped
   std::string_view profile;
   bool trial = false;          ///< --dry-run
   std::optional<Shard> shard;  ///< of one tensor; plan and counts cover only this shard

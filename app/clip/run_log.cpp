@@ -125,7 +125,7 @@ void RunLog::add(const ClipReport& report, Lines& lines) const {
     lines.became = what_became(report);
     lines.reasons = {report.reason};
   } else if (!report.reasons.empty()) {
-    lines.members = report.kept;
+    lines.members = report.others;
     lines.closing = escape_for_terminal(as_text(report));
   }
   if (report.written) lines.in_place = name_in_place(report);
@@ -203,15 +203,16 @@ void RunLog::print_json(const Lines& lines) noexcept {
   });
 }
 
-/// ", 2 copied (bool), 1 failed; 12 members as they were (int64)".
+/// ", 2 copied (bool), 1 failed; 12 members not converted (int64)".
 std::string RunLog::others_text() const {
   std::string text;
   for (const auto& [became, others] : others_)
     text += fmt::format(", {} {} {}", others.count, became, text_of(others.reasons));
   if (files_failed_ != 0) text += fmt::format(", {} failed", files_failed_.load());
+  const bool are_dropped = command_.settings.selection.other == Selection::Other::drop;
   if (members_.count != 0)
-    text += fmt::format("; {} member{} not converted {}", members_.count, members_.count == 1 ? "" : "s",
-                        text_of(members_.reasons));
+    text += fmt::format("; {} member{} {} {}", members_.count, members_.count == 1 ? "" : "s",
+                        are_dropped ? "dropped" : "not converted", text_of(members_.reasons));
   return text;
 }
 

@@ -94,7 +94,7 @@ class RunLog {
     bool written = false;
     std::string_view became;  ///< of a file that was not clipped: see what_became()
     std::set<std::string> reasons;
-    std::uint64_t members = 0;  ///< of an archive: left as they are for the reasons
+    std::uint64_t members = 0;  ///< of an archive: ClipReport::others
     std::string closing;        ///< the line about an archive that is the only input
     std::string in_place;       ///< for count_in_place(); empty if the output is a stream
   };
@@ -112,7 +112,8 @@ class RunLog {
   void announce_summary() const;
 
   /// Called at the end. Of many inputs, prints how many were clipped and what became of the others: with -v,
-  /// if there are others or failures, or as JSON. Of one archive, says how many members --to has left.
+  /// if there are others or failures, or as JSON. Of one archive, says how many members --to has
+  /// not converted, or the run has removed in place.
   void print_summary(bool is_batch);
 
   /// Called at the end: the highest status of all files, 0 if none failed. If lines of --json could not be

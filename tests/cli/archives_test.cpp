@@ -111,7 +111,7 @@ TEST_CASE("--other says what becomes of members that are not clipped") {
   directory.refused(clip({"--other", "error", "a.npz", "out.npz"}), 3,
                     "a.npz:mask: would not be clipped (bool), which --other error forbids");
   directory.refused(clip({"--other", "dorp", "a.npz", "out.npz"}), 2, "did you mean 'drop'?");
-  directory.done(clip({"--other", "drop", "-i", "a.npz"}));
+  directory.done(clip({"-q", "--other", "drop", "-i", "a.npz"}));
   CHECK(directory.read("a.npz") == npz_file({{"w.npy", output(1)}, {"b.npy", int32_file({0, 3, 6})}}));
 }
 

@@ -84,6 +84,21 @@ TEST_CASE("--to converts the floats of an archive; integers and flags keep their
   CHECK(checked.exit_code == 0);
 }
 
+TEST_CASE(
+    "the last line gives the types of all members that --to copies, and counts those removed in place") {
+  const WorkingDirectory directory{
+      {"a.npz", npz_file({{"w.npy", input(1)}, {"m.npy", kMask}, {"d.npy", kDay}})}};
+  CHECK(directory.run({"--to", "int8", "a.npz", "out.npz"}).error ==
+        "clipper: a.npz: 1 member clipped, 2 copied (bool, dates)\n");
+  const Words drop = clip({"--other", "drop", "-i"});
+  fs::create_directory(directory / "tree");
+  fs::copy(directory / "a.npz", directory / "tree/a.npz");
+  CHECK(directory.run(joined(drop, {"-r", "tree"})).error ==
+        "clipper: 1 file: 1 clipped; 2 members dropped (bool, dates)\n");
+  CHECK(directory.run(joined(drop, {"a.npz"})).error ==
+        "clipper: a.npz: 1 member clipped, 2 dropped (bool, dates)\n");
+}
+
 TEST_CASE("--member, FILE:NAME and --only select integers for --to") {
   const WorkingDirectory directory{{"a.npz", members(float32_file({1}), int64_file({7}))}};
   const std::string seven = npy_file("<f4", "False", "(1,)", bytes_of<float>({7}));
