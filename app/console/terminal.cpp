@@ -23,16 +23,10 @@ std::size_t terminal_columns(int fd) {
 }
 
 std::string escape_for_terminal(std::string_view text) {
-  constexpr char32_t kLineSeparator = 0x2028;  // the paragraph separator follows it
   std::string line;
   while (!text.empty()) {
     std::string_view rest = text;
-    const char32_t code = npy::take_code_point(rest).value_or(0);
-    const bool is_control = code < 0x20 || (code >= 0x7f && code < 0xa0);
-    // Those that embed, override and isolate: the text after them would look like other text.
-    const bool is_of_direction = (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
-    const bool is_separator = code == kLineSeparator || code == kLineSeparator + 1;
-    const bool is_printed = !is_control && !is_of_direction && !is_separator;
+    const bool is_printed = npy::is_printed(npy::take_code_point(rest).value_or(0));
     const std::size_t length = is_printed ? text.size() - rest.size() : 1;
     if (is_printed)
       line += text.substr(0, length);

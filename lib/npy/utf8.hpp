@@ -31,6 +31,16 @@ inline std::optional<char32_t> take_code_point(std::string_view& text) {
   return is_valid ? std::optional(code) : std::nullopt;
 }
 
+/// Whether the character can stand in a line for people as it is: it is no control character, does not end a
+/// line, and does not embed, override or isolate a direction, which would make text after it look like
+/// another.
+inline bool is_printed(char32_t code) {
+  const bool is_control = code < 0x20 || (code >= 0x7f && code < 0xa0);
+  const bool is_separator = code == 0x2028 || code == 0x2029;
+  const bool is_of_direction = (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+  return !is_control && !is_separator && !is_of_direction;
+}
+
 /// Appends the character in UTF-8.
 inline void append_code_point(char32_t code, std::string& text) {
   if (code < 0x80) {

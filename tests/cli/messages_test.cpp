@@ -193,6 +193,16 @@ TEST_CASE("arguments are escaped in messages") {
                 "a\u2065\\xe2\\x80\\xa9\u202f\u206a.npy: ");
 }
 
+TEST_CASE("commands in messages do not have a name that is escaped") {
+  const std::string objects = npy_file("|O", "False", "(1,)", "\x80\4]\x94.");
+  const WorkingDirectory directory;
+  for (const auto& [name, shown] :
+       {std::pair("a\u202eb.npy", "FILE"), {"a\xff.npy", "FILE"}, {"\u00e9.npy", "\u00e9.npy"}}) {
+    directory.write(name, objects);
+    directory.refused({"--min", "0", name, "o.npy"}, 3, fmt::format("np.load('{}'", shown));
+  }
+}
+
 TEST_CASE("--help and --version print their text and do nothing else") {
   const WorkingDirectory directory{{"in.npy", kInput}};
   for (const Words& words : {Words{"--help"}, Words{"-h"}, Words{"--version"}, Words{"-V"}, Words{"help"},
