@@ -91,7 +91,9 @@ Plan plan_with_found(Request request, const TensorLayout& layout,
   std::vector<LostBound> lost;
   for (std::size_t i = 0; i < bounds.size(); ++i) {
     if (!found[i]) {
-      const char* const why = layout.count == 0 ? "the tensor has no elements" : "all elements are NaN";
+      const char* const why = layout.count == 0          ? "the tensor has no elements"
+                              : layout.meaning.is_time() ? "all elements are NaT"
+                                                         : "all elements are NaN";
       if (none == NoPercentile::refused) refuse(ErrorKind::input, request, bounds[i], why);
       lost.push_back({bounds[i].field, (request.*bounds[i].given)->text, why});
       values.push_back(widest(layout, bounds[i]));

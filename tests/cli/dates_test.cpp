@@ -94,6 +94,8 @@ TEST_CASE("bounds that a type does not have, and what only numbers have, are ref
   directory.write("one.npy", ticks("<i8", {1}));
   refused({"--max", "@one.npy", "span.npy"}, "cannot be a bound of timedelta64[25s]");
   directory.refused({"--profile", "onnx", "--max", "0", "flag.npy", "out.npy"}, 3, "does not take bool");
+  directory.write("nat.npy", ticks("<M8[D]", {kNaT}));
+  directory.refused({"--min", "50%", "nat.npy", "out.npy"}, 3, "--min 50%: all elements are NaT");
   directory.refused({"--max", "0", "c.npy", "out.npy"}, 3, "np.save('x.npy', np.load('c.npy').real)");
 }
 
