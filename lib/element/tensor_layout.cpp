@@ -9,7 +9,7 @@ namespace clipper {
 Message opaque_dtype(std::string_view descr) {
   if (descr.ends_with("V1"))
     return fmt::format("dtype '{}' (", descr) + Term{kTypeField, "raw bytes"} +
-           ") may be float8_e4m3fn, float8_e4m3fnuz, float8_e5m2fnuz, float8_e4m3b11fnuz or "
+           ") may be float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz, float8_e4m3b11fnuz or "
            "float8_e8m0fnu; " +
            Term{"dtype", "if it is, say which one"} +
            "; int4, uint4, float4 and float6 are not supported: save x.astype('i1') or x.astype('f4')";

@@ -37,6 +37,7 @@ TEST_CASE("a float8 file is clipped if --dtype says which float8 it is, and keep
     CHECK(directory.read("in.npy") == file_of(descr, kKept));
     const Result result =
         directory.refused(clip({"in.npy", "other.npy"}), 3, "float8_e8m0fnu; if it is, add --dtype");
+    CHECK(contains(result.error, "float8_e4m3fn, float8_e5m2, "));
     CHECK(contains(result.error, "int4, uint4, float4 and float6 are not supported: save x.astype('i1')"));
     directory.refused(joined({"--dtype", "float32"}, clip({"in.npy", "other.npy"})), 3,
                       "--dtype says float32");
