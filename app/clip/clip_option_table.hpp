@@ -304,8 +304,9 @@ a directory, or ends with a slash, there may be many inputs, and directories wit
 compared with the file that `--output-dir` would write there, also with `--relative-to` and `--flat`. Archives
 are compared member by member. With `--recursive`, a golden file fails whose input has vanished: each below GOLDEN that
 would belong to a directory IN, under the same `--include` and `--exclude`; with `--flat` only without these two; not
-with `--files-from` and `--files0-from`. dtype and shape must be equal; byte order, memory order and the spelling of the
-header may differ. Without `--rtol`, `--atol`, `--ulp`, `--tolerance` and `--nan-differ` every element must have
+with `--files-from` and `--files0-from`. Safetensors files below directories are compared only if
+`--include` asks for them. dtype and shape must be equal; byte order, memory order and the spelling of the header may
+differ. Without `--rtol`, `--atol`, `--ulp`, `--tolerance` and `--nan-differ` every element must have
 the same bits. The exit status is 0 if all results match; if not, it is 1, and one line on standard output for
 each result that fails names the first difference. After a failure of one input the others are compared, too.
 Excludes the options that say where or how results are written.)"};
