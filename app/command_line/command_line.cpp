@@ -59,11 +59,6 @@ std::size_t help_columns() {
   return std::clamp(terminal_columns(STDOUT_FILENO), kMinColumns, kMaxColumns);
 }
 
-[[noreturn]] void fail_to_print() {
-  throw Unprintable(ErrorKind::io, fmt::format("standard output: cannot be written: {}",
-                                               std::generic_category().message(errno)));
-}
-
 }  // namespace
 
 CommandLine::CommandLine(const CommandSpec& spec, std::span<const char* const> words) : spec_(spec) {
@@ -203,6 +198,11 @@ std::optional<RawOptions> parse(const CommandLine& line, const CommandSpecs& com
 
 void print_help(const CommandSpec& spec, const CommandSpecs& commands) {
   print(help_of(spec, commands, help_columns()));
+}
+
+void fail_to_print(ErrorKind kind) {
+  throw Unprintable(
+      kind, fmt::format("standard output: cannot be written: {}", std::generic_category().message(errno)));
 }
 
 void print(const std::string& text) {

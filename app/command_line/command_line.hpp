@@ -94,6 +94,9 @@ class Unprintable : public Error {
   using Error::Error;
 };
 
+/// Throws Unprintable with the reason in errno.
+[[noreturn]] void fail_to_print(ErrorKind kind = ErrorKind::io);
+
 /// Prints to standard output. Throws Unprintable if the text cannot be written.
 void print(const std::string& text);
 

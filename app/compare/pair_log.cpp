@@ -59,9 +59,7 @@ bool PairLog::has_written() const {
 
 /// A caller that takes Error{io} for "nothing was done" would do the next step with the old golden files.
 void PairLog::print(const std::string& text) {
-  if (!progress_.print(stdout, text))
-    throw Unprintable(has_written() ? ErrorKind::not_durable : ErrorKind::io,
-                      "standard output: cannot be written");
+  if (!progress_.print(stdout, text)) fail_to_print(has_written() ? ErrorKind::not_durable : ErrorKind::io);
 }
 
 }  // namespace clipper
