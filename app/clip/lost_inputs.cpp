@@ -38,7 +38,8 @@ std::vector<LostInput> lost_inputs(const Command& command, const IntoDirectory& 
     TensorWalk walk;
     walk.include = command.include;
     walk.exclude = command.exclude;
-    walk.found = [&](const std::string& name, TensorWalk::Kind) {
+    walk.found = [&](const std::string& name, TensorWalk::Kind kind) {
+      if (!may_be_tensor(kind)) return;
       LostInput each{fs::path(directory) / name, golden / name};
       std::error_code ignored;
       const bool exists = to.flat ? name.find('/') != name.npos || outputs.contains(each.golden)

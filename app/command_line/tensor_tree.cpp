@@ -166,7 +166,7 @@ void for_each_tensor(const std::string& directory, TensorWalk walk,
                      const std::function<void(const std::string& full_path)>& add) {
   bool is_empty = !walk.may_be_empty;
   walk.found = [&](const std::string& path, Kind kind) {
-    if (kind != Kind::file && kind != Kind::nowhere) return;
+    if (!may_be_tensor(kind)) return;
     is_empty = false;
     add(fs::path(directory) / path);
   };

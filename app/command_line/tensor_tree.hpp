@@ -43,9 +43,14 @@ void walk_tensors(const std::string& directory, const TensorWalk& walk);
 
 [[nodiscard]] bool is_directory(const std::string& path);
 
-/// Calls `add` with the full path of every regular file below the directory that the walk takes, and of every
-/// such link that leads nowhere, so that opening the link is an error that names it. Other kinds of files
-/// are left out, as `find -type f` does. If there is none, no other failure, and the walk may not be empty,
+/// Whether a name is a tensor's: a regular file, or a link that leads nowhere, so that opening the link is an
+/// error that names it. Other kinds are left out, as `find -type f` does.
+[[nodiscard]] constexpr bool may_be_tensor(TensorWalk::Kind kind) {
+  return kind == TensorWalk::Kind::file || kind == TensorWalk::Kind::nowhere;
+}
+
+/// Calls `add` with the full path of every file below the directory that the walk takes and that may be a
+/// tensor. If there is none, no other failure, and the walk may not be empty,
 /// `walk.failed` is called with an Error{input}. Replaces `walk.found`.
 void for_each_tensor(const std::string& directory, TensorWalk walk,
                      const std::function<void(const std::string& full_path)>& add);

@@ -32,13 +32,14 @@ struct FilePair {
   std::string expected;
   bool has_actual = true;  ///< whether `actual` exists; files given by name are assumed to exist
   bool has_expected = true;
-  bool found = false;  ///< found below a directory, where only regular files are compared
+  bool found = false;         ///< found below a directory, where only regular files are compared
+  bool may_be_tensor = true;  ///< whether one of the two may be
 };
 
 /// The two files; for two directories, a pair for each path of a .npy file or archive below either directory,
-/// sorted by path. Links to directories are followed. Error{usage} for a file and a directory, Error{input}
-/// if neither directory contains such a file, Error{io} if a directory cannot be read or is part of a loop of
-/// links.
+/// sorted by path. A directory, FIFO or device makes a pair only with a file. Links to directories are
+/// followed. Error{usage} for a file and a directory, Error{input} if neither directory contains such a file,
+/// Error{io} if a directory cannot be read or is part of a loop of links.
 std::vector<FilePair> file_pairs(const std::string& actual, const std::string& expected) {
   const bool directory = is_directory(actual);
   if (directory != is_directory(expected))
@@ -49,15 +50,24 @@ std::vector<FilePair> file_pairs(const std::string& actual, const std::string& e
   std::map<std::string, FilePair> pairs;
   const auto pair_of = [&](const std::string& name) -> FilePair& {
     return pairs
-        .try_emplace(name, FilePair{fs::path(actual) / name, fs::path(expected) / name, false, false, true})
+        .try_emplace(name,
+                     FilePair{fs::path(actual) / name, fs::path(expected) / name, false, false, true, false})
         .first->second;
   };
   TensorWalk walk;
   walk.every_format = true;
-  walk.found = [&](const std::string& name, TensorWalk::Kind) { pair_of(name).has_actual = true; };
+  const auto found = [&](bool FilePair::*has) {
+    return [&, has](const std::string& name, TensorWalk::Kind kind) {
+      FilePair& pair = pair_of(name);
+      pair.*has = true;
+      if (may_be_tensor(kind)) pair.may_be_tensor = true;
+    };
+  };
+  walk.found = found(&FilePair::has_actual);
   walk_tensors(actual, walk);
-  walk.found = [&](const std::string& name, TensorWalk::Kind) { pair_of(name).has_expected = true; };
+  walk.found = found(&FilePair::has_expected);
   walk_tensors(expected, walk);
+  std::erase_if(pairs, [](const auto& each) { return !each.second.may_be_tensor; });
   if (pairs.empty())
     throw Error(ErrorKind::input,
                 fmt::format("{} and {} contain no .npy, .npz or .safetensors file", actual, expected));
