@@ -324,7 +324,7 @@ inline constexpr Option kGoldenDtype{
     .help = "With --verify: read golden files as DTYPE (for |V2 and |V1 that are not what the result is)",
     .details = R"(With `--verify`: read golden files as DTYPE, as `--dtype` does inputs. Without this option a
 golden file with |V2, |V1 or <V1, whose header does not name the dtype, is read as the dtype of the result if that is
-saved so: bfloat16 or a float8.)"};
+saved so: bfloat16 or a float8. A golden file of integers is read so, too, if `--dtype` says what integers are.)"};
 
 inline constexpr Option kShard{
     .names = "--shard", .type = "K/N", .words = [] { return Words{"auto"}; }, .group = "Many processes",

@@ -72,7 +72,6 @@ class Verifier {
         output_{to.matching.shown, command.json, command.verbose || to.prints_all, command.quiet, to.reports},
         engine_(command.engine) {
     compare_.rule = to.matching.rule;
-    compare_.dtype = command.settings.dtype;
     compare_.ignore_trailing = command.settings.ignore_trailing;
   }
 
@@ -85,9 +84,16 @@ class Verifier {
   void verify_member(const Archives& archives, const MemberPair& pair, const MemberUse* use,
                      PairReport& report);
   void verify_tensor(InputFile& input, PairReport& report, InputFile* golden);
+  [[nodiscard]] TensorLayout golden_layout(InputFile& golden, bool is_member) const;
   void read_golden(InputFile& golden, const TensorLayout& result, PairReport& report) const;
   void write_golden(PairReport& report, PairResult result, bool is_named);
   void warn(const std::vector<std::string>& notes);
+
+  /// Whether --dtype and --golden-dtype make integers bfloat16 or a float8: see GivenDType.
+  [[nodiscard]] bool takes_integers(bool in_member) const {
+    const ClipSettings& settings = command_.settings;
+    return settings.dtype.over_integers && (!in_member || !settings.selection.members.empty());
+  }
 
   [[nodiscard]] InputFile open(const std::string& path, bool is_walked) const {
     if (to_.updates && path == "-")
@@ -221,12 +227,24 @@ void Verifier::compare_other(InputFile& input, InputFile& golden, PairReport& re
   judge(as_numbers ? to_.matching : Matching{}, report);
 }
 
+/// As the file's header and --golden-dtype say.
+TensorLayout Verifier::golden_layout(InputFile& golden, bool is_member) const {
+  npy::GivenDType given(to_.golden_dtype);
+  given.over_integers = takes_integers(is_member);
+  try {
+    return read_header(golden, given, nullptr, std::nullopt, npy::Opaque::taken, npy::Types::comparable)
+        .layout();
+  } catch (const Error& error) {
+    if (error.field() != "dtype") throw;
+    throw Error(error.kind(),
+                error.message().text_with([](const Term& /*dtype*/) { return "--golden-dtype says"; }));
+  }
+}
+
 /// Sets the golden file's layout, and how it differs as a whole. Raw bytes, whose header does not name the
-/// dtype, are what the result is if that is saved so.
+/// dtype, are what the result is if that is saved so. Integers are, where --dtype makes them so in inputs.
 void Verifier::read_golden(InputFile& golden, const TensorLayout& result, PairReport& report) const {
-  report.layout =
-      read_header(golden, to_.golden_dtype, nullptr, std::nullopt, npy::Opaque::taken, npy::Types::comparable)
-          .layout();
+  report.layout = golden_layout(golden, report.member.has_value());
   TensorLayout& layout = report.layout;
   if (!to_.golden_dtype && layout.stored_as.find('V') != std::string_view::npos) {
     if (layout.dtype == DType::bfloat16 ? result.dtype == DType::bfloat16 : is_float8(result.dtype)) {
@@ -236,6 +254,10 @@ void Verifier::read_golden(InputFile& golden, const TensorLayout& result, PairRe
                                   layout.stored_as);
       return;
     }
+  } else if (!to_.golden_dtype && !result.stored_as.empty() && takes_integers(report.member.has_value()) &&
+             layout.meaning == Meaning{} && !is_floating(layout.dtype) &&
+             layout.element_size() == result.element_size()) {
+    layout.dtype = result.dtype;
   }
   report.reason = difference_as_whole(result, layout);
 }
@@ -287,7 +309,7 @@ void Verifier::verify_member(const Archives& archives, const MemberPair& pair, c
   if (use == nullptr || use->action == MemberAction::dropped || pair.expected == nullptr)
     return set_missing(report, pair.expected != nullptr, archives.expected.path_of(pair.any()));
   if (use->action == MemberAction::copied)
-    return compare_members(engine_, compare_, to_.matching, archives, pair, report);
+    return compare_members(engine_, compare_, to_.matching, archives, pair, report, npy::Types::all);
   InputFile input = archives.actual.open(*pair.actual);
   InputFile golden = archives.expected.open(*pair.expected);
   for (InputFile* const file : {&input, &golden})

@@ -74,11 +74,12 @@ void set_bytes(const Matching& matching, CompareSettings& settings, PairReport& 
 }
 
 void compare_members(Engine& engine, CompareSettings settings, const Matching& matching,
-                     const Archives& archives, const MemberPair& pair, PairReport& report) {
+                     const Archives& archives, const MemberPair& pair, PairReport& report, npy::Types types) {
   settings.dtype.over_integers = false;
   const auto is_tensor = [&](const Container& archive, const Entry& member) {
     const Trailing trailing = settings.ignore_trailing ? Trailing::ignored : Trailing::refused;
-    return archive.header(member, settings.dtype, trailing, npy::Types::comparable).header.has_value();
+    const std::optional<npy::Header> header = archive.header(member, settings.dtype, trailing, types).header;
+    return header && !header->other;
   };
   const bool as_numbers =
       is_tensor(archives.actual, *pair.actual) && is_tensor(archives.expected, *pair.expected);

@@ -44,8 +44,10 @@ void judge(const Matching& matching, PairReport& report);
 void set_bytes(const Matching& matching, CompareSettings& settings, PairReport& report);
 
 /// Compares two members, byte by byte if one of them is no tensor that clipper reads: those are equal or
-/// different, whatever `matching` tolerates, and have no metrics.
+/// different, whatever `matching` tolerates, and have no metrics. With Types::all, members of raw bytes are
+/// no tensors unless settings.dtype says what they are.
 void compare_members(Engine& engine, CompareSettings settings, const Matching& matching,
-                     const Archives& archives, const MemberPair& pair, PairReport& report);
+                     const Archives& archives, const MemberPair& pair, PairReport& report,
+                     npy::Types types = npy::Types::comparable);
 
 }  // namespace clipper

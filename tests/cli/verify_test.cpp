@@ -366,14 +366,64 @@ TEST_CASE("--dtype says what inputs are, and raw golden files are what the resul
                     "--golden-dtype needs --verify");
 }
 
+TEST_CASE("--dtype and --golden-dtype say what integers of golden files are") {
+  const WorkingDirectory directory{
+      {"u2.npy", npy_file("<u2", "False", "(2,)", {"\x80\x3f\xe0\x40", 4})},
+      {"clipped.npy", npy_file(">i2", "False", "(2,)", {"\x3f\x80\x40\xc0", 4})},
+      {"u1.npy", npy_file("|u1", "False", "(2,)", {"\x38\x7e", 2})},
+      {"in.npy", float32_file({1, 6})},
+      {"a.npz", npz_file({{"a.npy", npy_file("<u2", "False", "(1,)", {"\xe0\x40", 2})},
+                          {"b.npy", npy_file("<u2", "False", "(1,)", {"\xe0\x40", 2})}})}};
+  for (const Words& words :
+       {Words{"--dtype", "bfloat16", "u2.npy"}, Words{"--dtype", "float8_e4m3fn", "u1.npy"},
+        Words{"--dtype", "bfloat16", "--member", "a", "a.npz"}}) {
+    const Words verify = joined({"--max", "6", "--verify", "golden"}, words);
+    CAPTURE(words);
+    std::filesystem::remove(directory / "golden");
+    CHECK(directory.run(joined(verify, {"--update-golden"})).exit_code == 0);
+    check_same(directory, verify);
+  }
+  const Words verify{"--max", "6", "--verify", "clipped.npy"};
+  check_same(directory, joined(verify, {"--dtype", "bfloat16", "u2.npy"}));
+  check_same(directory, joined(verify, {"--to", "bfloat16", "--golden-dtype", "bfloat16", "in.npy"}));
+  check_different(directory, joined(verify, {"--to", "bfloat16", "in.npy"}),
+                  "FAIL in.npy: dtype bfloat16, expected int16\n");
+  check_different(directory, {"--max", "6", "--dtype", "bfloat16", "u2.npy", "--verify", "in.npy"},
+                  "FAIL u2.npy: dtype bfloat16, expected float32\n");
+  directory.refused({"--max", "6", "in.npy", "--verify", "in.npy", "--golden-dtype", "bfloat16"}, 3,
+                    "in.npy: the file's dtype is '<f4' (float32), but --golden-dtype says bfloat16");
+}
+
+TEST_CASE("--dtype says nothing about members that are copied") {
+  const WorkingDirectory directory{
+      {"a.npz", npz_file({{"a.npy", npy_file("|V2", "False", "(1,)", {"\xe0\x40", 2})},
+                          {"b.npy", float32_file({1})},
+                          {"c.npy", npy_file("|V2", "False", "(1,)", {"\xe0\x40", 2})}})}};
+  const Words verify{"--dtype", "bfloat16", "--max", "6", "--member", "a", "a.npz", "--verify", "golden.npz"};
+  CHECK(directory.run(joined(verify, {"--update-golden"})).exit_code == 0);
+  check_same(directory, verify);
+}
+
+TEST_CASE("directories and FIFOs called .npy below GOLDEN are no golden files") {
+  const WorkingDirectory directory{{"in/x.npy/in.npy", float32_file({1})}};
+  for (const Words& flat : {Words{}, Words{"--flat"}}) {
+    CAPTURE(flat);
+    const std::string golden = flat.empty() ? "golden" : "flat";
+    directory.done(joined(flat, {"--max", "6", "-r", "in", "--output-dir", golden}));
+    make_fifo(directory / (golden + "/fifo.npy"));
+    check_same(directory, joined(flat, {"--max", "6", "-r", "in", "-q", "--verify", golden}));
+  }
+}
+
 TEST_CASE("a line that gets lost after a golden file was written ends with 6") {
   const WorkingDirectory directory{{"in.npy", float32_file({-1, 3, 9})}};
   const Words words{"--min", "0", "in.npy", "--verify", "golden.npy", "--update-golden", "--json"};
   const Result updated = directory.run_in_shell("\"$@\" >/dev/full", words);
   CHECK(updated.exit_code == 6);
-  CHECK(contains(updated.error, "standard output: cannot be written"));
+  CHECK(contains(updated.error, "standard output: cannot be written: No space left on device"));
   CHECK(directory.read("golden.npy") == float32_file({0, 3, 9}));
-  check_refused(directory.run_in_shell("\"$@\" >/dev/full", words), 4, "standard output: ");
+  check_refused(directory.run_in_shell("\"$@\" >/dev/full", words), 4,
+                "standard output: cannot be written: No space left on device");
 }
 
 TEST_CASE("--verify of many inputs goes on after an input that cannot be read") {
