@@ -35,6 +35,12 @@ bool is_available(std::size_t size) {
   return true;
 }
 
+/// The output of a tensor without elements.
+void write_alone(std::span<const std::byte> header, OutputFile& output, const Looks& looks) {
+  output.write(header);
+  if (looks.written) looks.written(0, header);
+}
+
 }  // namespace
 
 void Engine::Free::operator()(std::byte* memory) const noexcept {
@@ -207,17 +213,11 @@ ElementCounts Engine::run(const Plan& plan, InputFile& input, OutputFile& output
     done_ += transfer.size(chunk);
   };
   if (!output.is_regular()) check(plan, transfer.tensor_clip());
-  const std::uint64_t size = header.size() + plan.output_size();
-  if (output.is_new() && is_sparse(input) && may_keep_zeros(plan, kernel_options())) {
-    output.set_size(size);
-    transfer.keep_holes();
-  } else if (sharing != Sharing::parts) {
-    output.reserve(size);
-  }
-  if (chunks.size() == 0) {
-    output.write(header);
-    if (looks.written) looks.written(0, header);
-  }
+  if (output.is_new() && is_sparse(input) && may_keep_zeros(plan, kernel_options()))
+    transfer.keep_holes(output, header.size() + plan.output_size());
+  else if (sharing != Sharing::parts)
+    output.reserve(header.size() + plan.output_size());
+  if (chunks.size() == 0) write_alone(header, output, looks);
   const bool streams = !input.is_regular() || !output.is_regular();
   if (streams && pool_ && !many_)
     pipe_chunks(chunks.size(), read, clip, write);

@@ -60,8 +60,11 @@ class Transfer {
   void write(std::uint64_t chunk, const std::byte* memory, OutputFile& output,
              std::span<const std::byte> header, const ChangedBlocks* changed = nullptr) const;
 
-  /// Only for an output that has its final size and nothing but holes.
-  void keep_holes() noexcept { keeps_holes_ = true; }
+  /// Only for a new output, which gets its final size.
+  void keep_holes(const OutputFile& output, std::uint64_t size) {
+    output.set_size(size);
+    keeps_holes_ = true;
+  }
 
   /// Shows the elements as read() has read them, at their offset in the input.
   void show_read(std::uint64_t chunk, std::byte* memory, const Look& look) const;
