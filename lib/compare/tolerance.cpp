@@ -53,6 +53,15 @@ PresetTolerance preset_tolerance(TolerancePreset preset, DType dtype) {
   return row != kTorch.end() ? row->tolerance : PresetTolerance{"0", "0"};
 }
 
+Tolerance::Exact::Exact(const Number& a, const Number& r) {
+  const Decimal first(a);
+  const Decimal second(r);
+  const std::int64_t places = -std::min({first.power, second.power, std::int64_t{0}});
+  absolute = first.shifted(places);
+  relative = second.shifted(places);
+  scale = Natural("1", static_cast<std::uint64_t>(places));
+}
+
 Tolerance::Tolerance(const Number& absolute, const Number& relative)
     : absolute_(round_to<double>(absolute)),
       relative_(round_to<double>(relative)),
@@ -68,11 +77,11 @@ Tolerance::Tolerance(const Number& absolute, const Number& relative)
   if (power < kLowest) digits_ = 0;
   for (; power < 0 && digits_ != 0; ++power) divisor_ *= 10;
 
-  const Decimal a(absolute);
-  const Decimal r(relative);
-  const std::int64_t places = -std::min({a.power, r.power, std::int64_t{0}});
-  exact_ = std::make_shared<const Exact>(
-      Exact{a.shifted(places), r.shifted(places), Natural("1", static_cast<std::uint64_t>(places))});
+  exact_ = mixed_ = std::make_shared<const Exact>(absolute, relative);
+  constexpr std::size_t kFloat64Digits = std::numeric_limits<double>::max_digits10;
+  const bool is_long = is_integer(absolute) && absolute.digits.size() > kFloat64Digits;
+  if (const Number as_float64(absolute_); !is_long && absolute < as_float64)
+    mixed_ = std::make_shared<const Exact>(as_float64, relative);
   const std::optional<UInt128> scale = exact_->scale.value();
   const std::optional<UInt128> share = exact_->relative.value();
   if (!scale || !share || *scale > kMax || *share > kMax) return;
@@ -93,7 +102,7 @@ bool Tolerance::allows(UInt128 difference, std::uint64_t magnitude) const {
   }
   if (const auto verdict = clear_verdict(static_cast<double>(difference), static_cast<double>(magnitude)))
     return *verdict;
-  return allows_exactly(Natural(difference), Natural(magnitude), 0);
+  return allows_exactly(*exact_, Natural(difference), Natural(magnitude), 0);
 }
 
 bool Tolerance::allows(const ExactElement& a, const ExactElement& e, double rounded) const {
@@ -112,7 +121,7 @@ bool Tolerance::allows(const ExactElement& a, const ExactElement& e, double roun
     difference -= magnitude;
   else
     difference = Natural(magnitude) -= difference;
-  return allows_exactly(difference, magnitude, static_cast<unsigned>(-lowest));
+  return allows_exactly(*mixed_, difference, magnitude, static_cast<unsigned>(-lowest));
 }
 
 std::optional<bool> Tolerance::clear_verdict(double difference, double magnitude) const noexcept {
@@ -123,11 +132,12 @@ std::optional<bool> Tolerance::clear_verdict(double difference, double magnitude
   return std::nullopt;
 }
 
-bool Tolerance::allows_exactly(const Natural& difference, const Natural& magnitude, unsigned halvings) const {
-  Natural allowed = exact_->absolute;
+bool Tolerance::allows_exactly(const Exact& exact, const Natural& difference, const Natural& magnitude,
+                               unsigned halvings) {
+  Natural allowed = exact.absolute;
   allowed <<= halvings;
-  allowed += exact_->relative * magnitude;
-  return exact_->scale * difference <= allowed;
+  allowed += exact.relative * magnitude;
+  return exact.scale * difference <= allowed;
 }
 
 }  // namespace clipper

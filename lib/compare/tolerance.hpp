@@ -26,7 +26,8 @@ struct ExactElement {
 /// For floats everything is float64: A and R, the difference, the product and the sum are each rounded to
 /// nearest. Without tolerances nothing is rounded. For integers, and for an integer and a float that float64
 /// does not hold both, the rule is exact for the first 1,100 decimal places of A and R, more than any float64
-/// has.
+/// has. Of an integer and a float, whose distance is printed as a float64, A is the float64 that it is for
+/// floats if that is larger; but not an integer with more digits than a float64 needs.
 class Tolerance {
  public:
   Tolerance() : Tolerance(Number(), Number()) {}
@@ -52,6 +53,8 @@ class Tolerance {
  private:
   /// A = absolute / scale, R = relative / scale.
   struct Exact {
+    Exact(const Number& a, const Number& r);
+
     Natural absolute;
     Natural relative;
     Natural scale;
@@ -61,8 +64,8 @@ class Tolerance {
   [[nodiscard]] std::optional<bool> clear_verdict(double difference, double magnitude) const noexcept;
 
   /// The rule for difference / 2^halvings and magnitude / 2^halvings.
-  [[nodiscard]] bool allows_exactly(const Natural& difference, const Natural& magnitude,
-                                    unsigned halvings) const;
+  [[nodiscard]] static bool allows_exactly(const Exact& exact, const Natural& difference,
+                                           const Natural& magnitude, unsigned halvings);
 
   double absolute_ = 0;
   double relative_ = 0;
@@ -70,6 +73,7 @@ class Tolerance {
   UInt128 digits_ = 0;  ///< R = digits / divisor
   UInt128 divisor_ = 1;
   std::shared_ptr<const Exact> exact_;
+  std::shared_ptr<const Exact> mixed_;  ///< for an integer and a float
 
   // `exact_` if its numbers are short: a larger `absolute` is 2^128 - 1. Otherwise scale_ is 0.
   UInt128 short_absolute_ = 0;

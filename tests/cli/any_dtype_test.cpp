@@ -102,6 +102,20 @@ TEST_CASE("--any-dtype is exact for 64-bit integers, and prints what the files h
   CHECK(json["metrics"]["rmse"] == std::sqrt(50.0));
 }
 
+TEST_CASE("the advice for a 64-bit integer and a float lets them match") {
+  const auto float64 = [](double x) { return npy_file("<f8", "False", "(1,)", bytes_of<double>({x})); };
+  const WorkingDirectory directory{
+      {"a.npy", float64(0.1)}, {"zero.npy", int64_file({0})}, {"huge.npy", float64(0x1p64)}};
+  for (const Words& pair : {Words{"a.npy", "zero.npy"}, Words{"zero.npy", "a.npy"}}) {
+    CHECK(contains(run_compare(directory, joined(pair, {"--any-dtype"})).output, "--atol 0.1 or"));
+    check_same(directory, joined(pair, {"--any-dtype", "--atol", "0.1"}));
+    CHECK(run_compare(directory, joined(pair, {"--any-dtype", "--atol", "0.0999999"})).exit_code == 1);
+  }
+  const Words huge{"--any-dtype", "huge.npy", "zero.npy", "--atol"};
+  check_same(directory, joined(huge, {"1.8446744073709552e19"}));
+  CHECK(run_compare(directory, joined(huge, {"18446744073709551615"})).exit_code == 1);
+}
+
 TEST_CASE("integers within A + R * |e| match, with all fractions of A and R") {
   const WorkingDirectory directory{{"a.npy", int64_file({5})}, {"e.npy", int64_file({3})}};
   const auto passes = [&](const std::string& absolute, const std::string& relative) {

@@ -48,8 +48,8 @@ def tensors(rng, generator, dtype):
     return actual.view(dtype).reshape(shape), expected.view(dtype).reshape(shape)
 
 
-def mixed_tensors(rng, generator, one, other):
-    """Two tensors of two dtypes. Most of their elements are equal, or as near as the dtypes allow."""
+def mixed_tensors(rng, generator, one, other, absolute):
+    """Two tensors of two dtypes. Most of their elements are equal, or as near as the dtypes allow; some have the distance A as a float64."""
     expected = tensors(rng, generator, other)[1]
     if rng.random() < 0.7:
         bits = generator.bit_generator.random_raw(expected.size).astype(np.uint64) >> generator.integers(0, 64, expected.size).astype(np.uint64)
@@ -58,7 +58,17 @@ def mixed_tensors(rng, generator, one, other):
     bits = actual.view(f"u{one.itemsize}")
     changed = generator.random(bits.size) < rng.choice([0, 0.1, 1])
     bits[changed] += generator.integers(-5, 6, bits.size).astype(bits.dtype)[changed]
+    if one in FLOATS and other in WIDE and rng.random() < 0.5:
+        at = generator.random(bits.size) < 0.1
+        actual[at], expected.ravel()[at] = absolute, 0
     return actual.reshape(expected.shape), expected
+
+
+def mixed_tolerance(text):
+    """A for an integer and a float."""
+    number = Fraction(text)
+    is_long = number.denominator == 1 and len(str(number.numerator).rstrip("0")) > 17
+    return number if is_long else max(number, Fraction(float(text)))
 
 
 def tolerance(rng):
@@ -143,7 +153,7 @@ def judged_mixed(actual, expected, rule):
         return judged_integers(actual, expected, rule)
     if not {actual.dtype, expected.dtype} & set(WIDE):
         return judged_floats(actual.astype("f8"), expected.astype("f8"), rule)
-    absolute, relative = Fraction(rule.get("--atol", "0")), Fraction(rule.get("--rtol", "0"))
+    absolute, relative = mixed_tolerance(rule.get("--atol", "0")), Fraction(rule.get("--rtol", "0"))
     a, e = (tensor.tolist() if tensor.dtype in WIDE else tensor.astype("f8").tolist() for tensor in (actual, expected))
     ulps = [abs(x - y) for x, y in zip(places(actual.astype("f8")), places(expected.astype("f8")))]
     match, differences = [], []
@@ -267,7 +277,7 @@ def compare_batch(trial):
     for i in range(BATCH):
         one, other = (rng.choice(WIDE * 4 + INTEGERS + FLOATS) for _ in range(2))
         if is_mixed and one != other and i + 1 < BATCH:
-            actual, expected = mixed_tensors(rng, trial.generator, one, other)
+            actual, expected = mixed_tensors(rng, trial.generator, one, other, float(rule.get("--atol", "0")))
         else:
             others = COMPLEX + TIMES + [np.dtype(bool)] if i + 1 < BATCH and rng.random() < 0.4 else []
             actual, expected = tensors(rng, trial.generator, rng.choice(others or INTEGERS + FLOATS))
