@@ -316,7 +316,8 @@ npy::Header read_header(InputFile& file, const npy::GivenDType& dtype, std::vect
     read_up_to(file, npy::kKindSize, bytes);
     expect_no_archive(file, bytes);
     const TensorFormat* const named = format_named(file.path());
-    const std::string_view expected = named != nullptr ? named->name : "a .npy file";
+    const bool is_read = named != nullptr && named->is_supported();
+    const std::string_view expected = is_read ? named->name : "a .npy file";
     throw Error(ErrorKind::input,
                 file.path() + ": " + npy::not_npy(bytes, name_for_commands(file.path()), expected));
   }
