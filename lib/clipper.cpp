@@ -17,7 +17,6 @@
 #include "element/number.hpp"
 #include "engine/engine.hpp"
 #include "files/parameter_file.hpp"
-#include "flows/bounds_clip.hpp"
 #include "flows/clip_file.hpp"
 #include "flows/memory_clip.hpp"
 #include "flows/tensor_statistics.hpp"

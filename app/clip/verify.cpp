@@ -29,9 +29,7 @@
 #include "error.hpp"
 #include "files/container.hpp"
 #include "files/place.hpp"
-#include "flows/archive_rules.hpp"
 #include "flows/file_clip.hpp"
-#include "flows/member_uses.hpp"
 #include "flows/selection.hpp"
 
 namespace clipper {

@@ -18,7 +18,7 @@
 #include "element/meaning.hpp"
 #include "error.hpp"
 #include "files/input_file.hpp"
-#include "flows/archive_rules.hpp"
+#include "flows/selection.hpp"
 #include "npy/header.hpp"
 #include "show/selection.hpp"
 

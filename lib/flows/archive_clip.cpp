@@ -5,9 +5,10 @@
 #include <optional>
 #include <utility>
 
+#include "flows/file_clip.hpp"
 #include "flows/member_clip.hpp"
 #include "flows/member_order.hpp"
-#include "flows/member_writer.hpp"
+#include "npz/archive_writer.hpp"
 #include "npz/codecs.hpp"
 
 namespace clipper {
@@ -19,7 +20,115 @@ constexpr std::uint64_t kSmall = 512UL << 10;
 /// The work for a member that does not depend on its size, as bytes that are clipped meanwhile.
 constexpr std::uint64_t kWorkOfMember = 16UL << 10;
 
+/// Bytes that are written together.
+constexpr std::size_t kMaxWaiting = 1UL << 20;
+
+/// From this size on, a write of its own takes less time than a copy.
+constexpr std::size_t kWrittenAlone = 16UL << 10;
+
+std::span<const std::byte> as_bytes(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
+
 }  // namespace
+
+/// Writes a new archive, member by member. Small members are written together.
+class MemberWriter {
+ public:
+  /// `output` is empty and regular. It begins with `front`.
+  MemberWriter(Engine& engine, const Container& from, OutputFile& output, std::span<const std::byte> front)
+      : engine_(engine), from_(from), output_(output) {
+    append(front);
+    if (!from.format().is_checked) return;
+    list_.emplace(from.comment());
+    std::size_t size = 0;
+    for (const Entry& entry : from.entries()) size += entry.listed.size();
+    list_->reserve(size);
+  }
+
+  /// Adds a member in place of `from`, with `data` as its bytes in the archive.
+  void add(const Entry& from, const Contents& contents, std::span<const std::byte> data) {
+    const std::uint64_t begin = written_ + waiting_.size();
+    append(as_bytes(record_before(from, contents)));
+    append(data);
+    add_to_list(from, contents, begin);
+  }
+
+  /// Adds a member of `size` bytes in place of `from`. `write` writes its bytes to the output, where they
+  /// begin at offset 0, and returns its contents.
+  template <class Write>
+  void add(const Entry& from, std::uint64_t size, const Write& write) {
+    flush();
+    const std::uint64_t begin = written_;
+    const std::uint64_t data = begin + record_before(from, {0, size, 0}).size();
+    output_.set_base(data);
+    const Contents contents = write(output_);
+    output_.set_base(0);
+    output_.write_at(as_bytes(record_before(from, contents)), begin);
+    add_to_list(from, contents, begin);
+    written_ = data + contents.stored_size;
+  }
+
+  /// Adds a member as it is.
+  void copy(const Entry& from) {
+    const InputFile& file = from_.file();
+    const std::uint64_t size = from.contents.stored_size;
+    if (size <= kMaxWaiting) {
+      std::vector<std::byte> data(size);
+      file.read_at(data, from.data);
+      return add(from, from.contents, data);
+    }
+    add(from, from.contents.size, [&](const OutputFile& output) {
+      if (!engine_.copy(file.descriptor(), file.path(), {from.data, size}, &output, 0))
+        throw_changed(file.path());
+      engine_.take_back_done(size);  // these are no elements
+      return from.contents;
+    });
+  }
+
+  /// Writes the list of members.
+  void finish() {
+    flush();
+    if (!list_) return;
+    output_.write_at(as_bytes(list_->list()), written_);
+    output_.write_at(as_bytes(list_->end_records(written_)), written_ + list_->list().size());
+  }
+
+ private:
+  /// What is in front of a member's data.
+  [[nodiscard]] std::string record_before(const Entry& from, const Contents& contents) const {
+    return list_ ? npz::ArchiveWriter::local_header(from, contents) : "";
+  }
+
+  void add_to_list(const Entry& from, const Contents& contents, std::uint64_t begin) {
+    if (list_) list_->add(from, contents, begin);
+  }
+
+  void append(std::span<const std::byte> bytes) {
+    if (bytes.size() >= kWrittenAlone) {
+      flush();
+      output_.write_at(bytes, written_);
+      written_ += bytes.size();
+      return;
+    }
+    if (waiting_.size() + bytes.size() > waiting_.capacity()) waiting_.reserve(kMaxWaiting + bytes.size());
+    waiting_.insert(waiting_.end(), bytes.begin(), bytes.end());
+    if (waiting_.size() >= kMaxWaiting) flush();
+  }
+
+  void flush() {
+    output_.write_at(waiting_, written_);
+    written_ += waiting_.size();
+    waiting_.clear();
+  }
+
+  Engine& engine_;
+  const Container& from_;
+  OutputFile& output_;
+  std::optional<npz::ArchiveWriter> list_;  ///< of an .npz archive
+  std::vector<std::byte> waiting_;          ///< the last bytes of the archive, not written yet
+  std::uint64_t written_ = 0;               ///< bytes of the archive before them
+};
 
 ArchiveClip::ArchiveClip(const Clipping& clipping, const InputFile& input)
     : clipping_(clipping), archive_(input), uses_(member_uses(clipping.settings, archive_)) {

@@ -9,7 +9,7 @@
 #include "files/input_file.hpp"
 #include "files/output_file.hpp"
 #include "flows/member_clip.hpp"
-#include "flows/member_uses.hpp"
+#include "flows/selection.hpp"
 
 namespace clipper {
 

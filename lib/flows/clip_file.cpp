@@ -21,7 +21,6 @@
 #include "files/place.hpp"
 #include "files/terms.hpp"
 #include "flows/archive_clip.hpp"
-#include "flows/archive_rules.hpp"
 #include "flows/file_clip.hpp"
 #include "flows/percentile_bounds.hpp"
 #include "flows/selection.hpp"
@@ -245,7 +244,9 @@ class Direct : public Prepared {
 
  private:
   const InputFile& expect_tensor_to_change() {
-    expect_no_direct_archive(clipping_.settings, input_);
+    if (is_archive_for(clipping_.settings, input_))
+      throw Error(ErrorKind::usage, input_.path() + ": is an archive, which " + kDirect + " does not take; " +
+                                        Term{"direct", "replace the file"});
     return input_;
   }
 

@@ -109,12 +109,6 @@ struct Clipping {
 /// Which .npy header a clipped member of an archive gets: numpy's, or that of the input.
 enum class Headers : std::uint8_t { numpys, kept };
 
-/// Whether all clipped elements are counted.
-[[nodiscard]] Counting counting_of(const ClipSettings& settings);
-
-/// Error{different} if more elements were clipped, or became infinite, than the settings allow.
-void check_clip_limit(const ClipSettings& settings, const ClipResult& result);
-
 /// What is clipped: the tensor of a file, or the members of an archive.
 class ContentsClip {
  public:

@@ -15,6 +15,12 @@
 /// The tensor of a .npy file, or of a stream.
 namespace clipper {
 
+/// Whether all clipped elements are counted.
+[[nodiscard]] Counting counting_of(const ClipSettings& settings);
+
+/// Error{different} if more elements were clipped, or became infinite, than the settings allow.
+void check_clip_limit(const ClipSettings& settings, const ClipResult& result);
+
 /// Reads the header and makes the plan by `make`: make_plan() for a part of a tensor, plan_before_reading()
 /// for finding errors. `start` is that of read_header().
 [[nodiscard]] Plan plan_header(const ClipSettings& settings, InputFile& input,

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "files/container.hpp"
-#include "flows/member_uses.hpp"
+#include "flows/selection.hpp"
 
 namespace clipper {
 

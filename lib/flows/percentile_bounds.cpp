@@ -15,34 +15,35 @@
 namespace clipper {
 namespace {
 
-struct Bound {
+struct PercentileBound {
   std::string_view field;
   std::optional<Given> Request::*given;
 };
 
-constexpr std::array kBounds{Bound{"min", &Request::min}, Bound{"max", &Request::max}};
+constexpr std::array kBounds{PercentileBound{"min", &Request::min}, PercentileBound{"max", &Request::max}};
 
 /// The bounds of the request that are percentiles.
-std::vector<Bound> percentiles_in(const Request& request) {
-  std::vector<Bound> bounds;
-  for (const Bound& bound : kBounds)
+std::vector<PercentileBound> percentiles_in(const Request& request) {
+  std::vector<PercentileBound> bounds;
+  for (const PercentileBound& bound : kBounds)
     if ((request.*bound.given) && (request.*bound.given)->percentage) bounds.push_back(bound);
   return bounds;
 }
 
 std::vector<Number> percentages_in(const Request& request) {
   std::vector<Number> percentages;
-  for (const Bound& bound : percentiles_in(request))
+  for (const PercentileBound& bound : percentiles_in(request))
     percentages.push_back(*(request.*bound.given)->percentage);
   return percentages;
 }
 
-[[noreturn]] void refuse(ErrorKind kind, const Request& request, const Bound& bound, const Message& why) {
+[[noreturn]] void refuse(ErrorKind kind, const Request& request, const PercentileBound& bound,
+                         const Message& why) {
   throw Error(kind, label(bound.field, *(request.*bound.given)) + ": " + why);
 }
 
 void check_percentiles(const Request& request) {
-  for (const Bound& bound : percentiles_in(request)) {
+  for (const PercentileBound& bound : percentiles_in(request)) {
     if (!is_percentile(*(request.*bound.given)->percentage))
       refuse(ErrorKind::usage, request, bound, "a percentile has max 16 decimal places");
     for (const auto& [field, given] : {std::pair("scale", &request.scale), std::pair("bias", &request.bias)})
@@ -63,7 +64,7 @@ std::string text_of(const TensorLayout& layout, const Number& value) {
 /// them: "min 99% (6.5)".
 Plan plan_with(Request request, const TensorLayout& layout, const std::vector<Number>& values) {
   request = in_units(request, layout);
-  const std::vector<Bound> bounds = percentiles_in(request);
+  const std::vector<PercentileBound> bounds = percentiles_in(request);
   for (std::size_t i = 0; i < bounds.size(); ++i) {
     Given& given = *(request.*bounds[i].given);
     given.percentage.reset();
@@ -72,13 +73,14 @@ Plan plan_with(Request request, const TensorLayout& layout, const std::vector<Nu
   }
   Plan plan = make_plan_in_units(request, layout);
   std::erase_if(plan.cut, [&](const CutBound& cut) {  // nobody can avoid the fraction of a percentile
-    return std::ranges::any_of(bounds, [&](const Bound& bound) { return bound.field == cut.field; });
+    return std::ranges::any_of(bounds,
+                               [&](const PercentileBound& bound) { return bound.field == cut.field; });
   });
   return plan;
 }
 
 /// The percentile that is no bound.
-Number widest(const TensorLayout& layout, const Bound& bound) {
+Number widest(const TensorLayout& layout, const PercentileBound& bound) {
   const bool is_min = bound.given == &Request::min;
   return number_of(layout.dtype, is_min ? lowest_element(layout.dtype) : highest_element(layout.dtype));
 }
@@ -86,7 +88,7 @@ Number widest(const TensorLayout& layout, const Bound& bound) {
 Plan plan_with_found(Request request, const TensorLayout& layout,
                      const std::vector<std::optional<Number>>& found,
                      NoPercentile none = NoPercentile::refused) {
-  const std::vector<Bound> bounds = percentiles_in(request);
+  const std::vector<PercentileBound> bounds = percentiles_in(request);
   std::vector<Number> values;
   std::vector<LostBound> lost;
   for (std::size_t i = 0; i < bounds.size(); ++i) {
@@ -117,7 +119,7 @@ bool has_percentiles(const Request& request) {
 }
 
 void expect_no_percentiles_of_stream(const Request& request) {
-  for (const Bound& bound : percentiles_in(request))
+  for (const PercentileBound& bound : percentiles_in(request))
     refuse(ErrorKind::usage, request, bound,
            Term{"input", "the input"} + Message(" must be a file, not a stream: it needs to be read twice"));
 }
@@ -125,7 +127,7 @@ void expect_no_percentiles_of_stream(const Request& request) {
 Plan plan_before_reading(const Request& request, const TensorLayout& layout) {
   check_percentiles(request);
   std::vector<Number> values;
-  for (const Bound& bound : percentiles_in(request)) values.push_back(widest(layout, bound));
+  for (const PercentileBound& bound : percentiles_in(request)) values.push_back(widest(layout, bound));
   return plan_with(request, layout, values);
 }
 

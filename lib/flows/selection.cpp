@@ -1,13 +1,31 @@
 #include "flows/selection.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstddef>
 
 #include "error.hpp"
-#include "files/container.hpp"
+#include "files/place.hpp"
+#include "files/terms.hpp"
+#include "flows/file_clip.hpp"
+#include "flows/percentile_bounds.hpp"
 #include "npy/header.hpp"
+#include "npz/codecs.hpp"
 
 namespace clipper {
 namespace {
+
+[[noreturn]] void refuse_usage(const std::string& path, const Message& why) {
+  throw Error(ErrorKind::usage, path + ": " + why);
+}
+
+bool is_stream(const std::string& out) {
+  struct stat status {};
+  return out == "-" ||
+         (::stat(out.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode));
+}
 
 std::string_view words_for(const TensorLayout& layout) {
   switch (layout.meaning.kind) {
@@ -20,22 +38,14 @@ std::string_view words_for(const TensorLayout& layout) {
   return traits(layout.dtype).name;
 }
 
-}  // namespace
-
-bool keeps_integers(const ClipSettings& settings) {
-  return settings.request.to && !settings.selection.only && settings.selection.members.empty();
-}
-
+/// The types that are clipped in an archive.
 TypeChoice types_in_archives(const ClipSettings& settings) {
   if (!settings.selection.members.empty()) return TypeChoice::all();
   if (settings.selection.only) return *settings.selection.only;
   return keeps_integers(settings) ? TypeChoice::floats() : TypeChoice::numbers();
 }
 
-TypeChoice types_of_files(const ClipSettings& settings) {
-  return settings.selection.only.value_or(TypeChoice::numbers());
-}
-
+/// Why a tensor is not clipped: "int64", "bool", "number of dimensions"; empty if it is.
 std::string_view why_other(const ClipSettings& settings, const TypeChoice& types,
                            const TensorLayout& layout) {
   const Profile& profile = *settings.request.profile;
@@ -47,25 +57,70 @@ std::string_view why_other(const ClipSettings& settings, const TypeChoice& types
   return rank < profile.min_rank || rank > profile.max_rank ? "number of dimensions" : "";
 }
 
+/// The word of Selection::only for the type that why_other() says: "int"; empty for types that are never
+/// clipped.
+std::string_view word_of_only(std::string_view reason) {
+  for (const DTypeTraits& row : kDTypes)
+    if (row.name == reason) return row.only_if_named ? row.name : is_floating(row.dtype) ? "float" : "int";
+  return reason == "bool" ? reason : "";
+}
+
+/// For each member whether it was chosen by its name; empty if none was.
+std::vector<bool> chosen_members(const Selection& selection, const Container& archive) {
+  if (selection.members.empty()) return {};
+  std::vector<bool> chosen(archive.entries().size());
+  for (const std::string& name : selection.members)
+    chosen[static_cast<std::size_t>(&archive.named(name) - archive.entries().data())] = true;
+  return chosen;
+}
+
+/// The use of a member that may be clipped. `is_chosen`: by its name.
+MemberUse use_of(const ClipSettings& settings, const TypeChoice& types, const Container& archive,
+                 const Entry& member, bool is_chosen) {
+  const Trailing trailing = settings.ignore_trailing ? Trailing::ignored : Trailing::refused;
+  const npy::Types read_types = types.has_meanings() ? npy::Types::clipped : npy::Types::dtypes;
+  const EntryHeader read =
+      archive.header(member, is_chosen ? settings.dtype : settings.dtype.dtype, trailing, read_types);
+  if (!read.header) return {.action = MemberAction::copied, .reason = read.other};
+  const std::string_view reason = why_other(settings, types, *read.header);
+  if (!reason.empty()) return {.action = MemberAction::copied, .reason = reason};
+  const Plan plan =
+      with_path(archive.path_of(member), [&] { return plan_before_reading(settings.request, *read.header); });
+  const auto to = plan.output.dtype == plan.input.dtype ? std::nullopt : std::optional(plan.output.dtype);
+  if (member.type != nullptr && to && safetensors::type_of(*to) == nullptr)
+    throw Error(ErrorKind::usage, fmt::format("{}: a safetensors file has no {}", archive.file().path(),
+                                              traits(plan.output.dtype).name));
+  return {MemberAction::clipped, "", plan.input_size(), plan.output_size(), to};
+}
+
+/// Throws the error that a file with the contents of a chosen member causes.
+[[noreturn]] void refuse_chosen(const ClipSettings& settings, const Container& archive, const Entry& member,
+                                const MemberUse& use) {
+  InputFile input = archive.open(member);
+  static_cast<void>(plan_header(settings, input, plan_before_reading));
+  throw Error(ErrorKind::input, fmt::format("{}: cannot be clipped ({})", input.path(), use.reason));
+}
+
+}  // namespace
+
+bool keeps_integers(const ClipSettings& settings) {
+  return settings.request.to && !settings.selection.only && settings.selection.members.empty();
+}
+
 std::string_view why_other(const ClipSettings& settings, InputFile& input) {
   if (settings.ignore_trailing) input.ignore_trailing();
   const auto header = [&](const npy::GivenDType& dtype, npy::Types types) {
     return read_header(input, dtype, nullptr, std::nullopt, npy::Opaque::refused, types);
   };
   try {
-    return why_other(settings, types_of_files(settings), header(settings.dtype, npy::Types::clipped));
+    return why_other(settings, settings.selection.only.value_or(TypeChoice::numbers()),
+                     header(settings.dtype, npy::Types::clipped));
   } catch (const Error& error) {
     const std::string_view type = refused_type(error);
     if (type.empty()) throw;
     static_cast<void>(header({}, npy::Types::all));  // throws if the file is not whole
     return type;
   }
-}
-
-std::string_view word_of_only(std::string_view reason) {
-  for (const DTypeTraits& row : kDTypes)
-    if (row.name == reason) return row.only_if_named ? row.name : is_floating(row.dtype) ? "float" : "int";
-  return reason == "bool" ? reason : "";
 }
 
 MemberAction action_on_other(const ClipSettings& settings, const std::string& path, std::string_view reason) {
@@ -76,6 +131,76 @@ MemberAction action_on_other(const ClipSettings& settings, const std::string& pa
   }
   throw Error(ErrorKind::input, path + fmt::format(": would not be clipped ({}), which ", reason) +
                                     Term{"other", "the choice of members forbids"});
+}
+
+std::vector<MemberUse> member_uses(const ClipSettings& settings, const Container& archive) {
+  const std::vector<bool> chosen = chosen_members(settings.selection, archive);
+  const TypeChoice types = types_in_archives(settings);
+  const std::vector<Entry>& members = archive.entries();
+  std::vector<MemberUse> uses(members.size(), {.action = MemberAction::copied, .reason = "not chosen"});
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    MemberUse& use = uses[i];
+    const bool may_be_clipped = chosen.empty() || chosen[i];
+    if (may_be_clipped) use = use_of(settings, types, archive, members[i], !chosen.empty());
+    use.member = &members[i];
+    if (use.action == MemberAction::clipped) continue;
+    if (!chosen.empty() && chosen[i]) refuse_chosen(settings, archive, members[i], use);
+    use.action = action_on_other(settings, archive.path_of(members[i]), use.reason);
+  }
+  return uses;
+}
+
+bool has_clipped_member(const std::vector<MemberUse>& uses) {
+  return std::ranges::any_of(uses, [](const MemberUse& use) { return use.action == MemberAction::clipped; });
+}
+
+void expect_clipped_member(const ClipSettings& settings, const Container& archive,
+                           const std::vector<MemberUse>& uses) {
+  if (uses.empty() || has_clipped_member(uses)) return;
+  const std::string& path = archive.file().path();
+  const auto refuse_first = [&](const MemberUse& use, std::string_view what, const Message& advice) {
+    throw Error(ErrorKind::input, fmt::format("{}: no {} (the first, {}: {})", path, what,
+                                              archive.path_of(*use.member), use.reason) +
+                                      advice);
+  };
+  if (keeps_integers(settings))
+    for (const bool any : {false, true})
+      for (const MemberUse& use : uses)
+        if (const std::string_view word = word_of_only(use.reason); word == "int" || (any && !word.empty()))
+          refuse_first(use, "member to convert",
+                       "; to convert it, add " + Message(Term{"only", "only="}) + std::string(word));
+  refuse_first(uses.front(), "member can be clipped", "");
+}
+
+bool is_archive_for(const ClipSettings& settings, const InputFile& input) {
+  const bool found = is_archive(input);
+  if (!found && !settings.selection.members.empty())
+    refuse_usage(input.path(), Term{"member", "a choice of members"} +
+                                   Message(npz::is_supported() ? " needs an archive"
+                                                               : " needs ISA-L and zlib, without "
+                                                                 "which this clipper was built"));
+  return found;
+}
+
+void expect_tensor(const InputFile& input, const Term& what) {
+  if (is_archive(input))
+    refuse_usage(input.path(),
+                 Term(what) + fmt::format(" takes one tensor, not an archive; name a tensor in it: {}:NAME",
+                                          input.path()));
+}
+
+void check_output_name(const InputFile& input, bool is_archive, const std::string& out) {
+  if (member_path(out)) refuse_usage(out, "a member cannot be written; write a file, or clip the archive");
+  if (is_archive && is_stream(out))
+    refuse_usage(input.path(), "an archive cannot be written to a stream; write to a file");
+  const TensorFormat* const named = format_named(out);
+  const TensorFormat* const format = container_format(input);
+  if (named != nullptr && named->is_supported() && (format != nullptr ? named != format : named->has_entries))
+    refuse_usage(out, fmt::format("{} is {}, so the result needs a name like OUT{}", input.path(),
+                                  format != nullptr ? format->name : "not an archive",
+                                  format != nullptr ? format->suffix : ".npy"));
+  if (input.is_member() && find_file(out) == id_of(input.status()))
+    refuse(input.path(), fmt::format("refused to avoid data loss: {} is its archive", out));
 }
 
 }  // namespace clipper

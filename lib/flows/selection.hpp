@@ -1,10 +1,14 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "element/tensor_layout.hpp"
-#include "element/type_choice.hpp"
+#include "element/dtype.hpp"
+#include "error.hpp"
+#include "files/container.hpp"
 #include "files/input_file.hpp"
 #include "flows/clipping.hpp"
 
@@ -17,24 +21,45 @@ namespace clipper {
 /// Whether members of archives are other because Request::to would change what they mean.
 [[nodiscard]] bool keeps_integers(const ClipSettings& settings);
 
-/// The types that are clipped in an archive, or among files that nobody named.
-[[nodiscard]] TypeChoice types_in_archives(const ClipSettings& settings);
-[[nodiscard]] TypeChoice types_of_files(const ClipSettings& settings);
-
-/// Why such a tensor is not clipped: "int64", "bool", "number of dimensions"; empty if it is.
-[[nodiscard]] std::string_view why_other(const ClipSettings& settings, const TypeChoice& types,
-                                         const TensorLayout& layout);
-
-/// The same for a regular file that is no archive and that nobody named; also "Python objects", "structured".
-/// Error{input} for a file that is damaged or no .npy file.
+/// Why a regular file that is no archive and that nobody named is not clipped: "int64", "bool", "structured",
+/// "number of dimensions"; empty if it is. Error{input} for a file that is damaged or no .npy file.
 [[nodiscard]] std::string_view why_other(const ClipSettings& settings, InputFile& input);
-
-/// The word of Selection::only for the type that why_other() says: "int"; empty for types that are never
-/// clipped.
-[[nodiscard]] std::string_view word_of_only(std::string_view reason);
 
 /// What is done to another member or file. Error{input} if the selection forbids it.
 [[nodiscard]] MemberAction action_on_other(const ClipSettings& settings, const std::string& path,
                                            std::string_view reason);
+
+/// What is done to a member of an archive.
+struct MemberUse {
+  MemberAction action = MemberAction::clipped;
+  std::string_view reason;  ///< why the member is not clipped: "bool", "not chosen"
+  std::uint64_t size = 0;   ///< bytes of the elements to clip
+  std::uint64_t clipped_size = 0;
+  std::optional<DType> to{};      ///< the dtype of the clipped elements, if it is another one
+  const Entry* member = nullptr;  ///< of the archive
+};
+
+/// Decides for all members, in the archive's order, from their headers and without their elements. Throws the
+/// errors of planning, and Error{usage} for a chosen name that the archive lacks. Error{input} for a member
+/// that was chosen by its name and cannot be clipped and, if Selection::other says so, for every other member
+/// that is not clipped.
+[[nodiscard]] std::vector<MemberUse> member_uses(const ClipSettings& settings, const Container& archive);
+
+[[nodiscard]] bool has_clipped_member(const std::vector<MemberUse>& uses);
+
+/// Error{input} if no member is clipped although there are members.
+void expect_clipped_member(const ClipSettings& settings, const Container& archive,
+                           const std::vector<MemberUse>& uses);
+
+/// Whether the input is an archive. Error{usage} if members were chosen and it is none.
+[[nodiscard]] bool is_archive_for(const ClipSettings& settings, const InputFile& input);
+
+/// Error{usage} if the input is an archive, which `what` does not take, but a member of it.
+void expect_tensor(const InputFile& input, const Term& what);
+
+/// Error{usage} if the result would be an archive in OUT.npy or in a stream, or a tensor in OUT.npz; also if
+/// `out` is FILE:MEMBER. Error{refused} if a member would replace its archive.
+/// For a tensor call this after its plan is made: if the input is damaged, another name would not help.
+void check_output_name(const InputFile& input, bool is_archive, const std::string& out);
 
 }  // namespace clipper

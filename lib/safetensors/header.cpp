@@ -3,19 +3,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
+#include <limits>
+#include <nlohmann/json.hpp>
 #include <tuple>
 
 #include "element/tensor_layout.hpp"
 #include "npy/dict.hpp"
 #include "npz/member_name.hpp"
 #include "npz/refuse.hpp"
-#include "safetensors/json.hpp"
 
 namespace clipper::safetensors {
 namespace {
 
 using npz::refuse;
+
+constexpr std::string_view kMetadata = "__metadata__";
 
 constexpr Type kTypes[] = {
     {"BOOL", 8, std::nullopt, "bool"},
@@ -40,6 +44,134 @@ constexpr Type kTypes[] = {
     {"F64", 64, DType::float64, ""},
     {"I64", 64, DType::int64, ""},
     {"U64", 64, DType::uint64, ""},
+};
+
+[[noreturn]] void refuse_tensor(std::string_view name, std::string_view why) {
+  refuse(fmt::format("tensor '{}': {}", npy::excerpt(name), why));
+}
+
+/// Null if there is none.
+const Type* type_named(std::string_view name) {
+  const auto* const row = std::ranges::find(kTypes, name, &Type::name);
+  return row == std::end(kTypes) ? nullptr : row;
+}
+
+/// Receives what nlohmann-json reads, and refuses all that does not belong into a header. A header has three
+/// levels, so nothing deeper is read.
+class Reader {
+ public:
+  explicit Reader(Header& header) : header_(header) {}
+
+  // The names and types are nlohmann-json's.
+  using string_t = std::string;
+  using binary_t = nlohmann::json::binary_t;
+
+  bool null() { return refuse_value(); }
+  bool boolean(bool /*value*/) { return refuse_value(); }
+  bool number_integer(std::int64_t /*value*/) { return refuse_value(); }
+  bool number_float(double /*value*/, const std::string& /*text*/) { return refuse_value(); }
+  bool binary(binary_t& /*value*/) { return refuse_value(); }
+
+  bool number_unsigned(std::uint64_t value) {
+    if (place_ != Place::numbers || value > std::numeric_limits<std::int64_t>::max()) refuse_value();
+    numbers_.push_back(value);
+    return true;
+  }
+
+  bool string(std::string& value) {
+    if (place_ == Place::metadata) {
+      header_.metadata->back().second = std::move(value);
+    } else if (place_ == Place::tensor && field_ == "dtype") {
+      tensor().type = type_named(value);
+      if (tensor().type == nullptr)
+        refuse_tensor(tensor().name, fmt::format("unknown dtype '{}'", npy::excerpt(value)));
+    } else {
+      refuse_value();
+    }
+    return true;
+  }
+
+  bool start_object(std::size_t /*size*/) {
+    if (place_ == Place::outside) {
+      place_ = Place::header;
+    } else if (place_ == Place::header && is_metadata_) {
+      place_ = Place::metadata;
+      header_.metadata.emplace();
+    } else if (place_ == Place::header) {
+      place_ = Place::tensor;
+      seen_.clear();
+    } else {
+      refuse_value();
+    }
+    return true;
+  }
+
+  bool key(std::string& key) {
+    if (place_ == Place::metadata) {
+      header_.metadata->emplace_back(std::move(key), "");
+    } else if (place_ == Place::tensor) {
+      if (std::ranges::find(kFields, key) == kFields.end())
+        refuse_tensor(tensor().name, fmt::format("unknown field '{}'", npy::excerpt(key)));
+      if (std::ranges::find(seen_, key) != seen_.end())
+        refuse_tensor(tensor().name, fmt::format("two fields '{}'", key));
+      seen_.push_back(field_ = std::move(key));
+    } else {
+      is_metadata_ = key == kMetadata;
+      if (is_metadata_ && header_.metadata) refuse(fmt::format("two fields '{}'", kMetadata));
+      if (!is_metadata_) header_.tensors.emplace_back().name = std::move(key);
+    }
+    return true;
+  }
+
+  bool end_object() {
+    if (place_ == Place::tensor && seen_.size() < kFields.size())
+      refuse_tensor(tensor().name, "dtype, shape or data_offsets is missing");
+    place_ = place_ == Place::header ? Place::outside : Place::header;
+    return true;
+  }
+
+  bool start_array(std::size_t /*size*/) {
+    if (place_ != Place::tensor || field_ == "dtype") refuse_value();
+    place_ = Place::numbers;
+    numbers_.clear();
+    return true;
+  }
+
+  bool end_array() {
+    place_ = Place::tensor;
+    if (field_ == "shape") {
+      tensor().shape.assign(numbers_.begin(), numbers_.end());
+    } else {
+      if (numbers_.size() != 2) refuse_tensor(tensor().name, "data_offsets are not two numbers");
+      std::tie(tensor().begin, tensor().end) = std::tie(numbers_[0], numbers_[1]);
+    }
+    return true;
+  }
+
+  [[noreturn]] static bool parse_error(std::size_t position, const std::string& /*token*/,
+                                       const nlohmann::json::exception& /*error*/) {
+    refuse(fmt::format("the header is not JSON in UTF-8, at byte {}", kLengthSize + position));
+  }
+
+ private:
+  enum class Place : std::uint8_t { outside, header, metadata, tensor, numbers };
+
+  static constexpr std::array<std::string_view, 3> kFields{"dtype", "shape", "data_offsets"};
+
+  [[nodiscard]] Tensor& tensor() { return header_.tensors.back(); }
+
+  bool refuse_value() {
+    if (place_ == Place::outside || place_ == Place::header || place_ == Place::metadata)
+      refuse("the header is not an object of tensors, with texts as __metadata__");
+    refuse_tensor(tensor().name, fmt::format("malformed {}", field_));
+  }
+
+  Header& header_;
+  Place place_ = Place::outside;
+  bool is_metadata_ = false;  ///< the key that was read last in Place::header
+  std::string field_;
+  std::vector<std::string> seen_;  ///< fields of the tensor
+  std::vector<std::uint64_t> numbers_;
 };
 
 /// Error{input} unless the elements have as many bytes as the shape says.
@@ -70,25 +202,25 @@ void expect_names(const Header& header) {
     refuse(fmt::format("two texts '{}' in __metadata__", npy::excerpt(twice->first)));
 }
 
+/// The text as a string of JSON.
+std::string quoted(const std::string& text) {
+  return nlohmann::json(text).dump();
+}
+
 }  // namespace
 
-void refuse_tensor(std::string_view name, std::string_view why) {
-  refuse(fmt::format("tensor '{}': {}", npy::excerpt(name), why));
+bool is_supported() {
+  return true;
 }
 
 bool can_be_safetensors(std::span<const std::byte> start) {
   constexpr std::string_view kAfterLength("\0\0\0\0{", 5);  // of a length below 2^32
   const std::string_view bytes(reinterpret_cast<const char*>(start.data()), start.size());
-  return is_supported() && bytes.substr(std::min<std::size_t>(4, bytes.size())).starts_with(kAfterLength);
+  return bytes.substr(std::min<std::size_t>(4, bytes.size())).starts_with(kAfterLength);
 }
 
 const Type* type_of(DType dtype) {
   const auto* const row = std::ranges::find(kTypes, std::optional(dtype), &Type::dtype);
-  return row == std::end(kTypes) ? nullptr : row;
-}
-
-const Type* type_named(std::string_view name) {
-  const auto* const row = std::ranges::find(kTypes, name, &Type::name);
   return row == std::end(kTypes) ? nullptr : row;
 }
 
@@ -109,7 +241,8 @@ Header parse(std::string_view text, std::uint64_t data_size) {
   if (!text.starts_with('{')) refuse("the header does not begin with {");
   if (const std::size_t zero = text.find('\0'); zero != text.npos)
     refuse(fmt::format("the header is not JSON in UTF-8, at byte {}", kLengthSize + zero + 1));
-  read_json(text, header);
+  Reader reader(header);
+  nlohmann::json::sax_parse(text, &reader);
   expect_names(header);
   std::ranges::stable_sort(header.tensors, {},
                            [](const Tensor& tensor) { return std::pair(tensor.begin, tensor.end); });

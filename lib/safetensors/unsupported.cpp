@@ -1,7 +1,7 @@
 #include "npz/refuse.hpp"
-#include "safetensors/json.hpp"
+#include "safetensors/header.hpp"
 
-/// What is compiled instead of json.cpp if nlohmann-json is missing. No file is a safetensors file then, so
+/// What is compiled instead of header.cpp if nlohmann-json is missing. No file is a safetensors file then, so
 /// that nobody calls the other functions.
 namespace clipper::safetensors {
 namespace {
@@ -16,11 +16,27 @@ bool is_supported() {
   return false;
 }
 
-void read_json(std::string_view /*text*/, Header& /*header*/) {
+bool can_be_safetensors(std::span<const std::byte> /*start*/) {
+  return false;
+}
+
+const Type* type_of(DType /*dtype*/) {
+  return nullptr;
+}
+
+std::uint64_t header_size(std::span<const std::byte> /*start*/, std::uint64_t /*size*/) {
   refuse_safetensors();
 }
 
-std::string quoted(const std::string& /*text*/) {
+Header parse(std::string_view /*text*/, std::uint64_t /*data_size*/) {
+  refuse_safetensors();
+}
+
+void arrange(std::vector<Tensor>& /*tensors*/) {
+  refuse_safetensors();
+}
+
+std::string format(const Header& /*header*/) {
   refuse_safetensors();
 }
 

@@ -13,7 +13,7 @@
 #include "error.hpp"
 #include "files/checksum.hpp"
 #include "files/place.hpp"
-#include "flows/archive_rules.hpp"
+#include "flows/selection.hpp"
 #include "flows/file_clip.hpp"
 #include "npy/header.hpp"
 #include "shards/shard_output.hpp"

@@ -2,7 +2,7 @@
 #include <random>
 
 #include "engine/engine.hpp"
-#include "flows/placed_crc.hpp"
+#include "flows/member_clip.hpp"
 #include "support/files.hpp"
 #include "support/tensors.hpp"
 
@@ -103,6 +103,28 @@ TEST_CASE("The CRC-32 of pieces in any order is that of all bytes") {
     CAPTURE(size, pieces.size());
     CHECK(crc.value() == npz::crc32(all.first(size)));
   }
+}
+
+TEST_CASE("Pieces that are added in any order, by many threads, have the CRC-32 of the whole") {
+  std::vector<std::byte> whole(100'003);
+  for (std::size_t i = 0; i < whole.size(); ++i) whole[i] = static_cast<std::byte>(i * i >> 3);
+  PlacedCrc crc(whole.size());
+  const auto add = [&](std::size_t begin, std::size_t end) {
+    crc.add(begin, std::span(whole).subspan(begin, end - begin));
+  };
+  add(70'000, whole.size());
+  add(0, 1);
+  add(1, 1);
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < 4; ++i)
+      threads.emplace_back([&, i] {
+        for (std::size_t at = 1 + i * 1000; at < 70'000; at += 4000)
+          add(at, std::min<std::size_t>(at + 1000, 70'000));
+      });
+  }
+  CHECK(crc.value() == npz::crc32(whole));
+  CHECK(PlacedCrc(0).value() == npz::crc32({}));
 }
 
 }  // namespace clipper::testing
