@@ -26,13 +26,14 @@ inline Operation operation(DType dtype, Bounds bounds) {
   return result;
 }
 
-/// The lower bound that clips nothing: -inf or the lowest integer.
+/// The lower bound that clips nothing: -inf or the lowest number.
 inline ElementBits lowest(DType dtype) {
-  if (is_floating(dtype)) return reference::sign_bit(dtype) | reference::infinity(dtype);
-  return traits(dtype).kind == NumberKind::signed_integer ? reference::sign_bit(dtype) : 0;
+  const ElementBits sign = reference::sign_bit(dtype);
+  if (is_floating(dtype)) return sign == 0 ? 0 : sign | reference::infinity(dtype);
+  return traits(dtype).kind == NumberKind::signed_integer ? sign : 0;
 }
 
-/// The upper bound that clips nothing: inf or the highest integer.
+/// The upper bound that clips nothing: inf or the highest number.
 inline ElementBits highest(DType dtype) {
   if (is_floating(dtype)) return reference::infinity(dtype);
   return ~lowest(dtype) & reference::all_ones(dtype);
@@ -42,6 +43,7 @@ inline ElementBits highest(DType dtype) {
 inline ElementBits one(DType dtype) {
   if (!is_floating(dtype)) return 1;
   const unsigned width = reference::fraction_bits(dtype);
+  if (is_float8(dtype)) return static_cast<ElementBits>(float8_of(dtype).bias) << width;
   return reference::infinity(dtype) >> (width + 1) << width;
 }
 

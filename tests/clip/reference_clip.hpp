@@ -13,6 +13,7 @@
 
 #include "clip/clip.hpp"
 #include "element/dtype.hpp"
+#include "element/float8.hpp"
 
 /// The naive oracle of lib/clip: one element at a time, by other methods than the kernels. Floats are split
 /// into their fields and compared as doubles, which hold all of them exactly; a half is rounded by a search
@@ -33,21 +34,23 @@ inline ElementBits all_ones(DType dtype) {
 
 /// The fields of a floating dtype.
 inline unsigned fraction_bits(DType dtype) {
-  if (dtype == DType::float16) return 10;
-  if (dtype == DType::bfloat16) return 7;
-  return dtype == DType::float32 ? 23 : 52;
+  return static_cast<unsigned>(traits(dtype).fraction_bits);
 }
 
+/// 0 if elements have no sign.
 inline ElementBits sign_bit(DType dtype) {
-  return ElementBits{1} << (bit_count(dtype) - 1);
+  return is_float8(dtype) ? float8_of(dtype).sign() : ElementBits{1} << (bit_count(dtype) - 1);
 }
 
-/// The bits of +infinity: the exponent field.
+/// The bits of +infinity: the exponent field. In a dtype without infinity, the highest number.
 inline ElementBits infinity(DType dtype) {
+  if (is_float8(dtype))
+    return float8_of(dtype).has_infinity() ? float8_of(dtype).beyond : float8_of(dtype).highest;
   return (sign_bit(dtype) - 1) >> fraction_bits(dtype) << fraction_bits(dtype);
 }
 
 inline bool is_nan(DType dtype, ElementBits bits) {
+  if (is_float8(dtype)) return std::isnan(widened(dtype, bits));
   return is_floating(dtype) && (bits & ~sign_bit(dtype)) > infinity(dtype);
 }
 
@@ -62,9 +65,11 @@ inline double magnitude(DType dtype, ElementBits bits) {
   return std::ldexp(static_cast<double>(fraction | implicit_one), exponent - bias - width);
 }
 
-/// The exact value of a floating element; NaN loses its payload.
+/// The exact value of a floating element; NaN loses its payload. float8_test compares widened() with
+/// ml_dtypes.
 inline double value(DType dtype, ElementBits bits) {
   if (is_nan(dtype, bits)) return std::numeric_limits<double>::quiet_NaN();
+  if (is_float8(dtype)) return widened(dtype, bits);
   const ElementBits unsigned_bits = bits & ~sign_bit(dtype);
   const double size = unsigned_bits == infinity(dtype) ? std::numeric_limits<double>::infinity()
                                                        : magnitude(dtype, unsigned_bits);

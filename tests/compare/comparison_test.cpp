@@ -114,7 +114,7 @@ void for_random_pairs(DType dtype, const Check& check) {
 }  // namespace
 
 TEST_CASE("every pair of elements is judged as by the oracle") {
-  for (const DTypeTraits& row : kKernelDTypes) {
+  for (const DTypeTraits& row : kDTypes) {
     const Pairs pairs = edge_pairs(row.dtype);
     for (std::size_t i = 0; i < kRules.size(); ++i) {
       CAPTURE(row.name, i);
@@ -125,7 +125,7 @@ TEST_CASE("every pair of elements is judged as by the oracle") {
 
 TEST_CASE("every SIMD level, and every division into whole blocks, gives the same comparison and metrics") {
   const bool with_special = GENERATE(true, false);
-  for (const DTypeTraits& row : kKernelDTypes) {
+  for (const DTypeTraits& row : kDTypes) {
     const Pairs pairs = with_special ? edge_pairs(row.dtype) : finite(edge_pairs(row.dtype));
     for (const Rule& rule : kRules) {
       ComparisonRule with_metrics = rule.rule();
@@ -170,7 +170,7 @@ TEST_CASE("metrics of extreme float64 elements neither overflow nor vanish") {
 }
 
 TEST_CASE("a pair is judged alone as among others") {
-  for (const DTypeTraits& row : kKernelDTypes) {
+  for (const DTypeTraits& row : kDTypes) {
     const Pairs pairs = edge_pairs(row.dtype);
     std::mt19937_64 random{1};
     for (const Rule& rule : kRules)
@@ -184,7 +184,7 @@ TEST_CASE("a pair is judged alone as among others") {
 }
 
 TEST_CASE("any number of pairs is compared, and a mismatch is found at any position in and around a block") {
-  for (const DTypeTraits& row : kKernelDTypes) {
+  for (const DTypeTraits& row : kDTypes) {
     const Pairs pairs = edge_pairs(row.dtype);
     for (std::size_t length = 0; length <= 67; ++length)
       check(pairs.part(length, 2 * length), {}, compare(pairs.part(length, 2 * length), Rule{}.rule()));
@@ -203,7 +203,7 @@ TEST_CASE("any number of pairs is compared, and a mismatch is found at any posit
 
 TEST_CASE("the largest difference within the tolerance is found at any position of a block") {
   const Rule rule{.absolute = {100}};
-  for (const DTypeTraits& row : kKernelDTypes)
+  for (const DTypeTraits& row : kDTypes)
     for (std::size_t at = 0; at < 1030; at += 13) {
       CAPTURE(row.name, at);
       const ElementBits one = cases::one(row.dtype);
@@ -213,22 +213,24 @@ TEST_CASE("the largest difference within the tolerance is found at any position 
 }
 
 TEST_CASE("NaN and infinities are found among elements that match") {
-  for (const DType dtype : {DType::float16, DType::bfloat16, DType::float32, DType::float64}) {
-    const ElementBits inf = reference::infinity(dtype);
-    const Elements specials{inf, inf | reference::sign_bit(dtype), inf + 1, reference::all_ones(dtype), 0};
+  for (const DTypeTraits& row : kDTypes) {
+    if (!is_floating(row.dtype)) continue;
+    const ElementBits inf = reference::infinity(row.dtype);
+    const Elements specials{inf, inf | reference::sign_bit(row.dtype), inf + 1,
+                            reference::all_ones(row.dtype), 0};
     for (const ElementBits a : specials)
       for (const ElementBits e : specials)
         for (const Rule& rule : {Rule{.absolute = {1000}, .relative = {10, -2}},
                                  Rule{.absolute = {1000}, .relative = {10, -2}, .nan_equal = false}}) {
-          CAPTURE(traits(dtype).name, a, e, rule.nan_equal);
-          const Pairs pairs = near_one(dtype, 1030, 500, a, e);
+          CAPTURE(row.name, a, e, rule.nan_equal);
+          const Pairs pairs = near_one(row.dtype, 1030, 500, a, e);
           check(pairs, rule, compare(pairs, rule.rule()));
         }
   }
 }
 
 TEST_CASE("parts in any order, and both byte orders, give the same result") {
-  for (const DTypeTraits& row : kKernelDTypes) {
+  for (const DTypeTraits& row : kDTypes) {
     const Pairs all = edge_pairs(row.dtype);
     const std::size_t count = std::min<std::size_t>(all.actual.size(), 3'000);
     const Pairs pairs = all.part(0, count);
@@ -255,7 +257,7 @@ TEST_CASE("parts in any order, and both byte orders, give the same result") {
 
 TEST_CASE("the reported limits let all pairs match, and smaller ones do not") {
   std::mt19937_64 random{3};
-  for (const DTypeTraits& row : kKernelDTypes) {
+  for (const DTypeTraits& row : kDTypes) {
     const bool floating = is_floating(row.dtype);
     const Pairs all = edge_pairs(row.dtype);
     for (int i = 0; i < 500; ++i) {
@@ -325,7 +327,7 @@ TEST_CASE("integers are compared exactly, with tolerances relative to the expect
 
 TEST_CASE(
     "the tolerance that the text suggests lets the elements pass, for every dtype and relative tolerance") {
-  for (const DTypeTraits& row : kKernelDTypes)
+  for (const DTypeTraits& row : kDTypes)
     for (const reference::Decimal relative : {reference::Decimal{}, reference::Decimal{1, -2}}) {
       int suggested = 0;
       for_random_pairs(row.dtype, [&](const Pairs& pair) {
@@ -344,7 +346,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a difference is shown with three digits, rounded to nearest") {
-  for (const DTypeTraits& row : kKernelDTypes) {
+  for (const DTypeTraits& row : kDTypes) {
     if (!is_floating(row.dtype)) continue;
     int rounded_down = 0;
     for_random_pairs(row.dtype, [&](const Pairs& pair) {

@@ -93,7 +93,7 @@ std::string with_one_nan(DType dtype, std::string file) {
 }  // namespace
 
 TEST_CASE("the difference file is what np.save writes for |a - e|, whatever parts are written") {
-  for (const DTypeTraits& row : kKernelDTypes)
+  for (const DTypeTraits& row : kDTypes)
     for (const bool nan_equal : {true, false}) {
       const Pairs pairs = pairs_of(row.dtype);
       const DType dtype = difference_dtype(row.dtype);
@@ -109,7 +109,7 @@ TEST_CASE("the difference file is what np.save writes for |a - e|, whatever part
 }
 
 TEST_CASE("differences do not depend on the byte orders of the elements") {
-  for (const DTypeTraits& row : kKernelDTypes) {
+  for (const DTypeTraits& row : kDTypes) {
     const Pairs pairs = pairs_of(row.dtype);
     const std::string native = written(pairs, {0}, kNativeOrder, kNativeOrder, true);
     for (const ByteOrder actual : {ByteOrder::little, ByteOrder::big})

@@ -49,11 +49,11 @@ TEST_CASE("elements in memory and in a file become the same, for every dtype") {
   const std::string in = directory / "in.npy";
   const std::string out = directory / "out.npy";
   const Request request{.min = 3, .max = 90, .scale = 0.5, .bias = 1};
-  for (const DTypeTraits& row : kKernelDTypes) {
+  for (const DTypeTraits& row : kDTypes) {
     INFO(row.name);
     const std::string elements = scattered_bytes(kCount * row.size);
     write_file(in, npy_of(row.dtype, elements));
-    const Counts of_file = clip_file(in, out, request);
+    const Counts of_file = clip_file(in, out, request, {.dtype = row.dtype});
     const std::string expected = elements_of(read_file(out), elements.size());
     REQUIRE(expected != elements);
 

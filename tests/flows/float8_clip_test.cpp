@@ -76,7 +76,7 @@ std::string check_bounds(DType dtype, const std::array<float, 256>& values, std:
 }  // namespace
 
 TEST_CASE("every float8 is clipped to every pair of bounds by the order of the values") {
-  const DType dtype = GENERATE(from_range(std::vector(kDTypes.begin() + 12, kDTypes.end()))).dtype;
+  const DType dtype = GENERATE(from_range(kFloat8)).dtype;
   INFO(traits(dtype).name);
   const auto values = values_of(dtype);
   std::string wrong;

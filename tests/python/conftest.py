@@ -11,7 +11,9 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 FLOATS = ["float16", "float32", "float64", "bfloat16"]
-DTYPES = INTEGERS + FLOATS
+DTYPES = INTEGERS + FLOATS  # those that kernels know
+FLOAT8 = ["float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e4m3b11fnuz", "float8_e8m0fnu"]
+ALL_DTYPES = DTYPES + FLOAT8
 
 
 def dtype_of(name):

@@ -2,9 +2,8 @@
 
 #include <random>
 
-#include "element/byte_order.hpp"
-#include "element/element_key.hpp"
-#include "element/half.hpp"
+#include "clip/clip_cases.hpp"
+#include "element/element.hpp"
 #include "element/number.hpp"
 #include "statistics/rank_search.hpp"
 #include "support/refusal.hpp"
@@ -12,26 +11,21 @@
 namespace clipper {
 namespace {
 
-template <class T>
-bool is_nan(T x) {
-  if constexpr (std::is_integral_v<T>)
-    return false;
-  else
-    return std::isnan(as_double(x));
-}
+using cases::Elements;
 
-/// Reads the elements in chunks of `size` elements, by several threads.
-template <class T>
-ElementSource source_of(const std::vector<T>& elements, std::size_t size, unsigned threads) {
-  return {.dtype = DType::float32,
-          .order = kNativeOrder,
-          .count = elements.size(),
-          .read = [&elements, size, threads](const ElementSource::Look& look) {
+/// Reads the elements in chunks of `chunk` elements, by several threads.
+ElementSource source_of(DType dtype, ByteOrder order, std::span<const std::byte> bytes,
+                        std::size_t chunk = 1000, unsigned threads = 1) {
+  const std::size_t size = chunk * traits(dtype).size;
+  return {.dtype = dtype,
+          .order = order,
+          .count = bytes.size() / traits(dtype).size,
+          .read = [bytes, size, threads](const ElementSource::Look& look) {
             std::vector<std::thread> running;
             for (unsigned i = 0; i < threads; ++i)
               running.emplace_back([&, i] {
-                for (std::size_t at = i * size; at < elements.size(); at += threads * size)
-                  look(std::as_bytes(std::span(elements).subspan(at, std::min(size, elements.size() - at))));
+                for (std::size_t at = i * size; at < bytes.size(); at += threads * size)
+                  look(bytes.subspan(at, std::min(size, bytes.size() - at)));
               });
             for (std::thread& thread : running) thread.join();
           }};
@@ -46,26 +40,28 @@ constexpr std::array kWanted{"0",  "0.1", "1",  "25",       "33.3333333333333333
 
 /// The element at the position, from the sorted elements. A second implementation of the rule, for positions
 /// that are an element's.
+Elements sorted_numbers(DType dtype, Elements elements) {
+  std::erase_if(elements, [&](ElementBits bits) { return reference::is_nan(dtype, bits); });
+  std::ranges::sort(elements, {}, [&](ElementBits bits) { return element_key(dtype, bits); });
+  return elements;
+}
+
 template <class T>
-std::vector<T> sorted_numbers(std::vector<T> elements) {
-  std::erase_if(elements, is_nan<T>);
-  std::ranges::sort(elements, {}, key_of<T>);
+Elements elements_of(const std::vector<T>& values) {
+  Elements elements;
+  for (const T value : values) elements.push_back(to_bits(value));
   return elements;
 }
 
 /// Checks every rank of kWanted against the sorted elements.
-template <class T>
-void check(DType dtype, const std::vector<T>& elements, std::size_t chunk = 1000, unsigned threads = 1) {
-  const std::vector<T> sorted = sorted_numbers(elements);
+void check(DType dtype, const Elements& elements, std::size_t chunk = 1000, unsigned threads = 1) {
+  const Elements sorted = sorted_numbers(dtype, elements);
   std::vector<Number> percentages;
   for (const char* const text : kWanted) percentages.push_back(decimal(text));
   for (const ByteOrder order : {ByteOrder::little, ByteOrder::big}) {
-    std::vector<T> in_file = elements;
-    if (order != kNativeOrder)
-      for (T& x : in_file) x = byteswap_if<Byteswap::yes>(x);
-    ElementSource source = source_of(in_file, chunk, threads);
-    source.dtype = dtype;
-    source.order = order;
+    const std::vector<std::byte> in_file = reference::in_memory(dtype, order, elements);
+    const ElementSource source = source_of(
+        dtype, order, std::span(in_file).first(elements.size() * traits(dtype).size), chunk, threads);
     for (const SimdLevel level : simd_levels()) {
       RankSearch search(dtype, order, elements.size(), level);
       const auto pass = [&] {
@@ -82,34 +78,31 @@ void check(DType dtype, const std::vector<T>& elements, std::size_t chunk = 1000
       std::vector<std::uint64_t> ranks;
       for (std::uint64_t i = 0; i < 20; ++i) ranks.push_back(i * (sorted.size() - 1) / 19);
       for (search.want(ranks); search.is_open();) pass();
-      for (std::size_t i = 0; i < ranks.size(); ++i) CHECK(search.element(i) == to_bits(sorted[ranks[i]]));
-      CHECK(*found.front() == to_bits(sorted.front()));
-      CHECK(*found.back() == to_bits(sorted.back()));
+      for (std::size_t i = 0; i < ranks.size(); ++i) CHECK(search.element(i) == sorted[ranks[i]]);
+      CHECK(*found.front() == sorted.front());
+      CHECK(*found.back() == sorted.back());
     }
   }
 }
 
 /// Elements whose bits are integers from -10 to 10: all bits but the lowest ones are equal.
-template <class T>
-std::vector<T> small_numbers(std::size_t count) {
+Elements small_numbers(DType dtype, std::size_t count) {
   std::mt19937_64 random(count);
-  std::vector<T> elements;
-  for (std::size_t i = 0; i < count; ++i) elements.push_back(from_bits<T>(random() % 21 - 10));
+  Elements elements(count);
+  for (ElementBits& bits : elements) bits = (random() % 21 - 10) & reference::all_ones(dtype);
+  return elements;
+}
+
+Elements random_bits(DType dtype, std::size_t count, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  Elements elements(count);
+  for (ElementBits& bits : elements) bits = random() & reference::all_ones(dtype);
   return elements;
 }
 
 template <class T>
-std::vector<T> random_bits(std::size_t count, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  std::vector<T> elements;
-  for (std::size_t i = 0; i < count; ++i) elements.push_back(from_bits<T>(random()));
-  return elements;
-}
-
-ElementSource in_memory(DType dtype, const auto& elements) {
-  ElementSource source = source_of(elements, 1000, 1);
-  source.dtype = dtype;
-  return source;
+ElementSource in_memory(DType dtype, const std::vector<T>& elements) {
+  return source_of(dtype, kNativeOrder, std::as_bytes(std::span(elements)));
 }
 
 template <class T>
@@ -127,24 +120,24 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 }  // namespace
 
 TEST_CASE("the element at a rank is that of the sorted elements") {
-  for (const DTypeTraits& row : kKernelDTypes)
-    with_type(row.dtype, [&]<class T>() {
-      INFO(row.name);
-      for (const std::size_t count : {1U, 2U, 3U, 1000U, 40'000U}) {
-        check(row.dtype, random_bits<T>(count, count));
-        check(row.dtype, std::vector<T>(count, random_bits<T>(1, 8)[0]));
-        check(row.dtype, small_numbers<T>(count));
-      }
-    });
+  for (const DTypeTraits& row : kDTypes) {
+    INFO(row.name);
+    for (const std::size_t count : {1U, 2U, 3U, 1000U, 40'000U}) {
+      check(row.dtype, random_bits(row.dtype, count, count));
+      check(row.dtype, Elements(count, random_bits(row.dtype, 1, 8)[0]));
+      check(row.dtype, small_numbers(row.dtype, count));
+    }
+  }
 }
 
 TEST_CASE("the elements that are counted do not fit the memory for collected ones") {
-  const auto check_near = []<class T>(DType dtype, T first) {
+  const auto check_near = [](DType dtype, auto first) {
     // Elements with equal first 16 bits, then 32, then 48.
     for (const unsigned shift : {0U, 16U, 32U}) {
-      std::vector<T> elements;
+      Elements elements;
       for (std::uint64_t i = 0; i < 300'000; ++i)
-        elements.push_back(from_bits<T>(to_bits(first) + ((i * 7919 % 65536) << shift) + i % 3));
+        elements.push_back((to_bits(first) + ((i * 7919 % 65536) << shift) + i % 3) &
+                           reference::all_ones(dtype));
       check(dtype, elements, 4096, 3);
     }
   };
@@ -153,28 +146,31 @@ TEST_CASE("the elements that are counted do not fit the memory for collected one
   check_near(DType::float64, -1e-100);
   check_near(DType::uint64, std::uint64_t{1} << 63);
   check_near(DType::int64, std::numeric_limits<std::int64_t>::lowest());
-  check(DType::float32, std::vector<float>(1'000'000, 7.25F), 65'536, 4);
-  check(DType::float64, std::vector<double>(400'000, -7.25), 65'536, 4);
+  check(DType::float32, Elements(1'000'000, to_bits(7.25F)), 65'536, 4);
+  check(DType::float64, Elements(400'000, to_bits(-7.25)), 65'536, 4);
 }
 
-TEST_CASE("every 16-bit element is at its rank") {
-  for (const DType dtype : {DType::float16, DType::bfloat16, DType::int16, DType::uint16})
-    with_type(dtype, [&]<class T>() {
-      std::vector<T> elements;
-      for (std::uint64_t bits = 0; bits < 65'536; ++bits) elements.push_back(from_bits<T>(bits * 40'503));
-      const std::vector<T> sorted = sorted_numbers(elements);
-      RankSearch search(dtype, kNativeOrder, elements.size(), simd_levels().back());
-      search.look_at(std::as_bytes(std::span(elements)));
-      search.end_pass();
-      REQUIRE(search.numbers() == sorted.size());
-      std::vector<std::uint64_t> ranks;
-      for (std::uint64_t rank = 0; rank < sorted.size(); ++rank) ranks.push_back(rank);
-      search.want(ranks);
-      REQUIRE_FALSE(search.is_open());
-      std::size_t wrong = 0;
-      for (std::size_t i = 0; i < ranks.size(); ++i) wrong += search.element(i) != to_bits(sorted[i]) ? 1 : 0;
-      CHECK(wrong == 0);
-    });
+TEST_CASE("every element of up to 16 bits is at its rank") {
+  for (const DTypeTraits& row : kDTypes) {
+    if (row.size > 2) continue;
+    INFO(row.name);
+    Elements elements;
+    for (std::uint64_t bits = 0; bits < 65'536; ++bits)
+      elements.push_back(bits * 40'503 & reference::all_ones(row.dtype));
+    const Elements sorted = sorted_numbers(row.dtype, elements);
+    RankSearch search(row.dtype, kNativeOrder, elements.size(), simd_levels().back());
+    const std::vector<std::byte> bytes = reference::in_memory(row.dtype, kNativeOrder, elements);
+    search.look_at(std::span(bytes).first(elements.size() * row.size));
+    search.end_pass();
+    REQUIRE(search.numbers() == sorted.size());
+    std::vector<std::uint64_t> ranks;
+    for (std::uint64_t rank = 0; rank < sorted.size(); ++rank) ranks.push_back(rank);
+    search.want(ranks);
+    REQUIRE_FALSE(search.is_open());
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < ranks.size(); ++i) wrong += search.element(i) != sorted[i] ? 1 : 0;
+    CHECK(wrong == 0);
+  }
 }
 
 TEST_CASE("NaNs beside infinities in the order of keys are not counted") {
@@ -184,14 +180,14 @@ TEST_CASE("NaNs beside infinities in the order of keys are not counted") {
     elements[i + 10'000] = from_bits<float>(0xff800001U + i % 5);
     elements[i + 20'000] = i % 2 == 0 ? kInfinity : -kInfinity;
   }
-  check(DType::float32, elements, 1000, 2);
+  check(DType::float32, elements_of(elements), 1000, 2);
   std::vector<double> wide(50'000, 1);
   for (std::size_t i = 0; i < 10'000; ++i) {
     wide[i] = from_bits<double>(0x7ff0'0000'0000'0001U + i);
     wide[i + 10'000] = from_bits<double>(0xfff0'0000'0000'0001U + i);
     wide[i + 20'000] = i % 2 == 0 ? kInfinity : -kInfinity;
   }
-  check(DType::float64, wide, 1000, 2);
+  check(DType::float64, elements_of(wide), 1000, 2);
 }
 
 TEST_CASE("a percentile lies between the elements of two ranks") {
