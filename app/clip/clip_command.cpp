@@ -24,9 +24,9 @@
 #include "engine/engine.hpp"
 #include "error.hpp"
 #include "files/replacement_batch.hpp"
-#include "shards/all_runs.hpp"
 #include "shards/clip_shard.hpp"
 #include "shards/shard.hpp"
+#include "shards/shard_files.hpp"
 
 namespace clipper {
 namespace {

@@ -16,8 +16,8 @@
 #include "command_line/given_number.hpp"
 #include "command_line/tensor_tree.hpp"
 #include "command_line/values.hpp"
-#include "files/name_for_commands.hpp"
 #include "files/place.hpp"
+#include "npy/utf8.hpp"
 
 namespace clipper {
 namespace {
@@ -216,7 +216,7 @@ void validate_files(const RawOptions& raw, Command& command) {
   if (files.size() > 1 && (is_directory(files.back()) || files.back().ends_with('/')))
     refuse(fmt::format("{}: is a directory{}; to write results into it, use --output-dir {}", files.back(),
                        is_directory(files.back()) ? "" : " by its name, and does not exist",
-                       name_for_commands(files.back(), kOutputDir.type)));
+                       npy::name_for_commands(files.back(), kOutputDir.type)));
   for (const Option* const option : {&kFilesFrom, &kFiles0From, &kRecursive})
     if (raw.has(*option))
       refuse(fmt::format("{} needs --output-dir, --output or --in-place", long_name(*option)));

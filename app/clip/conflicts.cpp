@@ -11,7 +11,6 @@
 
 #include "error.hpp"
 #include "files/container.hpp"
-#include "files/directory.hpp"
 #include "files/place.hpp"
 
 namespace clipper {

@@ -18,7 +18,6 @@
 #include "command_line/tensor_tree.hpp"
 #include "error.hpp"
 #include "files/container.hpp"
-#include "files/directory.hpp"
 #include "files/place.hpp"
 
 namespace clipper {

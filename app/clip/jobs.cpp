@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "error.hpp"
-#include "files/directory.hpp"
+#include "files/place.hpp"
 
 namespace clipper {
 

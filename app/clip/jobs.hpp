@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "files/output_root.hpp"
+#include "files/output_target.hpp"
 #include "files/place.hpp"
 
 namespace clipper {

@@ -9,7 +9,6 @@
 
 #include "command_line/tensor_tree.hpp"
 #include "error.hpp"
-#include "files/directory.hpp"
 #include "files/place.hpp"
 
 namespace clipper {

@@ -7,7 +7,7 @@
 
 #include "clip/layout.hpp"
 #include "command_line/tensor_tree.hpp"
-#include "files/directory.hpp"
+#include "files/place.hpp"
 
 namespace clipper {
 namespace {

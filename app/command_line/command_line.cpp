@@ -19,7 +19,7 @@
 #include "console/terminal.hpp"
 #include "error.hpp"
 #include "files/descriptor.hpp"
-#include "files/name_for_commands.hpp"
+#include "npy/utf8.hpp"
 
 namespace clipper {
 namespace {
@@ -129,7 +129,7 @@ void CommandLine::take_value_after_equals(const Option& option, const std::strin
     note(incomplete_, fmt::format("{} has no value {}", name, kIsEmpty));
   else if (!name.starts_with("--"))
     note(incomplete_, fmt::format("{0} takes its value without =; write {0} {1}", name,
-                                  name_for_commands(value, option.type)));
+                                  npy::name_for_commands(value, option.type)));
   else
     give(option, value);
 }

@@ -11,9 +11,8 @@
 #include "element/booleans.hpp"
 #include "error.hpp"
 #include "files/checksum.hpp"
-#include "files/holes.hpp"
+#include "files/input_file.hpp"
 #include "parallel/pool.hpp"
-#include "parallel/threads.hpp"
 
 namespace clipper {
 namespace {

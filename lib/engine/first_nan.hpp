@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "clip/clip.hpp"
-#include "parallel/first_position.hpp"
+#include "parallel/chunks.hpp"
 
 namespace clipper {
 

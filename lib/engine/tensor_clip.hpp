@@ -14,7 +14,7 @@
 #include "contract/plan.hpp"
 #include "engine/parameter_tile.hpp"
 #include "error.hpp"
-#include "parallel/first_position.hpp"
+#include "parallel/chunks.hpp"
 #include "simd/levels.hpp"
 
 namespace clipper {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "error.hpp"
-#include "files/holes.hpp"
+#include "files/input_file.hpp"
 
 namespace clipper {
 namespace {

@@ -17,13 +17,13 @@
 
 #include "error.hpp"
 #include "files/file_state.hpp"
-#include "files/terms.hpp"
+#include "files/input_file.hpp"
 
 namespace clipper {
 namespace {
 
 constexpr const char* kAccessList = "system.posix_acl_access";
-constexpr std::size_t kMaxBytes = 64UL * 1024;  // max size of an attribute in Linux
+constexpr std::size_t kMaxAttribute = 64UL * 1024;  // max size of an attribute in Linux
 
 /// Whether getxattr() or removexattr() failed because there is no such attribute, or the file system has
 /// none.
@@ -37,11 +37,10 @@ bool is_lasting(int error) {
   return std::ranges::find(kErrors, error) != kErrors.end();
 }
 
-[[noreturn]] void refuse(const InputFile& input, const std::string& what, int error = errno) {
+[[noreturn]] void refuse_loss(const InputFile& input, const std::string& what, int error = errno) {
   if (!is_lasting(error)) throw_system_error(input.path(), "the new file cannot keep its " + what, error);
-  clipper::refuse(input.path(),
-                  fmt::format("refused to avoid data loss: the new file cannot keep its {}; ", what) +
-                      kDirect + " keeps it");
+  refuse(input.path(), fmt::format("refused to avoid data loss: the new file cannot keep its {}; ", what) +
+                           kDirectChange + " keeps it");
 }
 
 bool is_kept(std::string_view name) {
@@ -96,7 +95,7 @@ std::string attribute_names(const InputFile& input) {
 
 /// Nothing if the attribute does not exist or cannot be read.
 std::optional<std::string> attribute(const Descriptor& file, const char* name) {
-  std::string value(kMaxBytes, '\0');
+  std::string value(kMaxAttribute, '\0');
   const ssize_t size = read_attribute(file, name, value.data(), value.size());
   if (size < 0) return std::nullopt;
   return value.substr(0, static_cast<std::size_t>(size));
@@ -134,19 +133,19 @@ void keep_owner(const InputFile& input, const Descriptor& replacement) {
   if (::fstat(replacement.get(), &created) != 0) throw_system_error(input.path(), "cannot be replaced");
   const struct stat& status = input.status();
   if (!is_owner_known(status))
-    refuse(input,
-           fmt::format("owner {}:{}, which may stand for users without an ID in this user namespace",
-                       status.st_uid, status.st_gid),
-           EPERM);
+    refuse_loss(input,
+                fmt::format("owner {}:{}, which may stand for users without an ID in this user namespace",
+                            status.st_uid, status.st_gid),
+                EPERM);
   if (created.st_uid == status.st_uid && created.st_gid == status.st_gid) return;
   if (::fchown(replacement.get(), status.st_uid, status.st_gid) == 0) return;
-  refuse(input, fmt::format("owner {}:{}", status.st_uid, status.st_gid));
+  refuse_loss(input, fmt::format("owner {}:{}", status.st_uid, status.st_gid));
 }
 
 /// Returns false, with errno, on failure. `read` calls getxattr() for the ACL.
 template <class Read>
 bool give_access_list(const Descriptor& replacement, Read read) {
-  std::array<char, kMaxBytes> list;  // not filled with zeros: that would take time at each replacement
+  std::array<char, kMaxAttribute> list;  // not filled with zeros: that would take time at each replacement
   const ssize_t size = read(list.data(), list.size());
   if (size >= 0)
     return write_attribute(replacement, kAccessList, list.data(), static_cast<std::size_t>(size));
@@ -166,14 +165,14 @@ void keep_attributes(const InputFile& input, const Descriptor& replacement) {
   const auto read_access_list = [&](char* list, std::size_t room) {
     return read_attribute(input.descriptor(), kAccessList, list, room);
   };
-  if (!give_access_list(replacement, read_access_list)) refuse(input, "access control list");
+  if (!give_access_list(replacement, read_access_list)) refuse_loss(input, "access control list");
   const std::string names = attribute_names(input);
   for (const char* name = names.c_str(); name < names.c_str() + names.size(); name += std::strlen(name) + 1) {
     if (!is_kept(name)) continue;
     const std::optional<std::string> value = attribute(input.descriptor(), name);
     if (value && value == attribute(replacement, name)) continue;
     if (!value || !write_attribute(replacement, name, value->data(), value->size()))
-      refuse(input, fmt::format("attribute {}", name));
+      refuse_loss(input, fmt::format("attribute {}", name));
   }
 }
 

@@ -13,9 +13,8 @@
 #include "files/checksum.hpp"
 #include "files/descriptor.hpp"
 #include "files/file_state.hpp"
-#include "files/mount.hpp"
+#include "files/input_file.hpp"
 #include "files/place.hpp"
-#include "files/terms.hpp"
 
 namespace clipper {
 

@@ -7,7 +7,7 @@
 #include <ctime>
 #include <thread>
 
-#include "files/mount.hpp"
+#include "files/descriptor.hpp"
 
 namespace clipper {
 namespace {

@@ -3,20 +3,20 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/magic.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <thread>
 
 #include "error.hpp"
 #include "files/container.hpp"
 #include "files/file_state.hpp"
-#include "files/mount.hpp"
-#include "files/name_for_commands.hpp"
-#include "files/terms.hpp"
 #include "npy/file_kind.hpp"
+#include "npy/utf8.hpp"
 
 namespace clipper {
 
@@ -101,7 +101,7 @@ namespace {
 /// killed in between leaves no file at all.
 void expect_replaceable(const Descriptor& fd, const std::string& path) {
   if (is_on_fuse(fd.get(), "fuse.sshfs"))
-    refuse(path, "refused to avoid data loss: " + kInPlace +
+    refuse(path, "refused to avoid data loss: " + kInPlaceChange +
                      " is not safe on sshfs, which cannot replace files atomically; write to another file");
 }
 
@@ -123,16 +123,16 @@ void InputFile::refuse_replaced(const std::string& path, const struct stat& was,
 /// replaced, whatever happens to the links in `path` meanwhile. The kernel follows the path of a descriptor
 /// to its file, realpath() to the name that the file once had: both must be one file.
 InputFile InputFile::open_to_change(const std::string& path, Caching caching) {
-  if (path == "-") refuse(path, kInPlace + " needs a regular file");
+  if (path == "-") refuse(path, kInPlaceChange + " needs a regular file");
   if (const std::optional<MemberPath> member = member_path(path))
     throw Error(ErrorKind::usage,
                 path + ": is a member of an archive; " + Term{"in_place", "change the archive"} + " " +
-                    name_for_commands(member->archive) + Term{"member", " and choose the member"} + " " +
-                    name_for_commands(member->member, "MEMBER"));
+                    npy::name_for_commands(member->archive) + Term{"member", " and choose the member"} + " " +
+                    npy::name_for_commands(member->member, "MEMBER"));
   struct stat followed {};  // fails if fs.protected_symlinks forbids following the links
   if (::stat(path.c_str(), &followed) != 0) throw_system_error(path, "cannot be opened");
   if (S_ISDIR(followed.st_mode)) throw_system_error(path, "cannot be read", EISDIR);
-  if (!S_ISREG(followed.st_mode)) refuse(path, kInPlace + " needs a regular file");
+  if (!S_ISREG(followed.st_mode)) refuse(path, kInPlaceChange + " needs a regular file");
   Place place = Place::resolved(path);
   constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW;
   Descriptor fd(retry_interrupted([&] { return ::openat(place.directory(), place.name(), kFlags); }));
@@ -285,7 +285,7 @@ void read_up_to(InputFile& file, std::size_t size, std::vector<std::byte>& bytes
 /// The array in Python, for commands in messages.
 std::string python_text(const InputFile& file) {
   if (file.is_member()) return "x";
-  return fmt::format("np.load('{}')", name_for_commands(file.path()));
+  return fmt::format("np.load('{}')", npy::name_for_commands(file.path()));
 }
 
 /// Error{input} if a file that begins with `start` is an archive.
@@ -319,7 +319,7 @@ npy::Header read_header(InputFile& file, const npy::GivenDType& dtype, std::vect
     const bool is_read = named != nullptr && named->is_supported();
     const std::string_view expected = is_read ? named->name : "a .npy file";
     throw Error(ErrorKind::input,
-                file.path() + ": " + npy::not_npy(bytes, name_for_commands(file.path()), expected));
+                file.path() + ": " + npy::not_npy(bytes, npy::name_for_commands(file.path()), expected));
   }
   if (start) std::ranges::copy(*start, bytes.begin());
   npy::Header header = with_path(file.path(), [&] {
@@ -331,6 +331,27 @@ npy::Header read_header(InputFile& file, const npy::GivenDType& dtype, std::vect
   file.set_data_begin(header.data_offset);
   if (header_bytes != nullptr) *header_bytes = std::move(bytes);
   return header;
+}
+
+std::uint64_t stored_bytes(const InputFile& file) noexcept {
+  constexpr std::uint64_t kBlock = 512;  // of st_blocks, whatever the file system
+  return static_cast<std::uint64_t>(file.status().st_blocks) * kBlock;
+}
+
+bool is_sparse(const InputFile& file) noexcept {
+  return file.is_regular() && !file.is_member() && stored_bytes(file) < file.size();
+}
+
+/// Where the file system does not know holes, it answers that the first one is at the end of the file.
+Hole next_hole(const InputFile& file, std::uint64_t from, std::uint64_t end) noexcept {
+  if (from >= end) return {end, end};
+  const int fd = file.descriptor().get();
+  const off_t hole = ::lseek(fd, static_cast<off_t>(from), SEEK_HOLE);
+  if (hole < 0 || static_cast<std::uint64_t>(hole) >= end) return {end, end};
+  const off_t data = ::lseek(fd, hole, SEEK_DATA);
+  if (data < 0 && errno != ENXIO) return {end, end};
+  const std::uint64_t begin = static_cast<std::uint64_t>(hole);
+  return {begin, data < 0 ? end : std::min(static_cast<std::uint64_t>(data), end)};
 }
 
 }  // namespace clipper

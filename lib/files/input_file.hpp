@@ -2,22 +2,79 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
+#include "error.hpp"
 #include "files/descriptor.hpp"
-#include "files/member_contents.hpp"
 #include "files/place.hpp"
 #include "npy/file_kind.hpp"
 #include "npy/header.hpp"
 
 /// Reading. Every failure is an Error that names the path; its kind is {io} unless stated otherwise.
 namespace clipper {
+
+/// The terms of messages for the two ways to change a file under its own name.
+inline constexpr Term kInPlaceChange{"in_place", "a change in place"};
+inline constexpr Term kDirectChange{"direct", "a direct change"};
+
+/// Where the contents of a member of an archive are: in the archive itself, in an unnamed file, or in memory.
+class MemberContents {
+ public:
+  /// A stored member: the bytes of the archive from `begin` on.
+  MemberContents(std::uint64_t begin, std::uint64_t size) : where_(begin), size_(size) {}
+
+  /// The same after a header that the archive does not have.
+  MemberContents(std::vector<std::byte> header, std::uint64_t begin, std::uint64_t size)
+      : header_(std::move(header)), where_(begin - header_.size()), size_(header_.size() + size) {}
+  MemberContents(Descriptor file, std::uint64_t size) : where_(std::move(file)), size_(size) {}
+  explicit MemberContents(std::vector<std::byte> held) : where_(std::move(held)) {
+    size_ = std::get<std::vector<std::byte>>(where_).size();
+  }
+
+  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+
+  /// Where the contents begin in the file that is read. Modulo 2^64: a header that is not in the file may be
+  /// longer than what is before the elements.
+  [[nodiscard]] std::uint64_t begin() const noexcept {
+    const auto* const begin = std::get_if<std::uint64_t>(&where_);
+    return begin != nullptr ? *begin : 0;
+  }
+
+  /// Reads at `offset` of the contents. Returns the number of bytes, less than requested only at the end.
+  /// Callable from many threads. Error{io} names `path`.
+  [[nodiscard]] std::size_t read_at(const Descriptor& archive, std::span<std::byte> bytes,
+                                    std::uint64_t offset, const std::string& path) const {
+    if (offset >= size_) return 0;
+    bytes = bytes.first(std::min<std::uint64_t>(bytes.size(), size_ - offset));
+    if (const auto* const begin = std::get_if<std::uint64_t>(&where_)) {
+      std::size_t done = 0;
+      if (offset < header_.size()) {
+        done = std::min<std::uint64_t>(bytes.size(), header_.size() - offset);
+        std::copy_n(header_.begin() + static_cast<std::ptrdiff_t>(offset), done, bytes.begin());
+      }
+      return done + clipper::read_at(archive, bytes.subspan(done), *begin + offset + done, path);
+    }
+    if (const auto* const file = std::get_if<Descriptor>(&where_))
+      return clipper::read_at(*file, bytes, offset, path);
+    const auto& held = std::get<std::vector<std::byte>>(where_);
+    std::copy_n(held.begin() + static_cast<std::ptrdiff_t>(offset), bytes.size(), bytes.begin());
+    return bytes.size();
+  }
+
+ private:
+  std::vector<std::byte> header_;
+  std::variant<std::uint64_t, Descriptor, std::vector<std::byte>> where_;
+  std::uint64_t size_ = 0;
+};
 
 /// A file, pipe or device, or a member of an .npz archive, that is read. A member is a regular file with its
 /// own path, size and contents; everything else that is known of it, such as its status, is the archive's.
@@ -160,5 +217,19 @@ class InputFile {
                                       std::optional<npy::Start> start = std::nullopt,
                                       npy::Opaque opaque = npy::Opaque::refused,
                                       npy::Types types = npy::Types::dtypes);
+
+/// Whether a regular file takes up less disk space than its size. Members of archives count as dense.
+[[nodiscard]] bool is_sparse(const InputFile& file) noexcept;
+
+/// The bytes of a sparse file that take up disk space.
+[[nodiscard]] std::uint64_t stored_bytes(const InputFile& file) noexcept;
+
+struct Hole {
+  std::uint64_t begin;
+  std::uint64_t end;  ///< equal to `begin`: there is none
+};
+
+/// The first hole of the file between the bytes `from` and `end`. Other programs may fill it at any time.
+[[nodiscard]] Hole next_hole(const InputFile& file, std::uint64_t from, std::uint64_t end) noexcept;
 
 }  // namespace clipper

@@ -21,12 +21,12 @@ namespace clipper {
 namespace {
 
 /// The largest array that is held in memory, in bytes. A run has at most four arrays.
-constexpr std::size_t kMaxHeld = 2UL << 20;
+constexpr std::size_t kMaxHeldArray = 2UL << 20;
 
 class ParameterFile : public ParameterArray {
  public:
   ParameterFile(InputFile file, npy::Header header) : file_(std::move(file)), header_(std::move(header)) {
-    if (header_.data_size() > kMaxHeld) return;
+    if (header_.data_size() > kMaxHeldArray) return;
     held_.resize(header_.data_size());
     file_.read_at(held_, header_.data_offset);
     file_.expect_unwritten();
@@ -57,7 +57,7 @@ class ParameterFile : public ParameterArray {
 
   /// A held array does not change with its file.
   void expect_unwritten() const override {
-    if (header_.data_size() > kMaxHeld) file_.expect_unwritten();
+    if (header_.data_size() > kMaxHeldArray) file_.expect_unwritten();
   }
 
   [[nodiscard]] bool is(const struct stat& file) const override {

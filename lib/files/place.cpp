@@ -3,10 +3,12 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/magic.h>
+#include <sys/random.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <climits>
 #include <cstdlib>
 #include <filesystem>
@@ -16,11 +18,10 @@
 #include <tuple>
 
 #include "error.hpp"
-#include "files/directory.hpp"
+#include "files/descriptor.hpp"
 #include "files/linux_calls.hpp"
 
 namespace clipper {
-
 namespace {
 
 /// Error{io} if the error of stat() or open() may be temporary.
@@ -239,6 +240,79 @@ void drop(const Descriptor& fd, const Place& place, const std::function<bool()>&
   if (is_of_another() || unlink() || errno != ENOSPC) return;
   if (!is_known || status.st_nlink != 1 || is_of_another() || ::ftruncate(fd.get(), 0) != 0) return;
   std::ignore = unlink();
+}
+
+std::string directory_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::string resolved(const std::string& path) {
+  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
+  if (!real) throw_system_error(path, "cannot be opened");
+  return real.get();
+}
+
+std::string random_suffix() {
+  std::uint64_t number = 0;
+  if (::getrandom(&number, sizeof number, 0) != sizeof number)
+    throw_system_error("temporary name", "the system has no random number for it");
+  return fmt::format("{:016x}", number);
+}
+
+void throw_not_durable(const std::string& path, int error) {
+  throw Error(
+      ErrorKind::not_durable,
+      fmt::format(
+          "{}: complete, but may not survive a power failure: its directory cannot be flushed to disk: {}",
+          path, std::generic_category().message(error)));
+}
+
+namespace {
+
+constexpr int kMaxTries = 1000;  // each try needs another program to rename within the same microseconds
+
+bool swap(const Place& a, const Place& b) {
+  return rename_with(RENAME_EXCHANGE, a.directory(), a.name(), b.directory(), b.name()) == 0;
+}
+
+bool give_back(const Place& hidden, const Place& place) {
+  return rename_with(RENAME_NOREPLACE, hidden.directory(), hidden.name(), place.directory(), place.name()) ==
+         0;
+}
+
+/// Puts back the file that came out. The second exchange should bring out the file put in last, the
+/// replacement. If it brings out another file, a program has just renamed that over the replacement: it is
+/// newer, so it is put back in turn.
+Exchanged take_back(const Place& hidden, const Place& place, const FileId& replacement) {
+  FileId put_last = replacement;
+  bool has_put_back = false;
+  for (int tries = 0; tries < kMaxTries; ++tries) {
+    const auto going_back = hidden.id();
+    if (!swap(hidden, place)) {
+      has_put_back = give_back(hidden, place);
+      if (has_put_back || errno != EEXIST) break;
+      continue;  // somebody has just taken the name that nobody had
+    }
+    has_put_back = true;
+    const auto came_out = hidden.id();
+    if (!came_out || !going_back || *came_out == put_last) break;
+    put_last = *going_back;
+  }
+  const auto named = place.id();
+  const bool may_be_replacement = named ? *named == replacement : errno != ENOENT && !has_put_back;
+  return may_be_replacement ? Exchanged::stranded : Exchanged::taken_back;
+}
+
+}  // namespace
+
+Exchanged exchange(const Place& hidden, const Place& place, const FileId& replacement,
+                   const std::function<bool()>& is_right) noexcept {
+  if (!swap(hidden, place)) {
+    return is_unsupported(errno) ? Exchanged::unsupported : Exchanged::failed;
+  }
+  return is_right() ? Exchanged::done : take_back(hidden, place, replacement);
 }
 
 }  // namespace clipper

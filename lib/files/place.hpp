@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <compare>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -122,5 +123,35 @@ class Place {
 /// if the name belongs to another file. On a full disk, lowntfs-3g and btrfs may need free space for that:
 /// the file is emptied, and `unlink` called again. A file that has another name is never emptied.
 void drop(const Descriptor& fd, const Place& place, const std::function<bool()>& unlink) noexcept;
+
+/// The directory part of the path; "." if it has none.
+[[nodiscard]] std::string directory_of(const std::string& path);
+
+/// The absolute path without symbolic links. Error{io} if the file does not exist.
+[[nodiscard]] std::string resolved(const std::string& path);
+
+/// 16 random hexadecimal digits for a new name. Error{io} if the system has no random numbers.
+[[nodiscard]] std::string random_suffix();
+
+/// Throws Error{not_durable}: the file is in place, but fsync() of its directory failed with `error`.
+[[noreturn]] void throw_not_durable(const std::string& path, int error);
+
+enum class Exchanged : std::uint8_t {
+  done,         ///< the old file has the hidden name
+  taken_back,   ///< another file had the name: the newest of the others' files has it again
+  stranded,     ///< another file had the name, and may not have it again: it has the hidden name
+  unsupported,  ///< the file system cannot exchange names: every name is as before
+  failed,       ///< every name is as before, and errno has the reason
+};
+
+/// Exchanges the names `hidden` and `place` in one directory, then checks which file came out before anybody
+/// removes it. (If the check came first and a rename second, another program could put its own file there in
+/// between.) `is_right` is called when the old file has the hidden name, and returns whether that is the file
+/// to be replaced. `replacement` is the file that has the hidden name before the exchange. A file that
+/// another program renames to `place` meanwhile stays there. After taken_back the hidden name may belong to
+/// a third file, which was renamed to `place` before that one: the caller must keep every file but its own.
+/// Neither this function nor `is_right` may use the heap: see without_cleanup().
+[[nodiscard]] Exchanged exchange(const Place& hidden, const Place& place, const FileId& replacement,
+                                 const std::function<bool()>& is_right) noexcept;
 
 }  // namespace clipper

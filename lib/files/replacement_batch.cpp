@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "error.hpp"
-#include "files/directory.hpp"
-#include "files/mount.hpp"
+#include "files/descriptor.hpp"
+#include "files/place.hpp"
 
 namespace clipper {
 namespace {

@@ -9,8 +9,7 @@
 
 #include "error.hpp"
 #include "files/cleanup_registry.hpp"
-#include "files/directory.hpp"
-#include "files/mount.hpp"
+#include "files/descriptor.hpp"
 #include "files/place.hpp"
 
 namespace clipper {

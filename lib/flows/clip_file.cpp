@@ -17,9 +17,8 @@
 #include "error.hpp"
 #include "files/container.hpp"
 #include "files/direct_file.hpp"
-#include "files/directory.hpp"
+#include "files/input_file.hpp"
 #include "files/place.hpp"
-#include "files/terms.hpp"
 #include "flows/archive_clip.hpp"
 #include "flows/file_clip.hpp"
 #include "flows/percentile_bounds.hpp"
@@ -182,7 +181,7 @@ void refuse_own_array(const InputFile& input, const Plan& plan) {
 }
 
 [[noreturn]] void refuse_repeated(const InputFile& input, const Message& what) {
-  throw Error(ErrorKind::usage, input.path() + ": " + what + " cannot be combined with " + kDirect +
+  throw Error(ErrorKind::usage, input.path() + ": " + what + " cannot be combined with " + kDirectChange +
                                     ", which clips every element again to finish an interrupted run");
 }
 
@@ -245,8 +244,8 @@ class Direct : public Prepared {
  private:
   const InputFile& expect_tensor_to_change() {
     if (is_archive_for(clipping_.settings, input_))
-      throw Error(ErrorKind::usage, input_.path() + ": is an archive, which " + kDirect + " does not take; " +
-                                        Term{"direct", "replace the file"});
+      throw Error(ErrorKind::usage, input_.path() + ": is an archive, which " + kDirectChange +
+                                        " does not take; " + Term{"direct", "replace the file"});
     return input_;
   }
 
@@ -319,7 +318,7 @@ bool is_in_place(const std::string& in, const std::string& out, Existing existin
   if (status && status->st_nlink == 1 && !place.is_same_place(Place::resolved(out)))
     refuse(in, fmt::format("is mounted as {}, and only one of these names would get the result; ", out) +
                    (is_archive(InputFile::open_regular(in)) ? Message("write to another file")
-                                                            : kDirect + " changes both"));
+                                                            : kDirectChange + " changes both"));
   return true;
 }
 

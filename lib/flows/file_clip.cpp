@@ -10,7 +10,7 @@
 
 #include "engine/tensor_clip.hpp"
 #include "error.hpp"
-#include "files/holes.hpp"
+#include "files/input_file.hpp"
 #include "files/place.hpp"
 #include "npy/header.hpp"
 

@@ -7,8 +7,8 @@
 #include <cstddef>
 
 #include "error.hpp"
+#include "files/input_file.hpp"
 #include "files/place.hpp"
-#include "files/terms.hpp"
 #include "flows/file_clip.hpp"
 #include "flows/percentile_bounds.hpp"
 #include "npy/header.hpp"

@@ -15,10 +15,6 @@
 namespace clipper::npy {
 namespace {
 
-[[noreturn]] void refuse(const Message& message) {
-  throw Error(ErrorKind::input, message);
-}
-
 /// Structured types in structured types.
 constexpr int kMaxDepth = 32;
 
@@ -287,6 +283,14 @@ std::string excerpt(std::string_view bytes) {
     shown += plain ? std::string(1, c) : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
   }
   return bytes.size() > kLongest ? shown + "..." : shown;
+}
+
+std::string_view as_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+void refuse(const Message& message) {
+  throw Error(ErrorKind::input, message);
 }
 
 Fields read_dict(std::string_view text, std::size_t offset, Python2 python2, Structured structured,

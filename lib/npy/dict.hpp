@@ -3,9 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "error.hpp"
 
 /// The text of a .npy header: a Python dict.
 namespace clipper::npy {
@@ -47,5 +50,10 @@ enum class Structured : bool { refused, read };
 
 /// Bytes of a file for a message: at most 48 of them, in printable ASCII with \xNN for the rest.
 [[nodiscard]] std::string excerpt(std::string_view bytes);
+
+[[nodiscard]] std::string_view as_text(std::span<const std::byte> bytes);
+
+/// Throws Error{input}.
+[[noreturn]] void refuse(const Message& message);
 
 }  // namespace clipper::npy

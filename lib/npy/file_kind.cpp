@@ -65,10 +65,6 @@ constexpr Kind kKinds[] = {
 
 constexpr Kind kText{0, "", "", "text (CSV?)", kFromText, false};
 
-std::string_view as_text(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 bool matches(const Kind& kind, std::string_view start) {
   return start.substr(std::min(kind.offset, start.size())).starts_with(kind.magic) &&
          start.find(kind.content) != std::string_view::npos;

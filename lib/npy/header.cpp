@@ -3,30 +3,349 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <iterator>
+#include <limits>
+#include <set>
 #include <utility>
+#include <vector>
 
+#include "element/joined.hpp"
 #include "error.hpp"
-#include "npy/descr.hpp"
 #include "npy/dict.hpp"
 #include "npy/file_kind.hpp"
+#include "npy/utf8.hpp"
 
 namespace clipper::npy {
 namespace {
 
-constexpr std::size_t kLengthAt = 8;  // after the magic and two version bytes
+/// A type that is no structured one. `kind` is numpy's: "f", "M".
+struct Scalar {
+  char kind;
+  bool is_big;  ///< big-endian
+  std::uint64_t size;
+  TimeUnit unit{};
+};
 
-std::string_view as_text(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+std::string_view without_order(std::string_view descr) {
+  return descr.substr(descr.find_first_of("<>=|") == 0 ? 1 : 0);
 }
+
+/// numpy's largest element.
+constexpr std::uint64_t kMaxSize = std::numeric_limits<std::int32_t>::max();
+
+/// The size of "S5", "U5" or "V5"; nothing if it is malformed or numpy has no such size.
+std::optional<std::uint64_t> flexible_size(std::string_view type) {
+  const std::string_view digits = type.substr(1);
+  std::uint64_t length = 0;
+  if (!digits.empty()) {
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), length);
+    const bool is_plain = digits.front() >= '1' || digits == "0";
+    if (error != std::errc{} || end != digits.data() + digits.size() || !is_plain) return std::nullopt;
+  }
+  const std::uint64_t each = type.front() == 'U' ? 4 : 1;
+  return length <= kMaxSize / each ? std::optional(length * each) : std::nullopt;
+}
+
+/// The unit in "M8[25s]", which may be absent.
+std::optional<TimeUnit> time_unit(std::string_view type) {
+  const std::string_view rest = type.substr(2);
+  if (rest.empty()) return TimeUnit{};
+  if (!rest.starts_with('[') || !rest.ends_with(']') || rest.size() < 2) return std::nullopt;
+  return parse_unit(rest.substr(1, rest.size() - 2));
+}
+
+/// Nothing unless numpy writes such a type on this machine.
+std::optional<Scalar> scalar(std::string_view descr) {
+  constexpr std::array<std::string_view, 16> kFixed{"b1", "i1", "i2", "i4", "i8",  "u1", "u2",  "u4",
+                                                    "u8", "f2", "f4", "f8", "f16", "c8", "c16", "c32"};
+  const std::string_view type = without_order(descr);
+  const char order = descr.empty() ? '=' : descr.front();
+  const bool is_big = order == '>' || (order != '<' && kNativeOrder == ByteOrder::big);
+  if (type == "?") return Scalar{'b', false, 1};
+  if (type == "O" || type == "O8" || type == "O4") return Scalar{'O', false, sizeof(std::uint64_t)};
+  if (std::ranges::find(kFixed, type) != kFixed.end()) {
+    std::uint64_t size = 0;
+    std::from_chars(type.data() + 1, type.data() + type.size(), size);
+    return Scalar{type.front(), is_big && size > 1, size};
+  }
+  if (type.starts_with("M8") || type.starts_with("m8")) {
+    const std::optional<TimeUnit> unit = time_unit(type);
+    return unit ? std::optional(Scalar{type.front(), is_big, 8, *unit}) : std::nullopt;
+  }
+  if (!type.starts_with('S') && !type.starts_with('U') && !type.starts_with('V')) return std::nullopt;
+  const std::optional<std::uint64_t> size = flexible_size(type);
+  return size ? std::optional(Scalar{type.front(), is_big && type.front() == 'U', *size}) : std::nullopt;
+}
+
+/// The type as numpy writes it: "<f4", "|S5", "|b1", or shorter as in structured types: "S5", "?".
+std::string text_of(const Scalar& type, bool is_short) {
+  const std::string_view order = type.is_big ? ">" : "<";
+  const bool has_order = type.kind == 'U' ||
+                         (type.size > 1 && std::string_view("SVO").find(type.kind) == std::string_view::npos);
+  const std::string_view shown = has_order ? order : is_short ? "" : "|";
+  if (type.kind == 'O') return fmt::format("{}O", shown);
+  if (type.kind == 'b' && is_short) return "?";
+  const std::uint64_t size = type.kind == 'U' ? type.size / 4 : type.size;
+  if (size == 0 && is_short) return fmt::format("{}{}", shown, type.kind);
+  return fmt::format("{}{}{}{}", shown, type.kind, size, unit_text(type.unit));
+}
+
+/// The name of a type that is no dtype of clipper.
+std::string name_of(const Scalar& type) {
+  switch (type.kind) {
+    case 'O': return "object";
+    case 'f': return fmt::format("float{}", 8 * type.size);
+    case 'c': return fmt::format("complex{}", 8 * type.size);
+    default: return text_of(type, false);
+  }
+}
+
+/// A name as Python prints it, except that all characters beyond Latin-1 are printed as they are.
+std::string repr(std::string_view name) {
+  const bool is_double =
+      name.find('\'') != std::string_view::npos && name.find('"') == std::string_view::npos;
+  const char quote = is_double ? '"' : '\'';
+  std::string text(1, quote);
+  while (!name.empty()) {
+    const char32_t code = take_code_point(name).value_or(U'?');
+    constexpr std::string_view kEscaped = "\n\r\t";
+    constexpr std::string_view kLetters = "nrt";
+    const std::size_t at = code < 0x80 ? kEscaped.find(static_cast<char>(code)) : kEscaped.npos;
+    if (at != kEscaped.npos)
+      text += {'\\', kLetters[at]};
+    else if (code < 0x20 || (code >= 0x7f && code <= 0xa0) || code == 0xad)
+      text += fmt::format("\\x{:02x}", static_cast<std::uint32_t>(code));
+    else {
+      if (code == U'\\' || code == static_cast<unsigned char>(quote)) text += '\\';
+      append_code_point(code, text);
+    }
+  }
+  return text + quote;
+}
+
+/// A field with a name, as numpy understands the list.
+struct Field {
+  const StructField* source;
+  std::string type;  ///< as numpy prints it: "'<f4'"
+  std::uint64_t offset;
+};
+
+std::uint64_t checked(std::uint64_t size) {
+  if (size > kMaxSize) refuse(fmt::format("elements of more than {} bytes", kMaxSize));
+  return size;
+}
+
+OtherType structured(const Descr& descr);
+
+/// The size and text of a field without its shape.
+OtherType type_of(const Descr& descr) {
+  if (descr.is_structured) return structured(descr);
+  const std::optional<Scalar> type = scalar(descr.text);
+  if (!type) refuse(fmt::format("dtype '{}' is not supported", excerpt(descr.text)));
+  return {fmt::format("'{}'", text_of(*type, true)), type->size, type->kind == 'O'};
+}
+
+/// "[('x', '<f4'), ('y', '<i2', (3,))]"
+std::string list_text(const std::vector<Field>& fields) {
+  std::vector<std::string> items;
+  for (const Field& field : fields) {
+    const StructField& source = *field.source;
+    std::string name = repr(source.name);
+    if (source.title) name = fmt::format("({}, {})", repr(*source.title), name);
+    const std::string shape = source.shape.empty() ? "" : ", " + shape_text(source.shape);
+    items.push_back(fmt::format("({}, {}{})", name, field.type, shape));
+  }
+  return fmt::format("[{}]", joined(items, ", "));
+}
+
+/// As numpy prints fields with bytes between them that belong to none.
+std::string dict_text(const std::vector<Field>& fields, std::uint64_t size) {
+  std::vector<std::string> names;
+  std::vector<std::string> formats;
+  std::vector<std::string> offsets;
+  std::vector<std::string> titles;
+  bool has_titles = false;
+  for (const Field& field : fields) {
+    const StructField& source = *field.source;
+    names.push_back(repr(source.name));
+    formats.push_back(source.shape.empty() ? field.type
+                                           : fmt::format("({}, {})", field.type, shape_text(source.shape)));
+    offsets.push_back(fmt::format("{}", field.offset));
+    titles.push_back(source.title ? repr(*source.title) : "None");
+    has_titles = has_titles || source.title;
+  }
+  return fmt::format("{{'names': [{}], 'formats': [{}], 'offsets': [{}], {}'itemsize': {}}}",
+                     joined(names, ", "), joined(formats, ", "), joined(offsets, ", "),
+                     has_titles ? fmt::format("'titles': [{}], ", joined(titles, ", ")) : "", size);
+}
+
+/// numpy writes bytes that belong to no field as a field without a name.
+bool is_padding(const StructField& field) {
+  return field.name.empty() && !field.title && !field.type.is_structured &&
+         without_order(field.type.text).starts_with('V');
+}
+
+OtherType structured(const Descr& descr) {
+  OtherType result{"", 0, false};
+  std::vector<Field> fields;
+  std::set<std::string_view> names;
+  bool has_gaps = false;
+  for (const StructField& field : descr.fields) {
+    OtherType type = type_of(field.type);
+    std::uint64_t size = type.size;
+    for (const std::int64_t extent : field.shape)
+      if (__builtin_mul_overflow(size, static_cast<std::uint64_t>(extent), &size)) size = kMaxSize + 1;
+    if (is_padding(field)) {
+      has_gaps = true;
+    } else {
+      const bool is_new =
+          names.insert(field.name).second && (!field.title || names.insert(*field.title).second);
+      if (!is_new || field.name.empty() || (field.title && field.title->empty()))
+        refuse(fmt::format("a structured dtype whose fields have no, or the same, names: {}",
+                           excerpt(descr.text)));
+      fields.push_back({&field, std::move(type.name), result.size});
+    }
+    result.size = checked(result.size + checked(size));
+    result.has_objects = result.has_objects || type.has_objects;
+  }
+  result.name = has_gaps ? dict_text(fields, result.size) : list_text(fields);
+  return result;
+}
+
+/// Advice that ends in ", allow_pickle=True)" where np.load needs that.
+std::string loaded(std::string_view python, bool has_objects) {
+  std::string text(python);
+  if (has_objects && text.ends_with(')')) text.insert(text.size() - 1, ", allow_pickle=True");
+  return text;
+}
+
+[[noreturn]] void refuse_dtype(std::string_view descr, std::string_view python) {
+  struct Row {
+    std::string_view prefix;
+    std::string_view meaning;
+    std::string_view replacement;  // of the array, what to save instead; empty for what is no number
+  };
+  constexpr Row kRows[] = {{"O", "Python objects", ".astype('f8')"},
+                           {"b1", "bool", ".astype('u1')"},
+                           {"?", "bool", ".astype('u1')"},
+                           {"f16", "long double, float128", ".astype('f8')"},
+                           {"f12", "long double, float96", ".astype('f8')"},
+                           {"c", "complex numbers", ".real"},
+                           {"S", "byte strings", ""},
+                           {"U", "strings", ""},
+                           {"M8", "dates, datetime64", ".view('i8')"},
+                           {"m8", "durations, timedelta64", ".view('i8')"},
+                           {"V", "raw bytes", ".view(DTYPE)"}};
+  const std::string_view type = without_order(descr);
+  const auto* const row =
+      std::ranges::find_if(kRows, [&](const Row& entry) { return type.starts_with(entry.prefix); });
+  if (row == std::end(kRows)) refuse(fmt::format("dtype '{}' is not supported", excerpt(descr)));
+  refuse(fmt::format("dtype '{}' (", excerpt(descr)) + Term{kTypeField, row->meaning} +
+         ") is not supported; " +
+         (row->replacement.empty() ? "clipper clips numbers"
+                                   : fmt::format("convert it in Python: np.save('x.npy', {}{})",
+                                                 loaded(python, row->prefix == "O"), row->replacement)));
+}
+
+/// All types of ml_dtypes of one byte, except float8_e5m2.
+constexpr std::string_view kRawByte = "V1";
+
+/// Whether numpy lacks the dtype.
+bool is_foreign(DType dtype) {
+  return dtype == DType::bfloat16 || is_float8(dtype);
+}
+
+/// The descriptor of elements that are stored as those of another dtype: TensorLayout::stored_as.
+std::string_view kept_descr(const DTypeTraits& stored, bool has_order, ByteOrder order) {
+  constexpr std::array<std::string_view, 10> kDescrs{"|V2", "|V1", "<V1", "|f1", "|u1",
+                                                     "|i1", "<u2", ">u2", "<i2", ">i2"};
+  const bool is_plain = !has_order || (stored.size == 1 && stored.kind != NumberKind::floating);
+  const char mark = is_plain ? '|' : order == ByteOrder::little || stored.size == 1 ? '<' : '>';
+  return *std::ranges::find(kDescrs, fmt::format("{}{}", mark, stored.descr));
+}
+
+/// What a type means that is stored as a dtype, and with which Types it is accepted.
+struct Stored {
+  Types types;
+  DType dtype;
+  Meaning meaning;
+};
+
+std::optional<Stored> stored(const Scalar& type) {
+  using Kind = Meaning::Kind;
+  switch (type.kind) {
+    case 'b': return Stored{Types::clipped, DType::uint8, {Kind::boolean}};
+    case 'M': return Stored{Types::clipped, DType::int64, {Kind::datetime, type.unit}};
+    case 'm': return Stored{Types::clipped, DType::int64, {Kind::timedelta, type.unit}};
+    case 'c':
+      if (type.size == 8) return Stored{Types::comparable, DType::float32, {Kind::complex}};
+      if (type.size == 16) return Stored{Types::comparable, DType::float64, {Kind::complex}};
+      break;
+    default: break;
+  }
+  return std::nullopt;
+}
+
+/// A type that is no dtype.
+void read_other(std::string_view descr, Types types, std::string_view python, Header& header) {
+  const std::optional<Scalar> type = scalar(descr);
+  if (!type) refuse_dtype(descr, python);
+  const std::optional<Stored> found = stored(*type);
+  if ((found ? found->types : Types::all) > types) refuse_dtype(descr, python);
+  header.order = type->is_big ? ByteOrder::big : type->size > 1 ? ByteOrder::little : kNativeOrder;
+  if (found) {
+    header.dtype = found->dtype;
+    header.meaning = found->meaning;
+  } else {
+    header.other = OtherType{name_of(*type), type->size, type->kind == 'O'};
+  }
+}
+
+/// Sets what the descriptor says in the header: dtype, byte order, meaning, `stored_as` or `other`. The other
+/// parameters are those of parse().
+void read_descr(const Descr& descr, const GivenDType& given, Opaque opaque, Types types,
+                std::string_view python, Header& header) {
+  const std::optional<DType> expected = given.dtype;
+  if (descr.is_structured) {
+    header.other = structured(descr);
+  } else {
+    const std::string_view type = without_order(descr.text);
+    const auto* row = std::ranges::find_if(
+        kDTypes, [&](const DTypeTraits& dtype) { return dtype.descr == type || dtype.name == descr.text; });
+    const bool is_void = type == traits(DType::bfloat16).descr || type == kRawByte;
+    const bool ordered = type != descr.text && (descr.text[0] == '<' || descr.text[0] == '>');
+    const bool is_raw = is_void && (!ordered || type == kRawByte) && !expected;
+    if (row == kDTypes.end() || (is_raw && types == Types::all)) {
+      read_other(descr.text, types, python, header);
+    } else {
+      header.order = !ordered || row->size == 1 ? kNativeOrder
+                     : descr.text[0] == '<'     ? ByteOrder::little
+                                                : ByteOrder::big;
+      const DTypeTraits& stored = *row;
+      const bool is_integer = row->kind != NumberKind::floating;
+      if (expected && is_foreign(*expected) && traits(*expected).size == row->size &&
+          (is_void || (is_integer && given.over_integers)))
+        row = &traits(*expected);
+      header.dtype = row->dtype;
+      const bool is_kept = is_integer || (type == stored.descr && (!ordered || stored.descr != row->descr));
+      if (is_raw || (is_foreign(row->dtype) && is_kept))
+        header.stored_as = kept_descr(stored, ordered || is_integer, header.order);
+      if (is_raw && opaque == Opaque::refused) refuse(opaque_dtype(descr.text));
+    }
+  }
+  const bool is_other = header.other || header.meaning != Meaning{};
+  if (expected && (is_other || *expected != header.dtype))
+    refuse(fmt::format("the file's dtype is '{}' ({}), but ", excerpt(descr.text), type_name(header)) +
+           Term{"dtype", "the request says"} + " " + std::string(traits(*expected).name));
+}
+
+constexpr std::size_t kLengthAt = 8;  // after the magic and two version bytes
 
 /// Where the dict begins: its length takes 2 bytes in version 1.0 and 4 bytes in later versions.
 std::size_t text_offset(std::span<const std::byte> start) {
   return kLengthAt + (start[kVersionAt] == std::byte{1} ? 2 : 4);
-}
-
-[[noreturn]] void refuse(const Message& message) {
-  throw Error(ErrorKind::input, message);
 }
 
 [[noreturn]] void refuse_truncated(std::size_t needed, std::size_t present) {

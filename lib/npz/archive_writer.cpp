@@ -6,7 +6,6 @@
 #include <optional>
 #include <string_view>
 
-#include "npz/extra_fields.hpp"
 #include "npz/refuse.hpp"
 #include "npz/zip_records.hpp"
 

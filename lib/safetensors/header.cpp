@@ -11,7 +11,6 @@
 
 #include "element/tensor_layout.hpp"
 #include "npy/dict.hpp"
-#include "npz/member_name.hpp"
 #include "npz/refuse.hpp"
 
 namespace clipper::safetensors {

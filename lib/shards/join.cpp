@@ -20,9 +20,8 @@
 
 #include "error.hpp"
 #include "files/descriptor.hpp"
-#include "files/directory.hpp"
-#include "files/mount.hpp"
-#include "shards/all_runs.hpp"
+#include "files/place.hpp"
+#include "shards/shard_files.hpp"
 
 namespace clipper {
 namespace {

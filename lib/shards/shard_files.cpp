@@ -1,5 +1,6 @@
 #include "shards/shard_files.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
@@ -9,20 +10,49 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
 #include <span>
+#include <string_view>
+#include <tuple>
+#include <utility>
 
 #include "error.hpp"
 #include "files/checksum.hpp"
 #include "files/descriptor.hpp"
 #include "npy/header.hpp"
-#include "shards/take.hpp"
 
 namespace clipper {
 namespace {
 
+/// Removes the word from the start of the text; false if the text does not begin with it.
+bool take(std::string_view& text, std::string_view word) {
+  if (!text.starts_with(word)) return false;
+  text.remove_prefix(word.size());
+  return true;
+}
+
+std::optional<std::uint64_t> take_number(std::string_view& text, int base = 10) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
+  if (error != std::errc()) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return number;
+}
+
+/// Removes the first line and its newline from the text, and returns the line.
+std::string_view take_line(std::string_view& text) {
+  const std::string_view line = text.substr(0, text.find('\n'));
+  text.remove_prefix(std::min(line.size() + 1, text.size()));
+  return line;
+}
+
 constexpr std::string_view kAnyTitle = "clipper shards, format ";
 constexpr std::string_view kTitle = "clipper shards, format 3\n";
-constexpr std::string_view kInPlace = "the output is in place, written at ";
+constexpr std::string_view kMark = "the output is in place, written at ";
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 62;  // max bytes of an output
 constexpr std::size_t kMaxText = 1 << 16;                    // max bytes of OUT.shards or a record
 constexpr std::string_view kOfInput = ", of ";               // before the input in ShardRun::work
@@ -115,7 +145,7 @@ ShardRun make_run(std::uint64_t shards, bool must_be_new, const Plan& plan, cons
 std::string text_of(const ShardRun& run) {
   return fmt::format("{}{}\nrun {:016x}, description {:016x}\n{}", identity_text(run), run.description,
                      run.fingerprint(), hash_of(run.description),
-                     run.in_place.empty() ? "" : fmt::format("{}{}\n", kInPlace, run.in_place));
+                     run.in_place.empty() ? "" : fmt::format("{}{}\n", kMark, run.in_place));
 }
 
 std::optional<ShardRun> parsed_run(std::string_view text) {
@@ -129,8 +159,8 @@ std::optional<ShardRun> parsed_run(std::string_view text) {
   if (!run.must_be_new && !take(text, " bytes, may replace\n")) return std::nullopt;
   run.work = take_line(text);
   run.description = take_line(text);
-  if (const std::size_t at = text.find(kInPlace); at != text.npos)
-    run.in_place = text.substr(at + kInPlace.size(), text.size() - at - kInPlace.size() - 1);
+  if (const std::size_t at = text.find(kMark); at != text.npos)
+    run.in_place = text.substr(at + kMark.size(), text.size() - at - kMark.size() - 1);
   const bool is_time = run.in_place.find_first_not_of("0123456789.") == run.in_place.npos;
   if (!is_time || run.size > kMaxBytes || text_of(run) != all) return std::nullopt;
   return run;
@@ -270,6 +300,120 @@ std::string list_text(const std::vector<std::uint64_t>& numbers) {
     i = end;
   }
   return text;
+}
+
+namespace {
+
+constexpr Term kRunning{"finalize", "a shard or the process that joins them"};
+
+bool is_hexadecimal(std::string_view text) {
+  constexpr std::size_t kDigits = 16;
+  return text.size() == kDigits && text.find_first_not_of("0123456789abcdef") == text.npos;
+}
+
+/// A name after OUT's: ".shard-K-of-N.F" or, with a record, ".shard-K-of-N.F.done".
+struct ShardName {
+  std::uint64_t shard = 0;
+  std::uint64_t shards = 0;
+  std::string_view fingerprint;
+  bool is_record = false;
+};
+
+std::optional<ShardName> parsed_name(std::string_view text) {
+  constexpr std::string_view kRecord = ".done";
+  const bool is_record = text.ends_with(kRecord);
+  if (is_record) text.remove_suffix(kRecord.size());
+  const auto number = [&](std::string_view before) {
+    return take(text, before) ? take_number(text) : std::nullopt;
+  };
+  const auto shard = number(".shard-");
+  const auto shards = number("-of-");
+  if (!shard || !shards || !take(text, ".") || !is_hexadecimal(text)) return std::nullopt;
+  return ShardName{*shard, *shards, text, is_record};
+}
+
+/// Whether shards of OUT, or --finalize, give such a name, which follows OUT's, to a file.
+bool is_of_shards(std::string_view text) {
+  if (parsed_name(text)) return true;
+  return take(text, ".shards") && (text.empty() || (take(text, ".") && is_hexadecimal(text)));
+}
+
+/// Removes from a temporary file's name what makes it one.
+std::string_view without_suffix(std::string_view name) {
+  constexpr std::string_view kTemporary = ".clipper-";
+  const std::size_t at = name.rfind(kTemporary);
+  const bool is_temporary =
+      name.starts_with('.') && at != name.npos && is_hexadecimal(name.substr(at + kTemporary.size()));
+  return is_temporary ? name.substr(1, at - 1) : name;
+}
+
+/// All files that shards, --finalize, or killed ones of these have made for OUT.
+std::vector<Place> files_of_all_runs(const Place& out) {
+  Descriptor fd(
+      retry_interrupted([&] { return ::openat(out.directory(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(fd.get() < 0 ? nullptr : ::fdopendir(fd.get()),
+                                                      &::closedir);
+  if (!directory) throw_system_error(out.path(), "its directory cannot be read");
+  std::ignore = fd.release();
+  std::vector<Place> places;
+  errno = 0;
+  while (const dirent* const entry = ::readdir(directory.get())) {
+    const std::string_view name = without_suffix(entry->d_name);
+    if (name.starts_with(out.name()) && is_of_shards(name.substr(std::strlen(out.name()))))
+      places.push_back(out.with_name(entry->d_name));
+    errno = 0;
+  }
+  if (errno != 0) throw_system_error(out.path(), "its directory cannot be read");
+  return places;
+}
+
+}  // namespace
+
+std::vector<OtherRecord> other_records(const Place& out, const ShardRun& run) {
+  std::vector<OtherRecord> records;
+  const std::string own = fmt::format("{:016x}", run.fingerprint());
+  try {
+    for (const Place& place : files_of_all_runs(out)) {
+      const std::string_view name = place.name();
+      const auto parsed = parsed_name(name.substr(std::min(name.size(), std::strlen(out.name()))));
+      if (!parsed || !parsed->is_record || parsed->fingerprint == own) continue;
+      const std::string text = read_text(place).value_or("");
+      std::string_view rest = text;
+      take_line(rest);
+      OtherRecord record{parsed->shard, parsed->shards, std::string(take_line(rest)),
+                         std::string(take_line(rest))};
+      if (!record.description.empty()) records.push_back(std::move(record));
+    }
+  } catch (const Error& /*error*/) {  // must not hide the message that the caller makes
+  }
+  return records;
+}
+
+/// The locks are held until everything is removed. OUT.shards goes last. Parts and records are never locked,
+/// and may be more files than a process can open.
+std::vector<std::string> discard_shards(const std::string& out, bool dry_run) {
+  const ShardFiles files(out);
+  std::ignore = files.read_run();  // throws if shards did not make OUT.shards
+  std::vector<Place> places = files_of_all_runs(files.out());
+  std::ranges::sort(places, {}, &Place::path);
+  // std, not std::ranges: clang 14 cannot compile the subrange that g++ 12's library returns.
+  std::stable_partition(places.begin(), places.end(),
+                        [&](const Place& place) { return place.path() != files.run().path(); });
+  std::vector<Descriptor> locked;
+  for (const Place& place : places) {
+    const bool may_be_locked = place.path().starts_with(files.run().path());
+    Descriptor fd = open_own(place, may_be_locked ? O_RDWR : O_RDONLY);  // NFS locks only what can be written
+    if (!may_be_locked) continue;
+    if (fd.get() >= 0 && ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+      refuse(out, kRunning + (" is running and uses " + place.path()));
+    locked.push_back(std::move(fd));
+  }
+  std::vector<std::string> paths;
+  for (const Place& place : places) {
+    if (!dry_run) remove_file(place);
+    paths.push_back(place.path());
+  }
+  return paths;
 }
 
 }  // namespace clipper

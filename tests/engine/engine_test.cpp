@@ -7,7 +7,7 @@
 #include <iterator>
 
 #include "error.hpp"
-#include "parallel/threads.hpp"
+#include "parallel/pool.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"
 #include "support/tensors.hpp"

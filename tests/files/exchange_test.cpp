@@ -1,5 +1,4 @@
-#include "files/exchange.hpp"
-
+#include "files/place.hpp"
 #include "support/files.hpp"
 
 namespace clipper::testing {

@@ -1,7 +1,6 @@
-#include "files/output_root.hpp"
-
 #include "error.hpp"
 #include "files/output_file.hpp"
+#include "files/output_target.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"
 

@@ -6,7 +6,6 @@
 
 #include "error.hpp"
 #include "files/descriptor.hpp"
-#include "files/mount.hpp"
 #include "files/output_target.hpp"
 #include "support/append_only.hpp"
 #include "support/files.hpp"

@@ -1,10 +1,9 @@
-#include "files/holes.hpp"
-
 #include <fcntl.h>
 
 #include <random>
 
 #include "error.hpp"
+#include "files/input_file.hpp"
 #include "flows/clip_file.hpp"
 #include "support/files.hpp"
 #include "support/skip.hpp"

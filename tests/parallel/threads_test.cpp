@@ -1,8 +1,7 @@
-#include "parallel/threads.hpp"
-
 #include <sched.h>
 
 #include "engine/engine.hpp"
+#include "parallel/pool.hpp"
 #include "support/catch.hpp"
 
 namespace clipper {

@@ -4,8 +4,8 @@
 #include <sys/resource.h>
 
 #include "files/checksum.hpp"
-#include "shards/all_runs.hpp"
-#include "shards/shard_output.hpp"
+#include "shards/clip_shard.hpp"
+#include "shards/shard_files.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"
 

@@ -1,7 +1,6 @@
-#include "shards/shard_output.hpp"
-
 #include "files/checksum.hpp"
-#include "files/mount.hpp"
+#include "files/descriptor.hpp"
+#include "shards/clip_shard.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"
 #include "support/skip.hpp"

@@ -1,4 +1,4 @@
-#include "npz/member_name.hpp"
+#include "npz/refuse.hpp"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,6 @@
 
 #include "npy/dict.hpp"
 #include "npy/utf8.hpp"
-#include "npz/refuse.hpp"
-#include "npz/zip_records.hpp"
 
 namespace clipper::npz {
 namespace {
@@ -40,15 +38,6 @@ void check_name(std::string_view name, bool is_utf8) {
     if (!code) refuse("its name is not UTF-8, although the archive says so");
     if (is_control(*code)) refuse("its name has control characters");
   }
-}
-
-void check_names_differ(const std::vector<Member>& members) {
-  std::vector<std::string_view> names;
-  names.reserve(members.size());
-  for (const Member& member : members) names.emplace_back(member.name);
-  std::ranges::sort(names);
-  const auto same = std::ranges::adjacent_find(names);
-  if (same != names.end()) refuse(fmt::format("two members are named '{}'", npy::excerpt(*same)));
 }
 
 }  // namespace clipper::npz

@@ -1,11 +1,10 @@
-#include "npz/extra_fields.hpp"
+#include "npz/zip_records.hpp"
 
 #include <fmt/format.h>
 
 #include <cstddef>
 
 #include "npz/refuse.hpp"
-#include "npz/zip_records.hpp"
 
 namespace clipper::npz {
 namespace {
