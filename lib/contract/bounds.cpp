@@ -127,15 +127,9 @@ Message label(Side side, const Given& bound) {
 }
 
 /// For a bound above or below all finite elements of `dtype`.
-[[noreturn]] void refuse_out_of_range(Side side, const Given& bound, DType dtype, std::string_view advice) {
-  const bool is_above = bound.number > Number();
-  const ElementBits limit = is_above ? highest_finite(dtype) : lowest_finite(dtype);
-  const std::string limit_text = is_floating(dtype)
-                                     ? fmt::format("{}", round_to<double>(number_of(dtype, limit)))
-                                     : element_text(dtype, limit);
-  refuse(side, bound,
-         fmt::format(" {} the {} {} ({}){}", is_above ? "exceeds" : "is below", traits(dtype).name,
-                     is_above ? "maximum" : "minimum", limit_text, advice));
+[[noreturn]] void refuse_out_of_range(Side side, const Given& bound, DType dtype,
+                                      const std::string& advice = {}) {
+  refuse(side, bound, beyond_text(dtype, bound.number > Number()) + advice);
 }
 
 /// The number as a T, rounded to the profile's carrier type first, which is not the element's.
@@ -196,11 +190,11 @@ ElementBits nearest_float(const Profile& profile, DType dtype, const Number& num
 ElementBits convert_float(const Profile& profile, DType dtype, const Given& bound, Side side) {
   const ElementBits element = nearest_float(profile, dtype, bound.number);
   if (is_beyond(dtype, bound.number) && (side == Side::min) == (bound.number > Number()))
-    refuse_out_of_range(side, bound, dtype, "");
+    refuse_out_of_range(side, bound, dtype);
   if (!traits(dtype).has_infinity) return element;
   const ElementBits unsatisfiable = side == Side::min ? highest_element(dtype) : lowest_element(dtype);
   if (profile.carrier == Profile::Carrier::python && overflows(dtype, bound.number))
-    refuse_out_of_range(side, bound, dtype, "");
+    refuse_out_of_range(side, bound, dtype);
   if (element == unsatisfiable && bound.number.kind == Number::Kind::finite) {
     const bool in_float32 = profile.carrier == Profile::Carrier::float32 && dtype == DType::float64;
     refuse_out_of_range(side, bound, in_float32 ? DType::float32 : dtype,
@@ -240,8 +234,7 @@ ElementBits convert_integer(const Profile& profile, DType dtype, const Given& bo
     refuse(side, bound, fmt::format(": {} requires a value of dtype {}", profile.system, traits(dtype).name));
   if (profile.inexact == Profile::Inexact::truncate) {
     const Int128 written = to_integer(bound.number, Rounding::toward_zero);
-    if (side == Side::min ? written > kHighest : written < kLowest)
-      refuse_out_of_range(side, bound, dtype, "");
+    if (side == Side::min ? written > kHighest : written < kLowest) refuse_out_of_range(side, bound, dtype);
   }
   return element;
 }
@@ -289,6 +282,13 @@ bool is_cut(const Profile& profile, DType dtype, const std::optional<Given>& bou
   return to_integer(number, Rounding::toward_zero) != to_integer(number, inward(side));
 }
 
+/// Both bounds, already converted. If min exceeds max, `min_above_max` is not `error`.
+Bounds converted_bounds(DType dtype, ElementBits min, ElementBits max, MinAboveMax min_above_max) {
+  const bool is_above = number_of(dtype, min) > number_of(dtype, max);
+  if (is_above && min_above_max == MinAboveMax::min) return {highest_element(dtype), min, min, max};
+  return {min, max, min, max};
+}
+
 /// The float nearest to the number among those within the bound.
 std::optional<ElementBits> float_inside(DType dtype, const Number& number, Side side) {
   const bool is_min = side == Side::min;
@@ -325,6 +325,14 @@ std::optional<ElementBits> nearest_inside(DType dtype, const Number& number, Sid
 
 Message parameter(std::string_view field) {
   return Term{field, field};
+}
+
+std::string beyond_text(DType dtype, bool is_above) {
+  const ElementBits limit = is_above ? highest_finite(dtype) : lowest_finite(dtype);
+  const std::string text = is_floating(dtype) ? fmt::format("{}", round_to<double>(number_of(dtype, limit)))
+                                              : element_text(dtype, limit);
+  return fmt::format(" {} the {} {} ({})", is_above ? "exceeds" : "is below", traits(dtype).name,
+                     is_above ? "maximum" : "minimum", text);
 }
 
 Message label(std::string_view field, const Given& given) {
@@ -385,12 +393,6 @@ Bounds convert_bounds(const Profile& profile, DType dtype, const std::optional<G
   if (min_above_max == MinAboveMax::error)
     refuse(Side::min, *min, " exceeds " + label(Side::max, *max) + Term{"min_above_max", ""});
   return bounds;
-}
-
-Bounds converted_bounds(DType dtype, ElementBits min, ElementBits max, MinAboveMax min_above_max) {
-  const bool is_above = number_of(dtype, min) > number_of(dtype, max);
-  if (is_above && min_above_max == MinAboveMax::min) return {highest_element(dtype), min, min, max};
-  return {min, max, min, max};
 }
 
 std::vector<CutBound> cut_bounds(const Profile& profile, DType dtype, const std::optional<Given>& min,

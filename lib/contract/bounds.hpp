@@ -17,6 +17,9 @@ namespace clipper {
 [[nodiscard]] Message parameter(std::string_view field);
 [[nodiscard]] Message label(std::string_view field, const Given& given);
 
+/// " exceeds the uint8 maximum (255)", or " is below the uint8 minimum (0)".
+[[nodiscard]] std::string beyond_text(DType dtype, bool is_above);
+
 /// Error{usage} for a percentile in place of a number: of a parameter that is no bound, or of a bound whose
 /// percentile has not been found in the elements.
 void refuse_percentile(std::string_view field, const std::optional<Given>& given);
@@ -46,10 +49,6 @@ struct Bounds {
 /// max. Also throws what convert_min() and convert_max() throw.
 [[nodiscard]] Bounds convert_bounds(const Profile& profile, DType dtype, const std::optional<Given>& min,
                                     const std::optional<Given>& max, MinAboveMax min_above_max);
-
-/// Both bounds, already converted. If min exceeds max, `min_above_max` is not `error`.
-[[nodiscard]] Bounds converted_bounds(DType dtype, ElementBits min, ElementBits max,
-                                      MinAboveMax min_above_max);
 
 /// A bound of integers whose fraction the profile cuts off, so that `element`, which is outside of the bound
 /// as given, is not clipped. Or a bound of floats that becomes an integer and is another number: 1e-8 is 0 as

@@ -143,17 +143,11 @@ Wide wide_of(const Number& integer) {
 /// Error{usage} for a min above, or a max below, all elements of the output's dtype.
 [[noreturn]] void refuse_out_of_range(std::string_view field, const Given& bound,
                                       const Conversion& conversion) {
-  const bool is_min = field == "min";
-  const DType to = conversion.to;
-  const ElementBits limit = is_min ? highest_finite(to) : lowest_finite(to);
-  const std::string text =
-      is_floating(to) ? fmt::format("{}", round_to<double>(number_of(to, limit))) : element_text(to, limit);
   const Operation::Integer zero = conversion.zero_point;
   const std::string plus =
       zero.magnitude == 0 ? ""
                           : fmt::format(" plus zero point {}{}", zero.negative ? "-" : "", zero.magnitude);
-  refuse(label(field, bound) + fmt::format("{} {} the {} {} ({})", plus, is_min ? "exceeds" : "is below",
-                                           traits(to).name, is_min ? "maximum" : "minimum", text));
+  refuse(label(field, bound) + (plus + beyond_text(conversion.to, field == "min")));
 }
 
 /// 1: above all elements of the output; -1: below. An infinite bound is within a dtype that has infinities.
