@@ -31,6 +31,7 @@
 #include "files/place.hpp"
 #include "flows/file_clip.hpp"
 #include "flows/selection.hpp"
+#include "npy/utf8.hpp"
 
 namespace clipper {
 namespace {
@@ -181,11 +182,11 @@ Outcome Verifier::verify(PairReport& report, const Job& job) {
     return Outcome::found;
   }
   InputFile golden = open(report.expected, false);
+  const std::string& archive = has_members ? input.path() : golden.path();
   if (is_archive(golden) != has_members)
-    throw Error(
-        ErrorKind::usage,
-        fmt::format("{}: --verify takes two tensors or two archives; name a tensor in it: {}:NAME",
-                    has_members ? input.path() : golden.path(), has_members ? input.path() : golden.path()));
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: --verify takes two tensors or two archives; name a tensor in it: {}:NAME",
+                            archive, npy::name_for_commands(archive)));
   if (has_members) return verify_archive(input, golden, report, job.is_named);
   if (is_other)
     compare_other(input, golden, report);

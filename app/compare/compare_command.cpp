@@ -20,6 +20,7 @@
 #include "engine/engine.hpp"
 #include "error.hpp"
 #include "files/container.hpp"
+#include "npy/utf8.hpp"
 
 namespace clipper {
 namespace {
@@ -140,7 +141,7 @@ class Comparer {
     if (command_.settings.difference_file)
       throw Error(ErrorKind::usage,
                   fmt::format("--diff-out takes two tensors, not archives; name them: {}:NAME",
-                              actual.file().path()));
+                              npy::name_for_commands(actual.file().path())));
     const Archives archives{actual, expected};
     const std::vector<MemberPair> pairs = member_pairs(archives);
     whole.without_members = pairs.empty();

@@ -295,13 +295,14 @@ void expect_no_archive(const InputFile& file, std::span<const std::byte> start) 
   if (format == nullptr) return;
   const bool has_name = path.ends_with(format->suffix);
   if (!has_name && format->is_checked && !npy::is_npz(start)) return;  // a zip archive of other files
-  std::string advice = fmt::format("name a tensor in it: {}:NAME", path);
+  std::string advice = fmt::format("name a tensor in it: {}:NAME", npy::name_for_commands(path));
   if (!file.is_regular())
     advice = "save it as a file first";
   else if (file.is_member())
     advice = "extract it first";
   else if (!has_name)
-    advice = fmt::format("rename it to name a tensor in it: {}{}:NAME", path, format->suffix);
+    advice = fmt::format("rename it to name a tensor in it: {}{}:NAME", npy::name_for_commands(path),
+                         format->suffix);
   throw Error(ErrorKind::input, fmt::format("{}: not a .npy file but {}; {}", path, format->name, advice));
 }
 

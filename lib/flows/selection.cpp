@@ -12,6 +12,7 @@
 #include "flows/file_clip.hpp"
 #include "flows/percentile_bounds.hpp"
 #include "npy/header.hpp"
+#include "npy/utf8.hpp"
 #include "npz/codecs.hpp"
 
 namespace clipper {
@@ -186,7 +187,7 @@ void expect_tensor(const InputFile& input, const Term& what) {
   if (is_archive(input))
     refuse_usage(input.path(),
                  Term(what) + fmt::format(" takes one tensor, not an archive; name a tensor in it: {}:NAME",
-                                          input.path()));
+                                          npy::name_for_commands(input.path())));
 }
 
 void check_output_name(const InputFile& input, bool is_archive, const std::string& out) {

@@ -243,6 +243,32 @@ TEST_CASE("a new output gets the directory's default access control list") {
   CHECK(mode_of(directory / "y.npy") == mode_of(directory / "x.npy"));
 }
 
+TEST_CASE(
+    "a linked file of overlayfs's lower layer is refused once: opening it separates it from its links") {
+  const WorkingDirectory directory{{"x.npy", float32_file({9, 1})}, {"expected.npy", float32_file({6, 1})}};
+  std::filesystem::create_directory(directory / "disk");
+  std::filesystem::create_directory(directory / "both");
+  constexpr int kCannotMount = 99;
+  const auto on_overlayfs = [] {
+    if (!has_own_mounts() || ::mount("disk", "disk", "tmpfs", 0, nullptr) != 0) ::_exit(kCannotMount);
+    for (const char* const name : {"disk/lower", "disk/upper", "disk/work"}) ::mkdir(name, 0700);
+    std::filesystem::copy_file("x.npy", "disk/lower/a.npy");
+    std::filesystem::create_hard_link("disk/lower/a.npy", "disk/lower/b.npy");
+    const char* const layers = "lowerdir=disk/lower,upperdir=disk/upper,workdir=disk/work";
+    if (::mount("both", "both", "overlay", 0, layers) != 0) ::_exit(kCannotMount);
+  };
+  const auto run = [&](const std::string& script) {
+    return run_in_shell(script, clip({"-i", "both/a.npy"}), {directory.path(), on_overlayfs});
+  };
+  const Result refused = run("\"$@\"");
+  if (refused.exit_code == kCannotMount) return skip_unless_possible("mounting overlayfs");
+  check_refused(
+      refused, 5,
+      "both/a.npy: overlayfs has separated it from its 1 other hard links; to change only this file, "
+      "try again");
+  check_done(run("\"$@\" 2>error; \"$@\" && cmp expected.npy both/a.npy && cmp x.npy both/b.npy"));
+}
+
 TEST_CASE("--in-place needs room for the result, if there is one, and each of many files only for its own") {
   const WorkingDirectory directory;
   std::filesystem::create_directory(directory / "small");

@@ -415,8 +415,16 @@ TEST_CASE("directories and FIFOs called .npy below GOLDEN are no golden files") 
   }
 }
 
-TEST_CASE("a line that gets lost after a golden file was written ends with 6") {
+TEST_CASE("a line or a report that gets lost after a golden file was written ends with 6") {
   const WorkingDirectory directory{{"in.npy", float32_file({-1, 3, 9})}};
+  const Words reporting{"--min",           "0",        "in.npy",         "--verify", "golden.npy",
+                        "--update-golden", "--report", "junit=/dev/full"};
+  const Result reported = directory.run(reporting);
+  CHECK(reported.exit_code == 6);
+  CHECK(contains(reported.error, "/dev/full: cannot be written: No space left on device"));
+  CHECK(directory.read("golden.npy") == float32_file({0, 3, 9}));
+  directory.refused(reporting, 4, "/dev/full: cannot be written");
+  std::filesystem::remove(directory / "golden.npy");
   const Words words{"--min", "0", "in.npy", "--verify", "golden.npy", "--update-golden", "--json"};
   const Result updated = directory.run_in_shell("\"$@\" >/dev/full", words);
   CHECK(updated.exit_code == 6);

@@ -286,6 +286,9 @@ TEST_CASE("an archive where one tensor is needed is refused with the way to name
   const std::string other = archive.directory() / "a";
   write_file(other, read_file(archive.path()));
   CHECK(refused(other) == other + why + "rename it to name a tensor in it: " + other + ".npz:NAME");
+  const std::string quoted = archive.directory() / "a b.npz";  // would need quotes in a command
+  write_file(quoted, read_file(archive.path()));
+  CHECK(refused(quoted) == quoted + why + "name a tensor in it: FILE:NAME");
   write_file(other, npz_file({NpzMember{"readme.txt", "text"}}));
   CHECK(refused(other).starts_with(other + ": not a .npy file but a zip archive; extract "));
 }

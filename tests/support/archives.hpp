@@ -32,9 +32,9 @@ inline std::uint32_t crc32_of(std::string_view bytes) {
 inline constexpr std::uint32_t kUnknown = 0xffffffff;  ///< the number is in the ZIP64 field
 
 inline std::string little(std::uint64_t number, std::size_t bytes) {
-  std::string text;
-  for (std::size_t i = 0; i < bytes; ++i) text += static_cast<char>(number >> 8 * i & 0xff);
-  return text;
+  std::array<char, 8> text{};
+  for (std::size_t i = 0; i < bytes; ++i) text[i] = static_cast<char>(number >> 8 * i & 0xff);
+  return {text.data(), bytes};
 }
 
 inline std::string extra(std::uint16_t id, std::string_view data) {
@@ -97,6 +97,11 @@ struct ZipMember {
            listed.name + listed.extras + comment;
   }
 
+  /// Of the local header, the data and the descriptor.
+  [[nodiscard]] std::size_t size() const {
+    return absent ? 0 : 30 + local.name.size() + local.extras.size() + data.size() + descriptor.size();
+  }
+
   Fields local;
   Fields listed;
   std::string data;
@@ -124,9 +129,16 @@ struct Zip {
     std::uint64_t at = 0;
     for (const ZipMember& member : members) {
       bytes += member.entry(at);
-      if (!member.absent) at += member.local_header().size() + member.data.size() + member.descriptor.size();
+      at += member.size();
     }
     return bytes;
+  }
+
+  /// Of data().
+  [[nodiscard]] std::size_t data_size() const {
+    std::size_t size = 0;
+    for (const ZipMember& member : members) size += member.size();
+    return size;
   }
 };
 
@@ -171,7 +183,7 @@ struct End64 {
 inline End end_of(const Zip& zip) {
   End end;
   end.count_here = end.count = static_cast<std::uint16_t>(zip.members.size());
-  end.list_begin = static_cast<std::uint32_t>(zip.data().size());
+  end.list_begin = static_cast<std::uint32_t>(zip.data_size());
   end.list_size = static_cast<std::uint32_t>(zip.list().size());
   return end;
 }
@@ -180,7 +192,7 @@ inline End end_of(const Zip& zip) {
 inline End64 end64_of(const Zip& zip) {
   End64 end;
   end.count_here = end.count = zip.members.size();
-  end.list_begin = zip.data().size();
+  end.list_begin = zip.data_size();
   end.list_size = zip.list().size();
   end.at = end.list_begin + end.list_size;
   return end;
