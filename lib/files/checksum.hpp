@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -10,24 +9,6 @@
 namespace clipper {
 
 /// XXH64 (github.com/Cyan4973/xxHash), with the same value on every machine.
-class Checksum {
- public:
-  static constexpr std::size_t kStripe = 32;
-
-  explicit Checksum(std::uint64_t seed = 0) noexcept;
-
-  /// The size of `bytes` must be a multiple of kStripe in every call but the last.
-  void add(std::span<const std::byte> bytes) noexcept;
-
-  [[nodiscard]] std::uint64_t value() const noexcept;
-
- private:
-  std::array<std::uint64_t, 4> lanes_;
-  std::array<std::byte, kStripe> rest_{};
-  std::uint64_t seed_;
-  std::uint64_t size_ = 0;
-};
-
 [[nodiscard]] std::uint64_t checksum(std::span<const std::byte> bytes) noexcept;
 
 inline constexpr std::size_t kSummedBlock = 4096;  ///< bytes of a block of placed_sum()

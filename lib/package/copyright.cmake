@@ -29,6 +29,7 @@ endmacro()
 
 set(common /usr/share/common-licenses)
 contains_debian(fmt MIT libfmt-dev)
+contains_debian(xxHash BSD-2-Clause libxxhash-dev)
 if(CLIPPER_PROGRAM)
   contains_debian(CLI11 BSD-3-Clause libcli11-dev)
   contains_debian(spdlog MIT libspdlog-dev)

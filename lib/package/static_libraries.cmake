@@ -44,6 +44,8 @@ if(CMAKE_CROSSCOMPILING)
     target_include_directories(${CMAKE_MATCH_1} INTERFACE ${headers})
     file(WRITE ${CMAKE_FIND_PACKAGE_REDIRECTS_DIR}/${CMAKE_MATCH_2}Config.cmake)
   endforeach()
+  file(CREATE_LINK /usr/include/xxhash.h ${headers}/xxhash.h SYMBOLIC)
+  set(CLIPPER_xxhash_INCLUDE ${headers})
 endif()
 
 enable_language(C)
