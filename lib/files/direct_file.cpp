@@ -90,6 +90,7 @@ void DirectFile::commit() {
   if (!unfinished_) return;
   sync();
   check_close(input_.descriptor(), input_.path());
+  expect_own();  // others had much time to write meanwhile
   write_at(input_.descriptor(), start_, 0, input_.path());
   unfinished_ = false;
   look();

@@ -31,6 +31,7 @@ MODE = 0o640
 FORGOTTEN = {signal.SIGTERM, signal.SIGHUP}  # if they come when all is done
 SUDDEN = {signal.SIGKILL, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV, signal.SIGSYS, signal.SIGTRAP}
 IN_PLACE = re.compile(r"clipper: ((\d+) of \d+ files are|.*: is) in place; ended by a signal")
+CLOSING = re.compile(r"clipper: .*: \d+ members? clipped, \d+ copied \(.*\)\n")  # --to says what it leaves
 
 
 def access_list() -> bytes:
@@ -130,8 +131,9 @@ def reason_violations(fault: Fault | None, run: Run) -> list[str]:
 
 
 def message_violations(run: Run) -> list[str]:
-    lines = run.stderr.splitlines()
-    wanted = 1 if run.code > 0 or (run.code < 0 and IN_PLACE.match(run.stderr)) else 0
+    text = CLOSING.sub("", run.stderr)
+    lines = text.splitlines()
+    wanted = 1 if run.code > 0 or (run.code < 0 and IN_PLACE.match(text)) else 0
     may_warn = "flock" in run.fired  # one warning for each file
     good = (len(lines) == wanted or (may_warn and len(lines) > wanted)) and all(line.startswith("clipper: ") for line in lines)
     return [] if good else [f"{wanted} line on stderr expected, not {run.stderr!r}"]
@@ -162,7 +164,7 @@ def signal_violations(mode: Mode, run: Run, files: Files) -> list[str]:
     placed = sum(files.get(name) == content != mode.before.get(name) for name, content in mode.after.items() if name != "out.json")
     if mode.shared:
         placed = sum(name.endswith(".done") for name in files)
-    line = IN_PLACE.match(run.stderr)
+    line = IN_PLACE.match(CLOSING.sub("", run.stderr))
     said = int(line[2] or 1) if line else 0
     return [] if said == placed else [f"ended by a signal, {placed} in place, but {run.stderr!r}"]
 
