@@ -45,7 +45,7 @@ bool is_missing(const std::string& path) {
 /// Whether --other drop leaves out an archive that nobody named, because none of its members is clipped.
 bool is_dropped(const ClipSettings& settings, const InputFile& input) {
   if (settings.selection.other != Selection::Other::drop) return false;
-  const std::vector<MemberUse> uses = member_uses(settings, Container(input, Container::Records::dropped));
+  const std::vector<MemberUse> uses = member_uses(settings, Container(input, Records::dropped));
   return !uses.empty() && !has_clipped_member(uses);
 }
 
@@ -264,8 +264,8 @@ void Verifier::read_golden(InputFile& golden, const TensorLayout& result, PairRe
 /// The members that --other drop leaves out of the result have no pair.
 Outcome Verifier::verify_archive(const InputFile& input, const InputFile& golden, PairReport& whole,
                                  bool is_named) {
-  const Container actual(input, Container::Records::dropped);
-  const Container expected(golden, Container::Records::dropped);
+  const Container actual(input, Records::dropped);
+  const Container expected(golden, Records::dropped);
   const Archives archives{actual, expected};
   const std::vector<MemberUse> uses = member_uses(command_.settings, actual);
   if (is_named) expect_clipped_member(command_.settings, actual, uses);
@@ -275,9 +275,7 @@ Outcome Verifier::verify_archive(const InputFile& input, const InputFile& golden
   std::vector<PairReport> failed;  // of an archive that is written before they are reported
   std::size_t pairs = 0;
   for (const MemberPair& pair : member_pairs(archives)) {
-    const MemberUse* const use = pair.actual == nullptr
-                                     ? nullptr
-                                     : &uses[static_cast<std::size_t>(pair.actual - actual.entries().data())];
+    const MemberUse* const use = pair.actual == nullptr ? nullptr : &uses[actual.index_of(*pair.actual)];
     const bool is_dropped = use != nullptr && use->action == MemberAction::dropped;
     if (is_dropped && pair.expected == nullptr) continue;
     ++pairs;

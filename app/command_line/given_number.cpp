@@ -30,7 +30,7 @@ Given read_given(std::string_view flag, const std::string& path) {
 
 bool looks_like_file(const std::string& text) {
   const TensorFormat* const format = format_named(text);
-  return (format != nullptr && !format->has_entries) || member_path(text) ||
+  return (format != nullptr && !format->has_entries()) || member_path(text) ||
          (!text.empty() && ::access(text.c_str(), F_OK) == 0);
 }
 

@@ -127,8 +127,8 @@ class Comparer {
     InputFile actual = open(pair.actual, command_.settings.caching);
     InputFile expected = open(pair.expected, command_.settings.caching);
     if (command_.matching.compared != Compared::bytes && is_archive(actual) && is_archive(expected)) {
-      const Container actual_archive(actual, Container::Records::dropped);
-      const Container expected_archive(expected, Container::Records::dropped);
+      const Container actual_archive(actual, Records::dropped);
+      const Container expected_archive(expected, Records::dropped);
       return compare_archives(actual_archive, expected_archive, report);
     }
     if (actual.is_member() || expected.is_member()) tally_.expect(std::max(actual.size(), expected.size()));

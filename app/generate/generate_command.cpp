@@ -26,7 +26,7 @@ std::string members_of(const std::string& path) {
   const Container archive(file);
   std::string lines;
   for (const Entry& member : archive.entries())
-    if (const std::string_view key = archive.key_of(member); key == escape_for_terminal(key))
+    if (const std::string_view key = member.key(); key == escape_for_terminal(key))
       lines.append(key).append("\n");
   return lines;
 }

@@ -161,7 +161,7 @@ class Display {
     attempt(path, nullptr, [&] {
       InputFile input = InputFile::open(path, command_.caching);
       if (is_archive(input))
-        show_archive(Container(input, Container::Records::dropped));
+        show_archive(Container(input, Records::dropped));
       else
         show_tensor(input, path);
     });
@@ -221,7 +221,7 @@ class Display {
       attempt(archive.file().path(), &member, [&] {
         const TensorInfo tensor = inspect_member(command_, engine_, archive, member);
         if (is_table)
-          table.add(as_row(tensor, archive.key_of(member)));
+          table.add(as_row(tensor, member.key()));
         else
           print_tensor(tensor);
       });

@@ -1,11 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
 #include "element/dtype.hpp"
@@ -13,7 +13,6 @@
 #include "files/input_file.hpp"
 #include "npy/header.hpp"
 #include "npz/archive.hpp"
-#include "safetensors/header.hpp"
 
 /// Files that hold tensors: .npy files, which InputFile reads, and containers with many entries, which are
 /// .npz archives and safetensors files; both are called archives. Errors have the path in front.
@@ -22,25 +21,99 @@ namespace clipper {
 using Codec = npz::Method;
 using npz::Contents;
 
-/// A tensor in a container, or whatever else it has under a name. In a safetensors file, `contents` are the
-/// elements, without a CRC-32.
-struct Entry : npz::Member {
-  const safetensors::Type* type = nullptr;  ///< in a safetensors file
-  std::vector<std::int64_t> shape{};        ///< in a safetensors file
+/// A tensor in a container, or whatever else it has under a name.
+struct Entry {
+  std::string name{};                             ///< as in the container. Never a path on disk.
+  std::size_t key_size = std::string_view::npos;  ///< see key()
+  Codec method = Codec::stored;
+  Contents contents{};
+  std::uint64_t data = 0;  ///< where its bytes begin in the container
+
+  // Of an entry that is no .npy file, because the container says what the elements in it are.
+  std::string_view type{};  ///< as the container calls it
+  std::vector<std::int64_t> shape{};
+  std::string_view other{};  ///< what it is, if no .npy header can say it: "float4_e2m1fn"
+
+  /// What FILE:MEMBER calls it: np.load's key or, if another entry has that name, its own name.
+  [[nodiscard]] std::string_view key() const { return std::string_view(name).substr(0, key_size); }
 };
 
-/// A kind of file that holds tensors: a row of the table in container.cpp.
+/// What the first bytes of an entry say: the header of a tensor, or what else the entry is.
+struct EntryHeader {
+  std::optional<npy::Header> header;
+  std::vector<std::byte> bytes;  ///< before the first element
+  std::string_view other;        ///< without a header: "bool", "structured", "not .npy"
+};
+
+/// What becomes of an entry in a new container.
+struct NewEntry {
+  const Entry* from;
+  bool is_dropped;
+  std::uint64_t size;       ///< of its elements
+  std::optional<DType> to;  ///< the dtype of its elements, if it is another one
+};
+
+/// What a new container has around the bytes of its entries, which are known by their index in the container
+/// that was read.
+struct Frame {
+  using Write = std::function<void(std::string_view bytes)>;
+
+  std::vector<std::size_t> order;  ///< in which the entries are written; empty: as they were given
+  std::vector<std::byte> front;    ///< before the first entry
+
+  /// In front of the bytes of an entry. The length depends on the entry and contents.size only, so that this
+  /// can be written after the bytes.
+  std::function<std::string(std::size_t entry, const Contents& contents)> before =
+      [](std::size_t /*entry*/, const Contents& /*contents*/) { return std::string(); };
+
+  /// Notes an entry that begins, with `before`, at byte `begin` of the new container.
+  std::function<void(std::size_t entry, const Contents& contents, std::uint64_t begin)> add =
+      [](std::size_t /*entry*/, const Contents& /*contents*/, std::uint64_t /*begin*/) {};
+
+  /// Writes what comes after all entries, at byte `begin`.
+  std::function<void(std::uint64_t begin, const Write& write)> finish = [](std::uint64_t /*begin*/,
+                                                                           const Write& /*write*/) {};
+};
+
+/// What the structure of a container says.
+struct Entries {
+  std::vector<Entry> list;
+
+  /// The frame of a container that gets these entries, all of `list`, in place of them.
+  std::function<Frame(std::span<const NewEntry> entries)> frame;
+};
+
+/// Whether Entries::frame exists: what it needs takes most of the memory.
+enum class Records : bool { kept, dropped };
+
+/// Who compares the contents of an entry with their CRC-32.
+enum class Check : std::uint8_t { now, by_caller };
+
+/// A kind of file that holds tensors: a row of the table in formats.cpp. The functions throw Error{input}
+/// without a path in front, and may be called from many threads.
 struct TensorFormat {
   std::string_view suffix;
   std::string_view name;              ///< "an .npz archive"
-  bool has_entries;                   ///< FILE:NAME is a tensor in it
-  bool is_checked;                    ///< entries have a CRC-32, and a .npy header of their own
   bool is_walked;                     ///< found below directories without being asked for
+  bool has_crc;                       ///< of each entry
   std::string_view needed_libraries;  ///< without which is_supported() is false
   bool (*is_supported)();             ///< by this build
 
   /// Whether a file with these first npy::kKindSize bytes can be one.
   bool (*begins)(std::span<const std::byte> start);
+
+  // Null for files that are one tensor.
+  Entries (*entries)(const InputFile& file, Records records) = nullptr;
+
+  /// The contents of an entry, which are a .npy file if they are a tensor; at least the first `size` bytes,
+  /// if there are as many. `path` is that of the entry.
+  MemberContents (*open)(const InputFile& file, const std::string& path, const Entry& entry, Check check,
+                         std::uint64_t size) = nullptr;
+
+  bool (*has_dtype)(DType dtype) = nullptr;
+
+  /// Whether FILE:NAME is a tensor in such a file.
+  [[nodiscard]] bool has_entries() const { return entries != nullptr; }
 };
 
 /// The format whose suffix the name of a file has. Null for other names.
@@ -59,46 +132,32 @@ struct TensorFormat {
 /// The type in npy::parse()'s error for a file that is valid, see kTypeField. Empty for other errors.
 [[nodiscard]] std::string_view refused_type(const Error& error);
 
-/// What the first bytes of an entry say: the header of a tensor, or what else the entry is.
-struct EntryHeader {
-  std::optional<npy::Header> header;
-  std::vector<std::byte> bytes;  ///< before the first element
-  std::string_view other;        ///< without a header: "bool", "structured", "not .npy"
-};
-
 enum class Trailing : bool { refused, ignored };
 
 /// The entries of an open container.
 class Container {
  public:
-  /// Entry::local and Entry::listed, which take most of the memory. npz::ArchiveWriter needs them.
-  enum class Records : bool { kept, dropped };
-
-  /// Reads the structure. Error{input}: see npz::read_archive(). `file` must outlive this.
+  /// Reads the structure. Error{input}: see npz::read_archive() and safetensors::parse(). `file` must outlive
+  /// this.
   explicit Container(const InputFile& file, Records records = Records::kept);
   Container(const Container&) = delete;
   Container& operator=(const Container&) = delete;
 
-  [[nodiscard]] const std::vector<Entry>& entries() const noexcept { return entries_; }
+  [[nodiscard]] const std::vector<Entry>& entries() const noexcept { return entries_.list; }
   [[nodiscard]] const TensorFormat& format() const noexcept { return format_; }
   [[nodiscard]] const InputFile& file() const noexcept { return file_; }
+  [[nodiscard]] std::size_t index_of(const Entry& member) const {
+    return static_cast<std::size_t>(&member - entries_.list.data());
+  }
 
-  /// For the writer of a container with the same entries.
-  [[nodiscard]] std::uint64_t header_size() const noexcept { return header_size_; }
-  [[nodiscard]] const std::string& comment() const noexcept { return comment_; }  ///< of an .npz archive
-  [[nodiscard]] const std::optional<safetensors::Metadata>& metadata() const noexcept { return metadata_; }
-
-  /// What FILE:MEMBER calls the member: np.load's key or, if another member has that name, its own name.
-  [[nodiscard]] std::string_view key_of(const Entry& member) const;
+  /// See Entries.
+  [[nodiscard]] Frame frame(std::span<const NewEntry> entries) const { return entries_.frame(entries); }
 
   /// "a.npz:w": the path that InputFile::open() takes for the member.
   [[nodiscard]] std::string path_of(const Entry& member) const;
 
   /// The member with this name or key. Error{usage} if there is none: "a.npz: no member 'x'; it has w, mask".
   [[nodiscard]] const Entry& named(std::string_view name) const;
-
-  /// Who compares the contents with their CRC-32. The contents of a deflated member are always checked here.
-  enum class Check : std::uint8_t { now, by_caller };
 
   /// Opens a member as a regular file, whose path() is path_of(). A deflated member is inflated: in memory if
   /// it has at most 1 MiB, otherwise to an unnamed file (see TemporaryFile). The file that is returned may
@@ -114,21 +173,13 @@ class Container {
                                    npy::Types types = npy::Types::dtypes) const;
 
  private:
-  /// The first `size` bytes of a member's contents, or all if there are fewer.
-  [[nodiscard]] std::vector<std::byte> start(const Entry& member, std::size_t size) const;
+  /// The first `size` bytes of a member's contents, or all if there are fewer; its header if it has a type.
+  [[nodiscard]] std::vector<std::byte> start(const Entry& member, std::uint64_t size) const;
   [[nodiscard]] std::string first_keys() const;
-  void read_npz();
-  void read_safetensors();
-  [[nodiscard]] MemberContents stored(const Entry& member, Check check) const;
-  [[nodiscard]] MemberContents inflated(const Entry& member) const;
 
   const InputFile& file_;
   const TensorFormat& format_;
-  std::uint64_t header_size_ = 0;  ///< of a safetensors file: its bytes before the elements
-  std::vector<Entry> entries_;
-  std::string comment_;
-  std::optional<safetensors::Metadata> metadata_;
-  std::unordered_set<std::string_view> names_;  ///< those that can be the key of another member
+  Entries entries_;
 };
 
 /// A path FILE:MEMBER, where FILE has the name of a format with entries.

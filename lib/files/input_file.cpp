@@ -70,6 +70,10 @@ InputFile InputFile::open(const std::string& path, Caching caching) {
 
 InputFile InputFile::open_regular(const std::string& path, Caching caching) {
   if (const auto member = member_path(path)) return open_member(*member, caching);
+  return open_regular_file(path, caching);
+}
+
+InputFile InputFile::open_regular_file(const std::string& path, Caching caching) {
   InputFile file = open_path(path, O_NONBLOCK, caching);  // do not wait for the writer of a FIFO
   if (!file.regular_) throw Error(ErrorKind::input, fmt::format("{}: not a regular file", path));
   return file;
@@ -294,7 +298,7 @@ void expect_no_archive(const InputFile& file, std::span<const std::byte> start) 
   const TensorFormat* const format = container_format(start);
   if (format == nullptr) return;
   const bool has_name = path.ends_with(format->suffix);
-  if (!has_name && format->is_checked && !npy::is_npz(start)) return;  // a zip archive of other files
+  if (!has_name && npz::can_be_archive(start) && !npy::is_npz(start)) return;  // a zip archive of other files
   std::string advice = fmt::format("name a tensor in it: {}:NAME", npy::name_for_commands(path));
   if (!file.is_regular())
     advice = "save it as a file first";

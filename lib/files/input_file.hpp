@@ -89,6 +89,9 @@ class InputFile {
   /// writer of a FIFO.
   [[nodiscard]] static InputFile open_regular(const std::string& path, Caching caching = Caching::kept);
 
+  /// The same without FILE:MEMBER: the whole path is the name of the file.
+  [[nodiscard]] static InputFile open_regular_file(const std::string& path, Caching caching = Caching::kept);
+
   /// Opens and locks a regular file, so that clipper can replace or change it: until the InputFile is
   /// destroyed, other runs of clipper refuse to. Error{refused} if the file is not regular, write-protected,
   /// locked by another program, replaced meanwhile, or on sshfs.

@@ -7,8 +7,6 @@
 
 #include "flows/file_clip.hpp"
 #include "flows/member_clip.hpp"
-#include "flows/member_order.hpp"
-#include "npz/archive_writer.hpp"
 #include "npz/codecs.hpp"
 
 namespace clipper {
@@ -26,8 +24,25 @@ constexpr std::size_t kMaxWaiting = 1UL << 20;
 /// From this size on, a write of its own takes less time than a copy.
 constexpr std::size_t kWrittenAlone = 16UL << 10;
 
-std::span<const std::byte> as_bytes(const std::string& text) {
+std::span<const std::byte> as_bytes(std::string_view text) {
   return std::as_bytes(std::span(text));
+}
+
+/// What the new archive has around its members. `uses` get the order in which they are written.
+Frame frame_of(const Container& archive, std::vector<MemberUse>& uses) {
+  std::vector<NewEntry> entries;
+  entries.reserve(uses.size());
+  for (const MemberUse& use : uses) {
+    const bool is_clipped = use.action == MemberAction::clipped;
+    entries.push_back({use.member, use.action == MemberAction::dropped,
+                       is_clipped ? use.clipped_size : use.member->contents.size, use.to});
+  }
+  Frame frame = archive.frame(entries);
+  if (frame.order.empty()) return frame;
+  std::vector<MemberUse> arranged;
+  for (const std::size_t i : frame.order) arranged.push_back(uses[i]);
+  uses = std::move(arranged);
+  return frame;
 }
 
 }  // namespace
@@ -35,23 +50,19 @@ std::span<const std::byte> as_bytes(const std::string& text) {
 /// Writes a new archive, member by member. Small members are written together.
 class MemberWriter {
  public:
-  /// `output` is empty and regular. It begins with `front`.
-  MemberWriter(Engine& engine, const Container& from, OutputFile& output, std::span<const std::byte> front)
-      : engine_(engine), from_(from), output_(output) {
-    append(front);
-    if (!from.format().is_checked) return;
-    list_.emplace(from.comment());
-    std::size_t size = 0;
-    for (const Entry& entry : from.entries()) size += entry.listed.size();
-    list_->reserve(size);
+  /// `output` is empty and regular.
+  MemberWriter(Engine& engine, const Container& from, OutputFile& output, const Frame& frame)
+      : engine_(engine), from_(from), output_(output), frame_(frame) {
+    append(frame.front);
   }
 
   /// Adds a member in place of `from`, with `data` as its bytes in the archive.
   void add(const Entry& from, const Contents& contents, std::span<const std::byte> data) {
+    const std::size_t entry = from_.index_of(from);
     const std::uint64_t begin = written_ + waiting_.size();
-    append(as_bytes(record_before(from, contents)));
+    append(as_bytes(frame_.before(entry, contents)));
     append(data);
-    add_to_list(from, contents, begin);
+    frame_.add(entry, contents, begin);
   }
 
   /// Adds a member of `size` bytes in place of `from`. `write` writes its bytes to the output, where they
@@ -59,13 +70,14 @@ class MemberWriter {
   template <class Write>
   void add(const Entry& from, std::uint64_t size, const Write& write) {
     flush();
+    const std::size_t entry = from_.index_of(from);
     const std::uint64_t begin = written_;
-    const std::uint64_t data = begin + record_before(from, {0, size, 0}).size();
+    const std::uint64_t data = begin + frame_.before(entry, {0, size, 0}).size();
     output_.set_base(data);
     const Contents contents = write(output_);
     output_.set_base(0);
-    output_.write_at(as_bytes(record_before(from, contents)), begin);
-    add_to_list(from, contents, begin);
+    output_.write_at(as_bytes(frame_.before(entry, contents)), begin);
+    frame_.add(entry, contents, begin);
     written_ = data + contents.stored_size;
   }
 
@@ -86,24 +98,13 @@ class MemberWriter {
     });
   }
 
-  /// Writes the list of members.
+  /// Writes what comes after the members.
   void finish() {
+    frame_.finish(written_ + waiting_.size(), [&](std::string_view bytes) { append(as_bytes(bytes)); });
     flush();
-    if (!list_) return;
-    output_.write_at(as_bytes(list_->list()), written_);
-    output_.write_at(as_bytes(list_->end_records(written_)), written_ + list_->list().size());
   }
 
  private:
-  /// What is in front of a member's data.
-  [[nodiscard]] std::string record_before(const Entry& from, const Contents& contents) const {
-    return list_ ? npz::ArchiveWriter::local_header(from, contents) : "";
-  }
-
-  void add_to_list(const Entry& from, const Contents& contents, std::uint64_t begin) {
-    if (list_) list_->add(from, contents, begin);
-  }
-
   void append(std::span<const std::byte> bytes) {
     if (bytes.size() >= kWrittenAlone) {
       flush();
@@ -125,15 +126,15 @@ class MemberWriter {
   Engine& engine_;
   const Container& from_;
   OutputFile& output_;
-  std::optional<npz::ArchiveWriter> list_;  ///< of an .npz archive
-  std::vector<std::byte> waiting_;          ///< the last bytes of the archive, not written yet
-  std::uint64_t written_ = 0;               ///< bytes of the archive before them
+  const Frame& frame_;
+  std::vector<std::byte> waiting_;  ///< the last bytes of the archive, not written yet
+  std::uint64_t written_ = 0;       ///< bytes of the archive before them
 };
 
 ArchiveClip::ArchiveClip(const Clipping& clipping, const InputFile& input)
     : clipping_(clipping), archive_(input), uses_(member_uses(clipping.settings, archive_)) {
   if (clipping.is_named) expect_clipped_member(clipping.settings, archive_, uses_);
-  front_ = arrange_members(archive_, uses_);
+  frame_ = frame_of(archive_, uses_);
 }
 
 std::uint64_t ArchiveClip::size() const {
@@ -274,7 +275,7 @@ void ArchiveClip::clip_small(std::size_t index, Headers headers, Small& small) c
   MemberClip clip(clipping_, archive_, member(index));
   clip.clip(headers, small.clipped);
   const std::span bytes = small.clipped.bytes();
-  small.contents = {archive_.format().is_checked ? npz::crc32(bytes) : 0, bytes.size(), bytes.size()};
+  small.contents = {archive_.format().has_crc ? npz::crc32(bytes) : 0, bytes.size(), bytes.size()};
   if (member(index).method != Codec::stored) {
     small.deflated = npz::deflate_piece(bytes, true);
     small.contents.stored_size = small.deflated.size();
@@ -298,7 +299,7 @@ void ArchiveClip::write_large(std::size_t index, Headers headers, MemberWriter& 
 
 void ArchiveClip::write(OutputFile& output, Headers headers) {
   begin();
-  MemberWriter writer(clipping_.engine, archive_, output, front_);
+  MemberWriter writer(clipping_.engine, archive_, output, frame_);
   const auto make = [&](std::size_t i, Small& small) { clip_small(i, headers, small); };
   const auto end_one = [&](std::size_t i, Small& small) {
     if (small.result.action == MemberAction::copied) writer.copy(member(i));

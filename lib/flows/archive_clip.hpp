@@ -67,8 +67,8 @@ class ArchiveClip : public ContentsClip {
 
   const Clipping& clipping_;
   Container archive_;
-  std::vector<MemberUse> uses_;   ///< in the order of the result
-  std::vector<std::byte> front_;  ///< of the result, before the first member
+  std::vector<MemberUse> uses_;  ///< in the order of the result
+  Frame frame_;                  ///< of the result
 };
 
 }  // namespace clipper

@@ -32,9 +32,9 @@ void HeaderAndElements::assign(std::span<const std::byte> header, std::size_t el
 MemberClip::MemberClip(const Clipping& clipping, const Container& archive, const Entry& member)
     : clipping_(clipping),
       member_(member),
-      has_checksum_(archive.format().is_checked),
-      is_checked_(!has_checksum_ || member.method == Codec::deflated || clipping.settings.ignore_trailing),
-      input_(archive.open(member, is_checked_ ? Container::Check::now : Container::Check::by_caller)),
+      has_crc_(archive.format().has_crc),
+      is_checked_(!has_crc_ || member.method == Codec::deflated || clipping.settings.ignore_trailing),
+      input_(archive.open(member, is_checked_ ? Check::now : Check::by_caller)),
       crc_(member.contents.size) {
   result_.name = input_.path();
   result_.member = member.name;
@@ -43,9 +43,9 @@ MemberClip::MemberClip(const Clipping& clipping, const Container& archive, const
   if (!is_checked_) crc_.add(0, header_);
 }
 
-/// Empty in a safetensors file, whose tensors have none of their own.
+/// Empty if the archive's own header describes the elements.
 std::vector<std::byte> MemberClip::header(Headers headers) const {
-  if (!has_checksum_) return {};
+  if (!member_.type.empty()) return {};
   if (headers == Headers::kept && !result_.plan->changes_dtype()) return header_;
   const std::string text = npy::format(result_.plan->output);
   const std::span bytes = std::as_bytes(std::span(text));
@@ -112,7 +112,7 @@ Contents MemberClip::write_stored(std::span<const std::byte> header, OutputFile&
   const std::uint64_t size = header.size() + plan.output_size();
   PlacedCrc written(size);
   Look add;
-  if (has_checksum_)
+  if (has_crc_)
     add = [&](std::uint64_t offset, std::span<const std::byte> bytes) { written.add(offset, bytes); };
   note(clipping_.engine.run(plan, input_, output, header, counting_of(clipping_.settings), {look(), add}));
   return {written.value(), size, size};

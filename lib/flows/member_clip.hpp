@@ -81,7 +81,7 @@ class MemberClip {
 
   const Clipping& clipping_;
   const Entry& member_;
-  bool has_checksum_;
+  bool has_crc_;
   bool is_checked_;  ///< nothing is compared with the CRC-32 while the contents are read
   InputFile input_;
   std::vector<std::byte> header_;

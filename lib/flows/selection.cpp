@@ -70,8 +70,7 @@ std::string_view word_of_only(std::string_view reason) {
 std::vector<bool> chosen_members(const Selection& selection, const Container& archive) {
   if (selection.members.empty()) return {};
   std::vector<bool> chosen(archive.entries().size());
-  for (const std::string& name : selection.members)
-    chosen[static_cast<std::size_t>(&archive.named(name) - archive.entries().data())] = true;
+  for (const std::string& name : selection.members) chosen[archive.index_of(archive.named(name))] = true;
   return chosen;
 }
 
@@ -88,9 +87,9 @@ MemberUse use_of(const ClipSettings& settings, const TypeChoice& types, const Co
   const Plan plan =
       with_path(archive.path_of(member), [&] { return plan_before_reading(settings.request, *read.header); });
   const auto to = plan.output.dtype == plan.input.dtype ? std::nullopt : std::optional(plan.output.dtype);
-  if (member.type != nullptr && to && safetensors::type_of(*to) == nullptr)
-    throw Error(ErrorKind::usage, fmt::format("{}: a safetensors file has no {}", archive.file().path(),
-                                              traits(plan.output.dtype).name));
+  if (to && !archive.format().has_dtype(*to))
+    throw Error(ErrorKind::usage, fmt::format("{}: {} has no {}", archive.file().path(),
+                                              archive.format().name, traits(*to).name));
   return {MemberAction::clipped, "", plan.input_size(), plan.output_size(), to};
 }
 
@@ -196,7 +195,8 @@ void check_output_name(const InputFile& input, bool is_archive, const std::strin
     refuse_usage(input.path(), "an archive cannot be written to a stream; write to a file");
   const TensorFormat* const named = format_named(out);
   const TensorFormat* const format = container_format(input);
-  if (named != nullptr && named->is_supported() && (format != nullptr ? named != format : named->has_entries))
+  if (named != nullptr && named->is_supported() &&
+      (format != nullptr ? named != format : named->has_entries()))
     refuse_usage(out, fmt::format("{} is {}, so the result needs a name like OUT{}", input.path(),
                                   format != nullptr ? format->name : "not an archive",
                                   format != nullptr ? format->suffix : ".npy"));

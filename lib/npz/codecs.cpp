@@ -98,11 +98,8 @@ class Deflater {
 /// Inflates one member.
 class Inflater {
  public:
-  Inflater(const ReadAt& archive, const Member& member)
-      : archive_(archive),
-        at_(member.data),
-        input_left_(member.contents.stored_size),
-        left_(member.contents.size) {
+  Inflater(const ReadAt& archive, std::uint64_t begin, const Contents& contents)
+      : archive_(archive), at_(begin), input_left_(contents.stored_size), left_(contents.size) {
     isal().inflate_init(&state_);
     state_.crc_flag = ISAL_DEFLATE;
   }
@@ -172,17 +169,16 @@ std::vector<std::byte> deflate_piece(std::span<const std::byte> bytes, bool last
   return Deflater().run(bytes, last ? Z_FINISH : Z_FULL_FLUSH);
 }
 
-void inflate(const ReadAt& archive, const Member& member,
+void inflate(const ReadAt& archive, std::uint64_t begin, const Contents& contents,
              const std::function<void(std::span<const std::byte>)>& write) {
-  const auto inflater = std::make_unique<Inflater>(archive, member);
+  const auto inflater = std::make_unique<Inflater>(archive, begin, contents);
   std::uint32_t crc = 0;
   for (std::span<const std::byte> bytes = inflater->next(); !bytes.empty(); bytes = inflater->next()) {
     crc = crc32(bytes, crc);
     write(bytes);
   }
   inflater->check_end();
-  if (crc != member.contents.crc)
-    refuse(fmt::format("its CRC-32 is {:08x} instead of {:08x}", crc, member.contents.crc));
+  if (crc != contents.crc) refuse(fmt::format("its CRC-32 is {:08x} instead of {:08x}", crc, contents.crc));
 }
 
 }  // namespace clipper::npz

@@ -25,9 +25,10 @@ namespace clipper::npz {
 /// a member, one after the other, are one deflate stream. `last` ends the stream.
 [[nodiscard]] std::vector<std::byte> deflate_piece(std::span<const std::byte> bytes, bool last);
 
-/// Inflates the member's data and gives it to `write` in order. Error{input} if the data is damaged, or if
-/// its size or CRC-32 is not what the archive says; `write` never gets more bytes than the archive says.
-void inflate(const ReadAt& archive, const Member& member,
+/// Inflates a member's data, which begins at byte `begin` of the archive, and gives it to `write` in order.
+/// Error{input} if the data is damaged, or if its size or CRC-32 is not what `contents` says; `write` never
+/// gets more bytes than that.
+void inflate(const ReadAt& archive, std::uint64_t begin, const Contents& contents,
              const std::function<void(std::span<const std::byte>)>& write);
 
 }  // namespace clipper::npz

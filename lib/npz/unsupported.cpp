@@ -30,7 +30,7 @@ std::vector<std::byte> deflate_piece(std::span<const std::byte> /*bytes*/, bool 
   refuse_archives();
 }
 
-void inflate(const ReadAt& /*archive*/, const Member& /*member*/,
+void inflate(const ReadAt& /*archive*/, std::uint64_t /*begin*/, const Contents& /*contents*/,
              const std::function<void(std::span<const std::byte>)>& /*write*/) {
   refuse_archives();
 }

@@ -49,12 +49,6 @@ constexpr Type kTypes[] = {
   refuse(fmt::format("tensor '{}': {}", npy::excerpt(name), why));
 }
 
-/// Null if there is none.
-const Type* type_named(std::string_view name) {
-  const auto* const row = std::ranges::find(kTypes, name, &Type::name);
-  return row == std::end(kTypes) ? nullptr : row;
-}
-
 /// Receives what nlohmann-json reads, and refuses all that does not belong into a header. A header has three
 /// levels, so nothing deeper is read.
 class Reader {
@@ -220,6 +214,11 @@ bool can_be_safetensors(std::span<const std::byte> start) {
 
 const Type* type_of(DType dtype) {
   const auto* const row = std::ranges::find(kTypes, std::optional(dtype), &Type::dtype);
+  return row == std::end(kTypes) ? nullptr : row;
+}
+
+const Type* type_named(std::string_view name) {
+  const auto* const row = std::ranges::find(kTypes, name, &Type::name);
   return row == std::end(kTypes) ? nullptr : row;
 }
 

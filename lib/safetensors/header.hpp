@@ -33,6 +33,9 @@ struct Type {
 /// The type of tensors of this dtype; null if the format has none, as for float8_e4m3b11fnuz.
 [[nodiscard]] const Type* type_of(DType dtype);
 
+/// The type with this name in headers; null if there is none.
+[[nodiscard]] const Type* type_named(std::string_view name);
+
 struct Tensor {
   std::string name;
   const Type* type = nullptr;

@@ -24,6 +24,10 @@ const Type* type_of(DType /*dtype*/) {
   return nullptr;
 }
 
+const Type* type_named(std::string_view /*name*/) {
+  return nullptr;
+}
+
 std::uint64_t header_size(std::span<const std::byte> /*start*/, std::uint64_t /*size*/) {
   refuse_safetensors();
 }

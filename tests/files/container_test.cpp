@@ -202,7 +202,7 @@ TEST_CASE("damaged contents are an input error") {
   const InputFile file = InputFile::open(archive.path());
   const Container reader(file);
   const Entry& member = reader.entries().front();
-  if (!is_deflated) CHECK(reader.open(member, Container::Check::by_caller).size() == contents.size());
+  if (!is_deflated) CHECK(reader.open(member, Check::by_caller).size() == contents.size());
 }
 
 TEST_CASE("a method that is not supported is named") {

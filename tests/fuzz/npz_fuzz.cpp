@@ -156,7 +156,7 @@ bool check_data(const Member& member, std::string_view bytes) {
   std::uint64_t size = 0;
   std::uint32_t crc = 0;
   try {
-    npz::inflate(reader_of(bytes), member, [&](std::span<const std::byte> part) {
+    npz::inflate(reader_of(bytes), member.data, member.contents, [&](std::span<const std::byte> part) {
       size += part.size();
       require(size <= member.contents.size, "no more is inflated than the archive says");
       crc = npz::crc32(part, crc);

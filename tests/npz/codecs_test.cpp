@@ -40,7 +40,7 @@ Member member_of(std::string_view stream, std::string_view contents) {
 /// Inflates bytes of `file`, and never more than the member says.
 std::string inflated(std::string_view file, const Member& member) {
   std::string result;
-  npz::inflate(zip::reader_of(file), member, [&](std::span<const std::byte> bytes) {
+  npz::inflate(zip::reader_of(file), member.data, member.contents, [&](std::span<const std::byte> bytes) {
     result.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     CHECK(result.size() <= member.contents.size);
   });
@@ -155,7 +155,8 @@ TEST_CASE("A bomb is inflated only as far as the archive says") {
   const Member member = member_of(stream, zeros);
   std::size_t written = 0;
   CHECK(refusal(ErrorKind::input, [&] {
-          npz::inflate(read, member, [&](std::span<const std::byte> bytes) { written += bytes.size(); });
+          npz::inflate(read, member.data, member.contents,
+                       [&](std::span<const std::byte> bytes) { written += bytes.size(); });
         }) == "it has more bytes than its header says");
   CHECK(written <= zeros.size());
   CHECK(reads < 100'000);
@@ -201,8 +202,9 @@ TEST_CASE("Errors of reading and writing pass") {
   const npz::ReadAt fails = [](std::span<std::byte>, std::uint64_t) -> std::size_t {
     throw Error(ErrorKind::io, "a.npz: cannot be read");
   };
-  CHECK_THROWS_WITH(npz::inflate(fails, member, [](std::span<const std::byte>) {}), "a.npz: cannot be read");
-  CHECK_THROWS_WITH(npz::inflate(zip::reader_of(stream), member,
+  CHECK_THROWS_WITH(npz::inflate(fails, member.data, member.contents, [](std::span<const std::byte>) {}),
+                    "a.npz: cannot be read");
+  CHECK_THROWS_WITH(npz::inflate(zip::reader_of(stream), member.data, member.contents,
                                  [](std::span<const std::byte>) { throw Error(ErrorKind::io, "full"); }),
                     "full");
   CHECK_THROWS_WITH(inflated(stream.substr(0, 5), member), "truncated while it was read");

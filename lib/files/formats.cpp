@@ -1,0 +1,251 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <unordered_set>
+#include <utility>
+
+#include "error.hpp"
+#include "files/container.hpp"
+#include "files/temporary_file.hpp"
+#include "npy/file_kind.hpp"
+#include "npz/archive_writer.hpp"
+#include "npz/codecs.hpp"
+#include "safetensors/header.hpp"
+
+/// The formats of container.hpp: the functions of each, and the table.
+namespace clipper {
+namespace {
+
+std::vector<std::byte> bytes_of(const std::string& text) {
+  const std::span bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+// .npz archives. An entry is a member, whose contents are a .npy file or anything else.
+
+/// The largest deflated member that is held in memory.
+constexpr std::uint64_t kMaxHeld = 1UL << 20;
+
+npz::ReadAt reader(const InputFile& file) {
+  return [&](std::span<std::byte> bytes, std::uint64_t offset) {
+    return read_at(file.descriptor(), bytes, offset, file.path());
+  };
+}
+
+bool begins_npz(std::span<const std::byte> start) {
+  return npz::can_be_archive(start) && !npy::is_torch(start);
+}
+
+Frame npz_frame(const std::shared_ptr<const npz::Archive>& from) {
+  const auto list = std::make_shared<npz::ArchiveWriter>(from->comment);
+  std::size_t size = 0;
+  for (const npz::Member& member : from->members) size += member.listed.size();
+  list->reserve(size);
+  Frame frame;
+  frame.before = [from](std::size_t entry, const Contents& contents) {
+    return npz::ArchiveWriter::local_header(from->members[entry], contents);
+  };
+  frame.add = [from, list](std::size_t entry, const Contents& contents, std::uint64_t begin) {
+    list->add(from->members[entry], contents, begin);
+  };
+  frame.finish = [list](std::uint64_t begin, const Frame::Write& write) {
+    write(list->list());
+    write(list->end_records(begin));
+  };
+  return frame;
+}
+
+Entries npz_entries(const InputFile& file, Records records) {
+  const auto archive = std::make_shared<npz::Archive>(npz::read_archive(reader(file), file.size()));
+  std::vector<npz::Member>& members = archive->members;
+  const bool has_npy_keys = std::ranges::any_of(
+      members, [](const npz::Member& member) { return member.is_npy() && member.key().ends_with(".npy"); });
+  std::unordered_set<std::string_view> names;  // those that can be the key of another member
+  for (const npz::Member& member : members)
+    if (!member.is_npy() || has_npy_keys) names.insert(member.name);
+  Entries result;
+  result.list.reserve(members.size());
+  for (const npz::Member& member : members)
+    result.list.push_back({.key_size = (names.contains(member.key()) ? member.name : member.key()).size(),
+                           .method = member.method,
+                           .contents = member.contents,
+                           .data = member.data});
+  for (std::size_t i = 0; i < members.size(); ++i) result.list[i].name = std::move(members[i].name);
+  if (records == Records::kept)
+    result.frame = [archive](std::span<const NewEntry> /*entries*/) { return npz_frame(archive); };
+  return result;
+}
+
+[[noreturn]] void refuse_method(unsigned method) {
+  constexpr std::pair<unsigned, std::string_view> kNames[] = {
+      {9, ", Deflate64"}, {12, ", bzip2"}, {14, ", LZMA"}, {93, ", Zstandard"}, {95, ", xz"}};
+  const auto* const row = std::ranges::find(kNames, method, &std::pair<unsigned, std::string_view>::first);
+  throw Error(ErrorKind::input,
+              fmt::format("compressed by a method ({}{}) that is not supported; save the archive again with "
+                          "np.savez_compressed",
+                          method, row == std::end(kNames) ? "" : row->second));
+}
+
+/// Error{input} if the contents do not have the CRC-32 of the archive.
+void expect_crc(const InputFile& file, const MemberContents& contents, std::uint32_t expected) {
+  constexpr std::uint64_t kBuffer = 1UL << 18;
+  std::vector<std::byte> buffer(std::min(kBuffer, contents.size()));
+  std::uint32_t crc = 0;
+  std::uint64_t at = 0;
+  while (const std::size_t got = contents.read_at(file.descriptor(), buffer, at, file.path())) {
+    crc = npz::crc32(std::span(buffer).first(got), crc);
+    at += got;
+  }
+  if (at != contents.size() || crc != expected)
+    throw Error(ErrorKind::input, "damaged: its CRC-32 is not the one in the archive");
+}
+
+MemberContents open_npz(const InputFile& file, const std::string& path, const Entry& entry, Check check,
+                        std::uint64_t size) {
+  struct Enough {};
+  size = std::min(entry.contents.size, size);
+  if (entry.method == Codec::stored) {
+    MemberContents contents(entry.data, size);
+    if (check == Check::now) expect_crc(file, contents, entry.contents.crc);
+    return contents;
+  }
+  if (entry.method != Codec::deflated) refuse_method(static_cast<unsigned>(entry.method));
+  const auto inflate = [&](const auto& write) {
+    npz::inflate(reader(file), entry.data, entry.contents, write);
+  };
+  if (size > kMaxHeld) {
+    TemporaryFile unnamed(path, size);
+    inflate([&](std::span<const std::byte> bytes) { unnamed.write(bytes); });
+    return {unnamed.release(), size};
+  }
+  std::vector<std::byte> held;
+  try {
+    inflate([&](std::span<const std::byte> bytes) {
+      bytes = bytes.first(std::min(bytes.size(), size - held.size()));
+      held.insert(held.end(), bytes.begin(), bytes.end());
+      if (check == Check::by_caller && held.size() == size) throw Enough{};
+    });
+  } catch (const Enough&) {
+  }
+  return MemberContents(std::move(held));
+}
+
+// safetensors files. An entry is a tensor: its elements, which the file's header describes.
+
+Frame safetensors_frame(const InputFile& file, std::uint64_t header_size,
+                        const std::optional<safetensors::Metadata>& metadata,
+                        std::span<const NewEntry> entries) {
+  Frame frame;
+  if (std::ranges::all_of(entries, [](const NewEntry& entry) { return !entry.is_dropped && !entry.to; })) {
+    frame.front.resize(header_size);
+    file.read_at(frame.front, 0);
+    return frame;
+  }
+  safetensors::Header header{{}, metadata};
+  std::vector<std::size_t> dropped;
+  std::map<std::string_view, std::size_t> by_name;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const NewEntry& entry = entries[i];
+    const Entry& from = *entry.from;
+    if (entry.is_dropped) {
+      dropped.push_back(i);
+      continue;
+    }
+    header.tensors.push_back({from.name,
+                              entry.to ? safetensors::type_of(*entry.to) : safetensors::type_named(from.type),
+                              from.shape, 0, entry.size});
+    by_name.emplace(from.name, i);
+  }
+  safetensors::arrange(header.tensors);
+  for (const safetensors::Tensor& tensor : header.tensors) frame.order.push_back(by_name.at(tensor.name));
+  frame.order.insert(frame.order.end(), dropped.begin(), dropped.end());
+  frame.front = bytes_of(safetensors::format(header));
+  return frame;
+}
+
+/// numpy's descriptor of a type that is no dtype of clipper; the type's own name if numpy does not have it.
+/// The name of a float8, whose descriptor would not say which one it is.
+std::string_view descr_of(const safetensors::Type& type) {
+  if (type.dtype) return traits(*type.dtype).name;
+  return type.name == "BOOL" ? "|b1" : type.name == "C64" ? "<c8" : type.name;
+}
+
+/// What a tensor is that no .npy header describes.
+std::string_view other_of(const safetensors::Tensor& tensor) {
+  if (tensor.shape.size() > kMaxRank) return "number of dimensions";
+  return !tensor.type->dtype && descr_of(*tensor.type) == tensor.type->name ? tensor.type->meaning : "";
+}
+
+Entries safetensors_entries(const InputFile& file, Records /*records*/) {
+  std::string text(safetensors::kLengthSize, '\0');
+  text.resize(file.read_some_at(std::as_writable_bytes(std::span(text)), 0));
+  const std::uint64_t size = safetensors::header_size(std::as_bytes(std::span(text)), file.size());
+  const std::uint64_t begin = safetensors::kLengthSize + size;
+  text.resize(size);
+  file.read_at(std::as_writable_bytes(std::span(text)), safetensors::kLengthSize);
+  safetensors::Header header = safetensors::parse(text, file.size() - begin);
+  Entries result;
+  result.list.reserve(header.tensors.size());
+  for (const safetensors::Tensor& tensor : header.tensors) {
+    const std::uint64_t bytes = tensor.end - tensor.begin;
+    result.list.push_back({.name = tensor.name,
+                           .contents = {0, bytes, bytes},
+                           .data = begin + tensor.begin,
+                           .type = tensor.type->name,
+                           .shape = tensor.shape,
+                           .other = other_of(tensor)});
+  }
+  result.frame = [&file, begin, metadata = std::move(header.metadata)](std::span<const NewEntry> entries) {
+    return safetensors_frame(file, begin, metadata, entries);
+  };
+  return result;
+}
+
+/// The .npy header for a tensor.
+std::vector<std::byte> header_of(const Entry& tensor) {
+  const safetensors::Type& type = *safetensors::type_named(tensor.type);
+  if (!type.dtype || is_float8(*type.dtype))
+    return bytes_of(npy::format(descr_of(type), false, tensor.shape));
+  const ByteOrder order = traits(*type.dtype).size == 1 ? kNativeOrder : ByteOrder::little;
+  return bytes_of(npy::format(TensorLayout{.dtype = *type.dtype, .order = order, .shape = tensor.shape}));
+}
+
+MemberContents open_safetensors(const InputFile& /*file*/, const std::string& /*path*/, const Entry& entry,
+                                Check /*check*/, std::uint64_t /*size*/) {
+  return {header_of(entry), entry.data, entry.contents.size};
+}
+
+// Suffix and name; whether it is found below directories; whether entries have a CRC-32; libraries.
+constexpr TensorFormat kFormats[] = {
+    {".npy", "a .npy file", true, false, "", [] { return true; }, &npy::can_be_npy},
+    {".npz", "an .npz archive", true, true, "ISA-L and zlib", &npz::is_supported, &begins_npz, &npz_entries,
+     &open_npz, [](DType /*dtype*/) { return true; }},
+    {".safetensors", "a safetensors file", false, false, "nlohmann-json", &safetensors::is_supported,
+     &safetensors::can_be_safetensors, &safetensors_entries, &open_safetensors,
+     [](DType dtype) { return safetensors::type_of(dtype) != nullptr; }}};
+
+}  // namespace
+
+const TensorFormat* format_named(std::string_view name) {
+  const auto* const row = std::ranges::find_if(
+      kFormats, [&](const TensorFormat& format) { return name.ends_with(format.suffix); });
+  return row == std::end(kFormats) ? nullptr : row;
+}
+
+const TensorFormat* container_format(std::span<const std::byte> start) {
+  const auto* const row = std::ranges::find_if(
+      kFormats, [&](const TensorFormat& format) { return format.has_entries() && format.begins(start); });
+  return row == std::end(kFormats) ? nullptr : row;
+}
+
+const TensorFormat* container_format(const InputFile& file) {
+  if (!file.is_regular() || file.is_member()) return nullptr;
+  std::array<std::byte, npy::kKindSize> bytes{};
+  return container_format(std::span(bytes).first(file.read_some_at(bytes, 0)));
+}
+
+}  // namespace clipper
