@@ -10,8 +10,8 @@
 #include <tuple>
 
 #include "commands.hpp"
+#include "console/diagnostics.hpp"
 #include "console/ending.hpp"
-#include "console/error_line.hpp"
 #include "error.hpp"
 #include "files/temporary_file.hpp"
 #include "parallel/pool.hpp"

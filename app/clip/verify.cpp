@@ -1,5 +1,3 @@
-#include "clip/verify.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,18 +10,14 @@
 #include <vector>
 
 #include "clip/clip_command.hpp"
-#include "clip/clip_report.hpp"
-#include "clip/conflicts.hpp"
-#include "clip/inputs.hpp"
+#include "clip/jobs.hpp"
 #include "clip/layout.hpp"
-#include "clip/lost_inputs.hpp"
-#include "command_line/given_number.hpp"
+#include "clip/run_log.hpp"
+#include "command_line/shared_options.hpp"
 #include "compare/compare_files.hpp"
-#include "compare/member_pairs.hpp"
 #include "compare/pair_log.hpp"
+#include "console/diagnostics.hpp"
 #include "console/ending.hpp"
-#include "console/error_line.hpp"
-#include "console/file_tally.hpp"
 #include "console/progress.hpp"
 #include "console/terminal.hpp"
 #include "error.hpp"

@@ -11,10 +11,8 @@
 #include <system_error>
 
 #include "command_line/command_spec.hpp"
-#include "command_line/help.hpp"
 #include "command_line/nearest_name.hpp"
 #include "command_line/shared_options.hpp"
-#include "command_line/values.hpp"
 #include "console/progress.hpp"
 #include "console/terminal.hpp"
 #include "error.hpp"

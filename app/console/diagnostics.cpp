@@ -1,4 +1,4 @@
-#include "console/error_line.hpp"
+#include "console/diagnostics.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -7,11 +7,9 @@
 #include <iterator>
 #include <new>
 
-#include "console/color.hpp"
 #include "console/terminal.hpp"
 
 namespace clipper {
-
 namespace {
 
 /// The program's words for a term of the library: a flag instead of a parameter, or advice that names a flag.
