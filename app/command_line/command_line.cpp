@@ -175,10 +175,12 @@ void CommandLine::check() const {
   }
   if (surplus_)
     refuse(fmt::format("unexpected argument '{}'; usage: {}", *surplus_, usages_of(spec_).front()));
-  for (const Option* const one : spec_.options)
-    for (const Option* const other : spec_.options)
-      if (excludes(*other, *one) && typed_.at(one).is_given && typed_.at(other).is_given)
-        refuse_pair(*one, *other);
+  std::vector<const Option*> given;
+  for (const Option* const option : spec_.options)
+    if (typed_.at(option).is_given) given.push_back(option);
+  for (const Option* const one : given)
+    for (const Option* const other : given)
+      if (excludes(*other, *one)) refuse_pair(*one, *other);
 }
 
 std::optional<RawOptions> parse(const CommandLine& line, const CommandSpecs& commands) {
