@@ -64,7 +64,7 @@ int run(int argc, char** argv) {
   } catch (...) {
     const Failure failure = explained(std::current_exception());
     try {
-      write_texts(STDERR_FILENO, {line_of(failure)});
+      print_error(failure);
     } catch (const std::bad_alloc&) {
       write_texts(STDERR_FILENO, {"clipper: out of memory\n"});
     }

@@ -1,12 +1,6 @@
 #include "clip/run_log.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/details/log_msg.h>
-#include <spdlog/details/os.h>
-#include <spdlog/formatter.h>
-#include <spdlog/logger.h>
-#include <spdlog/pattern_formatter.h>
-#include <spdlog/sinks/sink.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -22,9 +16,6 @@
 #include "element/element.hpp"
 #include "element/number.hpp"
 
-// spdlog's formatter of patterns, which nobody calls, takes 4 CPU seconds to compile: only its declaration.
-#undef SPDLOG_HEADER_ONLY
-#define SPDLOG_HEADER_ONLY
 namespace clipper {
 namespace {
 
@@ -213,23 +204,6 @@ JsonRest json_rest(const ClipReport& report) {
 
 namespace {
 
-/// Writes to standard error without mixing with the progress line. Only the lines of -v are logged with
-/// spdlog. Errors and warnings are not: if there is no memory, spdlog would print a line of its own instead.
-class ProgressSink : public spdlog::sinks::sink {
- public:
-  explicit ProgressSink(Progress& progress) : progress_(progress) {}
-
-  void log(const spdlog::details::log_msg& message) override {
-    progress_.print(stderr, fmt::format("clipper: {}\n", message.payload));
-  }
-  void flush() override {}
-  void set_pattern(const std::string&) override {}
-  void set_formatter(std::unique_ptr<spdlog::formatter>) override {}
-
- private:
-  Progress& progress_;
-};
-
 /// --dry-run implies -v: the lines are its only result.
 bool is_verbose(const Command& command) {
   return command.verbose || (command.dry_run && !command.quiet && !command.json);
@@ -251,12 +225,7 @@ bool has_members(const ClipReport& report) {
 RunLog::RunLog(const Command& command, const Engine& engine, Scope scope)
     : command_(command), engine_(engine), scope_(scope), progress_(command.progress, [this] {
         return Extent{engine_.done(), bytes_, files_done_, files_};
-      }) {
-  if (is_verbose(command))
-    logger_ = std::make_unique<spdlog::logger>("clipper", std::make_shared<ProgressSink>(progress_));
-}
-
-RunLog::~RunLog() = default;
+      }) {}
 
 void RunLog::expect(std::size_t files, std::uint64_t bytes) {
   files_ = files_done_ + files;
@@ -274,7 +243,7 @@ ClipReport RunLog::report_of(const Job& job) const {
 }
 
 void RunLog::warn(const std::string& line) {
-  if (!command_.quiet) progress_.print(stderr, warning_line(line));
+  if (!command_.quiet) print_warning(line);
 }
 
 void RunLog::note(const std::string& line) {
@@ -291,12 +260,12 @@ void RunLog::planned(const ClipReport& report) {
   sized(report.plan->input_size());
   for (const std::string& line : notes_on(*report.plan, report.name)) note(line);
   if (!command_.verbose) return;
-  logger_->info(fmt::format("{}: {}, profile {}", escape_for_terminal(report.name), describe(*report.plan),
-                            report.profile));
+  print_note(fmt::format("{}: {}, profile {}", escape_for_terminal(report.name), describe(*report.plan),
+                         report.profile));
   if (report.member) return;
   const unsigned threads = engine_.threads();
-  logger_->info(fmt::format("{} thread{}, {} KiB chunks, SIMD level {}", threads, threads == 1 ? "" : "s",
-                            engine_.chunk_size() / 1024, to_string(command_.engine.level)));
+  print_note(fmt::format("{} thread{}, {} KiB chunks, SIMD level {}", threads, threads == 1 ? "" : "s",
+                         engine_.chunk_size() / 1024, to_string(command_.engine.level)));
 }
 
 void RunLog::add_member(const ClipReport& member, Lines& lines) const {
@@ -336,7 +305,7 @@ void RunLog::done(const Lines& lines) noexcept {
   const Finishing finishing;
   tally(lines);
   count(false, lines.written, lines.in_place);
-  lines.text.for_each([&](std::string_view line) { logger_->info(line); });
+  lines.text.for_each([&](std::string_view line) { print_note(line); });
   print_json(lines);
 }
 
@@ -365,7 +334,7 @@ void RunLog::failed(ClipReport report, std::exception_ptr why) noexcept {
       print_json(lines);
     }
     if (command_.keep_going) {
-      progress_.print(stderr, line_of(failure));
+      print_error(failure);
       const std::lock_guard lock(mutex_);
       status_ = std::max(status_, static_cast<int>(failure.kind));
       return;
@@ -385,7 +354,7 @@ void RunLog::stop_after_failure() {
 
 void RunLog::print_json(const Lines& lines) noexcept {
   lines.json.for_each([&](std::initializer_list<std::string_view> texts) {
-    if (!progress_.print(json_stream(), texts)) json_lost_ = errno;
+    if (!print_above_progress(json_stream(), texts)) json_lost_ = errno;
   });
 }
 
@@ -410,7 +379,7 @@ void RunLog::announce_summary() const {
 void RunLog::print_summary(bool is_batch) {
   if (!is_batch) {
     const bool is_printed = is_verbose(command_) || command_.quiet || command_.json;
-    if (!closing_.empty() && !is_printed) progress_.print(stderr, fmt::format("clipper: {}\n", closing_));
+    if (!closing_.empty() && !is_printed) print_note(closing_);
     return;
   }
   const std::size_t failed = files_failed_;
@@ -424,11 +393,11 @@ void RunLog::print_summary(bool is_batch) {
     const std::string line = json.dump() + "\n";
     const Finishing finishing;
     set_summary(-1);
-    if (!progress_.print(json_stream(), line)) json_lost_ = errno;
+    if (!print_above_progress(json_stream(), {line})) json_lost_ = errno;
   } else if (command_.verbose ||
              ((others + members_.count != 0 || (failed != 0 && ok + failed > 1)) && !command_.quiet)) {
-    progress_.print(stderr, fmt::format("clipper: {} file{}: {} clipped{}\n", ok + failed,
-                                        ok + failed == 1 ? "" : "s", ok - others, others_text()));
+    print_note(fmt::format("{} file{}: {} clipped{}", ok + failed, ok + failed == 1 ? "" : "s", ok - others,
+                           others_text()));
   }
 }
 

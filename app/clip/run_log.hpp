@@ -120,7 +120,6 @@ class RunLog {
   RunLog(const Command& command, const Engine& engine, Scope scope = Scope::run);
   RunLog(const RunLog&) = delete;
   RunLog& operator=(const RunLog&) = delete;
-  ~RunLog();
 
   /// Sets the total of the progress: the files and bytes still to do; 0 if the bytes are unknown. Without a
   /// call, the total is the first file.
@@ -197,7 +196,6 @@ class RunLog {
   int status_ = 0;
   std::exception_ptr failure_;  ///< the first; never set with --keep-going
   Progress progress_;
-  std::unique_ptr<spdlog::logger> logger_;  ///< null unless the command is verbose
 };
 
 }  // namespace clipper

@@ -209,8 +209,8 @@ void print(const std::string& text) {
   if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) fail_to_print();
 }
 
-void print(const std::string& text, Progress& progress) {
-  if (!progress.print(stdout, text)) fail_to_print();
+void print_result(const std::string& text) {
+  if (!print_above_progress(stdout, {text})) fail_to_print();
 }
 
 }  // namespace clipper

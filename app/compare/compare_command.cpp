@@ -276,7 +276,7 @@ class Comparer {
         engine_(command.engine),
         tally_(engine_.done(), sizes_of(pairs)),
         progress_(command.progress, [this] { return tally_.extent(); }),
-        log_(command.output, "compare", progress_) {}
+        log_(command.output, "compare") {}
 
   void compare(const FilePair& pair) {
     PairReport report;

@@ -13,6 +13,7 @@
 #include "command_line/command_spec.hpp"
 #include "command_line/shared_options.hpp"
 #include "console/json.hpp"
+#include "console/progress.hpp"
 #include "console/terminal.hpp"
 #include "element/element.hpp"
 #include "element/joined.hpp"
@@ -229,8 +230,8 @@ ReportTargets parse_reports(const std::vector<std::string>& texts) {
   return targets;
 }
 
-Reports::Reports(const ReportTargets& targets, std::string name, Progress& progress)
-    : github_(targets.github), name_(std::move(name)), progress_(progress) {
+Reports::Reports(const ReportTargets& targets, std::string name)
+    : github_(targets.github), name_(std::move(name)) {
   for (const std::string& path : targets.junit)
     files_.push_back(std::make_unique<OutputFile>(
         OutputFile::create(path, OutputFile::Existing::replace, OutputFile::Durability::none)));
@@ -249,8 +250,9 @@ void Reports::add(const PairReport& report) {
   failures_ += !passed && !report.failed ? 1 : 0;
   errors_ += report.failed ? 1 : 0;
   if (github_ && !passed && failures_ + errors_ <= kMaxAnnotations)
-    progress_.print(stderr, fmt::format("::error file={}::{}: {}\n", github_property(report.actual),
-                                        github_data(name_of(report)), github_data(message_of(report))));
+    print_above_progress(stderr,
+                         {fmt::format("::error file={}::{}: {}\n", github_property(report.actual),
+                                      github_data(name_of(report)), github_data(message_of(report)))});
   if (files_.empty()) return;
   cases_ += fmt::format("  <testcase classname=\"clipper.{}\" name=\"{}\"", name_, xml(name_of(report)));
   if (passed) {
@@ -267,7 +269,7 @@ void Reports::add(const PairReport& report) {
 void Reports::end(const PairCounts& counts) {
   if (std::exchange(github_, false) && failures_ + errors_ != 0) {
     const std::string line = as_text(counts);
-    progress_.print(stderr, "::error::clipper " + name_ + ": " + line);
+    print_above_progress(stderr, {"::error::clipper ", name_, ": ", line});
   }
   write_junit();
 }

@@ -11,7 +11,6 @@
 #include "compare/compare_files.hpp"
 #include "compare/comparison_text.hpp"
 #include "console/diagnostics.hpp"
-#include "console/progress.hpp"
 #include "console/terminal.hpp"
 #include "files/output_file.hpp"
 
@@ -78,7 +77,7 @@ class Reports {
  public:
   /// Creates the JUnit files, which get their names at the end. Error{io} if one cannot be created. `name` is
   /// that of the test suite.
-  Reports(const ReportTargets& targets, std::string name, Progress& progress);
+  Reports(const ReportTargets& targets, std::string name);
   Reports(const Reports&) = delete;
   Reports& operator=(const Reports&) = delete;
   ~Reports();  ///< end(), without exceptions
@@ -93,7 +92,6 @@ class Reports {
 
   bool github_;
   std::string name_;
-  Progress& progress_;
   std::vector<std::unique_ptr<OutputFile>> files_;
   std::string cases_;  ///< the elements of the test suite
   std::size_t tests_ = 0;

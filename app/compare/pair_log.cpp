@@ -12,6 +12,7 @@
 
 #include "command_line/command_line.hpp"
 #include "console/diagnostics.hpp"
+#include "console/progress.hpp"
 #include "element/tensor_layout.hpp"
 #include "error.hpp"
 
@@ -102,11 +103,8 @@ void compare_members(Engine& engine, CompareSettings settings, const Matching& m
   judge(as_numbers ? matching : Matching{}, report);
 }
 
-PairLog::PairLog(const PairOutput& output, std::string name, Progress& progress)
-    : output_(output),
-      progress_(progress),
-      paint_(paint_for(STDOUT_FILENO)),
-      reports_(output.reports, std::move(name), progress) {}
+PairLog::PairLog(const PairOutput& output, std::string name)
+    : output_(output), paint_(paint_for(STDOUT_FILENO)), reports_(output.reports, std::move(name)) {}
 
 void PairLog::attempt(PairReport& report, const std::function<Outcome()>& work) {
   try {
@@ -116,7 +114,7 @@ void PairLog::attempt(PairReport& report, const std::function<Outcome()>& work) 
   } catch (...) {
     report.failed = explained(std::current_exception());
     report.result = PairResult::failed;
-    progress_.print(stderr, line_of(*report.failed));
+    print_error(*report.failed);
   }
   ++counts_.at(static_cast<std::size_t>(report.result));
   status_ = std::max(status_, report.status());
@@ -149,7 +147,8 @@ bool PairLog::has_written() const {
 
 /// A caller that takes Error{io} for "nothing was done" would do the next step with the old golden files.
 void PairLog::print(const std::string& text) {
-  if (!progress_.print(stdout, text)) fail_to_print(has_written() ? ErrorKind::not_durable : ErrorKind::io);
+  if (!print_above_progress(stdout, {text}))
+    fail_to_print(has_written() ? ErrorKind::not_durable : ErrorKind::io);
 }
 
 }  // namespace clipper

@@ -10,7 +10,6 @@
 #include "compare/compare_files.hpp"
 #include "compare/compare_report.hpp"
 #include "compare/match_options.hpp"
-#include "console/progress.hpp"
 #include "console/terminal.hpp"
 #include "engine/engine.hpp"
 #include "files/container.hpp"
@@ -68,9 +67,9 @@ struct PairOutput {
 /// Prints the results of pairs of files, or of members of archives, and collects the exit status.
 class PairLog {
  public:
-  /// `progress` is the line that makes room for the results, `name` that of the test suite in reports.
+  /// `name` is that of the test suite in reports.
   /// Error{io} if a report cannot be created.
-  PairLog(const PairOutput& output, std::string name, Progress& progress);
+  PairLog(const PairOutput& output, std::string name);
 
   /// Whether a report has a result, or the reports of members have it.
   enum class Outcome : std::uint8_t { found, in_members };
@@ -87,7 +86,6 @@ class PairLog {
   [[nodiscard]] bool has_written() const;
 
   const PairOutput& output_;
-  Progress& progress_;
   Paint paint_;
   Reports reports_;
   PairCounts counts_{};

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <mutex>
 #include <numeric>
 #include <string_view>
 #include <system_error>
@@ -133,6 +134,7 @@ constexpr auto kEachLogged = 10s;
 constexpr std::string_view kErase = "\r\x1b[K";
 
 std::atomic<bool> shown = false;
+std::mutex printing;  ///< held while the line or a text is printed
 
 void write_to_standard_error(std::string_view text) noexcept {
   if (::write(STDERR_FILENO, text.data(), text.size()) < 0) return;  // clipping continues without progress
@@ -164,7 +166,7 @@ Progress::Progress(When when, std::function<Extent()> look) : look_(std::move(lo
 Progress::~Progress() {
   if (!thread_.joinable()) return;
   {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(printing);
     ended_ = true;
   }
   end_.notify_one();
@@ -173,7 +175,7 @@ Progress::~Progress() {
 
 void Progress::show_until_the_end(bool redraws) {
   const auto start = Clock::now();
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock(printing);
   for (std::chrono::milliseconds wait = kFirst; !end_.wait_for(lock, wait, [&] { return ended_; });
        wait = redraws ? kEachDrawn : kEachLogged) {
     if (redraws)
@@ -187,8 +189,8 @@ void Progress::show_until_the_end(bool redraws) {
     write_to_standard_error(progress_line(look_(), seconds_since(start), true));
 }
 
-bool Progress::print(std::FILE* stream, std::initializer_list<std::string_view> texts) noexcept {
-  const std::lock_guard lock(mutex_);
+bool print_above_progress(std::FILE* stream, std::initializer_list<std::string_view> texts) noexcept {
+  const std::lock_guard lock(printing);
   erase_progress();
   return write_texts(::fileno(stream), texts);
 }

@@ -7,8 +7,8 @@
 #include <cstdio>
 #include <functional>
 #include <initializer_list>
-#include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -48,20 +48,18 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
   ~Progress();
 
-  /// Erases the line and writes a text in its place; the line is redrawn below the text. False if the stream
-  /// cannot be written.
-  bool print(std::FILE* stream, std::initializer_list<std::string_view> texts) noexcept;
-  bool print(std::FILE* stream, std::string_view text) noexcept { return print(stream, {text}); }
-
  private:
   void show_until_the_end(bool redraws);
 
   std::function<Extent()> look_;
-  std::mutex mutex_;
   std::condition_variable end_;
   bool ended_ = false;
   std::thread thread_;
 };
+
+/// Writes texts in place of the line, if one is shown, which is redrawn below. False if the stream cannot be
+/// written.
+bool print_above_progress(std::FILE* stream, std::initializer_list<std::string_view> texts) noexcept;
 
 /// Erases the line. Safe in a signal handler that ends the process.
 void erase_progress() noexcept;

@@ -272,7 +272,7 @@ int expand_directories(InfoCommand& command) {
   walk.failed = [&](const std::string& path) {
     const Failure failure = explained(std::current_exception());
     status = std::max(status, static_cast<int>(failure.kind));
-    std::fputs(line_of(failure).c_str(), stderr);
+    print_error(failure);
     if (command.json) print(as_json(path, nullptr, failure));
   };
   std::vector<std::string> files;
@@ -311,7 +311,7 @@ class Display {
 
   /// Prints the table of several files, when the widths of all its cells are known.
   void end() {
-    if (is_list_) list_.print("", [&](const std::string& part) { print(part, progress_); });
+    if (is_list_) list_.print("", [&](const std::string& part) { print_result(part); });
   }
 
   /// The highest exit status of all files and members.
@@ -331,8 +331,8 @@ class Display {
       failure = explained(std::current_exception());
     }
     status_ = std::max(status_, static_cast<int>(failure.kind));
-    progress_.print(stderr, line_of(failure));
-    if (command_.json) print(as_json(path, member, failure), progress_);
+    print_error(failure);
+    if (command_.json) print_result(as_json(path, member, failure));
   }
 
   void show_tensor(InputFile& input, const std::string& path) {
@@ -341,7 +341,7 @@ class Display {
 
   void print_tensor(const TensorInfo& tensor) {
     if (command_.json)
-      print(as_json(tensor), progress_);
+      print_result(as_json(tensor));
     else if (is_list_)
       list_.add(as_row(tensor));
     else
@@ -349,7 +349,7 @@ class Display {
   }
 
   void print_block(const std::string& text) {
-    print((is_first_ ? "" : "\n") + text, progress_);
+    print_result((is_first_ ? "" : "\n") + text);
     is_first_ = false;
   }
 
@@ -366,13 +366,12 @@ class Display {
         else
           print_tensor(tensor);
       });
-    if (command_.json && archive.entries().empty())
-      print(empty_archive_json(archive.file().path()), progress_);
+    if (command_.json && archive.entries().empty()) print_result(empty_archive_json(archive.file().path()));
     if (is_list_ && archive.entries().empty())
       list_.add({escape_for_terminal(archive.file().path()), "no members", "-", "0"});
     if (!is_table) return;
     print_block(escape_for_terminal(archive.file().path()) + "\n");
-    table.print("  ", [&](const std::string& part) { print(part, progress_); });
+    table.print("  ", [&](const std::string& part) { print_result(part); });
   }
 
   const InfoCommand& command_;
