@@ -10,8 +10,8 @@
 #include <tuple>
 
 #include "commands.hpp"
+#include "console/diagnostics.hpp"
 #include "console/ending.hpp"
-#include "console/error_line.hpp"
 #include "error.hpp"
 #include "files/temporary_file.hpp"
 #include "parallel/pool.hpp"
@@ -64,7 +64,7 @@ int run(int argc, char** argv) {
   } catch (...) {
     const Failure failure = explained(std::current_exception());
     try {
-      write_texts(STDERR_FILENO, {line_of(failure)});
+      print_error(failure);
     } catch (const std::bad_alloc&) {
       write_texts(STDERR_FILENO, {"clipper: out of memory\n"});
     }

@@ -10,15 +10,12 @@
 #include <vector>
 
 #include "clip/clip_job.hpp"
-#include "clip/conflicts.hpp"
-#include "clip/inputs.hpp"
 #include "clip/jobs.hpp"
+#include "clip/layout.hpp"
 #include "clip/run_log.hpp"
-#include "clip/verify.hpp"
 #include "command_line/command_line.hpp"
-#include "command_line/given_number.hpp"
+#include "command_line/shared_options.hpp"
 #include "console/ending.hpp"
-#include "console/file_tally.hpp"
 #include "console/progress.hpp"
 #include "console/terminal.hpp"
 #include "engine/engine.hpp"

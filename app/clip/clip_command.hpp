@@ -1,7 +1,7 @@
 #pragma once
 
+#include "clip/clip_job.hpp"
 #include "clip/clip_options.hpp"
-#include "clip/clip_way.hpp"
 
 namespace clipper {
 
@@ -14,5 +14,10 @@ class RawOptions;
 /// Clips all files. Returns the exit status: 0, or with --keep-going the highest status of all files. Without
 /// --keep-going, throws the first failure, which ends the work.
 [[nodiscard]] int clip_files(const Command& command, const ClipWay& way);
+
+/// Compares the result of each input with its golden file and prints differences as `clipper compare` does.
+/// Returns the exit status: the highest of all pairs. With --update-golden, writes each golden file that is
+/// missing or fails, which counts as 0.
+[[nodiscard]] int verify(const Command& command, const Verify& to);
 
 }  // namespace clipper

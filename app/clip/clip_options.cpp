@@ -13,9 +13,8 @@
 
 #include "clip/clip_option_table.hpp"
 #include "command_line/command_line.hpp"
-#include "command_line/given_number.hpp"
-#include "command_line/tensor_tree.hpp"
-#include "command_line/values.hpp"
+#include "command_line/input_names.hpp"
+#include "command_line/shared_options.hpp"
 #include "files/place.hpp"
 #include "npy/utf8.hpp"
 

@@ -1,18 +1,86 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
-#include "clip/destination.hpp"
-#include "command_line/file_list.hpp"
+#include "command_line/input_names.hpp"
+#include "compare/compare_report.hpp"
+#include "compare/match_options.hpp"
 #include "console/progress.hpp"
 #include "engine/engine.hpp"
 #include "files/output_file.hpp"
 #include "flows/clipping.hpp"
 #include "shards/shard.hpp"
 
+/// Where a command writes its results: validate_clip() makes a Destination, run_clip() visits it.
 namespace clipper {
+
+/// Writes the result of the only input to a file; "-" is standard output.
+struct ToFile {
+  std::string path;
+};
+
+/// Writes results below a directory, under the paths that write_below() gives them.
+struct IntoDirectory {
+  std::string path;
+  std::optional<std::string> relative_to;
+  std::optional<std::string> only_input;  ///< the only input, if it may be a directory
+  bool flat = false;
+  std::string_view option = "--output-dir";  ///< that named the directory, for messages
+};
+
+/// Names outputs by a template: see write_named().
+struct ByTemplate {
+  std::string text;
+};
+
+/// Replaces every input by its result.
+struct InPlace {};
+
+/// Overwrites the elements of every input, without a second file.
+struct Direct {};
+
+/// Writes one process's part of the only input's result. Finalize joins the parts.
+struct PartOf {
+  std::string path;
+  Shard shard;
+};
+
+/// Writes one process's part of the only input's result to a file of its own, a slab, beside `path`.
+struct SlabOf {
+  std::string path;
+  Shard shard;
+};
+
+/// Compares the only input's result with a file, or results with the files below a directory, where `layout`
+/// names them. If `updates` is true, writes the files that fail.
+struct Verify {
+  std::string golden;
+  bool updates = false;
+  Matching matching;
+  ReportTargets reports;
+  bool prints_all = false;              ///< also results that match
+  std::optional<DType> golden_dtype{};  ///< what raw bytes of golden files are, if not what the result is
+  std::optional<IntoDirectory> layout;
+};
+
+/// Joins what shards have written into the file.
+struct Finalize {
+  std::string path;
+  std::uint64_t shards = 0;  ///< 0: as many as OUT.shards says
+};
+
+/// Removes what shards of this output have left.
+struct DiscardShards {
+  std::string path;
+};
+
+using Destination = std::variant<ToFile, IntoDirectory, ByTemplate, InPlace, Direct, PartOf, SlabOf, Verify,
+                                 Finalize, DiscardShards>;
 
 class RawOptions;
 

@@ -2,9 +2,11 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "clip/destination.hpp"
+#include "clip/clip_options.hpp"
 #include "clip/jobs.hpp"
+#include "command_line/shared_options.hpp"
 
 /// Names for outputs, made from the paths of their inputs.
 namespace clipper {
@@ -22,5 +24,27 @@ void write_named(const std::string& output_template, Jobs& jobs);
 
 /// Whether the template depends on the input.
 [[nodiscard]] bool has_placeholder(std::string_view output_template);
+
+/// Error{usage} if two jobs would write the same file, or if a job would write a file that another job reads
+/// or that is in `also_read`. Who reads FILE:MEMBER reads FILE. Names may be links or mounts, or differ only
+/// in case, therefore a file is identified by device and inode, and a missing file by its deepest existing
+/// directory and the rest of its path. If there are several jobs, or with `keeps_inputs`, calls
+/// set_output_is_new() for those whose outputs do not exist. With `keeps_inputs`, Error{usage} also for a job
+/// that would write its own input.
+/// Error{io} if a file cannot be examined.
+void check_conflicts(Jobs& jobs, const std::vector<OptionFile>& also_read, bool keeps_inputs);
+
+/// A golden file and the input that it belongs to, which is no regular file.
+struct LostInput {
+  std::string input;
+  std::string golden;
+};
+
+/// The golden files below `to` that belong to a directory that --recursive walks, under the same --include
+/// and --exclude, but whose input has vanished; sorted by path for each directory. None with a list of files,
+/// which may be a part of them. With --flat, `jobs` are all that is known of the inputs, and the patterns
+/// cannot be applied to golden files: none then. Error{io} if a directory cannot be read.
+[[nodiscard]] std::vector<LostInput> lost_inputs(const Command& command, const IntoDirectory& to,
+                                                 const Jobs& jobs);
 
 }  // namespace clipper

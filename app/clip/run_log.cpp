@@ -1,16 +1,6 @@
 #include "clip/run_log.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/details/log_msg.h>
-#include <spdlog/details/os.h>
-#include <spdlog/formatter.h>
-
-// spdlog's formatter of patterns, which nobody calls, takes 4 CPU seconds to compile: only its declaration.
-#undef SPDLOG_HEADER_ONLY
-#include <spdlog/pattern_formatter.h>
-#define SPDLOG_HEADER_ONLY
-#include <spdlog/logger.h>
-#include <spdlog/sinks/sink.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -19,30 +9,200 @@
 #include <system_error>
 #include <utility>
 
+#include "console/diagnostics.hpp"
 #include "console/ending.hpp"
-#include "console/error_line.hpp"
 #include "console/json.hpp"
 #include "console/terminal.hpp"
+#include "element/element.hpp"
+#include "element/number.hpp"
 
 namespace clipper {
 namespace {
 
-/// Writes to standard error without mixing with the progress line. Only the lines of -v are logged with
-/// spdlog. Errors and warnings are not: if there is no memory, spdlog would print a line of its own instead.
-class ProgressSink : public spdlog::sinks::sink {
- public:
-  explicit ProgressSink(Progress& progress) : progress_(progress) {}
+/// Rounded, only for display.
+double percent(std::uint64_t count, std::uint64_t of) {
+  return of == 0 ? 0 : 100 * static_cast<double>(count) / static_cast<double>(of);
+}
 
-  void log(const spdlog::details::log_msg& message) override {
-    progress_.print(stderr, fmt::format("clipper: {}\n", message.payload));
+std::string nan_text(const Plan& plan, const ElementCounts& counts) {
+  if (counts.nan == 0 || !plan.replaces_nan())
+    return fmt::format("{} NaN{}", counts.nan, counts.nan == 0 ? "" : " kept");
+  return fmt::format("{} NaN became {}", counts.nan, replacement_text(plan));
+}
+
+/// ", 2 became infinite, 1 became 0": those that are not 0.
+std::string loss_text(const ElementCounts& counts) {
+  std::string text;
+  if (counts.became_infinite != 0) text += fmt::format(", {} became infinite", counts.became_infinite);
+  if (counts.became_zero != 0) text += fmt::format(", {} became 0", counts.became_zero);
+  return text;
+}
+
+std::string_view word_of(MemberAction action) {
+  constexpr std::array<std::string_view, 3> kWords{"clipped", "copied", "dropped"};
+  return kWords.at(static_cast<std::size_t>(action));
+}
+
+/// "3 members clipped, 1 copied".
+std::string text_of(const ActionCounts& members) {
+  std::string text;
+  for (const MemberAction action : {MemberAction::clipped, MemberAction::copied, MemberAction::dropped}) {
+    const std::uint64_t count = members.at(static_cast<std::size_t>(action));
+    if (count == 0) continue;
+    const char* const what = !text.empty() ? "" : count == 1 ? " member" : " members";
+    text += fmt::format("{}{}{} {}", text.empty() ? "" : ", ", count, what, word_of(action));
   }
-  void flush() override {}
-  void set_pattern(const std::string&) override {}
-  void set_formatter(std::unique_ptr<spdlog::formatter>) override {}
+  return text.empty() ? "no members" : text;
+}
 
- private:
-  Progress& progress_;
-};
+Json bound_json(const Plan& plan, Parameter parameter) {
+  const ArrayParameter* const array = plan.array(parameter);
+  if (array != nullptr) return array_json(*array);
+  const Meaning& meaning = plan.input.meaning;
+  if (meaning.kind == Meaning::Kind::number)
+    return Json::number(plan.bound_dtype, bound_text(plan, parameter));
+  return element_json(plan.bound_dtype, meaning, parameter == Parameter::min ? plan.min : plan.max);
+}
+
+void add_plan(const Plan& plan, const std::string& name, Json& json) {
+  json.add("dtype", type_name(plan.input));
+  if (plan.changes_dtype()) json.add("to", traits(plan.output.dtype).name);
+  json.add("shape", plan.output.shape);
+  json.add("fortran_order", plan.output.fortran_order);
+  json.add("byte_order", plan.output.order == ByteOrder::little ? "little" : "big");
+  json.add("elements", plan.slice.count);
+  json.add("bytes", plan.input_size());
+  json.add("min", bound_json(plan, Parameter::min));
+  json.add("max", bound_json(plan, Parameter::max));
+  for (const Parameter factor : {Parameter::scale, Parameter::bias})
+    if (const ArrayParameter* const array = plan.array(factor)) json.add(name_of(factor), array_json(*array));
+  if (const auto notes = notes_on(plan, name); !notes.empty()) json.add("notes", notes);
+}
+
+bool replaces(const Plan& plan) {
+  return plan.conversion && (plan.conversion->below || plan.conversion->above);
+}
+
+void add_counts(const Plan& plan, const ElementCounts& counts, Json& json) {
+  json.add("raised", counts.raised);
+  json.add("lowered", counts.lowered);
+  if (replaces(plan)) json.add("replaced", counts.replaced);
+  json.add("nan", counts.nan);
+  json.add("changed", counts.changed);
+  if (!plan.may_lose()) return;
+  json.add("became_infinite", counts.became_infinite);
+  json.add("became_zero", counts.became_zero);
+}
+
+void add_action(const ClipReport& report, Json& json) {
+  json.add("action", word_of(report.action));
+  if (!report.reason.empty()) json.add("reason", report.reason);
+}
+
+/// The members of an object, each followed by a comma.
+std::string members_of(const Json& json) {
+  std::string text = json.dump().substr(1);
+  if (text.size() == 1) return "";
+  text.back() = ',';
+  return text;
+}
+
+}  // namespace
+
+std::string_view what_became(const ClipReport& report) {
+  const bool is_left = report.action != MemberAction::clipped && !report.member && !report.job.output;
+  return is_left ? "left alone" : word_of(report.action);
+}
+
+std::string text_of(const std::set<std::string>& reasons) {
+  std::string text;
+  for (const std::string& reason : reasons)
+    text += (text.empty() ? "" : ", ") + reason.substr(0, reason.find(','));  // "dates, datetime64"
+  return "(" + text + ")";
+}
+
+std::vector<std::string> notes_on(const Plan& plan, const std::string& name) {
+  std::vector<std::string> notes;
+  for (const LostBound& bound : plan.lost)
+    notes.push_back(fmt::format("{}: --{} {} is no bound: {}", name, bound.field, bound.text, bound.why));
+  const DType dtype = plan.bound_dtype;
+  for (const CutBound& bound : plan.cut)
+    notes.push_back(fmt::format("--{} {} becomes {} for {}", bound.field, bound.text,
+                                decimal_text(number_of(dtype, bound.element)), traits(dtype).name));
+  if (plan.truncates_fractions)
+    notes.push_back(fmt::format("results are truncated to {}; --to float32 keeps fractions, --round rounds",
+                                traits(plan.output.dtype).name));
+  return notes;
+}
+
+std::string as_text(const ClipReport& report) {
+  if (report.resumed) return report.name + ": finished an interrupted --direct run";
+  std::string text = report.name;
+  if (report.action != MemberAction::clipped)
+    return text + fmt::format(": {}{} ({})", report.trial && !report.member ? "would be " : "",
+                              what_became(report), report.reason);
+  if (report.shard) text += fmt::format(", shard {}/{}", report.shard->index, report.shard->count);
+  text += ":";
+  if (report.plan && report.counts) {
+    const ElementCounts& counts = *report.counts;
+    const std::uint64_t all = report.plan->slice.count;
+    if (report.plan->changes_dtype())
+      text +=
+          fmt::format(" {} to {},", type_name(report.plan->input), traits(report.plan->output.dtype).name);
+    const std::string replaced =
+        replaces(*report.plan) ? fmt::format(", {:.3g} % replaced", percent(counts.replaced, all)) : "";
+    text += fmt::format(" clipped {:.3g} % ({:.3g} % raised, {:.3g} % lowered{}){}, {};",
+                        percent(counts.raised + counts.lowered, all), percent(counts.raised, all),
+                        percent(counts.lowered, all), replaced, loss_text(counts),
+                        nan_text(*report.plan, counts));
+  }
+  if (report.members) text += fmt::format(" {};", text_of(*report.members));
+  if (report.members && !report.reasons.empty()) text.insert(text.size() - 1, " " + text_of(report.reasons));
+  const bool unchanged = report.counts && !report.counts->changed && !report.job.output;
+  if (report.member)
+    text.pop_back();
+  else if (unchanged)
+    text += " nothing changes, not rewritten";
+  else if (report.trial)
+    text += report.job.output ? " would be written to " + *report.job.output : " would be replaced";
+  else if (report.is_part)
+    text += fmt::format(" waits for clipper --finalize {}", *report.job.output);
+  else
+    text.pop_back();
+  return text;
+}
+
+std::string json_start(const ClipReport& report) {
+  Json file{{"version", kJsonVersion}};
+  file.add_name("input", report.job.input);
+  if (report.has_output) file.add_name("output", report.job.output.value_or(report.job.input));
+  file.add("status", report.failed ? static_cast<int>(report.failed->kind) : 0);
+  if (report.failed) file.add("error", report.failed->message);
+  file.add("written", report.written);
+  file.add("dry_run", report.trial);
+  file.add("resumed", report.resumed);
+  file.add("profile", report.profile);
+  return "{" + members_of(file);
+}
+
+JsonRest json_rest(const ClipReport& report) {
+  Json member = Json::object();
+  if (report.member) member.add_name("member", *report.member);
+  if (report.member || (report.action != MemberAction::clipped && !report.failed)) add_action(report, member);
+  if (report.members) member.add("members", 0);
+
+  Json plan = Json::object();
+  if (report.plan) add_plan(*report.plan, report.name, plan);
+
+  Json result = Json::object();
+  if (report.shard) result.add("shard", {{"index", report.shard->index}, {"count", report.shard->count}});
+  const bool complete = !report.resumed && (!report.failed || report.failed->kind == ErrorKind::different);
+  if (report.plan && report.counts && complete) add_counts(*report.plan, *report.counts, result);
+  result.add("seconds", report.seconds);
+  return {members_of(member), members_of(plan), result.dump().substr(1)};
+}
+
+namespace {
 
 /// --dry-run implies -v: the lines are its only result.
 bool is_verbose(const Command& command) {
@@ -65,12 +225,7 @@ bool has_members(const ClipReport& report) {
 RunLog::RunLog(const Command& command, const Engine& engine, Scope scope)
     : command_(command), engine_(engine), scope_(scope), progress_(command.progress, [this] {
         return Extent{engine_.done(), bytes_, files_done_, files_};
-      }) {
-  if (is_verbose(command))
-    logger_ = std::make_unique<spdlog::logger>("clipper", std::make_shared<ProgressSink>(progress_));
-}
-
-RunLog::~RunLog() = default;
+      }) {}
 
 void RunLog::expect(std::size_t files, std::uint64_t bytes) {
   files_ = files_done_ + files;
@@ -88,7 +243,7 @@ ClipReport RunLog::report_of(const Job& job) const {
 }
 
 void RunLog::warn(const std::string& line) {
-  if (!command_.quiet) progress_.print(stderr, warning_line(line));
+  if (!command_.quiet) print_warning(line);
 }
 
 void RunLog::note(const std::string& line) {
@@ -105,12 +260,12 @@ void RunLog::planned(const ClipReport& report) {
   sized(report.plan->input_size());
   for (const std::string& line : notes_on(*report.plan, report.name)) note(line);
   if (!command_.verbose) return;
-  logger_->info(fmt::format("{}: {}, profile {}", escape_for_terminal(report.name), describe(*report.plan),
-                            report.profile));
+  print_note(fmt::format("{}: {}, profile {}", escape_for_terminal(report.name), describe(*report.plan),
+                         report.profile));
   if (report.member) return;
   const unsigned threads = engine_.threads();
-  logger_->info(fmt::format("{} thread{}, {} KiB chunks, SIMD level {}", threads, threads == 1 ? "" : "s",
-                            engine_.chunk_size() / 1024, to_string(command_.engine.level)));
+  print_note(fmt::format("{} thread{}, {} KiB chunks, SIMD level {}", threads, threads == 1 ? "" : "s",
+                         engine_.chunk_size() / 1024, to_string(command_.engine.level)));
 }
 
 void RunLog::add_member(const ClipReport& member, Lines& lines) const {
@@ -150,7 +305,7 @@ void RunLog::done(const Lines& lines) noexcept {
   const Finishing finishing;
   tally(lines);
   count(false, lines.written, lines.in_place);
-  lines.text.for_each([&](std::string_view line) { logger_->info(line); });
+  lines.text.for_each([&](std::string_view line) { print_note(line); });
   print_json(lines);
 }
 
@@ -179,7 +334,7 @@ void RunLog::failed(ClipReport report, std::exception_ptr why) noexcept {
       print_json(lines);
     }
     if (command_.keep_going) {
-      progress_.print(stderr, line_of(failure));
+      print_error(failure);
       const std::lock_guard lock(mutex_);
       status_ = std::max(status_, static_cast<int>(failure.kind));
       return;
@@ -199,7 +354,7 @@ void RunLog::stop_after_failure() {
 
 void RunLog::print_json(const Lines& lines) noexcept {
   lines.json.for_each([&](std::initializer_list<std::string_view> texts) {
-    if (!progress_.print(json_stream(), texts)) json_lost_ = errno;
+    if (!print_above_progress(json_stream(), texts)) json_lost_ = errno;
   });
 }
 
@@ -224,7 +379,7 @@ void RunLog::announce_summary() const {
 void RunLog::print_summary(bool is_batch) {
   if (!is_batch) {
     const bool is_printed = is_verbose(command_) || command_.quiet || command_.json;
-    if (!closing_.empty() && !is_printed) progress_.print(stderr, fmt::format("clipper: {}\n", closing_));
+    if (!closing_.empty() && !is_printed) print_note(closing_);
     return;
   }
   const std::size_t failed = files_failed_;
@@ -238,11 +393,11 @@ void RunLog::print_summary(bool is_batch) {
     const std::string line = json.dump() + "\n";
     const Finishing finishing;
     set_summary(-1);
-    if (!progress_.print(json_stream(), line)) json_lost_ = errno;
+    if (!print_above_progress(json_stream(), {line})) json_lost_ = errno;
   } else if (command_.verbose ||
              ((others + members_.count != 0 || (failed != 0 && ok + failed > 1)) && !command_.quiet)) {
-    progress_.print(stderr, fmt::format("clipper: {} file{}: {} clipped{}\n", ok + failed,
-                                        ok + failed == 1 ? "" : "s", ok - others, others_text()));
+    print_note(fmt::format("{} file{}: {} clipped{}", ok + failed, ok + failed == 1 ? "" : "s", ok - others,
+                           others_text()));
   }
 }
 

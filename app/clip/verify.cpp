@@ -1,5 +1,3 @@
-#include "clip/verify.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,18 +10,14 @@
 #include <vector>
 
 #include "clip/clip_command.hpp"
-#include "clip/clip_report.hpp"
-#include "clip/conflicts.hpp"
-#include "clip/inputs.hpp"
+#include "clip/jobs.hpp"
 #include "clip/layout.hpp"
-#include "clip/lost_inputs.hpp"
-#include "command_line/given_number.hpp"
+#include "clip/run_log.hpp"
+#include "command_line/shared_options.hpp"
 #include "compare/compare_files.hpp"
-#include "compare/member_pairs.hpp"
 #include "compare/pair_log.hpp"
+#include "console/diagnostics.hpp"
 #include "console/ending.hpp"
-#include "console/error_line.hpp"
-#include "console/file_tally.hpp"
 #include "console/progress.hpp"
 #include "console/terminal.hpp"
 #include "error.hpp"
@@ -110,7 +104,6 @@ class Verifier {
   CompareSettings compare_;
   Engine engine_;
   FileTally* tally_ = nullptr;
-  Progress* progress_ = nullptr;
   PairLog* log_ = nullptr;
   std::set<std::string> notes_;         ///< printed so far
   std::optional<Finishing> finishing_;  ///< of a golden file, until its report is printed
@@ -130,10 +123,9 @@ int Verifier::run() {
     jobs.set_output(0, to_.golden);
   }
   FileTally tally(engine_.done(), sizes_of(jobs));
-  Progress progress(command_.progress, [&] { return tally.extent(); });
-  PairLog log(output_, "verify", progress);
+  const Progress progress(command_.progress, [&] { return tally.extent(); });
+  PairLog log(output_, "verify");
   tally_ = &tally;
-  progress_ = &progress;
   log_ = &log;
   for (const auto& [input, why] : failures) {
     PairReport report = report_of(input, to_.golden);
@@ -331,20 +323,20 @@ void Verifier::write_golden(PairReport& report, PairResult result, bool is_named
   if (to_.layout) way.directories = Directory::made_by_run;
   // Composed before the golden file is in place: afterwards, a lack of memory would make the exit status
   // wrong.
-  const std::string line = fmt::format("clipper: {}: {}\n", escape_for_terminal(report.expected),
+  const std::string line = fmt::format("{}: {}", escape_for_terminal(report.expected),
                                        result == PairResult::created ? "created" : "updated");
   const std::string name = escape_for_terminal(report.expected);
   way.placing = [&] { finishing_.emplace(); };
   static_cast<void>(clip_files(writing, way));  // 0: without --keep-going, it throws
   if (finishing_) count_in_place(name);
   report.result = result;
-  if (!command_.quiet) progress_->print(stderr, line);
+  if (!command_.quiet) print_note(line);
 }
 
 void Verifier::warn(const std::vector<std::string>& notes) {
   if (command_.quiet) return;
   for (const std::string& note : notes)
-    if (notes_.insert(note).second) progress_->print(stderr, warning_line(note));
+    if (notes_.insert(note).second) print_warning(note);
 }
 
 }  // namespace

@@ -11,10 +11,8 @@
 #include <system_error>
 
 #include "command_line/command_spec.hpp"
-#include "command_line/help.hpp"
 #include "command_line/nearest_name.hpp"
 #include "command_line/shared_options.hpp"
-#include "command_line/values.hpp"
 #include "console/progress.hpp"
 #include "console/terminal.hpp"
 #include "error.hpp"
@@ -177,10 +175,12 @@ void CommandLine::check() const {
   }
   if (surplus_)
     refuse(fmt::format("unexpected argument '{}'; usage: {}", *surplus_, usages_of(spec_).front()));
-  for (const Option* const one : spec_.options)
-    for (const Option* const other : spec_.options)
-      if (excludes(*other, *one) && typed_.at(one).is_given && typed_.at(other).is_given)
-        refuse_pair(*one, *other);
+  std::vector<const Option*> given;
+  for (const Option* const option : spec_.options)
+    if (typed_.at(option).is_given) given.push_back(option);
+  for (const Option* const one : given)
+    for (const Option* const other : given)
+      if (excludes(*other, *one)) refuse_pair(*one, *other);
 }
 
 std::optional<RawOptions> parse(const CommandLine& line, const CommandSpecs& commands) {
@@ -209,8 +209,8 @@ void print(const std::string& text) {
   if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) fail_to_print();
 }
 
-void print(const std::string& text, Progress& progress) {
-  if (!progress.print(stdout, text)) fail_to_print();
+void print_result(const std::string& text) {
+  if (!print_above_progress(stdout, {text})) fail_to_print();
 }
 
 }  // namespace clipper

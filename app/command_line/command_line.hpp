@@ -13,8 +13,6 @@
 /// Parses the words of a command line, and prints to standard output.
 namespace clipper {
 
-class Progress;
-
 /// What was typed for one option or positional argument.
 struct RawOption {
   bool is_given = false;
@@ -101,6 +99,6 @@ class Unprintable : public Error {
 void print(const std::string& text);
 
 /// Prints to standard output in place of the progress line. Throws Unprintable if the text cannot be written.
-void print(const std::string& text, Progress& progress);
+void print_result(const std::string& text);
 
 }  // namespace clipper

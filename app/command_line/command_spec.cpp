@@ -3,6 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "clipper.hpp"
+#include "element/joined.hpp"
+#include "parallel/pool.hpp"
+#include "simd/levels.hpp"
 
 namespace clipper {
 
@@ -30,6 +38,131 @@ const Option* option_named(const CommandSpec& spec, std::string_view name) {
     return name == long_name(*option) || name == short_name(*option);
   });
   return named == spec.options.end() ? nullptr : *named;
+}
+
+namespace {
+
+constexpr std::size_t kOptionColumn = 28;        ///< where the text about an option begins
+constexpr std::size_t kNarrowOptionColumn = 10;  ///< on a narrow terminal, below the option's names
+constexpr std::size_t kNarrow = 60;
+constexpr std::size_t kCommandColumn = 12;
+
+#ifdef __clang__
+constexpr std::string_view kCompiler = __VERSION__;  // "Clang 14.0.6"
+#else
+constexpr std::string_view kCompiler = "g++ " __VERSION__;
+#endif
+
+#ifdef CLIPPER_INSTRUMENTED
+constexpr std::string_view kInstrumented = ", with sanitizers";
+#else
+constexpr std::string_view kInstrumented = "";
+#endif
+
+/// One section of the help, which grows line by line.
+class Section {
+ public:
+  explicit Section(std::size_t columns) : columns_(columns) {}
+
+  void add_line(std::string_view line) { text_.append(line) += '\n'; }
+
+  /// Appends `head` and `text`, wrapped between words. The text begins at column `indent` of every line; its
+  /// first line follows the head on the same line if two spaces fit between them.
+  void add(std::string_view head, std::string_view text, std::size_t indent) {
+    std::string line(head);
+    if (!head.empty() && head.size() + 2 > indent) end(line);
+    line.resize(indent, ' ');
+    while (!text.empty()) {
+      const std::string_view word = text.substr(0, text.find(' '));
+      text.remove_prefix(std::min(word.size() + 1, text.size()));
+      if (line.size() > indent && line.size() + 1 + word.size() > columns_) {
+        end(line);
+        line.resize(indent, ' ');
+      }
+      if (line.size() > indent) line += ' ';
+      line += word;
+    }
+    add_line(line);
+  }
+
+  void add(const Option& option) {
+    const std::size_t indent = columns_ < kNarrow ? kNarrowOptionColumn : kOptionColumn;
+    add(head_of(option), option.help, indent);
+  }
+
+  [[nodiscard]] const std::string& text() const noexcept { return text_; }
+
+ private:
+  /// "  -o, --output TEMPLATE", "      --min X", "  FILE".
+  static std::string head_of(const Option& option) {
+    const std::vector<std::string_view> names = names_of(option);
+    const bool is_positional = !option.names.starts_with('-');
+    const std::string_view indent = names.size() > 1 || is_positional ? "  " : "      ";
+    return fmt::format("{}{}{}{}", indent, joined(names, ", "), option.type.empty() ? "" : " ", option.type);
+  }
+
+  void end(std::string& line) {
+    add_line(line);
+    line.clear();
+  }
+
+  std::size_t columns_;
+  std::string text_;
+};
+
+Section usage(const CommandSpec& spec, std::size_t columns) {
+  constexpr std::string_view kUsage = "Usage: ";
+  Section section(columns);
+  std::string_view head = kUsage;
+  for (const std::string& form : usages_of(spec)) {
+    section.add_line(fmt::format("{:{}}{}", head, kUsage.size(), form));
+    head = "";
+  }
+  return section;
+}
+
+Section command_list(const CommandSpecs& commands, std::size_t columns) {
+  Section section(columns);
+  section.add_line("Commands:");
+  for (const CommandSpec* const command : commands)
+    section.add(fmt::format("  {}", command->name), command->summary, kCommandColumn);
+  return section;
+}
+
+}  // namespace
+
+std::string help_of(const CommandSpec& spec, const CommandSpecs& commands, std::size_t columns) {
+  std::vector<Section> sections(1, Section(columns));
+  sections.back().add("", spec.description, 0);
+  sections.push_back(usage(spec, columns));
+  if (!commands.empty()) sections.push_back(command_list(commands, columns));
+  if (!spec.positionals.empty()) {
+    sections.emplace_back(columns).add_line("Arguments:");
+    for (const Positional& positional : spec.positionals) sections.back().add(*positional.option);
+  }
+  std::string_view heading = kHidden;
+  for (const Option* const option : spec.options) {
+    if (option->group == kHidden) continue;
+    const std::string_view group = spec.has_groups ? option->group : "Options";
+    if (group != std::exchange(heading, group))
+      sections.emplace_back(columns).add_line(fmt::format("{}:", group));
+    sections.back().add(*option);
+  }
+  std::string text;
+  for (const Section& section : sections) text += (text.empty() ? "" : "\n") + section.text();
+  return text.append(spec.footer);  // the footer begins with an empty line
+}
+
+std::string version_text() {
+  std::vector<std::string_view> levels;
+  for (const SimdLevel level : simd_levels()) levels.push_back(to_string(level));
+  return fmt::format(
+      "clipper {}\n"
+      "SIMD level: {} (this CPU has {})\n"
+      "oneTBB: {}\n"
+      "build: {}, {}{}\n",
+      version(), levels.back(), joined(levels, ", "), Pool::version(), kCompiler, CLIPPER_BUILD_TYPE,
+      kInstrumented);
 }
 
 }  // namespace clipper

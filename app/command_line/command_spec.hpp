@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -81,5 +82,12 @@ using CommandSpecs = std::vector<const CommandSpec*>;
 
 /// The option called "-o" or "--output"; null if the command has none of this name.
 [[nodiscard]] const Option* option_named(const CommandSpec& spec, std::string_view name);
+
+/// What `clipper COMMAND --help` prints, wrapped between words to `columns` columns. The footer is not
+/// wrapped. Lists `commands` unless there are none.
+[[nodiscard]] std::string help_of(const CommandSpec& spec, const CommandSpecs& commands, std::size_t columns);
+
+/// What --version prints: "clipper 0.1.0", and lines about this build and this CPU.
+[[nodiscard]] std::string version_text();
 
 }  // namespace clipper

@@ -1,8 +1,22 @@
 #pragma once
 
-#include "command_line/command_spec.hpp"
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
-/// Options of several commands.
+#include "command_line/command_spec.hpp"
+#include "console/progress.hpp"
+#include "console/terminal.hpp"
+#include "contract/profile.hpp"
+#include "element/percentage.hpp"
+#include "element/type_choice.hpp"
+#include "shards/shard.hpp"
+
+/// Options of several commands, and what the texts of options mean. Each function throws Error{usage}, which
+/// names the option, unless it understands all of the text.
 namespace clipper {
 
 // Words that options take as values, from tables of lib.
@@ -89,5 +103,74 @@ a terminal, and not if NO_COLOR is set; `always` uses color also in files and pi
 in the command line itself are colored as with `auto`. JSON has no color.)"};
 
 // clang-format on
+
+class RawOptions;
+
+[[noreturn]] void refuse(const std::string& message);  ///< throws Error{usage}
+
+/// Refuses `text`, which is none of `words`, and names the nearest of them, or all. `what` begins the
+/// message: "unknown command".
+[[noreturn]] void refuse_unknown(std::string_view what, std::string_view text,
+                                 std::span<const std::string_view> words);
+
+[[noreturn]] void refuse_word(const Option& option, std::string_view text);  ///< none of the option's words
+
+[[noreturn]] void refuse_pair(const Option& one, const Option& other);  ///< both cannot be given
+
+[[nodiscard]] std::size_t parse_count(std::string_view flag, std::string_view text, std::size_t lowest,
+                                      std::size_t highest);
+[[nodiscard]] Percentage parse_percentage(std::string_view flag, std::string_view text);  ///< "10" or "10%"
+[[nodiscard]] unsigned parse_threads(std::string_view text);                              ///< of --threads
+
+/// The shard that --shard names: "K/N", or "auto", which takes K and N from the variables of Open MPI, PMI or
+/// Slurm, in this order. The variables of Slurm's array jobs do not count: the number of tasks changes if
+/// only the failed tasks run again. Throws Error{usage} also if no launcher set its variables.
+[[nodiscard]] Shard parse_shard(std::string_view text);
+
+/// The place of the option's value among its words: 0, the place of the default, if the option was not given.
+[[nodiscard]] std::size_t word_of(const RawOptions& raw, const Option& option);
+
+/// What --only asks for, which must be an option of the command; nothing if it was not given.
+[[nodiscard]] std::optional<TypeChoice> parse_types(const RawOptions& raw);
+
+/// What --progress and --no-progress ask for. Both must be options of the command.
+[[nodiscard]] Progress::When progress_when(const RawOptions& raw);
+
+/// What --color asks for; automatic if the command has no such option.
+[[nodiscard]] ColorWhen color_when(const CommandSpec& spec, const RawOptions& raw);
+
+class RawOptions;
+struct Option;
+
+/// A number or @FILE.npy: a number or an array, see read_parameter(), whose errors get the flag. `flag` is
+/// for messages: "--min". Throws Error{usage} for any other text.
+[[nodiscard]] Given parse_given(std::string_view flag, const std::string& text);
+
+/// A bound of a clip: what parse_given() accepts, or a percentile of the tensor's elements ("1%").
+[[nodiscard]] Given parse_bound(std::string_view flag, const std::string& text);
+
+/// A scale: what parse_given() accepts, or 1/ and that.
+[[nodiscard]] Given parse_scale(std::string_view flag, const std::string& text);
+
+/// Whether the text is that of a number or array in a file.
+[[nodiscard]] bool names_file(std::string_view text);
+
+/// parse_given() of the option's value; nothing if the option was not given.
+[[nodiscard]] std::optional<Given> given(const RawOptions& raw, const Option& option);
+
+/// The same for a number of elements of any type, which may be a date, true or false.
+[[nodiscard]] std::optional<Given> given_limit(const RawOptions& raw, const Option& option);
+
+/// One of kNanWords, or a number. Throws Error{usage} for any other text.
+[[nodiscard]] OnNan parse_on_nan(const std::string& text);
+
+/// A file that is the value of an option.
+struct OptionFile {
+  std::string_view option;  ///< "--min"
+  std::string path;
+};
+
+/// The files of the request's numbers and arrays.
+[[nodiscard]] std::vector<OptionFile> number_files(const Request& request);
 
 }  // namespace clipper

@@ -3,14 +3,16 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "compare/compare_files.hpp"
 #include "compare/comparison_text.hpp"
-#include "console/color.hpp"
-#include "console/error_line.hpp"
+#include "console/diagnostics.hpp"
+#include "console/terminal.hpp"
+#include "files/output_file.hpp"
 
 namespace clipper {
 
@@ -59,5 +61,42 @@ using PairCounts = std::array<std::uint64_t, 6>;
 
 /// One line: the object `summary` of data/clipper.schema.json.
 [[nodiscard]] std::string as_json(const PairCounts& counts, int status);
+
+/// What --report asks for.
+struct ReportTargets {
+  std::vector<std::string> junit;  ///< paths of JUnit XML files
+  bool github = false;             ///< workflow commands on standard error
+};
+
+/// "github" or "junit=FILE", each of which may be given again. Throws Error{usage} for other texts.
+[[nodiscard]] ReportTargets parse_reports(const std::vector<std::string>& texts);
+
+/// The results of pairs for continuous integration: JUnit XML by the schema of Jenkins (junit-10.xsd), and
+/// annotations of GitHub.
+class Reports {
+ public:
+  /// Creates the JUnit files, which get their names at the end. Error{io} if one cannot be created. `name` is
+  /// that of the test suite.
+  Reports(const ReportTargets& targets, std::string name);
+  Reports(const Reports&) = delete;
+  Reports& operator=(const Reports&) = delete;
+  ~Reports();  ///< end(), without exceptions
+
+  void add(const PairReport& report);
+
+  /// Completes the reports; later calls do nothing. Error{io} if a file cannot be written.
+  void end(const PairCounts& counts);
+
+ private:
+  void write_junit();
+
+  bool github_;
+  std::string name_;
+  std::vector<std::unique_ptr<OutputFile>> files_;
+  std::string cases_;  ///< the elements of the test suite
+  std::size_t tests_ = 0;
+  std::size_t failures_ = 0;
+  std::size_t errors_ = 0;
+};
 
 }  // namespace clipper

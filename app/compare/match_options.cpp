@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "command_line/command_line.hpp"
-#include "command_line/values.hpp"
+#include "command_line/shared_options.hpp"
 #include "compare/tolerance.hpp"
 
 namespace clipper {

@@ -1,22 +1,109 @@
 #include "compare/pair_log.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdio>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "command_line/command_line.hpp"
-#include "console/error_line.hpp"
+#include "console/diagnostics.hpp"
+#include "console/progress.hpp"
+#include "element/tensor_layout.hpp"
 #include "error.hpp"
 
 namespace clipper {
+namespace {
 
-PairLog::PairLog(const PairOutput& output, std::string name, Progress& progress)
-    : output_(output),
-      progress_(progress),
-      paint_(paint_for(STDOUT_FILENO)),
-      reports_(output.reports, std::move(name), progress) {}
+/// How the types or shapes of two tensors differ that clipper does not read, if both are of safetensors
+/// files: their bytes alone do not say it.
+std::string difference_of_types(const Entry& actual, const Entry& expected) {
+  if (actual.type.empty() || expected.type.empty()) return "";
+  if (actual.type != expected.type) return fmt::format("dtype {}, expected {}", actual.type, expected.type);
+  if (actual.shape != expected.shape)
+    return fmt::format("shape {}, expected {}", shape_text(actual.shape), shape_text(expected.shape));
+  return "";
+}
+
+}  // namespace
+
+std::vector<MemberPair> member_pairs(const Archives& archives) {
+  const bool have_one_format = &archives.actual.format() == &archives.expected.format();
+  const auto name_of = [&](const Entry& member) -> std::string_view {
+    return have_one_format ? member.name : member.key();
+  };
+  std::vector<MemberPair> pairs;
+  std::unordered_map<std::string_view, std::size_t> places;
+  for (const Entry& member : archives.expected.entries()) {
+    places[name_of(member)] = pairs.size();
+    pairs.push_back({nullptr, &member});
+  }
+  for (const Entry& member : archives.actual.entries()) {
+    const auto found = places.find(name_of(member));
+    if (found != places.end())
+      pairs[found->second].actual = &member;
+    else
+      pairs.push_back({&member, nullptr});
+  }
+  return pairs;
+}
+
+PairReport report_of(const Archives& archives, const MemberPair& pair) {
+  PairReport report;
+  report.actual = archives.actual.file().path();
+  report.expected = archives.expected.file().path();
+  report.member = pair.any().name;
+  report.member_path = archives.actual.path_of(pair.any());
+  return report;
+}
+
+void set_missing(PairReport& report, bool actual_is_missing, const std::string& expected) {
+  report.result = PairResult::missing;
+  report.reason = actual_is_missing ? "is missing" : fmt::format("{} is missing", expected);
+}
+
+void judge(const Matching& matching, PairReport& report) {
+  report.broken_limits = matching.broken_limits(report);
+  report.result = matching.passes(report) ? PairResult::ok : PairResult::different;
+}
+
+void set_bytes(const Matching& matching, CompareSettings& settings, PairReport& report) {
+  settings.whole_files = true;
+  settings.rule = {};
+  settings.rule.bits = true;
+  settings.rule.listed = matching.rule.listed;
+  report.compared = Compared::bytes;
+  report.lacks_metrics = matching.rule.metrics;
+}
+
+void compare_members(Engine& engine, CompareSettings settings, const Matching& matching,
+                     const Archives& archives, const MemberPair& pair, PairReport& report, npy::Types types) {
+  settings.dtype.over_integers = false;
+  const auto is_tensor = [&](const Container& archive, const Entry& member) {
+    const Trailing trailing = settings.ignore_trailing ? Trailing::ignored : Trailing::refused;
+    const std::optional<npy::Header> header = archive.header(member, settings.dtype, trailing, types).header;
+    return header && !header->other;
+  };
+  const bool as_numbers =
+      is_tensor(archives.actual, *pair.actual) && is_tensor(archives.expected, *pair.expected);
+  if (!as_numbers) {
+    set_bytes(matching, settings, report);
+    report.reason = difference_of_types(*pair.actual, *pair.expected);
+  }
+  if (report.reason.empty()) {
+    InputFile actual = archives.actual.open(*pair.actual);
+    InputFile expected = archives.expected.open(*pair.expected);
+    compare_files(engine, settings, actual, expected, report);
+  }
+  judge(as_numbers ? matching : Matching{}, report);
+}
+
+PairLog::PairLog(const PairOutput& output, std::string name)
+    : output_(output), paint_(paint_for(STDOUT_FILENO)), reports_(output.reports, std::move(name)) {}
 
 void PairLog::attempt(PairReport& report, const std::function<Outcome()>& work) {
   try {
@@ -26,7 +113,7 @@ void PairLog::attempt(PairReport& report, const std::function<Outcome()>& work) 
   } catch (...) {
     report.failed = explained(std::current_exception());
     report.result = PairResult::failed;
-    progress_.print(stderr, line_of(*report.failed));
+    print_error(*report.failed);
   }
   ++counts_.at(static_cast<std::size_t>(report.result));
   status_ = std::max(status_, report.status());
@@ -59,7 +146,8 @@ bool PairLog::has_written() const {
 
 /// A caller that takes Error{io} for "nothing was done" would do the next step with the old golden files.
 void PairLog::print(const std::string& text) {
-  if (!progress_.print(stdout, text)) fail_to_print(has_written() ? ErrorKind::not_durable : ErrorKind::io);
+  if (!print_above_progress(stdout, {text}))
+    fail_to_print(has_written() ? ErrorKind::not_durable : ErrorKind::io);
 }
 
 }  // namespace clipper

@@ -1,9 +1,16 @@
 #include "console/progress.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <mutex>
+#include <numeric>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -12,6 +19,110 @@
 #include "console/terminal.hpp"
 
 namespace clipper {
+namespace {
+
+constexpr std::string_view kGap = "  ";
+constexpr std::size_t kShortestBar = 5;
+constexpr std::size_t kLongestBar = 40;
+
+/// In the order in which the line shows them.
+enum Fact : std::uint8_t { percentage, files, bytes, rate, time };
+
+constexpr std::array kByValue{percentage, time, bytes, files, rate};
+
+/// The texts of all facts, empty if unknown. The padding keeps each as wide as it will be later, so that the
+/// line does not jitter.
+using Facts = std::array<std::string, kByValue.size()>;
+
+struct Unit {
+  double bytes;
+  const char* name;
+};
+
+Unit unit_of(double bytes) {
+  constexpr std::array kUnits{Unit{1024. * 1024 * 1024 * 1024, "TiB"}, Unit{1024. * 1024 * 1024, "GiB"},
+                              Unit{1024. * 1024, "MiB"}, Unit{1024, "KiB"}};
+  for (const Unit& unit : kUnits)
+    if (bytes >= unit.bytes) return unit;
+  return {1, "B"};
+}
+
+std::string time_text(double seconds) {
+  const auto whole = static_cast<std::uint64_t>(std::llround(std::min(seconds, 1e9)));
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
+  return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+std::string bytes_text(double done, double all) {
+  const Unit unit = unit_of(std::max(done, all));
+  const int digits = unit.bytes > 1 ? 1 : 0;
+  const std::string done_text = fmt::format("{:.{}f}", done / unit.bytes, digits);
+  if (all == 0) return fmt::format("{} {}", done_text, unit.name);
+  const std::string all_text = fmt::format("{:.{}f}", all / unit.bytes, digits);
+  return fmt::format("{:>{}} of {} {}", done_text, all_text.size(), all_text, unit.name);
+}
+
+/// How much of the work is done, from 0 to 1.
+double share_of(const Extent& extent) {
+  if (extent.all_bytes == 0) return 0;
+  return std::min(1., static_cast<double>(extent.bytes) / static_cast<double>(extent.all_bytes));
+}
+
+Facts facts_of(const Extent& extent, double seconds) {
+  const auto all = static_cast<double>(extent.all_bytes);
+  const double done = all > 0 ? share_of(extent) * all : static_cast<double>(extent.bytes);
+  const double per_second = seconds > 0 ? done / seconds : 0;
+  const Unit unit = unit_of(per_second);
+  Facts facts;
+  facts[bytes] = bytes_text(done, all);
+  facts[rate] = fmt::format("{:>4.0f} {}/s", per_second / unit.bytes, unit.name);
+  if (extent.all_files > 1) {
+    const std::string all_files = fmt::format("{}", extent.all_files);
+    facts[files] = fmt::format("{:>{}} of {} files", extent.files, all_files.size(), all_files);
+  }
+  if (all == 0) return facts;
+  facts[percentage] = fmt::format("{:>3.0f} %", std::floor(share_of(extent) * 100));
+  if (per_second > 0) facts[time] = fmt::format("{:>5} left", time_text((all - done) / per_second));
+  return facts;
+}
+
+std::string bar_text(double share, std::size_t width) {
+  const auto full = static_cast<std::size_t>(share * static_cast<double>(width));
+  return fmt::format("[{}{}]", std::string(full, '#'), std::string(width - full, ' '));
+}
+
+std::string joined(const Facts& facts) {
+  std::string text;
+  for (const std::string& fact : facts)
+    if (!fact.empty()) text.append(text.empty() ? "" : kGap).append(fact);
+  return text;
+}
+
+}  // namespace
+
+std::string progress_text(const Extent& extent, double seconds, std::size_t columns) {
+  const Facts all = facts_of(extent, seconds);
+  Facts shown;
+  for (const Fact fact : kByValue) {
+    shown[fact] = all[fact];
+    if (joined(shown).size() <= columns) continue;
+    shown[fact].clear();
+    return joined(shown);
+  }
+  const std::string text = joined(shown);
+  const std::size_t around_bar = std::string_view("[] ").size();
+  if (extent.all_bytes == 0 || text.size() + around_bar + kShortestBar > columns) return text;
+  const std::size_t width = std::min(columns - text.size() - around_bar, kLongestBar);
+  return bar_text(share_of(extent), width) + " " + text;  // the percentage is padded to three digits
+}
+
+std::string progress_line(const Extent& extent, double seconds, bool ended) {
+  Facts facts = facts_of(extent, seconds);
+  if (ended) facts[time] = "in " + time_text(seconds);
+  return fmt::format("clipper: {}\n", joined(facts));
+}
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -23,6 +134,7 @@ constexpr auto kEachLogged = 10s;
 constexpr std::string_view kErase = "\r\x1b[K";
 
 std::atomic<bool> shown = false;
+std::mutex printing;  ///< held while the line or a text is printed
 
 void write_to_standard_error(std::string_view text) noexcept {
   if (::write(STDERR_FILENO, text.data(), text.size()) < 0) return;  // clipping continues without progress
@@ -54,7 +166,7 @@ Progress::Progress(When when, std::function<Extent()> look) : look_(std::move(lo
 Progress::~Progress() {
   if (!thread_.joinable()) return;
   {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(printing);
     ended_ = true;
   }
   end_.notify_one();
@@ -63,7 +175,7 @@ Progress::~Progress() {
 
 void Progress::show_until_the_end(bool redraws) {
   const auto start = Clock::now();
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock(printing);
   for (std::chrono::milliseconds wait = kFirst; !end_.wait_for(lock, wait, [&] { return ended_; });
        wait = redraws ? kEachDrawn : kEachLogged) {
     if (redraws)
@@ -77,14 +189,40 @@ void Progress::show_until_the_end(bool redraws) {
     write_to_standard_error(progress_line(look_(), seconds_since(start), true));
 }
 
-bool Progress::print(std::FILE* stream, std::initializer_list<std::string_view> texts) noexcept {
-  const std::lock_guard lock(mutex_);
+bool print_above_progress(std::FILE* stream, std::initializer_list<std::string_view> texts) noexcept {
+  const std::lock_guard lock(printing);
   erase_progress();
   return write_texts(::fileno(stream), texts);
 }
 
 void erase_progress() noexcept {
   if (shown.exchange(false)) write_to_standard_error(kErase);
+}
+
+FileTally::FileTally(const std::atomic<std::uint64_t>& done, std::vector<std::uint64_t> sizes)
+    : done_(done),
+      sizes_(std::move(sizes)),
+      bytes_(std::accumulate(sizes_.begin(), sizes_.end(), std::uint64_t{0})) {}
+
+void FileTally::expect(std::uint64_t bytes) noexcept {
+  bytes_ += bytes - sizes_[files_];
+  sizes_[files_] = bytes;
+}
+
+void FileTally::next() noexcept {
+  expect(done_ - begin_);
+  begin_ = done_;
+  ++files_;
+}
+
+Extent FileTally::extent() const noexcept {
+  return {done_, bytes_, files_, sizes_.size()};
+}
+
+std::uint64_t expected_bytes(const std::string& path) {
+  std::error_code error;
+  const std::uintmax_t size = path == "-" ? 0 : std::filesystem::file_size(path, error);
+  return error ? 0 : size;
 }
 
 }  // namespace clipper

@@ -1,16 +1,35 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <functional>
 #include <initializer_list>
-#include <mutex>
+#include <string>
+#include <string_view>
 #include <thread>
-
-#include "console/progress_text.hpp"
+#include <vector>
 
 namespace clipper {
+
+/// How far the work is.
+struct Extent {
+  std::uint64_t bytes = 0;      ///< of finished elements
+  std::uint64_t all_bytes = 0;  ///< 0: unknown
+  std::size_t files = 0;        ///< finished
+  std::size_t all_files = 1;
+};
+
+/// "[#########           ]  45 %  3 of 12 files  1.8 of 4.0 GiB   850 MiB/s    3 s left", without the files
+/// if there is only one. Never longer than `columns`: the bar shrinks first, then whole facts are left out,
+/// in this order: bar, rate, files, bytes, time left, percentage.
+[[nodiscard]] std::string progress_text(const Extent& extent, double seconds, std::size_t columns);
+
+/// The same facts as a line of a log: "clipper:  45 %  1.8 of 4.0 GiB   850 MiB/s    3 s left\n". If the
+/// work has ended, the time it took takes the place of the time left: "in 5 s".
+[[nodiscard]] std::string progress_line(const Extent& extent, double seconds, bool ended);
 
 /// Shows on standard error how far the work is, as long as this object lives: on a terminal as one line that
 /// is redrawn and erased at the end, elsewhere as a plain line of text every ten seconds and at the end. Work
@@ -29,22 +48,46 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
   ~Progress();
 
-  /// Erases the line and writes a text in its place; the line is redrawn below the text. False if the stream
-  /// cannot be written.
-  bool print(std::FILE* stream, std::initializer_list<std::string_view> texts) noexcept;
-  bool print(std::FILE* stream, std::string_view text) noexcept { return print(stream, {text}); }
-
  private:
   void show_until_the_end(bool redraws);
 
   std::function<Extent()> look_;
-  std::mutex mutex_;
   std::condition_variable end_;
   bool ended_ = false;
   std::thread thread_;
 };
 
+/// Writes texts in place of the line, if one is shown, which is redrawn below. False if the stream cannot be
+/// written.
+bool print_above_progress(std::FILE* stream, std::initializer_list<std::string_view> texts) noexcept;
+
 /// Erases the line. Safe in a signal handler that ends the process.
 void erase_progress() noexcept;
+
+/// The Extent of files that one thread reads one after the other. Another thread may call extent().
+class FileTally {
+ public:
+  /// `done` counts the bytes of elements read from all files, from 0 on. `sizes` are the expected bytes of
+  /// each file, 0 if unknown.
+  FileTally(const std::atomic<std::uint64_t>& done, std::vector<std::uint64_t> sizes);
+
+  /// Corrects the size of the current file.
+  void expect(std::uint64_t bytes) noexcept;
+
+  /// Ends the current file, even if only a part of it or nothing was read.
+  void next() noexcept;
+
+  [[nodiscard]] Extent extent() const noexcept;
+
+ private:
+  const std::atomic<std::uint64_t>& done_;
+  std::vector<std::uint64_t> sizes_;
+  std::uint64_t begin_ = 0;  ///< value of done_ at the start of the current file
+  std::atomic<std::uint64_t> bytes_ = 0;
+  std::atomic<std::size_t> files_ = 0;
+};
+
+/// The size of a regular file; 0 for everything else, and for "-".
+[[nodiscard]] std::uint64_t expected_bytes(const std::string& path);
 
 }  // namespace clipper

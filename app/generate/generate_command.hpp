@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "command_line/command_spec.hpp"
 
@@ -20,6 +21,9 @@ extern const CommandSpec kGenerateSpec;
 [[nodiscard]] std::string bash_completions(const CommandSpecs& commands);
 [[nodiscard]] std::string zsh_completions(const CommandSpecs& commands);
 [[nodiscard]] std::string fish_completions(const CommandSpecs& commands);
+
+/// The text in the language of man(7), with `code` in bold.
+[[nodiscard]] std::string inline_to_troff(std::string_view text);
 
 /// The manual page clipper(1), in the language of man(7).
 [[nodiscard]] std::string manual(const CommandSpecs& commands);

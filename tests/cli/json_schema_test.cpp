@@ -4,7 +4,7 @@
 #include "cli/clipper.hpp"
 #include "contract/profile.hpp"
 #include "element/dtype.hpp"
-#include "generate/troff.hpp"
+#include "generate/generate_command.hpp"
 #include "support/archives.hpp"
 
 namespace clipper::testing {

@@ -1,5 +1,4 @@
-#include "command_line/help.hpp"
-
+#include "command_line/command_spec.hpp"
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
 #include "support/catch.hpp"

@@ -1,8 +1,5 @@
-#include "command_line/values.hpp"
-
 #include "clip/clip_option_table.hpp"
 #include "command_line/command_line.hpp"
-#include "command_line/given_number.hpp"
 #include "command_line/shared_options.hpp"
 #include "contract/arrays.hpp"
 #include "element/dtype.hpp"

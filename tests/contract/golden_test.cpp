@@ -5,7 +5,7 @@
 #include "clip/clip_options.hpp"
 #include "clip/reference_clip.hpp"
 #include "command_line/command_line.hpp"
-#include "console/error_line.hpp"
+#include "console/diagnostics.hpp"
 #include "contract/plan.hpp"
 #include "contract/profile.hpp"
 #include "error.hpp"

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "clip/reference_clip.hpp"
-#include "command_line/given_number.hpp"
+#include "command_line/shared_options.hpp"
 #include "contract/plan.hpp"
 #include "element/element.hpp"
 #include "error.hpp"

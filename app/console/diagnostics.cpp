@@ -1,17 +1,21 @@
-#include "console/error_line.hpp"
+#include "console/diagnostics.hpp"
 
 #include <fmt/format.h>
+#include <spdlog/logger.h>
+#include <spdlog/sinks/base_sink.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <iterator>
+#include <memory>
+#include <mutex>
 #include <new>
 
-#include "console/color.hpp"
+#include "console/progress.hpp"
 #include "console/terminal.hpp"
 
 namespace clipper {
-
 namespace {
 
 /// The program's words for a term of the library: a flag instead of a parameter, or advice that names a flag.
@@ -83,6 +87,22 @@ std::string_view program_words(const Term& term) {
   return row == std::end(kWordings) ? term.words : row->program;
 }
 
+constexpr std::string_view kName = "clipper: ";
+
+/// Ends each line, and begins what is no error or warning with the program's name. Neither needs memory.
+class StandardError : public spdlog::sinks::base_sink<std::mutex> {
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    const std::string_view text(message.payload.data(), message.payload.size());
+    print_above_progress(stderr, {message.level == spdlog::level::info ? kName : "", text, "\n"});
+  }
+  void flush_() override {}
+};
+
+void print_line(spdlog::level::level_enum level, std::string_view text) {
+  static spdlog::logger logger("clipper", std::make_shared<StandardError>());
+  logger.log(level, spdlog::string_view_t(text.data(), text.size()));
+}
+
 }  // namespace
 
 Failure explained(const std::exception_ptr& exception) noexcept {
@@ -103,14 +123,22 @@ Failure explained(const std::exception_ptr& exception) noexcept {
   return failure;
 }
 
-std::string line_of(const Failure& failure) {
+void print_error(const Failure& failure) {
   const Paint paint = paint_for(STDERR_FILENO);
-  return fmt::format("{} {}\n", paint(Ink::error, "clipper:"), escape_for_terminal(failure.message));
+  print_line(spdlog::level::err,
+             fmt::format("{} {}", paint(Ink::error, "clipper:"), escape_for_terminal(failure.message)));
 }
 
-std::string warning_line(std::string_view message) {
+void print_warning(std::string_view message) {
   const Paint paint = paint_for(STDERR_FILENO);
-  return fmt::format("clipper: {} {}\n", paint(Ink::warning, "warning:"), escape_for_terminal(message));
+  print_line(spdlog::level::warn,
+             fmt::format("clipper: {} {}", paint(Ink::warning, "warning:"), escape_for_terminal(message)));
+}
+
+void print_note(std::string_view line) noexcept try {
+  print_line(spdlog::level::info, line);
+} catch (const std::bad_alloc&) {
+  print_above_progress(stderr, {kName, line, "\n"});
 }
 
 }  // namespace clipper

@@ -1,4 +1,4 @@
-#include "console/error_line.hpp"
+#include "console/diagnostics.hpp"
 
 #include <regex>
 

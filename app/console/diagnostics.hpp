@@ -6,6 +6,8 @@
 
 #include "error.hpp"
 
+/// The lines for people on standard error: errors, warnings, and what -v tells. One spdlog logger prints
+/// them, in place of the progress line.
 namespace clipper {
 
 /// The message for an exception, and the exit status.
@@ -23,10 +25,14 @@ class Reported : public Error {
 /// The message and exit status for any exception. The message is "out of memory" if there is none for it.
 [[nodiscard]] Failure explained(const std::exception_ptr& exception) noexcept;
 
-/// "clipper: message\n" for standard error, with control characters escaped.
-[[nodiscard]] std::string line_of(const Failure& failure);
+/// Prints "clipper: message", with control characters escaped.
+void print_error(const Failure& failure);
 
-/// "clipper: warning: message\n" for standard error, with control characters escaped.
-[[nodiscard]] std::string warning_line(std::string_view message);
+/// Prints "clipper: warning: message", with control characters escaped.
+void print_warning(std::string_view message);
+
+/// Prints "clipper: line". The line's control characters must be escaped already: this needs no memory, so
+/// that what is done can be told.
+void print_note(std::string_view line) noexcept;
 
 }  // namespace clipper
