@@ -96,31 +96,22 @@ class ShuffledTable {
   std::array<V, kTables> second_;
 };
 
-template <std::size_t kBytes>
-[[gnu::always_inline]] inline void look_up_by_shuffles(const ByteTable& table, const std::byte* in,
-                                                       std::byte* out, std::size_t count) noexcept {
-  const std::size_t whole = count - count % kBytes;
-  const ShuffledTable<kBytes> shuffled(table);
-  for (std::size_t i = 0; i < whole; i += kBytes) {
-    Bytes<kBytes> x;
-    std::memcpy(&x, in + i, kBytes);
-    x = shuffled[x];
-    std::memcpy(out + i, &x, kBytes);
+struct LookUpByShuffles {
+  template <SimdLevel kLevel>
+  [[gnu::always_inline]] static void run(const ByteTable& table, const std::byte* in, std::byte* out,
+                                         std::size_t count) noexcept {
+    constexpr std::size_t kBytes = vector_bytes(kLevel);
+    const std::size_t whole = count - count % kBytes;
+    const ShuffledTable<kBytes> shuffled(table);
+    for (std::size_t i = 0; i < whole; i += kBytes) {
+      Bytes<kBytes> x;
+      std::memcpy(&x, in + i, kBytes);
+      x = shuffled[x];
+      std::memcpy(out + i, &x, kBytes);
+    }
+    look_up_in_memory(table, in + whole, out + whole, count - whole);
   }
-  look_up_in_memory(table, in + whole, out + whole, count - whole);
-}
-
-[[gnu::target("arch=x86-64-v3"), gnu::flatten]] void look_up_avx2(const ByteTable& table, const std::byte* in,
-                                                                  std::byte* out,
-                                                                  std::size_t count) noexcept {
-  look_up_by_shuffles<32>(table, in, out, count);
-}
-
-[[gnu::target("arch=x86-64-v4"), gnu::flatten]] void look_up_avx512bw(const ByteTable& table,
-                                                                      const std::byte* in, std::byte* out,
-                                                                      std::size_t count) noexcept {
-  look_up_by_shuffles<64>(table, in, out, count);
-}
+};
 
 /// The first vectors of 128 entries for bytes without bit 7, the second for the others.
 [[gnu::target("avx512bw,avx512vbmi")]] void look_up_avx512vbmi(const ByteTable& table, const std::byte* in,
@@ -158,8 +149,8 @@ void look_up(const ByteTable& table, const std::byte* in, std::byte* out, std::s
   switch (lookup) {
     case ByteLookup::memory: break;
 #if defined(__x86_64__)
-    case ByteLookup::avx2: return look_up_avx2(table, in, out, count);
-    case ByteLookup::avx512bw: return look_up_avx512bw(table, in, out, count);
+    case ByteLookup::avx2: return run_loop<LookUpByShuffles, SimdLevel::v3>(table, in, out, count);
+    case ByteLookup::avx512bw: return run_loop<LookUpByShuffles, SimdLevel::v4>(table, in, out, count);
     case ByteLookup::avx512vbmi: return look_up_avx512vbmi(table, in, out, count);
 #else
     default: break;

@@ -36,71 +36,44 @@ template <class T, class V>
     return min <= max ? ~Mask{} : Mask{};
 }
 
-template <std::size_t kBytes, class T>
-[[gnu::always_inline]] inline bool all_ordered(const std::byte* min, const std::byte* max,
-                                               std::size_t size) noexcept {
-  using Number = std::conditional_t<HalfType<T>, std::int16_t, T>;
-  using V = Vector<Number, kBytes>;
-  using Words = Vector<std::uint64_t, kBytes>;
-  constexpr std::size_t kBlock = 64 * kBytes;
-  const auto load = [](const std::byte* from) __attribute__((always_inline)) {
-    V vector;
-    std::memcpy(&vector, from, sizeof vector);
-    return vector;
-  };
-  const std::size_t whole = size / kBytes * kBytes;
-  for (std::size_t begin = 0; begin < whole; begin += kBlock) {
-    const std::size_t end = std::min(begin + kBlock, whole);
-    Words ordered = ~Words{};
-    for (std::size_t i = begin; i < end; i += kBytes)
-      ordered &= __builtin_bit_cast(Words, ordered_lanes<T>(load(min + i), load(max + i)));
-    for (std::size_t i = 0; i < kBytes / sizeof(std::uint64_t); ++i)
-      if (~ordered[i] != 0) return false;
+template <class T>
+struct AllOrdered {
+  template <SimdLevel kLevel>
+  [[gnu::always_inline]] static bool run(const std::byte* min, const std::byte* max,
+                                         std::size_t size) noexcept {
+    constexpr std::size_t kBytes = vector_bytes(kLevel);
+    using Number = std::conditional_t<HalfType<T>, std::int16_t, T>;
+    using V = Vector<Number, kBytes>;
+    using Words = Vector<std::uint64_t, kBytes>;
+    constexpr std::size_t kBlock = 64 * kBytes;
+    const auto load = [](const std::byte* from) __attribute__((always_inline)) {
+      V vector;
+      std::memcpy(&vector, from, sizeof vector);
+      return vector;
+    };
+    const std::size_t whole = size / kBytes * kBytes;
+    for (std::size_t begin = 0; begin < whole; begin += kBlock) {
+      const std::size_t end = std::min(begin + kBlock, whole);
+      Words ordered = ~Words{};
+      for (std::size_t i = begin; i < end; i += kBytes)
+        ordered &= __builtin_bit_cast(Words, ordered_lanes<T>(load(min + i), load(max + i)));
+      for (std::size_t i = 0; i < kBytes / sizeof(std::uint64_t); ++i)
+        if (~ordered[i] != 0) return false;
+    }
+    const T* const last_min = reinterpret_cast<const T*>(min + whole);
+    const T* const last_max = reinterpret_cast<const T*>(max + whole);
+    for (std::size_t i = 0; i < (size - whole) / sizeof(T); ++i)
+      if (!(comparable(last_min[i]) <= comparable(last_max[i]))) return false;
+    return true;
   }
-  const T* const last_min = reinterpret_cast<const T*>(min + whole);
-  const T* const last_max = reinterpret_cast<const T*>(max + whole);
-  for (std::size_t i = 0; i < (size - whole) / sizeof(T); ++i)
-    if (!(comparable(last_min[i]) <= comparable(last_max[i]))) return false;
-  return true;
-}
-
-template <class T>
-bool ordered_baseline(const std::byte* min, const std::byte* max, std::size_t size) noexcept {
-  return all_ordered<vector_bytes(SimdLevel::baseline), T>(min, max, size);
-}
-
-#if defined(__x86_64__)
-template <class T>
-[[gnu::target("arch=x86-64-v3"), gnu::flatten]] bool ordered_v3(const std::byte* min, const std::byte* max,
-                                                                std::size_t size) noexcept {
-  return all_ordered<vector_bytes(SimdLevel::v3), T>(min, max, size);
-}
-
-template <class T>
-[[gnu::target("arch=x86-64-v4"), gnu::flatten]] bool ordered_v4(const std::byte* min, const std::byte* max,
-                                                                std::size_t size) noexcept {
-  return all_ordered<vector_bytes(SimdLevel::v4), T>(min, max, size);
-}
-#endif
+};
 
 }  // namespace
 
 bool are_ordered_bounds(DType dtype, const std::byte* min, const std::byte* max, std::size_t count,
                         SimdLevel level) noexcept {
-  return with_type(dtype, [=]<class T>() {
-    const std::size_t size = count * sizeof(T);
-    switch (level) {
-      case SimdLevel::baseline: break;
-#if defined(__x86_64__)
-      case SimdLevel::v3: return ordered_v3<T>(min, max, size);
-      case SimdLevel::v4: return ordered_v4<T>(min, max, size);
-#else
-      case SimdLevel::v3: break;
-      case SimdLevel::v4: break;
-#endif
-    }
-    return ordered_baseline<T>(min, max, size);
-  });
+  return with_type(dtype,
+                   [=]<class T>() { return run_loop<AllOrdered<T>>(level, min, max, count * sizeof(T)); });
 }
 
 }  // namespace clipper

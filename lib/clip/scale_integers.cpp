@@ -1,4 +1,4 @@
-// Loops inlined into one wrapper per instruction set: over vectors (scale_lanes.hpp) for elements of at most
+// Loops for run_loop(): over vectors (scale_lanes.hpp) for elements of at most
 // 32 bits, otherwise plain loops that the compiler vectorizes.
 //
 // CLIPPER_INDEPENDENT_ITERATIONS tells the compiler that `in` and `out` are equal or do not overlap. Without
@@ -210,12 +210,9 @@ template <class T, class Factor>
   return {raised, lowered, 0, false};
 }
 
-// What at_level() does to the elements of a type.
-
+template <class T>
 struct Scale {
-  using Result = void;
-
-  template <SimdLevel kLevel, class T, class Vectors>
+  template <SimdLevel kLevel, class Vectors>
   [[gnu::always_inline]] static void run(const Operation& operation, const Vectors& vectors,
                                          const std::byte* in, std::byte* out, std::size_t count) noexcept {
     const T* from = reinterpret_cast<const T*>(in);
@@ -227,10 +224,8 @@ struct Scale {
   }
 };
 
+template <class T>
 struct Count {
-  using Result = ElementCounts;
-
-  template <SimdLevel /*kLevel*/, class T>
   [[gnu::always_inline]] static ElementCounts run(const Operation& operation, const ParameterVectors& vectors,
                                                   const std::byte* in, std::size_t count) noexcept {
     const T* const from = reinterpret_cast<const T*>(in);
@@ -241,38 +236,12 @@ struct Count {
   }
 };
 
-template <class Work, class T, class... Arguments>
-typename Work::Result run_baseline(const Arguments&... arguments) noexcept {
-  return Work::template run<SimdLevel::baseline, T>(arguments...);
-}
-
-#if defined(__x86_64__)
-template <class Work, class T, class... Arguments>
-[[gnu::target("arch=x86-64-v3"), gnu::flatten]] typename Work::Result run_v3(
-    const Arguments&... arguments) noexcept {
-  return Work::template run<SimdLevel::v3, T>(arguments...);
-}
-
-template <class Work, class T, class... Arguments>
-[[gnu::target("arch=x86-64-v4"), gnu::flatten]] typename Work::Result run_v4(
-    const Arguments&... arguments) noexcept {
-  return Work::template run<SimdLevel::v4, T>(arguments...);
-}
-#endif
-
-template <class Work, class... Arguments>
-typename Work::Result at_level([[maybe_unused]] SimdLevel level, const Operation& operation,
-                               const Arguments&... arguments) noexcept {
-  return with_type(operation.dtype, [&]<class T>() -> typename Work::Result {
-    if constexpr (std::is_integral_v<T>) {
-#if defined(__x86_64__)
-      if (level == SimdLevel::v3) return run_v3<Work, T>(operation, arguments...);
-      if (level == SimdLevel::v4) return run_v4<Work, T>(operation, arguments...);
-#endif
-      return run_baseline<Work, T>(operation, arguments...);
-    } else {
-      __builtin_unreachable();
-    }
+/// Runs the loop for the type of an integer dtype.
+template <template <class T> class Loop, class... Arguments>
+auto run_integers(SimdLevel level, const Operation& operation, const Arguments&... arguments) noexcept {
+  return with_type(operation.dtype, [&]<class T>() {
+    using Integer = std::conditional_t<std::is_integral_v<T>, T, std::int64_t>;
+    return run_loop<Loop<Integer>>(level, operation, arguments...);
   });
 }
 
@@ -280,17 +249,17 @@ typename Work::Result at_level([[maybe_unused]] SimdLevel level, const Operation
 
 void scale_integers(const Operation& operation, const NoVectors& vectors, const std::byte* in, std::byte* out,
                     std::size_t count, SimdLevel level) noexcept {
-  at_level<Scale>(level, operation, vectors, in, out, count);
+  run_integers<Scale>(level, operation, vectors, in, out, count);
 }
 
 void scale_integers(const Operation& operation, const ParameterVectors& vectors, const std::byte* in,
                     std::byte* out, std::size_t count, SimdLevel level) noexcept {
-  at_level<Scale>(level, operation, vectors, in, out, count);
+  run_integers<Scale>(level, operation, vectors, in, out, count);
 }
 
 ElementCounts count_scaled(const Operation& operation, const ParameterVectors& vectors, const std::byte* in,
                            std::size_t count, SimdLevel level) noexcept {
-  return at_level<Count>(level, operation, vectors, in, count);
+  return run_integers<Count>(level, operation, vectors, in, count);
 }
 
 }  // namespace clipper

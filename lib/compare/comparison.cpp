@@ -22,54 +22,28 @@ void reverse_bytes(T* elements, std::size_t count) noexcept {
   for (std::size_t i = 0; i < count; ++i) elements[i] = byteswap_if<Byteswap::yes>(elements[i]);
 }
 
-// One wrapper per instruction set, which the loops are inlined into.
-
-template <class T>
-struct Loops {
-  Survey (*survey)(const T*, const T*, std::size_t, const Tolerance&) noexcept;
-  BlockSums (*sum)(const T*, const T*, std::size_t, const Tolerance&, Survey&) noexcept;
-  BlockSums (*sum_equal)(const T*, std::size_t) noexcept;
+struct SurveyBlock {
+  template <SimdLevel kLevel, class T>
+  [[gnu::always_inline]] static Survey run(const T* a, const T* e, std::size_t count,
+                                           const Tolerance& tolerance) noexcept {
+    return survey<vector_bytes(kLevel)>(a, e, count, tolerance);
+  }
 };
 
-#define CLIPPER_LOOPS(NAME, LEVEL, ...)                                                                     \
-  template <class T>                                                                                        \
-  struct NAME {                                                                                             \
-    static constexpr std::size_t kBytes = vector_bytes(LEVEL);                                              \
-    __VA_ARGS__ static Survey survey(const T* a, const T* e, std::size_t count,                             \
-                                     const Tolerance& tolerance) noexcept {                                 \
-      return clipper::survey<kBytes>(a, e, count, tolerance);                                               \
-    }                                                                                                       \
-    __VA_ARGS__ static BlockSums sum(const T* a, const T* e, std::size_t count, const Tolerance& tolerance, \
-                                     Survey& found) noexcept {                                              \
-      return sum_block<kBytes>(a, e, count, tolerance, found);                                              \
-    }                                                                                                       \
-    __VA_ARGS__ static BlockSums sum_equal(const T* e, std::size_t count) noexcept {                        \
-      return sum_equal_block<kBytes>(e, count);                                                             \
-    }                                                                                                       \
-    static constexpr Loops<T> kLoops{survey, sum, sum_equal};                                               \
+struct SumBlock {
+  template <SimdLevel kLevel, class T>
+  [[gnu::always_inline]] static BlockSums run(const T* a, const T* e, std::size_t count,
+                                              const Tolerance& tolerance, Survey* found) noexcept {
+    return sum_block<vector_bytes(kLevel)>(a, e, count, tolerance, *found);
   }
+};
 
-CLIPPER_LOOPS(BaselineLoops, SimdLevel::baseline, [[gnu::flatten]]);
-#if defined(__x86_64__)
-CLIPPER_LOOPS(V3Loops, SimdLevel::v3, [[gnu::target("arch=x86-64-v3"), gnu::flatten]]);
-CLIPPER_LOOPS(V4Loops, SimdLevel::v4, [[gnu::target("arch=x86-64-v4"), gnu::flatten]]);
-#endif
-#undef CLIPPER_LOOPS
-
-template <class T>
-const Loops<T>& loops_of(SimdLevel level) noexcept {
-  switch (level) {
-    case SimdLevel::baseline: break;
-#if defined(__x86_64__)
-    case SimdLevel::v3: return V3Loops<T>::kLoops;
-    case SimdLevel::v4: return V4Loops<T>::kLoops;
-#else
-    case SimdLevel::v3: break;
-    case SimdLevel::v4: break;
-#endif
+struct SumEqualBlock {
+  template <SimdLevel kLevel, class T>
+  [[gnu::always_inline]] static BlockSums run(const T* e, std::size_t count) noexcept {
+    return sum_equal_block<vector_bytes(kLevel)>(e, count);
   }
-  return BaselineLoops<T>::kLoops;
-}
+};
 
 /// Whether a sum of squares of float64 may lack what squares have lost below the smallest float64, or above
 /// the largest.
@@ -104,12 +78,12 @@ void add_sums(const BlockSums& block, const T* a, const T* e, std::size_t count,
 /// A block of elements in this machine's byte order.
 template <class T>
 void compare_block(const T* a, const T* e, std::size_t count, std::uint64_t position,
-                   const ComparisonRule& rule, const Loops<T>& loops, ElementComparison& result) {
+                   const ComparisonRule& rule, SimdLevel level, ElementComparison& result) {
   Survey all{};
   if (rule.metrics)
-    add_sums(loops.sum(a, e, count, rule.tolerance, all), a, e, count, *result.metrics);
+    add_sums(run_loop<SumBlock>(level, a, e, count, rule.tolerance, &all), a, e, count, *result.metrics);
   else if (!rule.bits)
-    all = loops.survey(a, e, count, rule.tolerance);
+    all = run_loop<SurveyBlock>(level, a, e, count, rule.tolerance);
   if (rule.bits || !all.all_within) {
     compare_each(a, e, count, position, rule, result);
     return;
@@ -135,7 +109,6 @@ ElementComparison compare_as(const ElementPairs& pairs, const ComparisonRule& ru
   T* const e = reinterpret_cast<T*>(pairs.expected);
   const bool same_order = pairs.actual_order == pairs.expected_order;
   const bool equal_bytes_match = same_order && (rule.bits || rule.nan_equal || std::is_integral_v<T>);
-  const Loops<T>& loops = loops_of<T>(level);
   ElementComparison result = empty_result(pairs, rule);
   ComparisonRule without_metrics = rule;  // for NaN that does not match NaN
   without_metrics.metrics = false;
@@ -145,9 +118,11 @@ ElementComparison compare_as(const ElementPairs& pairs, const ComparisonRule& ru
     if (equal && equal_bytes_match && !rule.metrics) continue;
     if (pairs.actual_order != kNativeOrder) reverse_bytes(a + i, count);
     if (pairs.expected_order != kNativeOrder) reverse_bytes(e + i, count);
-    if (equal && rule.metrics) add_sums(loops.sum_equal(e + i, count), e + i, e + i, count, *result.metrics);
+    if (equal && rule.metrics)
+      add_sums(run_loop<SumEqualBlock>(level, static_cast<const T*>(e + i), count), e + i, e + i, count,
+               *result.metrics);
     if (equal && equal_bytes_match) continue;
-    compare_block(a + i, e + i, count, pairs.position + i, equal ? without_metrics : rule, loops, result);
+    compare_block(a + i, e + i, count, pairs.position + i, equal ? without_metrics : rule, level, result);
   }
   return result;
 }

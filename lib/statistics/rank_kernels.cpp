@@ -1,5 +1,7 @@
 #include "statistics/rank_kernels.hpp"
 
+#include <algorithm>
+
 #include "element/element.hpp"
 
 namespace clipper {
@@ -68,103 +70,71 @@ template <class Bits, std::size_t kBlock>
 
 /// Elements of 32 or 64 bits, whose digits are at byte `at`.
 template <class Bits>
-[[gnu::always_inline]] inline void count_wide(std::span<const std::byte> elements, std::size_t at,
-                                              std::uint32_t* counters) noexcept {
-  constexpr std::size_t kBlock = 1024 / sizeof(Bits);
-  const std::byte* block = elements.data();
-  const std::byte* const end = block + elements.size();
-  const std::size_t shift = kNativeOrder == ByteOrder::little ? at : sizeof(Bits) - 2 - at;
-  for (; block + kBlock * sizeof(Bits) <= end; block += kBlock * sizeof(Bits))
-    if (!count_two_digits<Bits, kBlock>(block, shift, counters))
-      count_digits<sizeof(Bits)>(block + at, kBlock, counters);
-  count_digits<sizeof(Bits)>(block + at, static_cast<std::size_t>(end - block) / sizeof(Bits), counters);
-}
+struct CountWide {
+  [[gnu::always_inline]] static void run(std::span<const std::byte> elements, std::size_t at,
+                                         std::uint32_t* counters) noexcept {
+    constexpr std::size_t kBlock = 1024 / sizeof(Bits);
+    const std::byte* block = elements.data();
+    const std::byte* const end = block + elements.size();
+    const std::size_t shift = kNativeOrder == ByteOrder::little ? at : sizeof(Bits) - 2 - at;
+    for (; block + kBlock * sizeof(Bits) <= end; block += kBlock * sizeof(Bits))
+      if (!count_two_digits<Bits, kBlock>(block, shift, counters))
+        count_digits<sizeof(Bits)>(block + at, kBlock, counters);
+    count_digits<sizeof(Bits)>(block + at, static_cast<std::size_t>(end - block) / sizeof(Bits), counters);
+  }
+};
 
 /// Looks at a block of elements at a time, which the compiler turns into vectors, and at the single elements
 /// of a block only if the block has a candidate.
 template <class Bits>
-[[gnu::always_inline]] inline std::size_t find(const Candidates<Bits>& wanted, const std::byte* elements,
-                                               std::size_t count, Bits* found) noexcept {
-  constexpr std::size_t kBlock = 256 / sizeof(Bits);
-  std::size_t size = 0;
-  const auto matches = [&](Bits x) {
-    bool any = false;
-    for (std::size_t k = 0; k < wanted.count; ++k) any |= (x & wanted.mask) == wanted.prefixes[k];
-    return any;
-  };
-  std::size_t i = 0;
-  for (; i + kBlock <= count; i += kBlock) {
-    std::array<Bits, kBlock> block;
-    std::memcpy(block.data(), elements + i * sizeof(Bits), sizeof(block));
-    std::array<Bits, kBlock> match{};
-    Bits any = 0;
-    for (std::size_t k = 0; k < wanted.count; ++k) {
-      const Bits prefix = wanted.prefixes[k];
-      for (std::size_t j = 0; j < kBlock; ++j)
-        match[j] |= (block[j] & wanted.mask) == prefix ? Bits{1} : Bits{0};
+struct Find {
+  [[gnu::always_inline]] static std::size_t run(const Candidates<Bits>& wanted, const std::byte* elements,
+                                                std::size_t count, Bits* found) noexcept {
+    constexpr std::size_t kBlock = 256 / sizeof(Bits);
+    std::size_t size = 0;
+    const auto matches = [&](Bits x) {
+      bool any = false;
+      for (std::size_t k = 0; k < wanted.count; ++k) any |= (x & wanted.mask) == wanted.prefixes[k];
+      return any;
+    };
+    std::size_t i = 0;
+    for (; i + kBlock <= count; i += kBlock) {
+      std::array<Bits, kBlock> block;
+      std::memcpy(block.data(), elements + i * sizeof(Bits), sizeof(block));
+      std::array<Bits, kBlock> match{};
+      Bits any = 0;
+      for (std::size_t k = 0; k < wanted.count; ++k) {
+        const Bits prefix = wanted.prefixes[k];
+        for (std::size_t j = 0; j < kBlock; ++j)
+          match[j] |= (block[j] & wanted.mask) == prefix ? Bits{1} : Bits{0};
+      }
+      for (std::size_t j = 0; j < kBlock; ++j) any |= match[j];
+      if (any == 0) continue;
+      for (std::size_t j = 0; j < kBlock; ++j) {
+        found[size] = block[j];
+        size += match[j];
+      }
     }
-    for (std::size_t j = 0; j < kBlock; ++j) any |= match[j];
-    if (any == 0) continue;
-    for (std::size_t j = 0; j < kBlock; ++j) {
-      found[size] = block[j];
-      size += match[j];
+    for (; i < count; ++i) {
+      const Bits x = load<Bits>(elements + i * sizeof(Bits));
+      found[size] = x;
+      size += matches(x) ? 1 : 0;
     }
+    return size;
   }
-  for (; i < count; ++i) {
-    const Bits x = load<Bits>(elements + i * sizeof(Bits));
-    found[size] = x;
-    size += matches(x) ? 1 : 0;
-  }
-  return size;
-}
-
-template <class Bits>
-void count_baseline(std::span<const std::byte> elements, std::size_t at, std::uint32_t* counters) noexcept {
-  count_wide<Bits>(elements, at, counters);
-}
-
-#if defined(__x86_64__)
-/// Wider vectors than those of v3 would gain little.
-template <class Bits>
-[[gnu::target("arch=x86-64-v3"), gnu::flatten]] void count_v3(std::span<const std::byte> elements,
-                                                              std::size_t at,
-                                                              std::uint32_t* counters) noexcept {
-  count_wide<Bits>(elements, at, counters);
-}
-
-template <class Bits>
-[[gnu::target("arch=x86-64-v3"), gnu::flatten]] std::size_t find_v3(const Candidates<Bits>& wanted,
-                                                                    const std::byte* elements,
-                                                                    std::size_t count, Bits* found) noexcept {
-  return find(wanted, elements, count, found);
-}
-
-template <class Bits>
-[[gnu::target("arch=x86-64-v4"), gnu::flatten]] std::size_t find_v4(const Candidates<Bits>& wanted,
-                                                                    const std::byte* elements,
-                                                                    std::size_t count, Bits* found) noexcept {
-  return find(wanted, elements, count, found);
-}
-#endif
+};
 
 }  // namespace
 
 void count_first_digits(std::size_t element_size, ByteOrder order, std::span<const std::byte> elements,
-                        std::uint32_t* counters, [[maybe_unused]] SimdLevel level) noexcept {
+                        std::uint32_t* counters, SimdLevel level) noexcept {
   const std::size_t at = order == ByteOrder::little && element_size > 1 ? element_size - 2 : 0;
-  auto* count_32 = count_baseline<std::uint32_t>;
-  auto* count_64 = count_baseline<std::uint64_t>;
-#if defined(__x86_64__)
-  if (level != SimdLevel::baseline) {
-    count_32 = count_v3<std::uint32_t>;
-    count_64 = count_v3<std::uint64_t>;
-  }
-#endif
+  level = std::min(level, SimdLevel::v3);  // wider vectors gain little
   switch (element_size) {
     case 1: return count_bytes(elements, counters);
     case 2: return count_digits<2>(elements.data(), elements.size() / 2, counters);
-    case 4: return count_32(elements, at, counters);
-    default: return count_64(elements, at, counters);
+    case 4: return run_loop<CountWide<std::uint32_t>>(level, elements, at, counters);
+    default: return run_loop<CountWide<std::uint64_t>>(level, elements, at, counters);
   }
 }
 
@@ -185,17 +155,7 @@ std::uint64_t count_nan_beside_infinity(DType dtype, ByteOrder order, bool negat
 template <class Bits>
 std::size_t find_candidates(const Candidates<Bits>& wanted, const std::byte* elements, std::size_t count,
                             Bits* found, SimdLevel level) noexcept {
-  switch (level) {
-    case SimdLevel::baseline: break;
-#if defined(__x86_64__)
-    case SimdLevel::v3: return find_v3(wanted, elements, count, found);
-    case SimdLevel::v4: return find_v4(wanted, elements, count, found);
-#else
-    case SimdLevel::v3: break;
-    case SimdLevel::v4: break;
-#endif
-  }
-  return find(wanted, elements, count, found);
+  return run_loop<Find<Bits>>(level, wanted, elements, count, found);
 }
 
 template std::size_t find_candidates(const Candidates<std::uint32_t>&, const std::byte*, std::size_t,
