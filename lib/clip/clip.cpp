@@ -9,26 +9,23 @@
 #include "clip/parameters.hpp"
 #include "clip/scale_float32.hpp"
 #include "clip/scale_integers.hpp"
-#include "element/byte_order.hpp"
 #include "element/comparable.hpp"
 #include "element/meaning.hpp"
 
 namespace clipper {
 namespace {
 
-template <Byteswap kSwap, class T>
+template <class T>
 std::optional<std::size_t> find_nan_in(const T* elements, std::size_t count) noexcept {
   constexpr std::size_t kBlock = 4096;  // elements
   for (std::size_t begin = 0; begin < count; begin += kBlock) {
     const T* const block = elements + begin;
     const std::size_t length = std::min(kBlock, count - begin);
     bool any = false;
-    for (std::size_t i = 0; i < length; ++i) any |= is_nan(byteswap_if<kSwap>(block[i]));
+    for (std::size_t i = 0; i < length; ++i) any |= is_nan(block[i]);
     if (any)
-      return begin +
-             static_cast<std::size_t>(
-                 std::find_if(block, block + length, [](T x) { return is_nan(byteswap_if<kSwap>(x)); }) -
-                 block);
+      return begin + static_cast<std::size_t>(
+                         std::find_if(block, block + length, [](T x) { return is_nan(x); }) - block);
   }
   return std::nullopt;
 }
@@ -39,20 +36,13 @@ bool are_exchanged(const Operation& bounds) noexcept {
   });
 }
 
-/// NaT as it is in memory.
-std::int64_t nat_in(ByteOrder order) noexcept {
-  return order == kNativeOrder ? kNaT : byteswap_if<Byteswap::yes>(kNaT);
-}
-
 /// Clips dates or durations: as integers, and then NaT again as a NaN.
 ElementCounts clip_ticks(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
                          SimdLevel level) noexcept {
   Operation integers = operation;
   integers.has_nat = false;
   integers.nan.reset();
-  const std::int64_t nat = nat_in(operation.order);
-  const auto by = from_bits<std::int64_t>(operation.nan.value_or(to_bits(kNaT)));
-  const std::int64_t replacement = operation.order == kNativeOrder ? by : byteswap_if<Byteswap::yes>(by);
+  const auto replacement = from_bits<std::int64_t>(operation.nan.value_or(to_bits(kNaT)));
   return for_each_block<Input::read_again>(
       operation, in, out, count,
       [&](std::size_t /*done*/, const std::byte* from, std::byte* to, std::size_t length) {
@@ -60,22 +50,13 @@ ElementCounts clip_ticks(const Operation& operation, const std::byte* in, std::b
         const auto* const elements = reinterpret_cast<const std::int64_t*>(from);
         auto* const results = reinterpret_cast<std::int64_t*>(to);
         for (std::size_t i = 0; i < length; ++i) {
-          const bool is_nat = elements[i] == nat;
+          const bool is_nat = elements[i] == kNaT;
           counts.nan += is_nat ? 1 : 0;
-          counts.raised -= is_nat && results[i] != nat ? 1 : 0;
+          counts.raised -= is_nat && results[i] != kNaT ? 1 : 0;
           results[i] = is_nat ? replacement : results[i];
         }
         return counts;
       });
-}
-
-/// Clips bytes, of which those that stand for 1 do not count if they become 1.
-ElementCounts clip_booleans(Operation operation, const std::byte* in, std::byte* out, std::size_t count,
-                            SimdLevel level) noexcept {
-  operation.is_bool = false;
-  ElementCounts counts = clip_and_count(operation, in, out, count, level);
-  if (operation.hi != 0) counts.lowered = 0;
-  return counts;
 }
 
 /// scale_integers() of each of the elements of 8 bits.
@@ -114,7 +95,6 @@ void clip(const Operation& operation, const std::byte* in, std::byte* out, std::
 ElementCounts clip_and_count(const Operation& operation, const std::byte* in, std::byte* out,
                              std::size_t count, SimdLevel level) noexcept {
   if (operation.has_nat) return clip_ticks(operation, in, out, count, level);
-  if (operation.is_bool) return clip_booleans(operation, in, out, count, level);
   if (may_have_edges(operation)) return clip_edges(operation, nullptr, in, out, count, level, Counting::on);
   const bool exchanged = are_exchanged(operation);
   const bool scales = scales_integers(operation);
@@ -136,21 +116,18 @@ ElementCounts clip_and_count(const Operation& operation, const std::byte* in, st
       });
 }
 
-std::optional<std::size_t> find_nan(DType dtype, ByteOrder order, const std::byte* elements,
-                                    std::size_t count) noexcept {
+std::optional<std::size_t> find_nan(DType dtype, const std::byte* elements, std::size_t count) noexcept {
   return with_type(dtype, [=]<class T>() -> std::optional<std::size_t> {
     if constexpr (std::is_integral_v<T>) return std::nullopt;
-    const T* const typed = reinterpret_cast<const T*>(elements);
-    return order == kNativeOrder ? find_nan_in<Byteswap::no>(typed, count)
-                                 : find_nan_in<Byteswap::yes>(typed, count);
+    return find_nan_in(reinterpret_cast<const T*>(elements), count);
   });
 }
 
 std::optional<std::size_t> find_nan(const Operation& operation, const std::byte* elements,
                                     std::size_t count) noexcept {
-  if (!operation.has_nat) return find_nan(operation.dtype, operation.order, elements, count);
+  if (!operation.has_nat) return find_nan(operation.dtype, elements, count);
   const auto* const ticks = reinterpret_cast<const std::int64_t*>(elements);
-  const auto* const found = std::find(ticks, ticks + count, nat_in(operation.order));
+  const auto* const found = std::find(ticks, ticks + count, kNaT);
   return found == ticks + count ? std::nullopt : std::optional(static_cast<std::size_t>(found - ticks));
 }
 

@@ -27,12 +27,10 @@ enum class Arithmetic : std::uint8_t {
 ///     y = lo or hi             (only if poisons, lo or hi is NaN, and x is not NaN)
 struct Operation {
   DType dtype = DType::float32;
-  ByteOrder order = kNativeOrder;  ///< of the elements in memory, not of the fields below
   Arithmetic arithmetic = Arithmetic::none;
   ZeroTie zero_tie = ZeroTie::element;  ///< for floats that are not scaled: what becomes of zero results
   bool poisons = false;                 ///< for floats that are not scaled: whether lo and hi may be NaN
   bool has_nat = false;                 ///< for int64 without arithmetic: the lowest element is NaT, a NaN
-  bool is_bool = false;                 ///< for uint8 without arithmetic, with hi 0 or 1: all but 0 equal 1
 
   ElementBits lo = 0;              ///< of `dtype`; lowest_element() if there is no min
   ElementBits hi = 0;              ///< of `dtype`; highest_element() if there is no max
@@ -79,8 +77,9 @@ struct ElementCounts {
 /// Whether a kernel counts what it does.
 enum class Counting : std::uint8_t { off, on };
 
-/// Applies the operation to `count` elements. `in` and `out` are aligned to the element's size, and are equal
-/// or do not overlap. Every level gives the same bytes. The level must be one of simd_levels().
+/// Applies the operation to `count` elements in this machine's byte order. `in` and `out` are aligned to the
+/// element's size, and are equal or do not overlap. Every level gives the same bytes. The level must be one
+/// of simd_levels().
 void clip(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
           SimdLevel level) noexcept;
 
@@ -89,7 +88,7 @@ void clip(const Operation& operation, const std::byte* in, std::byte* out, std::
                                            std::size_t count, SimdLevel level) noexcept;
 
 /// The position of the first NaN among `count` elements; nothing for integer dtypes.
-[[nodiscard]] std::optional<std::size_t> find_nan(DType dtype, ByteOrder order, const std::byte* elements,
+[[nodiscard]] std::optional<std::size_t> find_nan(DType dtype, const std::byte* elements,
                                                   std::size_t count) noexcept;
 
 /// The same among the results of an operation, which may have NaT.

@@ -8,8 +8,8 @@
 /// The kernels for parameters that differ from element to element.
 namespace clipper {
 
-/// One value per element of each parameter, aligned to its size and in this machine's byte order. Replaces
-/// the numbers of an Operation, of which dtype, order and arithmetic still count.
+/// One value per element of each parameter, aligned to its size. Replaces the numbers of an
+/// Operation, of which dtype and arithmetic still count.
 struct ParameterVectors {
   const std::byte* lo = nullptr;   ///< of the operation's dtype
   const std::byte* hi = nullptr;   ///< of the operation's dtype

@@ -23,8 +23,6 @@ namespace clipper {
 struct Conversion {
   DType from = DType::float32;
   DType to = DType::float32;
-  bool from_flags = false;         ///< whether x is a bool: 1 for every byte that is not 0
-  ByteOrder order = kNativeOrder;  ///< of both
   bool divides = false;
   std::optional<Round> round;       ///< always given if floats become integers
   Operation::Integer zero_point{};  ///< 0 unless `to` is an integer dtype

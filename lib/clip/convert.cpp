@@ -37,16 +37,6 @@ struct alignas(64) Block {
   }
 };
 
-void swap_bytes(std::size_t size, const std::byte* in, std::byte* out, std::size_t count,
-                SimdLevel level) noexcept {
-  with_size(size, [&]<std::size_t kSize>() {
-    using Bits = UnsignedOfSize<kSize>;
-    if constexpr (kSize > 1)
-      run_loop<SwapBytes<kSize>>(level, reinterpret_cast<const Bits*>(in), reinterpret_cast<Bits*>(out),
-                                 count);
-  });
-}
-
 /// What convert() does with one block after the other. Working: the operation's dtype.
 template <class Working>
 class BlockConversion {
@@ -58,7 +48,6 @@ class BlockConversion {
         level_(level),
         lo_(from_bits<Working>(operation.lo)),
         hi_(from_bits<Working>(operation.hi)) {
-    clipping_.order = kNativeOrder;
     clipping_.arithmetic = Arithmetic::none;
     if (!conversion.saturates) {
       lowest_ = from_bits<Working>(lowest_element(operation.dtype));
@@ -81,9 +70,8 @@ class BlockConversion {
     load(in, count);
     scale(vectors, count);
     const ElementCounts counts = clip(vectors, count);
-    first_nan_ = counts.nan == 0
-                     ? std::nullopt
-                     : find_nan(clipping_.dtype, kNativeOrder, reinterpret_cast<const std::byte*>(g_), count);
+    first_nan_ = counts.nan == 0 ? std::nullopt
+                                 : find_nan(clipping_.dtype, reinterpret_cast<const std::byte*>(g_), count);
     if constexpr (std::is_floating_point_v<Working>)
       if (conversion_.round && !rounds_when_stored())
         with_round(*conversion_.round, [&]<Round kRound>() {
@@ -106,25 +94,10 @@ class BlockConversion {
         g_ = loaded_.as<float>();
         return;
       }
-    const std::size_t size = traits(conversion_.from).size;
-    const bool swaps = size > 1 && conversion_.order != kNativeOrder;
-    if (conversion_.from_flags) {
-      std::transform(in, in + count, raw_.bytes.data(),
-                     [](std::byte flag) { return std::byte{flag != std::byte{}}; });
-      in = raw_.bytes.data();
-    }
-    if (swaps || reinterpret_cast<std::uintptr_t>(in) % size != 0) {
-      std::memcpy(raw_.bytes.data(), in, count * size);
-      in = raw_.bytes.data();
-    }
-    if (swaps) {
-      swap_bytes(size, in, stored_.bytes.data(), count, level_);
-      in = stored_.bytes.data();
-    }
     with_type(conversion_.from, [&]<class From>() {
       // Not if results are written over `in` before g is used again.
       if constexpr (std::is_same_v<From, Working>)
-        if (!swaps && scaling_.arithmetic == Arithmetic::none && !saturates_ && !conversion_.below &&
+        if (scaling_.arithmetic == Arithmetic::none && !saturates_ && !conversion_.below &&
             !conversion_.above) {
           g_ = reinterpret_cast<const Working*>(in);
           return;
@@ -184,12 +157,10 @@ class BlockConversion {
   ElementCounts store(const std::byte* in, const ParameterVectors* vectors, ElementCounts counts,
                       std::byte* out, std::size_t count) noexcept {
     const std::size_t size = traits(conversion_.to).size;
-    const bool is_same = conversion_.from == conversion_.to && !conversion_.from_flags;
+    const bool is_same = conversion_.from == conversion_.to;
     if (conversion_.nan && counts.nan != 0) own_g(count);
-    const bool swaps = size > 1 && conversion_.order != kNativeOrder;
-    const bool is_direct =
-        out != nullptr && !is_same && !swaps && reinterpret_cast<std::uintptr_t>(out) % size == 0;
-    std::byte* to = is_direct ? out : stored_.bytes.data();
+    const bool is_direct = out != nullptr && !is_same;
+    std::byte* const to = is_direct ? out : stored_.bytes.data();
     if (is_float8(conversion_.to))
       store_float8(vectors, reinterpret_cast<std::uint8_t*>(to), count);
     else
@@ -197,10 +168,6 @@ class BlockConversion {
     saturate(vectors, to, count);
     counts.replaced = replace(vectors, to, count);
     if (counts.nan != 0) finish_nan(to, count);
-    if (swaps) {
-      swap_bytes(size, to, raw_.bytes.data(), count, level_);
-      to = raw_.bytes.data();
-    }
     if (is_same && counts.nan != 0 && !conversion_.nan && !clipping_.nan &&
         scaling_.arithmetic == Arithmetic::none)
       keep_nan(in, to, count);
@@ -349,7 +316,6 @@ class BlockConversion {
   const Working* g_ = nullptr;
   std::optional<std::size_t> first_nan_;
   std::optional<std::size_t> first_beyond_;
-  Block raw_;
   Block loaded_;
   Block result_;
   Block stored_;

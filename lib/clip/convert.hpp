@@ -20,11 +20,11 @@ struct Converted {
   std::optional<std::size_t> first_beyond;
 };
 
-/// Converts `count` elements. `in` and `out` need no alignment. They do not overlap, or `out` begins where
-/// `in` begins or, if elements become larger, both end at the same byte. If `out` is null, only the result is
-/// returned. `vectors`, unless null, has one value per element of lo, hi, nan (of the working dtype), scale
-/// and bias; where one of these pointers is null, the number of the operation holds. Every level gives the
-/// same bytes.
+/// Converts `count` elements, which are aligned to their size. `in` and `out` do not overlap, or `out` begins
+/// where `in` begins or, if elements become larger, both end at the same byte. If `out` is null, only the
+/// result is returned. `vectors`, unless null, has one value per element of lo, hi, nan (of the working
+/// dtype), scale and bias; where one of these pointers is null, the number of the operation holds. Every
+/// level gives the same bytes.
 [[nodiscard]] Converted convert(const Conversion& conversion, const Operation& operation,
                                 const ParameterVectors* vectors, const std::byte* in, std::byte* out,
                                 std::size_t count, SimdLevel level) noexcept;

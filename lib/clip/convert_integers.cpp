@@ -78,7 +78,6 @@ template <class From, class To>
 Converted convert_all(const Conversion& conversion, const Operation& operation,
                       const ParameterVectors* vectors, const std::byte* in, std::byte* out,
                       std::size_t count) noexcept {
-  const bool swaps = conversion.order != kNativeOrder;
   const auto stored_bound = [&](const Conversion::WideBound& bound) {
     return bound.result ? stored_element<To>(conversion, *bound.result)
                         : stored_integer<To>(conversion, bound.ceil);
@@ -92,8 +91,7 @@ Converted convert_all(const Conversion& conversion, const Operation& operation,
   for (std::size_t i = 0; i < count; ++i) {
     From x;
     std::memcpy(&x, in + i * sizeof(x), sizeof(x));
-    const From native = swaps ? byteswap_if<Byteswap::yes>(x) : x;
-    const Wide g = wide_scaled(native, factor_at(given.scale, i, operation.integer_scale),
+    const Wide g = wide_scaled(x, factor_at(given.scale, i, operation.integer_scale),
                                factor_at(given.bias, i, operation.integer_bias));
     if (range.lo_varies || range.hi_varies) std::tie(lo, hi) = bounds_at<From>(range, operation, vectors, i);
     const bool is_below = g < lo.ceil;
@@ -108,7 +106,6 @@ Converted convert_all(const Conversion& conversion, const Operation& operation,
                                : is_above  ? stored_bound(hi)
                                            : stored_integer<To>(conversion, g);
     if (is_beyond && !converted.first_beyond) converted.first_beyond = i;
-    if (swaps) result = byteswap_if<Byteswap::yes>(result);
     if constexpr (sizeof(From) == sizeof(To))
       counts.changed |= conversion.from != conversion.to || to_bits(result) != to_bits(x);
     else

@@ -7,24 +7,13 @@
 #include <type_traits>
 
 #include "clip/wide.hpp"
-#include "element/byte_order.hpp"
 #include "element/dtype.hpp"
 #include "element/float8.hpp"
 #include "element/half.hpp"
 #include "simd/levels.hpp"
 
-/// The steps of convert(): loops over a block of elements in this machine's byte order, which compilers
-/// vectorize, for run_loop().
+/// The steps of convert(): loops over a block of elements, which compilers vectorize, for run_loop().
 namespace clipper {
-
-template <std::size_t kSize>
-struct SwapBytes {
-  using Bits = UnsignedOfSize<kSize>;
-  [[gnu::always_inline]] static void run(const Bits* __restrict in, Bits* __restrict out,
-                                         std::size_t count) noexcept {
-    for (std::size_t i = 0; i < count; ++i) out[i] = byteswap_if<Byteswap::yes>(in[i]);
-  }
-};
 
 /// Elements as working elements: exact, except 64-bit integers that are scaled in float64.
 template <class From, class Working>

@@ -17,7 +17,6 @@
 #include "clip/scaled_rule.hpp"
 #include "clip/select_rule.hpp"
 #include "clip/straddling_rule.hpp"
-#include "element/byte_order.hpp"
 #include "element/dtype.hpp"
 #include "simd/levels.hpp"
 
@@ -28,17 +27,17 @@
 namespace clipper {
 
 /// clip_by() for run_loop().
-template <Rule R, class T, Counting kCounting, Byteswap kSwap, class Vectors>
+template <Rule R, class T, Counting kCounting, class Vectors>
 struct ClipBy {
   [[gnu::always_inline]] static ElementCounts run(const Operation& operation, const Vectors& vectors,
                                                   const std::byte* in, std::byte* out,
                                                   std::size_t count) noexcept {
-    return clip_by<R, T, kCounting, kSwap>(operation, vectors, in, out, count);
+    return clip_by<R, T, kCounting>(operation, vectors, in, out, count);
   }
 };
 
 /// Chooses the rule of an operation.
-template <SimdLevel kLevel, class T, Counting kCounting, Byteswap kSwap, class Vectors>
+template <SimdLevel kLevel, class T, Counting kCounting, class Vectors>
 class RuleChoice {
   static constexpr std::size_t kBytes = vector_bytes(kLevel);
   static constexpr bool kSame = std::is_same_v<Vectors, NoVectors>;
@@ -59,7 +58,7 @@ class RuleChoice {
   static ElementCounts clip(const Operation& operation, const Vectors& vectors, const std::byte* in,
                             std::byte* out, std::size_t count) noexcept {
     const auto by = [&]<Rule R>() {
-      return run_loop<ClipBy<R, T, kCounting, kSwap, Vectors>, kLevel>(operation, vectors, in, out, count);
+      return run_loop<ClipBy<R, T, kCounting, Vectors>, kLevel>(operation, vectors, in, out, count);
     };
     if constexpr (!std::is_integral_v<T>)
       if (operation.arithmetic != Arithmetic::none)
@@ -72,7 +71,7 @@ class RuleChoice {
           return by.template operator()<StraddlingRule<kBytes, T, LowerBound::zero>>();
         return by.template operator()<StraddlingRule<kBytes, T, LowerBound::negative>>();
       }
-    if constexpr (selects<T, kBytes, kCounting, kSwap>())
+    if constexpr (selects<T, kBytes>())
       return by.template operator()<SelectRule<kBytes, T>>();
     else
       return by.template operator()<BoundsRule<kBytes, T, kNan, kExchanged>>();
@@ -118,14 +117,9 @@ template <Counting kCounting, class Vectors>
 ElementCounts clip_with(const Operation& operation, const Vectors& vectors, const std::byte* in,
                         std::byte* out, std::size_t count, SimdLevel level) noexcept {
   return with_type(operation.dtype, [&]<class T>() {
-    const auto at = [&]<SimdLevel kLevel>() {
-      if (sizeof(T) > 1 && operation.order != kNativeOrder)
-        return RuleChoice < kLevel, T, kCounting, sizeof(T) == 1 ? Byteswap::no : Byteswap::yes,
-               Vectors > ::clip(operation, vectors, in, out, count);
-      return RuleChoice<kLevel, T, kCounting, Byteswap::no, Vectors>::clip(operation, vectors, in, out,
-                                                                           count);
-    };
-    return with_level(level, at);
+    return with_level(level, [&]<SimdLevel kLevel>() {
+      return RuleChoice<kLevel, T, kCounting, Vectors>::clip(operation, vectors, in, out, count);
+    });
   });
 }
 

@@ -87,7 +87,7 @@ class LossCounter::Block {
 
   void count(const std::byte* in, const ParameterVectors* vectors, std::size_t count,
              ElementCounts& counts) noexcept {
-    load(counter_.conversion_.from, counter_.conversion_.order, in, x_, count);
+    load(counter_.conversion_.from, in, x_, count);
     const Working* g = x_.data();
     const bool scales = operation_.arithmetic != Arithmetic::none;
     if constexpr (std::is_floating_point_v<Working>)
@@ -99,8 +99,8 @@ class LossCounter::Block {
       }
     const bool varies = vectors != nullptr && vectors->lo != nullptr;
     if (varies) {
-      load(counter_.bounds_, kNativeOrder, vectors->lo, lo_, count);
-      load(counter_.bounds_, kNativeOrder, vectors->hi, hi_, count);
+      load(counter_.bounds_, vectors->lo, lo_, count);
+      load(counter_.bounds_, vectors->hi, hi_, count);
       count_losses<true>(g, lo_.data(), hi_.data(), counts, count);
     } else {
       count_losses<false>(g, &lo_number_, &hi_number_, counts, count);
@@ -113,15 +113,13 @@ class LossCounter::Block {
   using Elements = std::array<Working, kBlock>;
 
   /// Elements of a dtype as working elements.
-  void load(DType dtype, ByteOrder order, const std::byte* in, Elements& out, std::size_t count) noexcept {
+  void load(DType dtype, const std::byte* in, Elements& out, std::size_t count) noexcept {
     if constexpr (std::is_same_v<Working, float>)
       if (is_float8(dtype)) return widen(dtype, in, out.data(), count);
     with_type(dtype, [&]<class From>() {
       if constexpr (kLoads<From, Working>) {
         std::array<From, kBlock> elements;
         std::memcpy(elements.data(), in, count * sizeof(From));
-        if (sizeof(From) > 1 && order != kNativeOrder)
-          for (From& element : elements) element = byteswap_if<Byteswap::yes>(element);
         run_loop<Load<From, Working>>(level_, static_cast<const From*>(elements.data()), out.data(), count);
       }
     });
@@ -186,7 +184,6 @@ LossCounter::LossCounter(const Operation& operation, const std::optional<Convers
     if (!scales || operation.arithmetic == Arithmetic::integer) return;
     working_ = operation.arithmetic == Arithmetic::float32 ? DType::float32 : DType::float64;
     conversion_.from = conversion_.to = operation.dtype;
-    conversion_.order = operation.order;
     if (!is_floating(operation.dtype)) conversion_.round = Round::trunc;
     conversion_.saturates = !is_floating(operation.dtype);
     set_limits(conversion_, working_);

@@ -21,7 +21,6 @@ namespace clipper {
 ///     kReplacesNan  whether NaN becomes another element
 /// Members that a rule may have:
 ///     kDefersNan    whether it tells Tally::may_be_nan() instead of Tally::nan(); with is_nan() of a vector
-///     select        a function that also takes and returns elements in the byte order of memory
 template <class R>
 concept Rule = requires(const R& rule, const typename R::Elements& x, NoTally& tally) {
   requires std::unsigned_integral<typename R::Lane>;

@@ -10,7 +10,6 @@
 #include "clip/clip_vectors.hpp"
 #include "clip/parameters.hpp"
 #include "clip/rule.hpp"
-#include "element/byte_order.hpp"
 #include "element/dtype.hpp"
 #include "element/half.hpp"
 #include "simd/half_vector.hpp"

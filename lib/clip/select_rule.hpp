@@ -8,26 +8,22 @@
 #include "clip/bounds_rule.hpp"
 #include "clip/clip.hpp"
 #include "clip/parameters.hpp"
-#include "element/byte_order.hpp"
 #include "element/dtype.hpp"
 #include "simd/levels.hpp"
 #include "simd/vector.hpp"
 
 namespace clipper {
 
-/// Whether SelectRule clips faster than BoundsRule: if the instruction set lacks the minimum of T, or has a
-/// slow one and the comparisons are needed to count.
-template <class T, std::size_t kBytes, Counting kCounting, Byteswap kSwap>
+/// Whether SelectRule clips faster than BoundsRule: if the instruction set lacks the minimum of T.
+template <class T, std::size_t kBytes>
 [[nodiscard]] constexpr bool selects() noexcept {
   if (!std::is_integral_v<T>) return false;
-  if (sizeof(T) == sizeof(std::uint64_t))
-    return kBytes < vector_bytes(SimdLevel::v4) || (kCounting == Counting::on && kSwap == Byteswap::yes);
+  if (sizeof(T) == sizeof(std::uint64_t)) return kBytes < vector_bytes(SimdLevel::v4);
   return kIsX86 && sizeof(T) == sizeof(std::uint32_t) && kBytes == vector_bytes(SimdLevel::baseline);
 }
 
 /// BoundsRule for integers, without minimum and maximum: the comparisons with the bounds select the result
-/// and are counted. It selects from elements as they are in memory, whose bytes are therefore swapped only
-/// once.
+/// and are counted.
 template <std::size_t kVectorBytes, class T>
 class SelectRule {
   /// SSE2 cannot compare 64-bit integers. A vector of one element is a scalar, and there are scalar moves
@@ -52,18 +48,11 @@ class SelectRule {
 
   template <class AnyTally>
   [[gnu::always_inline]] Elements operator()(const Elements& x, AnyTally& tally) const noexcept {
-    return select<Byteswap::no>(x, x, tally);
-  }
-
-  /// `x` and the result are in the byte order of memory, `native` is x in this machine's.
-  template <Byteswap kSwap, class AnyTally>
-  [[gnu::always_inline]] Elements select(const Elements& native, const Elements& x,
-                                         AnyTally& tally) const noexcept {
-    const auto below = ordered<AnyTally>(native) < ordered<AnyTally>(lo_);
-    const auto above = ordered<AnyTally>(native) > ordered<AnyTally>(hi_);
+    const auto below = ordered<AnyTally>(x) < ordered<AnyTally>(lo_);
+    const auto above = ordered<AnyTally>(x) > ordered<AnyTally>(hi_);
     tally.moved(below, above);
-    const Elements raised = below ? vector_byteswap_if<kBytes, kSwap, sizeof(T)>(lo_) : x;
-    return above ? vector_byteswap_if<kBytes, kSwap, sizeof(T)>(hi_) : raised;
+    const Elements raised = below ? lo_ : x;
+    return above ? hi_ : raised;
   }
 
  private:

@@ -6,7 +6,6 @@
 
 #include "clip/clip.hpp"
 #include "clip/parameters.hpp"
-#include "element/byte_order.hpp"
 #include "element/half.hpp"
 #include "simd/vector.hpp"
 
@@ -120,19 +119,12 @@ class StraddlingSelectRule : public StraddlingBounds<kVectorBytes, T> {
 
   template <class AnyTally>
   [[gnu::always_inline]] Elements operator()(const Elements& x, AnyTally& tally) const noexcept {
-    return select<Byteswap::no>(x, x, tally);
-  }
-
-  /// `x` and the result are in the byte order of memory, `native` is x in this machine's.
-  template <Byteswap kSwap, class AnyTally>
-  [[gnu::always_inline]] Elements select(const Elements& native, const Elements& x,
-                                         AnyTally& tally) const noexcept {
-    const auto below = Base::template moved<Base::kUp>(native) > lo_moved_;
-    const auto above = Base::template moved<Base::kDown>(native) > hi_moved_;
+    const auto below = Base::template moved<Base::kUp>(x) > lo_moved_;
+    const auto above = Base::template moved<Base::kDown>(x) > hi_moved_;
     tally.moved(below, above);
-    if constexpr (AnyTally::kCounts) tally.may_be_nan(Base::magnitude(native));
-    const Elements raised = below ? vector_byteswap_if<kVectorBytes, kSwap, sizeof(T)>(lo_) : x;
-    return above ? vector_byteswap_if<kVectorBytes, kSwap, sizeof(T)>(hi_) : raised;
+    if constexpr (AnyTally::kCounts) tally.may_be_nan(Base::magnitude(x));
+    const Elements raised = below ? lo_ : x;
+    return above ? hi_ : raised;
   }
 
  private:

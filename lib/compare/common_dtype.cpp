@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "compare/comparison.hpp"
-#include "element/byte_order.hpp"
 #include "element/float8.hpp"
 #include "element/half.hpp"
 
@@ -15,7 +14,7 @@ template <class T>
 T element_at(const RawElements& elements, std::size_t i) noexcept {
   T element;
   std::memcpy(&element, elements.data + i * sizeof(T), sizeof(T));
-  return elements.order == kNativeOrder ? element : byteswap_if<Byteswap::yes>(element);
+  return element;
 }
 
 bool is_unsigned(DType dtype) noexcept {
@@ -46,8 +45,7 @@ void widen(const RawElements& elements, DType dtype, std::span<std::uint64_t> re
   if (is_float8(elements.dtype)) {
     std::array<float, kPairBlock> floats;
     widen(elements.dtype, elements.data, floats.data(), result.size());
-    return widen({DType::float32, kNativeOrder, reinterpret_cast<const std::byte*>(floats.data())}, dtype,
-                 result);
+    return widen({DType::float32, reinterpret_cast<const std::byte*>(floats.data())}, dtype, result);
   }
   const bool to_floats = dtype == DType::float64;
   with_type(elements.dtype, [&]<class T>() {

@@ -19,14 +19,13 @@ struct PairDTypes {
 /// and for 64-bit integers and floats, each is what has all of its own.
 [[nodiscard]] PairDTypes common_dtypes(DType actual, DType expected);
 
-/// Elements in a file's byte order.
+/// Elements of a dtype, at any address.
 struct RawElements {
   DType dtype;
-  ByteOrder order;
   const std::byte* data;
 };
 
-/// Converts at most kPairBlock elements to a dtype of common_dtypes(), in this machine's byte order.
+/// Converts at most kPairBlock elements to a dtype of common_dtypes().
 void widen(const RawElements& elements, DType dtype, std::span<std::uint64_t> result);
 
 }  // namespace clipper

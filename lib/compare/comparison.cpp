@@ -12,15 +12,9 @@
 #include "compare/match.hpp"
 #include "compare/mixed_comparison.hpp"
 #include "compare/pair_loops.hpp"
-#include "element/byte_order.hpp"
 
 namespace clipper {
 namespace {
-
-template <class T>
-void reverse_bytes(T* elements, std::size_t count) noexcept {
-  for (std::size_t i = 0; i < count; ++i) elements[i] = byteswap_if<Byteswap::yes>(elements[i]);
-}
 
 struct SurveyBlock {
   template <SimdLevel kLevel, class T>
@@ -75,7 +69,7 @@ void add_sums(const BlockSums& block, const T* a, const T* e, std::size_t count,
   add(block, sums);
 }
 
-/// A block of elements in this machine's byte order.
+/// A block of elements.
 template <class T>
 void compare_block(const T* a, const T* e, std::size_t count, std::uint64_t position,
                    const ComparisonRule& rule, SimdLevel level, ElementComparison& result) {
@@ -105,22 +99,18 @@ ElementComparison empty_result(const ElementPairs& pairs, const ComparisonRule& 
 
 template <class T>
 ElementComparison compare_as(const ElementPairs& pairs, const ComparisonRule& rule, SimdLevel level) {
-  T* const a = reinterpret_cast<T*>(pairs.actual);
-  T* const e = reinterpret_cast<T*>(pairs.expected);
-  const bool same_order = pairs.actual_order == pairs.expected_order;
-  const bool equal_bytes_match = same_order && (rule.bits || rule.nan_equal || std::is_integral_v<T>);
+  const T* const a = reinterpret_cast<const T*>(pairs.actual);
+  const T* const e = reinterpret_cast<const T*>(pairs.expected);
+  const bool equal_bytes_match = rule.bits || rule.nan_equal || std::is_integral_v<T>;
   ElementComparison result = empty_result(pairs, rule);
   ComparisonRule without_metrics = rule;  // for NaN that does not match NaN
   without_metrics.metrics = false;
   for (std::size_t i = 0; i < pairs.count; i += kPairBlock) {
     const std::size_t count = std::min(kPairBlock, pairs.count - i);
-    const bool equal = same_order && std::memcmp(a + i, e + i, count * sizeof(T)) == 0;
+    const bool equal = std::memcmp(a + i, e + i, count * sizeof(T)) == 0;
     if (equal && equal_bytes_match && !rule.metrics) continue;
-    if (pairs.actual_order != kNativeOrder) reverse_bytes(a + i, count);
-    if (pairs.expected_order != kNativeOrder) reverse_bytes(e + i, count);
     if (equal && rule.metrics)
-      add_sums(run_loop<SumEqualBlock>(level, static_cast<const T*>(e + i), count), e + i, e + i, count,
-               *result.metrics);
+      add_sums(run_loop<SumEqualBlock>(level, e + i, count), e + i, e + i, count, *result.metrics);
     if (equal && equal_bytes_match) continue;
     compare_block(a + i, e + i, count, pairs.position + i, equal ? without_metrics : rule, level, result);
   }
@@ -142,17 +132,12 @@ void add_sums(Complex<T> a, Complex<T> e, MetricSums& sums) noexcept {
   sums.relative = difference == 0 ? relative : std::max(relative, difference / modulus(e));
 }
 
-/// Dates, durations and complex numbers, which are stored as `kParts` elements of type Part each.
-template <class T, class Part>
+/// Dates, durations and complex numbers.
+template <class T>
 ElementComparison compare_parts(const ElementPairs& pairs, const ComparisonRule& rule) {
-  constexpr std::size_t kParts = sizeof(T) / sizeof(Part);
   ElementComparison result = empty_result(pairs, rule);
-  const bool same_order = pairs.actual_order == pairs.expected_order;
-  const std::size_t size = pairs.count * kParts;
-  const bool is_equal = same_order && std::memcmp(pairs.actual, pairs.expected, size * sizeof(Part)) == 0;
+  const bool is_equal = std::memcmp(pairs.actual, pairs.expected, pairs.count * sizeof(T)) == 0;
   if (is_equal && (rule.bits || rule.nan_equal) && !rule.metrics) return result;
-  if (pairs.actual_order != kNativeOrder) reverse_bytes(reinterpret_cast<Part*>(pairs.actual), size);
-  if (pairs.expected_order != kNativeOrder) reverse_bytes(reinterpret_cast<Part*>(pairs.expected), size);
   const T* const a = reinterpret_cast<const T*>(pairs.actual);
   const T* const e = reinterpret_cast<const T*>(pairs.expected);
   for (std::size_t i = 0; i < pairs.count && rule.metrics; ++i) add_sums(a[i], e[i], *result.metrics);
@@ -172,8 +157,6 @@ ElementComparison compare_float8(const ElementPairs& pairs, ComparisonRule rule,
     widen(pairs.dtype, pairs.actual + i, a.data(), count);
     widen(pairs.dtype, pairs.expected + i, e.data(), count);
     ElementComparison part = compare_as<float>({.dtype = DType::float32,
-                                                .actual_order = kNativeOrder,
-                                                .expected_order = kNativeOrder,
                                                 .actual = reinterpret_cast<std::byte*>(a.data()),
                                                 .expected = reinterpret_cast<std::byte*>(e.data()),
                                                 .count = count,
@@ -227,11 +210,11 @@ ElementComparison compare(const ElementPairs& pairs, const ComparisonRule& rule,
       if (is_float8(pairs.dtype)) return compare_float8(pairs, rule, level);
       break;
     case Meaning::Kind::boolean: break;
-    case Meaning::Kind::datetime: return compare_parts<Date, std::int64_t>(pairs, rule);
-    case Meaning::Kind::timedelta: return compare_parts<Duration, std::int64_t>(pairs, rule);
+    case Meaning::Kind::datetime: return compare_parts<Date>(pairs, rule);
+    case Meaning::Kind::timedelta: return compare_parts<Duration>(pairs, rule);
     case Meaning::Kind::complex:
-      if (pairs.dtype == DType::float32) return compare_parts<Complex<float>, float>(pairs, rule);
-      return compare_parts<Complex<double>, double>(pairs, rule);
+      if (pairs.dtype == DType::float32) return compare_parts<Complex<float>>(pairs, rule);
+      return compare_parts<Complex<double>>(pairs, rule);
   }
   return with_type(pairs.dtype, [&]<class T>() { return compare_as<T>(pairs, rule, level); });
 }

@@ -47,8 +47,6 @@ void add_sums(std::span<const A> a, std::span<const E> e, SimdLevel level, Metri
     ComparisonRule rule;
     rule.metrics = true;
     sums += *compare({.dtype = DType::float64,
-                      .actual_order = kNativeOrder,
-                      .expected_order = kNativeOrder,
                       .actual = reinterpret_cast<std::byte*>(x.data()),
                       .expected = reinterpret_cast<std::byte*>(y.data()),
                       .count = a.size(),

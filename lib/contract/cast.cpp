@@ -222,13 +222,11 @@ void choose_cast(const Request& request, Plan& plan) {
   Conversion& conversion = plan.conversion.emplace();
   conversion.from = from;
   conversion.to = to;
-  conversion.from_flags = converts_flags(request, plan);
   plan.output.meaning = {};
   // Elements of one byte have no byte order: what becomes of them is little-endian.
   if (traits(from).size == 1 && to != from) plan.output.order = ByteOrder::little;
   plan.output.dtype = to;
   plan.output.stored_as = to == from ? plan.input.stored_as : "";
-  conversion.order = plan.output.order;
   conversion.divides = divides(request);
   if (request.zero_point) conversion.zero_point = zero_point_of(*request.zero_point, to);
   choose_working_dtype(request, plan);

@@ -89,6 +89,9 @@ struct Plan {
   [[nodiscard]] std::string fingerprint() const;
 };
 
+/// The plan for elements of its input that are decoded (clip/codec.hpp), whose results are not encoded.
+[[nodiscard]] Plan decoded(Plan plan);
+
 /// A bound as given, not converted: for counting the elements beyond it.
 struct Limit {
   Number number;                       ///< never NaN; meaningless for an array

@@ -170,7 +170,6 @@ void choose_clip(const Request& /*request*/, Plan& plan) {
 
 /// The greatest element is 1, True.
 void plan_flags(Plan& plan) {
-  plan.operation.is_bool = true;
   plan.operation.hi = std::min<ElementBits>(plan.operation.hi, 1);
   plan.max = std::min<ElementBits>(plan.max, 1);
 }

@@ -9,7 +9,6 @@
 
 #include "clip/ordered_bounds.hpp"
 #include "contract/bounds.hpp"
-#include "element/byte_order.hpp"
 #include "element/comparable.hpp"
 #include "element/element.hpp"
 #include "element/float8.hpp"
@@ -31,7 +30,7 @@ decltype(auto) with_factor_type(Arithmetic arithmetic, F&& f) {
   __builtin_unreachable();
 }
 
-/// An element of an array, in this machine's byte order, as a scale or a bias.
+/// An element of an array as a scale or a bias.
 template <class To, class From>
 To factor_of(From x) noexcept {
   if constexpr (std::is_same_v<To, Operation::Integer>) {
@@ -47,23 +46,19 @@ To factor_of(From x) noexcept {
 
 /// Converts `count` elements of an array. Operation::Integer is only for arrays of integers.
 template <class To>
-void convert_factors(const TensorLayout& array, const std::byte* from, std::size_t count, To* to) {
-  if (is_float8(array.dtype)) {
+void convert_factors(DType dtype, const std::byte* from, std::size_t count, To* to) {
+  if (is_float8(dtype)) {
     if constexpr (!std::is_same_v<To, Operation::Integer>)
       for (std::size_t i = 0; i < count; ++i)
-        to[i] = static_cast<To>(widened(array.dtype, std::to_integer<ElementBits>(from[i])));
+        to[i] = static_cast<To>(widened(dtype, std::to_integer<ElementBits>(from[i])));
     return;
   }
-  with_type(array.dtype, [&]<class From>() {
+  with_type(dtype, [&]<class From>() {
     if constexpr (std::is_same_v<To, Operation::Integer> && !std::is_integral_v<From>) {
       __builtin_unreachable();
     } else {
       const From* const elements = reinterpret_cast<const From*>(from);
-      if (array.order == kNativeOrder)
-        for (std::size_t i = 0; i < count; ++i) to[i] = factor_of<To>(elements[i]);
-      else
-        for (std::size_t i = 0; i < count; ++i)
-          to[i] = factor_of<To>(byteswap_if<Byteswap::yes>(elements[i]));
+      for (std::size_t i = 0; i < count; ++i) to[i] = factor_of<To>(elements[i]);
     }
   });
 }
@@ -198,11 +193,6 @@ void ParameterTile::read_bound(Values& bound, std::uint64_t position, std::size_
   bound.lent = lends ? bound.array->in_order(position) : nullptr;
   if (bound.lent != nullptr) return;
   bound.array->read(position, count, bound.memory.get());
-  if (layout.order == kNativeOrder) return;
-  with_type(plan_.operation.dtype, [&]<class T>() {
-    T* const values = bound.as<T>();
-    for (std::size_t i = 0; i < count; ++i) values[i] = byteswap_if<Byteswap::yes>(values[i]);
-  });
 }
 
 /// Elements of another dtype become working elements of the conversion.
@@ -210,7 +200,7 @@ void ParameterTile::read_other_bound(Values& bound, std::uint64_t position, std:
   bound.array->read(position, count, raw_.get());
   with_type(plan_.operation.dtype, [&]<class T>() {
     if constexpr (!HalfType<T>)
-      convert_factors<T>(bound.array->parameter().array->layout(), raw_.get(), count, bound.as<T>());
+      convert_factors<T>(bound.array->parameter().array->layout().dtype, raw_.get(), count, bound.as<T>());
   });
 }
 
@@ -218,7 +208,7 @@ void ParameterTile::read_factor(Values& factor, std::uint64_t position, std::siz
   if (!factor.array) return;
   factor.array->read(position, count, raw_.get());
   with_factor_type(plan_.operation.arithmetic, [&]<class T>() {
-    convert_factors<T>(factor.array->parameter().array->layout(), raw_.get(), count, factor.as<T>());
+    convert_factors<T>(factor.array->parameter().array->layout().dtype, raw_.get(), count, factor.as<T>());
   });
 }
 
@@ -375,8 +365,7 @@ void ParameterTile::refuse_factor(Values& factor, std::uint64_t position) {
   factor.array->read(position, 1, raw_.get());
   const TensorLayout& header = factor.array->parameter().array->layout();
   const auto element = with_size(traits(header.dtype).size, [&]<std::size_t kSize>() -> ElementBits {
-    const auto bits = *reinterpret_cast<const UnsignedOfSize<kSize>*>(raw_.get());
-    return header.order == kNativeOrder ? bits : byteswap_if<Byteswap::yes>(bits);
+    return *reinterpret_cast<const UnsignedOfSize<kSize>*>(raw_.get());
   });
   const bool is_nan = number_of(header.dtype, element).kind == Number::Kind::nan;
   const std::string text = is_nan ? "NaN" : element_text(header.dtype, element);

@@ -4,11 +4,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "clip/clip_vectors.hpp"
+#include "clip/codec.hpp"
 #include "clip/convert.hpp"
+#include "clip/parameters.hpp"
 #include "element/element.hpp"
 #include "error.hpp"
 
@@ -99,6 +103,7 @@ TensorClip::TensorClip(const Plan& plan, const KernelOptions& options, std::stri
       path_(std::move(path)),
       in_size_(traits(plan.input.dtype).size),
       out_size_(traits(plan.output.dtype).size),
+      is_plain_(is_plain(plan.input) && is_plain(plan.output)),
       capacity_(capacity_of(plan)) {
   if (!plan.arrays || plan.slice.count == 0) return;
   row_ = long_row(*plan.arrays);
@@ -185,10 +190,44 @@ ElementCounts TensorClip::losses_of(const Operation& operation, const ParameterV
   return counts;
 }
 
-/// Clips elements to the numbers of the operation, unless there are vectors.
+/// Clips elements to the numbers of the operation, unless there are vectors. Those that kernels do not take
+/// as they are stored, or where they lie, are decoded and encoded in blocks that the first-level cache holds.
 ElementCounts TensorClip::clip_part(const Operation& operation, const ParameterVectors* vectors,
                                     std::uint64_t position, const std::byte* in, std::byte* out,
                                     std::size_t count, Counting counting) {
+  if (is_plain_ && is_aligned(in, in_size_) && is_aligned(out, out_size_))
+    return clip_plain(operation, vectors, position, in, out, count, counting);
+  constexpr std::size_t kBlock = 1024;  // elements
+  alignas(64) std::array<std::byte, kBlock * sizeof(ElementBits)> block;
+  alignas(64) std::array<std::byte, kBlock * sizeof(ElementBits)> results;
+  ElementCounts total;
+  for (std::size_t done = 0; done < count; done += kBlock) {
+    const std::size_t length = std::min(kBlock, count - done);
+    const std::span elements = std::span(block).first(length * in_size_);
+    const std::byte* const from = in + done * in_size_;
+    std::memcpy(block.data(), from, elements.size());
+    decode(plan_.input, elements, level_);
+    const bool is_other = plan_.input.meaning.kind == Meaning::Kind::boolean &&
+                          (plan_.conversion || std::memcmp(block.data(), from, elements.size()) != 0);
+    std::optional<ParameterVectors> of_block;
+    if (vectors != nullptr)
+      of_block = after(done, *vectors, traits(operation.dtype).size, factor_size(operation.arithmetic));
+    ElementCounts counts =
+        clip_plain(operation, of_block ? &*of_block : nullptr, position + done, block.data(),
+                   out == nullptr ? nullptr : results.data(), length, counting);
+    counts.changed = counts.changed || is_other;
+    total += counts;
+    if (out == nullptr) continue;
+    const std::span written = std::span(results).first(length * out_size_);
+    encode(plan_.output, written, level_);
+    std::memcpy(out + done * out_size_, results.data(), written.size());
+  }
+  return total;
+}
+
+ElementCounts TensorClip::clip_plain(const Operation& operation, const ParameterVectors* vectors,
+                                     std::uint64_t position, const std::byte* in, std::byte* out,
+                                     std::size_t count, Counting counting) {
   ElementCounts counts;
   if (counting == Counting::on && plan_.may_lose())
     counts = losses_of(operation, vectors, in, count);  // first, because `out` may be `in`
@@ -205,14 +244,17 @@ ElementCounts TensorClip::apply(const Operation& operation, const ParameterVecto
     if (converted.first_beyond) first_beyond_.note(position + *converted.first_beyond);
     return counting == Counting::on ? converted.counts : ElementCounts{};
   }
-  if (vectors != nullptr && counting == Counting::on)
-    return clip_and_count(operation, *vectors, in, out, count, level_);
-  if (counting == Counting::on) return clip_and_count(operation, in, out, count, level_);
-  if (vectors != nullptr)
+  ElementCounts counts;
+  if (counting == Counting::on)
+    counts = vectors != nullptr ? clip_and_count(operation, *vectors, in, out, count, level_)
+                                : clip_and_count(operation, in, out, count, level_);
+  else if (vectors != nullptr)
     clipper::clip(operation, *vectors, in, out, count, level_);
   else
     clipper::clip(operation, in, out, count, level_);
-  return {};
+  if (plan_.refuse_nan)
+    if (const auto nan = find_nan(operation, out, count)) first_nan_.note(position + *nan);
+  return counts;
 }
 
 void TensorClip::expect_valid() const {
@@ -221,7 +263,7 @@ void TensorClip::expect_valid() const {
   const std::optional<std::uint64_t> nan = first_nan_.position();
   if (nan && !first_beyond_.is_before(*nan))
     refuse("NaN", *nan,
-           is_floating(to.dtype)
+           !plan_.conversion || is_floating(to.dtype)
                ? ""
                : fmt::format(" cannot become {}; to replace NaN, add ", to.name) + Term{"nan", "nan=0"});
   const std::optional<std::uint64_t> beyond = first_beyond_.position();

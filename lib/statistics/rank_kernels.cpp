@@ -43,12 +43,12 @@ template <std::size_t kStep>
 /// integers and of equal elements are: otherwise each increment of such a counter would wait for the one
 /// before it. Returns whether it has counted.
 template <class Bits, std::size_t kBlock>
-[[gnu::always_inline]] inline bool count_two_digits(const std::byte* elements, std::size_t at,
+[[gnu::always_inline]] inline bool count_two_digits(const std::byte* elements,
                                                     std::uint32_t* counters) noexcept {
   constexpr Bits kDigit = kDigits - 1;
-  const auto shift = static_cast<int>(8 * at);
+  constexpr int kShift = 8 * sizeof(Bits) - kDigitBits;
   const Bits first = load<Bits>(elements);
-  const auto differing = [&](Bits x) { return static_cast<Bits>((x ^ first) >> shift & kDigit); };
+  const auto differing = [&](Bits x) { return static_cast<Bits>((x ^ first) >> kShift & kDigit); };
   for (const std::size_t i : {std::size_t{1}, kBlock / 2, kBlock - 1})
     if (const Bits bits = differing(load<Bits>(elements + i * sizeof(Bits))); bits != 0 && bits != kDigit)
       return false;
@@ -62,25 +62,25 @@ template <class Bits, std::size_t kBlock>
     others |= bits + (bits & 1);  // 0 or kDigit + 1
   }
   if ((others & kDigit) != 0) return false;
-  const auto digit = static_cast<std::size_t>(first >> shift & kDigit);
+  const auto digit = static_cast<std::size_t>(first >> kShift & kDigit);
   counters[digit] += static_cast<std::uint32_t>(kBlock - complements);
   counters[digit ^ kDigit] += static_cast<std::uint32_t>(complements);
   return true;
 }
 
-/// Elements of 32 or 64 bits, whose digits are at byte `at`.
+/// Elements of 32 or 64 bits.
 template <class Bits>
 struct CountWide {
-  [[gnu::always_inline]] static void run(std::span<const std::byte> elements, std::size_t at,
+  [[gnu::always_inline]] static void run(std::span<const std::byte> elements,
                                          std::uint32_t* counters) noexcept {
+    constexpr std::size_t kAt = kNativeOrder == ByteOrder::little ? sizeof(Bits) - 2 : 0;
     constexpr std::size_t kBlock = 1024 / sizeof(Bits);
     const std::byte* block = elements.data();
     const std::byte* const end = block + elements.size();
-    const std::size_t shift = kNativeOrder == ByteOrder::little ? at : sizeof(Bits) - 2 - at;
     for (; block + kBlock * sizeof(Bits) <= end; block += kBlock * sizeof(Bits))
-      if (!count_two_digits<Bits, kBlock>(block, shift, counters))
-        count_digits<sizeof(Bits)>(block + at, kBlock, counters);
-    count_digits<sizeof(Bits)>(block + at, static_cast<std::size_t>(end - block) / sizeof(Bits), counters);
+      if (!count_two_digits<Bits, kBlock>(block, counters))
+        count_digits<sizeof(Bits)>(block + kAt, kBlock, counters);
+    count_digits<sizeof(Bits)>(block + kAt, static_cast<std::size_t>(end - block) / sizeof(Bits), counters);
   }
 };
 
@@ -126,26 +126,25 @@ struct Find {
 
 }  // namespace
 
-void count_first_digits(std::size_t element_size, ByteOrder order, std::span<const std::byte> elements,
+void count_first_digits(std::size_t element_size, std::span<const std::byte> elements,
                         std::uint32_t* counters, SimdLevel level) noexcept {
-  const std::size_t at = order == ByteOrder::little && element_size > 1 ? element_size - 2 : 0;
   level = std::min(level, SimdLevel::v3);  // wider vectors gain little
   switch (element_size) {
     case 1: return count_bytes(elements, counters);
     case 2: return count_digits<2>(elements.data(), elements.size() / 2, counters);
-    case 4: return run_loop<CountWide<std::uint32_t>>(level, elements, at, counters);
-    default: return run_loop<CountWide<std::uint64_t>>(level, elements, at, counters);
+    case 4: return run_loop<CountWide<std::uint32_t>>(level, elements, counters);
+    default: return run_loop<CountWide<std::uint64_t>>(level, elements, counters);
   }
 }
 
-std::uint64_t count_nan_beside_infinity(DType dtype, ByteOrder order, bool negative,
+std::uint64_t count_nan_beside_infinity(DType dtype, bool negative,
                                         std::span<const std::byte> elements) noexcept {
   const ElementBits infinity = negative ? lowest_element(dtype) : highest_element(dtype);
   const ElementBits end = infinity | ((ElementBits{1} << (8 * traits(dtype).size - kDigitBits)) - 1);
   return with_type(dtype, [&]<class T>() {
     std::uint64_t count = 0;
     for (std::size_t at = 0; at < elements.size(); at += sizeof(T)) {
-      const ElementBits bits = to_bits(load_element<T>(elements.data() + at, order));
+      const ElementBits bits = to_bits(load_element<T>(elements.data() + at));
       count += infinity < bits && bits <= end ? 1 : 0;
     }
     return count;

@@ -24,7 +24,7 @@ namespace clipper {
 /// the pass collects them instead.
 class RankSearch {
  public:
-  RankSearch(DType dtype, ByteOrder order, std::uint64_t count, SimdLevel level);
+  RankSearch(DType dtype, std::uint64_t count, SimdLevel level);
 
   /// Called in each pass with all elements, in any order and from many threads. At most 2 GiB at a time.
   void look_at(std::span<const std::byte> elements);
@@ -74,7 +74,6 @@ class RankSearch {
   void refine(Wanted& wanted);
 
   DType dtype_;
-  ByteOrder order_;
   std::uint64_t count_;
   SimdLevel level_;
   unsigned width_;       ///< bits of an element

@@ -20,9 +20,8 @@ namespace {
 /// The arguments of a kernel. A block is small enough for add_integers() and for the second-level cache.
 struct Block {
   DType dtype;
-  ByteOrder order;
   Bounds bounds;
-  std::byte* elements;
+  const std::byte* elements;
   std::size_t count;
 };
 
@@ -131,8 +130,7 @@ struct StatisticsOfBlock {
   template <SimdLevel kLevel>
   [[gnu::always_inline]] static ElementStatistics run(const Block& block) noexcept {
     constexpr std::size_t kBytes = vector_bytes(kLevel);
-    T* const elements = reinterpret_cast<T*>(block.elements);
-    if (block.order != kNativeOrder) reverse_bytes<kBytes>(elements, block.count);
+    const T* const elements = reinterpret_cast<const T*>(block.elements);
     ElementStatistics result;
     result.dtype = block.dtype;
     result.count = block.count;
@@ -202,7 +200,7 @@ ElementStatistics statistics_of_float8(DType dtype, const Bounds& bounds, const 
     const std::size_t length = std::min(count - done, block.size());
     widen(dtype, elements + done, block.data(), length);
     auto* const floats = reinterpret_cast<std::byte*>(block.data());
-    ElementStatistics part = statistics_of(DType::float32, kNativeOrder, of_floats, floats, length, level);
+    ElementStatistics part = statistics_of(DType::float32, of_floats, floats, length, level);
     part.dtype = dtype;
     if (part.finite) part.finite = {narrow(part.finite->lowest), narrow(part.finite->highest)};
     total += part;
@@ -212,7 +210,7 @@ ElementStatistics statistics_of_float8(DType dtype, const Bounds& bounds, const 
 
 }  // namespace
 
-ElementStatistics statistics_of(DType dtype, ByteOrder order, const Bounds& bounds, std::byte* elements,
+ElementStatistics statistics_of(DType dtype, const Bounds& bounds, const std::byte* elements,
                                 std::size_t count, SimdLevel level) noexcept {
   if (is_float8(dtype)) return statistics_of_float8(dtype, bounds, elements, count, level);
   const std::size_t size = traits(dtype).size;
@@ -220,7 +218,7 @@ ElementStatistics statistics_of(DType dtype, ByteOrder order, const Bounds& boun
   total.dtype = dtype;
   while (count != 0) {
     const std::size_t length = std::min(count, kBlockSize / size);
-    const Block block{dtype, order, bounds, elements, length};
+    const Block block{dtype, bounds, elements, length};
     total += with_type(dtype, [&]<class T>() { return run_loop<StatisticsOfBlock<T>>(level, block); });
     elements += length * size;
     count -= length;

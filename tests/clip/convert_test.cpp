@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "element/byte_order.hpp"
 #include "element/element.hpp"
 #include "element/half.hpp"
 #include "element/number.hpp"
@@ -23,15 +22,12 @@ using testing::skip_without;
 using Bytes = std::vector<std::byte>;
 using Elements = std::vector<ElementBits>;
 
-constexpr ByteOrder kForeignOrder = kNativeOrder == ByteOrder::little ? ByteOrder::big : ByteOrder::little;
-
-Bytes bytes_of(DType dtype, ByteOrder order, const Elements& elements) {
+Bytes bytes_of(DType dtype, const Elements& elements) {
   const std::size_t size = traits(dtype).size;
   Bytes bytes(elements.size() * size);
   for (std::size_t i = 0; i < elements.size(); ++i)
     with_type(dtype, [&]<class T>() {
-      T value = from_bits<T>(elements[i]);
-      if (order != kNativeOrder && size > 1) value = byteswap_if<Byteswap::yes>(value);
+      const T value = from_bits<T>(elements[i]);
       std::memcpy(&bytes[i * size], &value, size);
     });
   return bytes;
@@ -93,36 +89,34 @@ std::size_t difference_at(DType dtype, const Bytes& actual, const Bytes& wanted)
   return static_cast<std::size_t>(at - actual.begin()) / size;
 }
 
-/// Checks that every level gives the expected elements, in both byte orders, at any alignment, and where a
+/// Checks that every level gives the expected elements, also where a
 /// chunk's elements are read into the memory of its result. NaN is expected as the quiet NaN without sign.
-void check(Conversion conversion, const Elements& elements) {
+void check(const Conversion& conversion, const Elements& elements) {
   const Operation operation = unbounded(conversion.from);
   Elements wanted;
   for (const ElementBits element : elements) wanted.push_back(expected(conversion, element));
   const std::size_t from = traits(conversion.from).size;
   const std::size_t to = traits(conversion.to).size;
-  for (const ByteOrder order : {kNativeOrder, kForeignOrder})
-    for (const SimdLevel level : simd_levels())
-      for (const std::size_t shift : {std::size_t{0}, std::size_t{1}}) {
-        conversion.order = order;
-        const Bytes in = bytes_of(conversion.from, order, elements);
-        const Bytes out = bytes_of(conversion.to, order, wanted);
-        Bytes memory(shift + elements.size() * std::max(from, to));
-        std::byte* const read =
-            memory.data() + memory.size() - in.size() - (to >= from ? 0 : memory.size() - shift - in.size());
-        std::memcpy(read, in.data(), in.size());
-        const Converted converted =
-            convert(conversion, operation, nullptr, read, memory.data() + shift, elements.size(), level);
-        const Bytes actual(memory.begin() + static_cast<std::ptrdiff_t>(shift),
-                           memory.begin() + static_cast<std::ptrdiff_t>(shift + out.size()));
-        INFO(traits(conversion.from).name << " to " << traits(conversion.to).name << ", " << to_string(level)
-                                          << ", shift " << shift);
-        if (actual != out) {
-          const std::size_t at = difference_at(conversion.to, actual, out);
-          FAIL("element " << at << ", " << element_text(conversion.from, elements[at]));
-        }
-        CHECK(converted.counts.changed == (conversion.from != conversion.to || actual != in));
+  for (const SimdLevel level : simd_levels())
+    for (const std::size_t shift : {std::size_t{0}, sizeof(double)}) {
+      const Bytes in = bytes_of(conversion.from, elements);
+      const Bytes out = bytes_of(conversion.to, wanted);
+      Bytes memory(shift + elements.size() * std::max(from, to));
+      std::byte* const read =
+          memory.data() + memory.size() - in.size() - (to >= from ? 0 : memory.size() - shift - in.size());
+      std::memcpy(read, in.data(), in.size());
+      const Converted converted =
+          convert(conversion, operation, nullptr, read, memory.data() + shift, elements.size(), level);
+      const Bytes actual(memory.begin() + static_cast<std::ptrdiff_t>(shift),
+                         memory.begin() + static_cast<std::ptrdiff_t>(shift + out.size()));
+      INFO(traits(conversion.from).name << " to " << traits(conversion.to).name << ", " << to_string(level)
+                                        << ", shift " << shift);
+      if (actual != out) {
+        const std::size_t at = difference_at(conversion.to, actual, out);
+        FAIL("element " << at << ", " << element_text(conversion.from, elements[at]));
       }
+      CHECK(converted.counts.changed == (conversion.from != conversion.to || actual != in));
+    }
 }
 
 /// Elements of the dtype at its limits, at ties and at the limits of all other dtypes. No NaN.
@@ -200,12 +194,12 @@ TEST_CASE("all elements of 16 bits become each dtype in each rounding") {
               wanted.push_back(to_bits(narrow<To>(x)));
         });
         const Conversion conversion = conversion_of(from, to.dtype, round);
-        const Bytes in = bytes_of(from, kNativeOrder, elements);
+        const Bytes in = bytes_of(from, elements);
         for (const SimdLevel level : simd_levels()) {
           Bytes out(elements.size() * to.size);
           static_cast<void>(
               convert(conversion, unbounded(from), nullptr, in.data(), out.data(), elements.size(), level));
-          const std::size_t at = difference_at(to.dtype, out, bytes_of(to.dtype, kNativeOrder, wanted));
+          const std::size_t at = difference_at(to.dtype, out, bytes_of(to.dtype, wanted));
           INFO(traits(from).name << " to " << to.name << ", " << to_string(level));
           CHECK((at == elements.size() ? "none" : element_text(from, elements[at])) == "none");
         }
@@ -236,13 +230,13 @@ TEST_CASE("a NaN becomes a quiet NaN of each other float dtype, with its sign an
                              (shift > 0 ? payload << shift : payload >> -shift));
           }
       const Conversion conversion = conversion_of(from.dtype, to.dtype, std::nullopt);
-      const Bytes in = bytes_of(from.dtype, kNativeOrder, elements);
+      const Bytes in = bytes_of(from.dtype, elements);
       for (const SimdLevel level : simd_levels()) {
         Bytes out(elements.size() * to.size);
         static_cast<void>(convert(conversion, unbounded(from.dtype), nullptr, in.data(), out.data(),
                                   elements.size(), level));
         INFO(from.name << " to " << to.name << ", " << to_string(level));
-        CHECK(difference_at(to.dtype, out, bytes_of(to.dtype, kNativeOrder, wanted)) == elements.size());
+        CHECK(difference_at(to.dtype, out, bytes_of(to.dtype, wanted)) == elements.size());
       }
     }
 #endif
@@ -324,10 +318,10 @@ TEST_CASE("the results of integer arithmetic of 128 bits are rounded once") {
   conversion.to = row.to;
   conversion.saturates = !is_floating(row.to);
   set_limits(conversion, row.from);
-  const Bytes in = bytes_of(row.from, kNativeOrder, {row.x});
+  const Bytes in = bytes_of(row.from, {row.x});
   Bytes out(traits(row.to).size);
   static_cast<void>(convert(conversion, operation, nullptr, in.data(), out.data(), 1, simd_levels().front()));
-  CHECK(out == bytes_of(row.to, kNativeOrder, {row.result}));
+  CHECK(out == bytes_of(row.to, {row.result}));
 }
 
 TEST_CASE("a conversion finds the first NaN, and needs no output") {
