@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "clip/byte_table.hpp"
 #include "clip/clip_edges.hpp"
 #include "clip/input_range.hpp"
 #include "clip/kernel.hpp"
@@ -59,22 +58,6 @@ ElementCounts clip_ticks(const Operation& operation, const std::byte* in, std::b
       });
 }
 
-/// scale_integers() of each of the elements of 8 bits.
-ByteTable table_of(const Operation& operation, SimdLevel level) noexcept {
-  ByteTable table;
-  for (std::size_t i = 0; i < table.size(); ++i) table[i] = static_cast<std::byte>(i);
-  scale_integers(operation, NoVectors{}, table.data(), table.data(), table.size(), level);
-  return table;
-}
-
-void clip_bytes(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
-                SimdLevel level) noexcept {
-  const ByteTable table = table_of(operation, level);
-  const ByteLookup lookup = byte_lookups(level).back();
-  const bool by_shuffles = lookup == ByteLookup::avx2 || lookup == ByteLookup::avx512bw;
-  if (!by_shuffles || !scale_bytes(operation, table, in, out, count)) look_up(table, in, out, count, lookup);
-}
-
 }  // namespace
 
 void clip(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
@@ -85,8 +68,6 @@ void clip(const Operation& operation, const std::byte* in, std::byte* out, std::
     clip_edges(operation, nullptr, in, out, count, level, Counting::off);
   else if (!scales_integers(operation))
     clip_with<Counting::off>(operation, NoVectors{}, in, out, count, level);
-  else if (traits(operation.dtype).size == 1)
-    clip_bytes(operation, in, out, count, level);
   else if (traits(operation.dtype).size != 2 || level == SimdLevel::baseline ||
            !scale_16_bits(operation, in, out, count))
     scale_integers(operation, NoVectors{}, in, out, count, level);

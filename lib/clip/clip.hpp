@@ -61,14 +61,17 @@ struct ElementCounts {
   std::uint64_t became_infinite = 0;  ///< finite ones whose result is infinite
   std::uint64_t became_zero = 0;      ///< those whose g is not 0, or underflowed, and whose result is 0
 
-  ElementCounts& operator+=(const ElementCounts& other) noexcept {
-    raised += other.raised;
-    lowered += other.lowered;
-    nan += other.nan;
-    replaced += other.replaced;
-    became_infinite += other.became_infinite;
-    became_zero += other.became_zero;
-    changed |= other.changed;
+  ElementCounts& operator+=(const ElementCounts& other) noexcept { return add(other, 1); }
+
+  /// Adds the counts of as many elements like those of `other`.
+  ElementCounts& add(const ElementCounts& other, std::uint64_t times) noexcept {
+    raised += times * other.raised;
+    lowered += times * other.lowered;
+    nan += times * other.nan;
+    replaced += times * other.replaced;
+    became_infinite += times * other.became_infinite;
+    became_zero += times * other.became_zero;
+    changed |= times != 0 && other.changed;
     return *this;
   }
   friend bool operator==(const ElementCounts&, const ElementCounts&) = default;

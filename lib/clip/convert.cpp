@@ -342,10 +342,7 @@ Converted convert(const Conversion& conversion, const Operation& operation, cons
         of_block = after(done, *vectors, sizeof(Working), factor_size(operation.arithmetic));
       const ElementCounts counts = convert_block(in + done * in_size, of_block ? &*of_block : nullptr,
                                                  out == nullptr ? nullptr : out + done * out_size, length);
-      result.counts += counts;
-      if (counts.nan != 0 && !result.first_nan) result.first_nan = done + convert_block.first_nan().value();
-      if (const auto beyond = convert_block.first_beyond(); beyond && !result.first_beyond)
-        result.first_beyond = done + *beyond;
+      result.add({counts, convert_block.first_nan(), convert_block.first_beyond()}, done);
     }
   });
   return result;

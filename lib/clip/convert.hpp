@@ -11,13 +11,20 @@
 /// Clips elements and writes them as elements of another dtype, or rounds or replaces them.
 namespace clipper {
 
-/// What convert() did.
+/// What convert() did, or another function with elements that may be refused.
 struct Converted {
   ElementCounts counts;                  ///< `changed` is true if dtypes differ and there are elements
   std::optional<std::size_t> first_nan;  ///< the position of the first g that is NaN
 
   /// The position of the first y beyond the range of `to`, which has no infinity and does not saturate.
   std::optional<std::size_t> first_beyond;
+
+  /// Adds what was done with the elements after the first `done`.
+  void add(const Converted& part, std::size_t done) noexcept {
+    counts += part.counts;
+    if (part.first_nan && !first_nan) first_nan = done + *part.first_nan;
+    if (part.first_beyond && !first_beyond) first_beyond = done + *part.first_beyond;
+  }
 };
 
 /// Converts `count` elements, which are aligned to their size. `in` and `out` do not overlap, or `out` begins

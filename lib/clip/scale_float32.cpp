@@ -41,26 +41,6 @@ constexpr auto widened_bytes() {
   return bytes;
 }
 
-/// Saturates and packs four vectors to bytes.
-template <class T>
-[[gnu::target("avx2")]] inline void pack_groups(const std::array<IntVector<kBytes>, 4>& groups,
-                                                Vector<T, kBytes>& x) noexcept {
-  Vector<std::int16_t, kBytes> low;
-  Vector<std::int16_t, kBytes> high;
-  pack(groups[0], groups[1], low);
-  pack(groups[2], groups[3], high);
-  const auto low_bits = __builtin_bit_cast(__m256i, low);
-  const auto high_bits = __builtin_bit_cast(__m256i, high);
-  x = __builtin_bit_cast(Vector<T, kBytes>, std::is_signed_v<T> ? _mm256_packs_epi16(low_bits, high_bits)
-                                                                : _mm256_packus_epi16(low_bits, high_bits));
-}
-
-template <class T>
-[[gnu::target("avx2")]] inline void pack_groups(const std::array<IntVector<kBytes>, 2>& groups,
-                                                Vector<T, kBytes>& x) noexcept {
-  pack(groups[0], groups[1], x);
-}
-
 /// x * scale + bias with one rounding, truncated, then saturated and clipped. `count` is that of whole
 /// vectors. A float beyond int32 becomes the lowest int32, which the callers exclude.
 template <class T>
@@ -68,7 +48,7 @@ template <class T>
                                                                    const std::byte* in, std::byte* out,
                                                                    std::size_t count) noexcept {
   static constexpr auto kWidened = widened_bytes<T>();
-  constexpr float kUnit = !std::is_signed_v<T> ? 1 : sizeof(T) == 1 ? 0x1p-24F : 0x1p-16F;
+  constexpr float kUnit = std::is_signed_v<T> ? 0x1p-16F : 1;
   const __m256 scales = _mm256_set1_ps(scale * kUnit);
   const __m256 biases = _mm256_set1_ps(static_cast<float>(operation.bias));
   const auto lo = Vector<T, kBytes>{} + from_bits<T>(operation.lo);
@@ -83,7 +63,7 @@ template <class T>
           __builtin_bit_cast(IntVector<kBytes>, _mm256_cvttps_epi32(_mm256_fmadd_ps(floats, scales, biases)));
     }
     Vector<T, kBytes> y;
-    pack_groups<T>(groups, y);
+    pack(groups[0], groups[1], y);
     y = y < lo ? lo : y;
     y = y > hi ? hi : y;
     std::memcpy(out + i, &y, kBytes);
@@ -105,25 +85,6 @@ void scale_all(const Operation& operation, float scale, const std::byte* in, std
   std::memcpy(out + whole * sizeof(T), last.data(), rest);
 }
 
-template <class T>
-bool try_bytes(const Operation& operation, const ByteTable& table, const std::byte* in, std::byte* out,
-               std::size_t count) noexcept {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  ByteTable elements;
-  for (std::size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<std::byte>(i);
-  const auto nearest = static_cast<float>(operation.scale);
-  // Also the neighbours: the double of a decimal such as 1.3 is above it, and the nearest float is below.
-  for (const float scale :
-       {nearest, std::nextafter(nearest, kInfinity), std::nextafter(nearest, -kInfinity)}) {
-    ByteTable tried;
-    scale_vectors<T>(operation, scale, elements.data(), tried.data(), tried.size());
-    if (std::memcmp(tried.data(), table.data(), table.size()) != 0) continue;
-    scale_all<T>(operation, scale, in, out, count);
-    return true;
-  }
-  return false;
-}
-
 /// Whether scale and bias are multiples of a power of two that 2^24 of exceed every product and sum. With
 /// results below 1, all of which are truncated to 0, float32 may still round scale and bias.
 bool is_exact(const Operation& operation) noexcept {
@@ -140,14 +101,6 @@ bool is_exact(const Operation& operation) noexcept {
 
 }  // namespace
 
-bool scale_bytes(const Operation& operation, const ByteTable& table, const std::byte* in, std::byte* out,
-                 std::size_t count) noexcept {
-  constexpr double kMax = 0x1p31;  // larger ones may exceed float32
-  if (std::abs(operation.scale) > kMax || std::abs(operation.bias) > kMax) return false;
-  return operation.dtype == DType::int8 ? try_bytes<std::int8_t>(operation, table, in, out, count)
-                                        : try_bytes<std::uint8_t>(operation, table, in, out, count);
-}
-
 bool scale_16_bits(const Operation& operation, const std::byte* in, std::byte* out,
                    std::size_t count) noexcept {
   if (!is_exact(operation)) return false;
@@ -159,10 +112,6 @@ bool scale_16_bits(const Operation& operation, const std::byte* in, std::byte* o
   return true;
 }
 #else
-bool scale_bytes(const Operation&, const ByteTable&, const std::byte*, std::byte*, std::size_t) noexcept {
-  return false;
-}
-
 bool scale_16_bits(const Operation&, const std::byte*, std::byte*, std::size_t) noexcept {
   return false;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "clip/clip.hpp"
+#include "clip/convert.hpp"
 #include "clip/losses.hpp"
 #include "contract/plan.hpp"
 #include "engine/parameter_tile.hpp"
@@ -67,21 +68,19 @@ class TensorClip {
 
  private:
   class Borrowed;
+  struct Bytes;
 
   void expect_valid_arrays() const;
   [[noreturn]] void refuse(std::string_view what, std::uint64_t position, const Message& why) const;
   void check_first_period();
   template <class Use>
   void for_each_part(std::uint64_t position, std::uint64_t count, const Use& use);
-  ElementCounts losses_of(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
-                          std::size_t count);
-  ElementCounts apply(const Operation& operation, const ParameterVectors* vectors, std::uint64_t position,
-                      const std::byte* in, std::byte* out, std::size_t count, Counting counting);
-  ElementCounts clip_plain(const Operation& operation, const ParameterVectors* vectors,
-                           std::uint64_t position, const std::byte* in, std::byte* out, std::size_t count,
-                           Counting counting);
-  ElementCounts clip_part(const Operation& operation, const ParameterVectors* vectors, std::uint64_t position,
-                          const std::byte* in, std::byte* out, std::size_t count, Counting counting);
+  [[nodiscard]] bool is_worth_table(std::size_t count) const noexcept;
+  Converted look_up_bytes(const std::byte* in, std::byte* out, std::size_t count, Counting counting);
+  Converted clip_part(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
+                      std::byte* out, std::size_t count, Counting counting);
+  Converted clip_plain(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
+                       std::byte* out, std::size_t count, Counting counting);
 
   const Plan& plan_;
   SimdLevel level_;
@@ -94,6 +93,8 @@ class TensorClip {
   std::uint64_t row_ = 0;  ///< length of the ranges in which all parameters are numbers; 0 if it is short
   bool checked_ = true;
   std::unique_ptr<ParameterTile> period_;  ///< the parameters of all elements, if they repeat soon
+  std::once_flag makes_bytes_;
+  std::unique_ptr<Bytes> bytes_;  ///< see is_worth_table()
   std::once_flag counts_losses_;
   std::optional<LossCounter> losses_;
   FirstPosition refused_;

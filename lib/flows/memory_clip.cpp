@@ -24,22 +24,19 @@
 namespace clipper {
 namespace {
 
-/// Whether the results are written past the caches. In place each line is read anyway. Scaled bytes are
-/// looked up in a table that each call of the kernel makes.
-bool streams(const Operation& operation, const ElementsInMemory& elements, std::size_t size) {
-  const bool makes_table = operation.arithmetic != Arithmetic::none && traits(operation.dtype).size == 1;
-  return !makes_table && elements.in != elements.out &&
-         should_stream(static_cast<const std::byte*>(elements.out), size);
+/// Whether the results are written past the caches. In place each line is read anyway.
+bool streams(const ElementsInMemory& elements, std::size_t size) {
+  return elements.in != elements.out && should_stream(static_cast<const std::byte*>(elements.out), size);
 }
 
 [[noreturn]] void refuse_nan_at(std::uint64_t position) {
   throw Error(ErrorKind::input, "NaN at element " + std::to_string(position));
 }
 
-/// Whether a kernel does all of the work on aligned elements.
+/// Whether a kernel does all of the work on aligned elements. Scaled bytes are looked up in a table.
 bool is_alone(const Plan& plan, Counting counting) {
   return is_plain(plan.input) && !plan.arrays && !plan.conversion &&
-         (counting == Counting::off || !plan.may_lose());
+         (!plan.may_lose() || (counting == Counting::off && traits(plan.input.dtype).size > 1));
 }
 
 /// Clips aligned elements to the numbers of an operation.
@@ -78,7 +75,7 @@ class MemoryClip {
         count_(elements.count),
         size_(traits(plan.input.dtype).size),
         out_size_(traits(plan.output.dtype).size),
-        streams_(!plan.conversion && streams(plan.operation, elements, count_ * size_)),
+        streams_(!plan.conversion && streams(elements, count_ * size_)),
         engine_(engine),
         stop_(stop),
         clip_(plan, engine.kernel_options(), "") {}
@@ -171,7 +168,7 @@ ElementCounts clip_in_one_step(const Plan& plan, const ElementsInMemory& element
   if (!is_alone(plan, counting) || !is_aligned(in, size) || !is_aligned(out, size))
     return clip_by_parts(plan, in, out, elements.count, counting);
   return clip_to_numbers(operation, in, out, elements.count, counting,
-                         streams(operation, elements, elements.count * size));
+                         streams(elements, elements.count * size));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "clip/byte_table.hpp"
 #include "element/element.hpp"
 
 namespace clipper {
@@ -12,20 +13,6 @@ template <class Bits>
   Bits bits;
   std::memcpy(&bits, at, sizeof(bits));
   return bits;
-}
-
-/// Elements of 8 bits, in small tables of their own.
-void count_bytes(std::span<const std::byte> elements, std::uint32_t* counters) noexcept {
-  constexpr std::size_t kTables = 4;
-  constexpr std::size_t kValues = 256;
-  std::array<std::array<std::uint32_t, kTables>, kValues> tables{};
-  std::size_t i = 0;
-  for (; i + kTables <= elements.size(); i += kTables)
-    for (std::size_t table = 0; table < kTables; ++table)
-      ++tables[std::to_integer<std::size_t>(elements[i + table])][table];
-  for (; i < elements.size(); ++i) ++tables[std::to_integer<std::size_t>(elements[i])][0];
-  for (std::size_t value = 0; value < kValues; ++value)
-    for (const std::uint32_t count : tables[value]) counters[value] += count;
 }
 
 /// Every kStep-th digit.
@@ -130,7 +117,12 @@ void count_first_digits(std::size_t element_size, std::span<const std::byte> ele
                         std::uint32_t* counters, SimdLevel level) noexcept {
   level = std::min(level, SimdLevel::v3);  // wider vectors gain little
   switch (element_size) {
-    case 1: return count_bytes(elements, counters);
+    case 1: {
+      const auto counts = count_bytes(elements);
+      for (std::size_t byte = 0; byte < counts.size(); ++byte)
+        counters[byte] += static_cast<std::uint32_t>(counts[byte]);
+      return;
+    }
     case 2: return count_digits<2>(elements.data(), elements.size() / 2, counters);
     case 4: return run_loop<CountWide<std::uint32_t>>(level, elements, counters);
     default: return run_loop<CountWide<std::uint64_t>>(level, elements, counters);

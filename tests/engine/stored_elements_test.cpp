@@ -2,7 +2,10 @@
 #include <thread>
 
 #include "clip/clip_cases.hpp"
+#include "contract/plan.hpp"
+#include "contract/profile.hpp"
 #include "engine/tensor_clip.hpp"
+#include "error.hpp"
 #include "support/catch.hpp"
 
 /// What TensorClip does with elements in any byte order and at any address.
@@ -90,6 +93,63 @@ TEST_CASE("many threads that clip the parts in any order find the first NaN that
         CHECK(clip.is_refused_before(expected + 1));
         CHECK_FALSE(clip.is_refused_before(expected));
       }
+}
+
+TEST_CASE("many bytes become what each of them does, with the same counts and refusals") {
+  constexpr std::size_t kCount = 70'000;
+  std::vector<std::byte> bytes(kCount);
+  for (std::size_t i = 0; i < kCount; ++i) bytes[i] = static_cast<std::byte>(i * i / 7 + i);
+  const auto request_of = [](const char* scale, std::optional<DType> to, OnNan on_nan) {
+    Request request;
+    request.profile = profile_named("native");
+    request.min = Given{*parse_number("-3"), "-3"};
+    request.max = Given{*parse_number("20"), "20"};
+    if (scale != nullptr) request.scale = Given{*parse_number(scale), scale};
+    request.to = to;
+    request.nan = on_nan;
+    return request;
+  };
+  for (const DTypeTraits& row : kDTypes)
+    for (const char* const scale : {static_cast<const char*>(nullptr), "1.5"})
+      for (const std::optional<DType> to : {std::optional<DType>(), std::optional(DType::float32),
+                                            std::optional(DType::int64), std::optional(DType::float8_e4m3fn)})
+        for (const OnNan on_nan : {OnNan::keep, OnNan::error}) {
+          if (row.size != 1) continue;
+          TensorLayout layout;
+          layout.dtype = row.dtype;
+          layout.shape = {kCount};
+          layout.count = kCount;
+          CAPTURE(row.name, scale == nullptr, to ? traits(*to).name : "");
+          const Plan plan = [&] {
+            try {
+              return make_plan(request_of(scale, to, on_nan), layout);
+            } catch (const Error&) {  // -3 is no bound of unsigned elements
+              Request request = request_of(scale, to, on_nan);
+              request.min.reset();
+              return make_plan(request, layout);
+            }
+          }();
+          const std::size_t size = traits(plan.output.dtype).size;
+          TensorClip by_table(plan, {simd_levels().back()}, "x.npy");
+          TensorClip one_by_one(plan, {simd_levels().back()}, "x.npy");
+          std::vector<std::byte> found(kCount * size);
+          std::vector<std::byte> expected(kCount * size);
+          ElementCounts counts;
+          constexpr std::size_t kPart = 100;
+          for (std::size_t i = 0; i < kCount; i += kPart)
+            counts += one_by_one.clip(i, &bytes[i], &expected[i * size], kPart, Counting::on);
+          CHECK(by_table.clip(0, bytes.data(), found.data(), kCount, Counting::on) == counts);
+          CHECK((found == expected));
+          const auto refusal = [](const TensorClip& clip) -> std::string {
+            try {
+              clip.expect_valid();
+            } catch (const Error& error) {
+              return error.what();
+            }
+            return "none";
+          };
+          CHECK(refusal(by_table) == refusal(one_by_one));
+        }
 }
 
 }  // namespace clipper::testing
