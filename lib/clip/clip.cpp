@@ -1,15 +1,21 @@
 #include "clip/clip.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
 
-#include "clip/clip_edges.hpp"
-#include "clip/input_range.hpp"
+// Only inlined functions have vectors as parameters or results.
+#pragma GCC diagnostic ignored "-Wpsabi"
+
 #include "clip/kernel.hpp"
-#include "clip/parameters.hpp"
-#include "clip/scale_float32.hpp"
+#include "clip/rule.hpp"
 #include "clip/scale_integers.hpp"
 #include "element/comparable.hpp"
+#include "element/half.hpp"
 #include "element/meaning.hpp"
+#include "simd/vector.hpp"
 
 namespace clipper {
 namespace {
@@ -57,6 +63,74 @@ ElementCounts clip_ticks(const Operation& operation, const std::byte* in, std::b
         return counts;
       });
 }
+
+template <Counting kCounting>
+ElementCounts clip_scaled(const Operation& operation, const ParameterVectors& parameters, const std::byte* in,
+                          std::byte* out, std::size_t count, SimdLevel level) noexcept {
+  return for_each_block<Input::read_once>(
+      operation, in, out, count,
+      [&](std::size_t done, const std::byte* from, std::byte* to, std::size_t length) {
+        const ParameterVectors of_block =
+            after(done, parameters, traits(operation.dtype).size, factor_size(operation.arithmetic));
+        ElementCounts counts;
+        if (kCounting == Counting::on) counts = count_scaled(operation, of_block, from, length, level);
+        scale_integers(operation, of_block, from, to, length, level);
+        clip_with<Counting::off>(operation, of_block, to, to, length, level);
+        return counts;
+      });
+}
+
+/// What compares like the element, as an integer: sign and magnitude become two's complement, in which both
+/// zeros are 0. NaN becomes `nan`.
+template <HalfType T, class V>
+[[gnu::always_inline]] inline V half_key(const V& x, std::int16_t nan) noexcept {
+  const V magnitude = x & 0x7fff;
+  const V sign = x >> 15;
+  return magnitude > static_cast<std::int16_t>(T::kInfinity) ? V{} + nan : (magnitude ^ sign) - sign;
+}
+
+/// The lanes in which min <= max, and neither is NaN: 0 or -1.
+template <class T, class V>
+[[gnu::always_inline]] inline auto ordered_lanes(const V& min, const V& max) noexcept {
+  using Limits = std::numeric_limits<std::int16_t>;
+  using Mask = decltype(min <= max);
+  if constexpr (HalfType<T>)
+    return half_key<T>(min, Limits::max()) <= half_key<T>(max, Limits::min()) ? ~Mask{} : Mask{};
+  else
+    return min <= max ? ~Mask{} : Mask{};
+}
+
+template <class T>
+struct AllOrdered {
+  template <SimdLevel kLevel>
+  [[gnu::always_inline]] static bool run(const std::byte* min, const std::byte* max,
+                                         std::size_t size) noexcept {
+    constexpr std::size_t kBytes = vector_bytes(kLevel);
+    using Number = std::conditional_t<HalfType<T>, std::int16_t, T>;
+    using V = Vector<Number, kBytes>;
+    using Words = Vector<std::uint64_t, kBytes>;
+    constexpr std::size_t kBlock = 64 * kBytes;
+    const auto load = [](const std::byte* from) __attribute__((always_inline)) {
+      V vector;
+      std::memcpy(&vector, from, sizeof vector);
+      return vector;
+    };
+    const std::size_t whole = size / kBytes * kBytes;
+    for (std::size_t begin = 0; begin < whole; begin += kBlock) {
+      const std::size_t end = std::min(begin + kBlock, whole);
+      Words ordered = ~Words{};
+      for (std::size_t i = begin; i < end; i += kBytes)
+        ordered &= __builtin_bit_cast(Words, ordered_lanes<T>(load(min + i), load(max + i)));
+      for (std::size_t i = 0; i < kBytes / sizeof(std::uint64_t); ++i)
+        if (~ordered[i] != 0) return false;
+    }
+    const T* const last_min = reinterpret_cast<const T*>(min + whole);
+    const T* const last_max = reinterpret_cast<const T*>(max + whole);
+    for (std::size_t i = 0; i < (size - whole) / sizeof(T); ++i)
+      if (!(comparable(last_min[i]) <= comparable(last_max[i]))) return false;
+    return true;
+  }
+};
 
 }  // namespace
 
@@ -110,6 +184,32 @@ std::optional<std::size_t> find_nan(const Operation& operation, const std::byte*
   const auto* const ticks = reinterpret_cast<const std::int64_t*>(elements);
   const auto* const found = std::find(ticks, ticks + count, kNaT);
   return found == ticks + count ? std::nullopt : std::optional(static_cast<std::size_t>(found - ticks));
+}
+
+void clip(const Operation& operation, const ParameterVectors& parameters, const std::byte* in, std::byte* out,
+          std::size_t count, SimdLevel level) noexcept {
+  if (may_have_edges(operation))
+    clip_edges(operation, &parameters, in, out, count, level, Counting::off);
+  else if (scales_integers(operation))
+    clip_scaled<Counting::off>(operation, parameters, in, out, count, level);
+  else
+    clip_with<Counting::off>(operation, parameters, in, out, count, level);
+}
+
+ElementCounts clip_and_count(const Operation& operation, const ParameterVectors& parameters,
+                             const std::byte* in, std::byte* out, std::size_t count,
+                             SimdLevel level) noexcept {
+  if (may_have_edges(operation))
+    return clip_edges(operation, &parameters, in, out, count, level, Counting::on);
+  if (scales_integers(operation))
+    return clip_scaled<Counting::on>(operation, parameters, in, out, count, level);
+  return clip_and_replace_nan(operation, parameters, in, out, count, level);
+}
+
+bool are_ordered_bounds(DType dtype, const std::byte* min, const std::byte* max, std::size_t count,
+                        SimdLevel level) noexcept {
+  return with_type(dtype,
+                   [=]<class T>() { return run_loop<AllOrdered<T>>(level, min, max, count * sizeof(T)); });
 }
 
 }  // namespace clipper

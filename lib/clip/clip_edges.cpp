@@ -1,5 +1,3 @@
-#include "clip/clip_edges.hpp"
-
 #include <algorithm>
 #include <array>
 #include <optional>

@@ -8,10 +8,7 @@
 #include <type_traits>
 
 #include "clip/clip.hpp"
-#include "clip/parameters.hpp"
 #include "clip/rule.hpp"
-#include "clip/rule_source.hpp"
-#include "clip/tally.hpp"
 #include "simd/vector.hpp"
 
 /// The loop over the vectors of elements in memory: a template over the rule, its parameters and the

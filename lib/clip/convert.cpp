@@ -12,7 +12,6 @@
 
 #include "clip/convert_integers.hpp"
 #include "clip/convert_loops.hpp"
-#include "clip/parameters.hpp"
 #include "clip/working_dtype.hpp"
 #include "element/element.hpp"
 #include "element/float8.hpp"

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "clip/clip.hpp"
-#include "clip/clip_vectors.hpp"
 #include "clip/conversion.hpp"
 #include "simd/levels.hpp"
 

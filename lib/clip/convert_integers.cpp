@@ -7,8 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "clip/parameters.hpp"
-#include "clip/scaled_integer.hpp"
+#include "clip/scale_integers.hpp"
 #include "clip/working_dtype.hpp"
 #include "element/element.hpp"
 

@@ -15,15 +15,13 @@
 #include "clip/clip.hpp"
 #include "clip/clip_loop.hpp"
 #include "clip/scaled_rule.hpp"
-#include "clip/select_rule.hpp"
-#include "clip/straddling_rule.hpp"
 #include "element/dtype.hpp"
 #include "simd/levels.hpp"
 
 /// The loop over vectors (clip_loop.hpp) and a rule (bounds_rule.hpp, scaled_rule.hpp) are compiled once for
 /// every level. The last elements go through the same loop, in a padded vector. The code that clips an
 /// element therefore exists once and cannot differ between instruction sets or between the first elements and
-/// the last. Vectors is NoVectors (clip.cpp) or ParameterVectors (clip_vectors.cpp).
+/// the last. Vectors is NoVectors or ParameterVectors.
 namespace clipper {
 
 /// clip_by() for run_loop().
@@ -142,5 +140,18 @@ ElementCounts clip_and_replace_nan(const Operation& operation, const Vectors& ve
         return counts;
       });
 }
+
+// Operations with Operation::zero_tie or Operation::poisons: the kernels clip a block as if it had neither,
+// then a loop mends its results. Other operations do not come here.
+
+/// Whether zero_tie or poisons can change a result.
+[[nodiscard]] inline bool may_have_edges(const Operation& operation) noexcept {
+  return operation.zero_tie != ZeroTie::element || operation.poisons;
+}
+
+/// clip() or clip_and_count(); `vectors` is null if the numbers of the operation hold for all elements.
+/// Without counting, only `changed` is returned.
+ElementCounts clip_edges(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
+                         std::byte* out, std::size_t count, SimdLevel level, Counting counting) noexcept;
 
 }  // namespace clipper

@@ -1,4 +1,4 @@
-#include "clip/scale_float32.hpp"
+#include "clip/scale_integers.hpp"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

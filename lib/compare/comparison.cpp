@@ -8,7 +8,6 @@
 #include <cstring>
 #include <iterator>
 
-#include "compare/compare_each.hpp"
 #include "compare/match.hpp"
 #include "compare/mixed_comparison.hpp"
 #include "compare/pair_loops.hpp"

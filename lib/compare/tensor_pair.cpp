@@ -10,7 +10,7 @@
 
 #include "clip/codec.hpp"
 #include "compare/boxes.hpp"
-#include "compare/common_dtype.hpp"
+#include "compare/mixed_comparison.hpp"
 #include "error.hpp"
 
 namespace clipper {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "clip/ordered_bounds.hpp"
+#include "clip/clip.hpp"
 #include "contract/bounds.hpp"
 #include "element/comparable.hpp"
 #include "element/element.hpp"

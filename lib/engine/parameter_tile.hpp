@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "clip/clip_vectors.hpp"
+#include "clip/clip.hpp"
 #include "contract/arrays.hpp"
 #include "contract/plan.hpp"
 #include "element/tensor_layout.hpp"

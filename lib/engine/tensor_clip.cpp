@@ -10,10 +10,9 @@
 #include <utility>
 
 #include "clip/byte_table.hpp"
-#include "clip/clip_vectors.hpp"
+#include "clip/clip.hpp"
 #include "clip/codec.hpp"
 #include "clip/convert.hpp"
-#include "clip/parameters.hpp"
 #include "element/element.hpp"
 #include "error.hpp"
 

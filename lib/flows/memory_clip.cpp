@@ -11,9 +11,8 @@
 #include <span>
 #include <string>
 
-#include "clip/clip_vectors.hpp"
+#include "clip/clip.hpp"
 #include "clip/codec.hpp"
-#include "clip/ordered_bounds.hpp"
 #include "engine/engine.hpp"
 #include "engine/streaming.hpp"
 #include "engine/tensor_clip.hpp"

@@ -10,8 +10,7 @@
 
 #include "element/element.hpp"
 #include "element/float8.hpp"
-#include "statistics/float_moments.hpp"
-#include "statistics/integer_moments.hpp"
+#include "statistics/moment_loops.hpp"
 #include "statistics/statistics_loop.hpp"
 
 namespace clipper {

@@ -20,7 +20,6 @@
 #include <vector>
 
 #include "clip/clip.hpp"
-#include "clip/clip_vectors.hpp"
 #include "clip/codec.hpp"
 #include "clip/convert.hpp"
 #include "compare/comparison.hpp"

@@ -1,9 +1,8 @@
-#include "clip/clip_edges.hpp"
-
 #include <random>
 
 #include "clip/clip_cases.hpp"
 #include "clip/clip_check.hpp"
+#include "clip/kernel.hpp"
 #include "clip/reference_clip.hpp"
 #include "clip/vectors_check.hpp"
 

@@ -1,5 +1,3 @@
-#include "clip/clip_vectors.hpp"
-
 #include <random>
 
 #include "clip/clip.hpp"

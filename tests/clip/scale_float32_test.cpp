@@ -1,11 +1,10 @@
-#include "clip/scale_float32.hpp"
-
 #include <algorithm>
 #include <random>
 
 #include "clip/clip_cases.hpp"
 #include "clip/clip_check.hpp"
 #include "clip/reference_clip.hpp"
+#include "clip/scale_integers.hpp"
 #include "simd/levels.hpp"
 #include "support/catch.hpp"
 

@@ -2,7 +2,6 @@
 
 #include "clip/clip.hpp"
 #include "clip/clip_check.hpp"
-#include "clip/clip_vectors.hpp"
 #include "clip/reference_clip.hpp"
 
 /// Runs the kernels for vectors of parameters and compares the results with the oracle's, which clips one
