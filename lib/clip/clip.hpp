@@ -4,49 +4,12 @@
 #include <cstdint>
 #include <optional>
 
+#include "clip/operation.hpp"
 #include "element/dtype.hpp"
 #include "simd/levels.hpp"
 
 /// The kernels: functions that clip elements in memory.
 namespace clipper {
-
-/// How x * scale + bias is calculated. Product and sum are rounded separately, never fused.
-enum class Arithmetic : std::uint8_t {
-  none,     ///< no scale and no bias: elements within the bounds keep their bits
-  float32,  ///< float16, bfloat16 and float32 tensors: clipped in float32, then rounded once
-  float64,  ///< float64 and integer tensors: integers are clipped, then truncated toward zero
-  integer,  ///< int64 and uint64 tensors with integer scale and bias: exact
-};
-
-/// What happens to every element:
-///     g = x * scale + bias;    (unless Arithmetic::none)
-///     y = g < lo ? lo : g;
-///     y = y > hi ? hi : y;     (so lo > hi gives hi, and NaN passes)
-///     y = y is NaN ? nan : y;  (only if nan is given)
-///     y = another zero         (only if y is a zero and zero_tie says so)
-///     y = lo or hi             (only if poisons, lo or hi is NaN, and x is not NaN)
-struct Operation {
-  DType dtype = DType::float32;
-  Arithmetic arithmetic = Arithmetic::none;
-  ZeroTie zero_tie = ZeroTie::element;  ///< for floats that are not scaled: what becomes of zero results
-  bool poisons = false;                 ///< for floats that are not scaled: whether lo and hi may be NaN
-  bool has_nat = false;                 ///< for int64 without arithmetic: the lowest element is NaT, a NaN
-
-  ElementBits lo = 0;              ///< of `dtype`; lowest_element() if there is no min
-  ElementBits hi = 0;              ///< of `dtype`; highest_element() if there is no max
-  std::optional<ElementBits> nan;  ///< the element that replaces NaN
-
-  double scale = 1;  ///< finite; for Arithmetic::float64, and for ::float32, where it is exact as a float
-  double bias = 0;
-
-  /// For Arithmetic::integer. Sign and magnitude cover both int64 and uint64.
-  struct Integer {
-    bool negative = false;
-    std::uint64_t magnitude = 0;
-  };
-  Integer integer_scale{false, 1};
-  Integer integer_bias{};
-};
 
 /// What an operation did, with g and y as in Operation, y before NaN is replaced. g is what the arithmetic
 /// gives, in its precision: neither rounded to the dtype, nor truncated, nor saturated.
@@ -55,7 +18,7 @@ struct ElementCounts {
   std::uint64_t lowered = 0;   ///< elements with y < g: those with g > hi
   std::uint64_t nan = 0;       ///< elements whose g is NaN
   bool changed = false;        ///< whether the bits of any element changed
-  std::uint64_t replaced = 0;  ///< elements beyond a bound that a Conversion replaces by its below or above
+  std::uint64_t replaced = 0;  ///< elements beyond a bound that the cast replaces by its below or above
 
   // Of elements that are not beyond a bound; see LossCounter.
   std::uint64_t became_infinite = 0;  ///< finite ones whose result is infinite

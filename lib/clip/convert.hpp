@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "clip/clip.hpp"
-#include "clip/conversion.hpp"
 #include "simd/levels.hpp"
 
 /// Clips elements and writes them as elements of another dtype, or rounds or replaces them.
@@ -31,8 +30,18 @@ struct Converted {
 /// result is returned. `vectors`, unless null, has one value per element of lo, hi, nan (of the working
 /// dtype), scale and bias; where one of these pointers is null, the number of the operation holds. Every
 /// level gives the same bytes.
-[[nodiscard]] Converted convert(const Conversion& conversion, const Operation& operation,
-                                const ParameterVectors* vectors, const std::byte* in, std::byte* out,
-                                std::size_t count, SimdLevel level) noexcept;
+[[nodiscard]] Converted convert(const Operation& operation, const ParameterVectors* vectors,
+                                const std::byte* in, std::byte* out, std::size_t count,
+                                SimdLevel level) noexcept;
+
+/// convert() for Arithmetic::integer, whose results may need 129 bits.
+[[nodiscard]] Converted convert_integers(const Operation& operation, const ParameterVectors* vectors,
+                                         const std::byte* in, std::byte* out, std::size_t count) noexcept;
+
+/// convert() if the operation has a cast; otherwise clip() or clip_and_count(), of which only the counts are
+/// known.
+[[nodiscard]] Converted apply(const Operation& operation, const ParameterVectors* vectors,
+                              const std::byte* in, std::byte* out, std::size_t count, Counting counting,
+                              SimdLevel level) noexcept;
 
 }  // namespace clipper

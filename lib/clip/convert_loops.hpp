@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "clip/wide.hpp"
+#include "clip/operation.hpp"
 #include "element/dtype.hpp"
 #include "element/float8.hpp"
 #include "element/half.hpp"

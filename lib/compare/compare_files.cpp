@@ -12,7 +12,7 @@
 #include "files/output_file.hpp"
 #include "files/place.hpp"
 #include "npy/header.hpp"
-#include "parallel/first_position.hpp"
+#include "parallel/chunks.hpp"
 
 namespace clipper {
 namespace {
@@ -110,14 +110,14 @@ ElementComparison verify_result(Engine& engine, const Plan& plan, InputFile& inp
                                 const ComparisonRule& rule) {
   Plan in_order = decoded(plan);  // positions of pairs are those of the golden file
   in_order.input.fortran_order = golden.layout.fortran_order;
-  in_order.refuse_nan = plan.refuse_nan && plan.conversion;
+  in_order.refuse_nan = plan.refuse_nan && !plan.looks_for_nan();
   if (in_order.arrays) lay_out(*in_order.arrays, plan.input.shape, golden.layout.fortran_order);
   engine.prepare(plan.input_size());
   TensorClip clip(in_order, engine.kernel_options(), input.path());
   FirstPosition first_nan;
   const auto clip_actual = [&](const ElementPairs& pairs, const std::byte* read) {
     clip.clip(pairs.position, read, pairs.actual, pairs.count, Counting::off);
-    if (plan.refuse_nan && !plan.conversion)
+    if (plan.looks_for_nan())
       if (const auto nan = find_nan(plan.operation, pairs.actual, pairs.count))
         first_nan.note(pairs.position + *nan);
   };

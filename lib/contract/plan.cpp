@@ -109,7 +109,7 @@ Plan make_plan_in_units(const Request& in_units, const TensorLayout& layout) {
   Plan plan;
   plan.input = plan.output = layout;
   plan.slice = {0, layout.count};
-  plan.operation.dtype = layout.dtype;
+  plan.operation.from = plan.operation.dtype = plan.operation.to = layout.dtype;
   for (const Step* const step : steps()) step->choose(request, plan);
   for (const Step* const step : steps()) step->convert(request, plan);
   return plan;

@@ -1,5 +1,3 @@
-#include "engine/parameter_tile.hpp"
-
 #include <algorithm>
 #include <cstring>
 #include <span>

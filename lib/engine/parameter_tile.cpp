@@ -142,10 +142,10 @@ void ParameterTile::allocate_factors() {
   });
 }
 
-/// Conversions in integer arithmetic exchange bounds themselves.
+/// Casts of integer arithmetic exchange bounds themselves.
 bool ParameterTile::exchanges() const noexcept {
   return bounds_vary_ && plan_.arrays->min_above_max == MinAboveMax::min &&
-         !(plan_.conversion && plan_.operation.arithmetic == Arithmetic::integer);
+         !(plan_.operation.cast && plan_.operation.arithmetic == Arithmetic::integer);
 }
 
 void ParameterTile::expand(std::uint64_t position, std::size_t count) {
@@ -195,7 +195,7 @@ void ParameterTile::read_bound(Values& bound, std::uint64_t position, std::size_
   bound.array->read(position, count, bound.memory.get());
 }
 
-/// Elements of another dtype become working elements of the conversion.
+/// Elements of another dtype become working elements.
 void ParameterTile::read_other_bound(Values& bound, std::uint64_t position, std::size_t count) {
   bound.array->read(position, count, raw_.get());
   with_type(plan_.operation.dtype, [&]<class T>() {
@@ -237,11 +237,12 @@ std::optional<std::size_t> ParameterTile::first_beyond_output(std::size_t count)
   if constexpr (HalfType<T>)
     return std::nullopt;
   else {
-    if (!plan_.conversion) return std::nullopt;
-    const DType dtype = plan_.operation.dtype;
-    const bool takes_infinity = std::is_floating_point_v<T> && traits(plan_.conversion->to).has_infinity;
-    const T lowest = from_bits<T>(plan_.conversion->lowest);
-    const T highest = from_bits<T>(plan_.conversion->highest);
+    const Operation& operation = plan_.operation;
+    if (!operation.cast) return std::nullopt;
+    const DType dtype = operation.dtype;
+    const bool takes_infinity = std::is_floating_point_v<T> && traits(operation.to).has_infinity;
+    const T lowest = from_bits<T>(operation.cast->lowest);
+    const T highest = from_bits<T>(operation.cast->highest);
     const T* const min = min_.expanded<T>();
     const T* const max = max_.expanded<T>();
     const auto is_exempt = [=](T bound) {
@@ -262,7 +263,7 @@ std::optional<std::size_t> ParameterTile::first_refused_factor(const Values& fac
       return std::nullopt;
     else {
       const T* const values = factor.as<T>();
-      const bool divides = &factor == &scale_ && plan_.conversion && plan_.conversion->divides;
+      const bool divides = &factor == &scale_ && plan_.operation.divides;
       return find_first(count, [=](std::size_t i) {
         return !(std::fabs(values[i]) <= std::numeric_limits<T>::max()) || (divides && values[i] == 0);
       });
@@ -349,12 +350,12 @@ void ParameterTile::refuse_bounds(std::uint64_t position) const {
   if (!bounds_vary_ || !first_refused_bound(1)) return;
   if (with_type(dtype, [&]<class T>() { return first_beyond_output<T>(1); })) {
     const bool is_min = with_type(dtype, [&]<class T>() {
-      return comparable(*min_.expanded<T>()) > comparable(from_bits<T>(plan_.conversion->highest));
+      return comparable(*min_.expanded<T>()) > comparable(from_bits<T>(plan_.operation.cast->highest));
     });
     throw Error(ErrorKind::usage, (is_min ? quoted(min_, Parameter::min) : quoted(max_, Parameter::max)) +
                                       " at " + index_text(plan_.input, position) +
                                       " is beyond the range of " +
-                                      std::string(traits(plan_.conversion->to).name));
+                                      std::string(traits(plan_.operation.to).name));
   }
   throw Error(ErrorKind::usage, quoted(min_, Parameter::min) + " exceeds " + quoted(max_, Parameter::max) +
                                     " at " + index_text(plan_.input, position) + Term{"min_above_max", ""});

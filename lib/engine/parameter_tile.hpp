@@ -100,8 +100,8 @@ class ParameterTile {
   void repeat(std::size_t period, std::size_t count) noexcept;
 
   /// The index, from 0 to count - 1, of the first expanded element whose parameters are refused: a bound is
-  /// NaN, min exceeds max and the plan does not allow that, scale or bias is not finite, or the plan's
-  /// conversion refuses the element.
+  /// NaN, min exceeds max and the plan does not allow that, scale or bias is not finite, or the
+  /// cast refuses the element.
   [[nodiscard]] std::optional<std::size_t> first_refused(std::size_t count) const;
 
   /// Whether a band of an array covers the element at `position`.

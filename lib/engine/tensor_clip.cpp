@@ -156,7 +156,7 @@ bool TensorClip::is_worth_table(std::size_t count) const noexcept {
   constexpr std::uint64_t kWorth = 64UL << 10;
   constexpr std::size_t kLeast = 1024;
   return in_size_ == 1 && count >= kLeast && std::max<std::uint64_t>(count, plan_.slice.count) >= kWorth &&
-         (plan_.conversion || plan_.operation.arithmetic != Arithmetic::none);
+         (plan_.operation.cast || plan_.operation.arithmetic != Arithmetic::none);
 }
 
 ElementCounts TensorClip::clip(std::uint64_t position, const std::byte* in, std::byte* out, std::size_t count,
@@ -258,7 +258,7 @@ Converted TensorClip::clip_part(const Operation& operation, const ParameterVecto
     std::memcpy(block.data(), from, elements.size());
     decode(plan_.input, elements, level_);
     const bool is_other = plan_.input.meaning.kind == Meaning::Kind::boolean &&
-                          (plan_.conversion || std::memcmp(block.data(), from, elements.size()) != 0);
+                          (plan_.operation.cast || std::memcmp(block.data(), from, elements.size()) != 0);
     std::optional<ParameterVectors> of_block;
     if (vectors != nullptr)
       of_block = after(done, *vectors, traits(operation.dtype).size, factor_size(operation.arithmetic));
@@ -278,22 +278,13 @@ Converted TensorClip::clip_plain(const Operation& operation, const ParameterVect
                                  const std::byte* in, std::byte* out, std::size_t count, Counting counting) {
   ElementCounts losses;
   if (counting == Counting::on && plan_.may_lose()) {  // first, because `out` may be `in`
-    std::call_once(counts_losses_, [this] { losses_.emplace(plan_.operation, plan_.conversion); });
+    std::call_once(counts_losses_, [this] { losses_.emplace(plan_.operation); });
     losses_->count(operation, vectors, in, count, level_, losses);
   }
-  Converted result;
-  if (plan_.conversion)
-    result = convert(*plan_.conversion, operation, vectors, in, out, count, level_);
-  else if (counting == Counting::on)
-    result.counts = vectors != nullptr ? clip_and_count(operation, *vectors, in, out, count, level_)
-                                       : clip_and_count(operation, in, out, count, level_);
-  else if (vectors != nullptr)
-    clipper::clip(operation, *vectors, in, out, count, level_);
-  else
-    clipper::clip(operation, in, out, count, level_);
+  Converted result = apply(operation, vectors, in, out, count, counting, level_);
   if (!plan_.refuse_nan)
     result.first_nan.reset();
-  else if (!plan_.conversion)
+  else if (plan_.looks_for_nan())
     result.first_nan = find_nan(operation, out, count);
   result.counts += losses;
   if (counting == Counting::off) result.counts = {};
@@ -306,7 +297,7 @@ void TensorClip::expect_valid() const {
   const std::optional<std::uint64_t> nan = first_nan_.position();
   if (nan && !first_beyond_.is_before(*nan))
     refuse("NaN", *nan,
-           !plan_.conversion || is_floating(to.dtype)
+           !plan_.operation.cast || is_floating(to.dtype)
                ? ""
                : fmt::format(" cannot become {}; to replace NaN, add ", to.name) + Term{"nan", "nan=0"});
   const std::optional<std::uint64_t> beyond = first_beyond_.position();

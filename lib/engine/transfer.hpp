@@ -18,7 +18,7 @@
 /// The steps for one chunk of a tensor.
 namespace clipper {
 
-/// The chunks of a plan's elements: neither before nor after a conversion they have more bytes than
+/// The chunks of a plan's elements: neither before nor after a cast they have more bytes than
 /// `chunk_size` or kMinRoom. In the output they begin at multiples of kSummedBlock.
 inline constexpr std::size_t kMinRoom = 8 * kSummedBlock;
 [[nodiscard]] Chunks chunks_of(const Plan& plan, std::size_t chunk_size, std::uint64_t data_offset);

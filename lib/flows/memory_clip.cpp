@@ -34,7 +34,7 @@ bool streams(const ElementsInMemory& elements, std::size_t size) {
 
 /// Whether a kernel does all of the work on aligned elements. Scaled bytes are looked up in a table.
 bool is_alone(const Plan& plan, Counting counting) {
-  return is_plain(plan.input) && !plan.arrays && !plan.conversion &&
+  return is_plain(plan.input) && !plan.arrays && !plan.operation.cast &&
          (!plan.may_lose() || (counting == Counting::off && traits(plan.input.dtype).size > 1));
 }
 
@@ -74,7 +74,7 @@ class MemoryClip {
         count_(elements.count),
         size_(traits(plan.input.dtype).size),
         out_size_(traits(plan.output.dtype).size),
-        streams_(!plan.conversion && streams(elements, count_ * size_)),
+        streams_(!plan.operation.cast && streams(elements, count_ * size_)),
         engine_(engine),
         stop_(stop),
         clip_(plan, engine.kernel_options(), "") {}
@@ -84,7 +84,7 @@ class MemoryClip {
 
   /// Error{input} for the first NaN, if the plan refuses NaN.
   void check_nan() {
-    if (!plan_.refuse_nan || plan_.conversion) return;
+    if (!plan_.looks_for_nan()) return;
     for_each_chunk([&](std::span<const std::byte> in, std::byte* /*out*/, std::byte* memory) {
       clip_.clip(position_of(in), in.data(), memory, in.size() / size_, Counting::off);
     });
@@ -141,7 +141,7 @@ class MemoryClip {
 
 /// Whether no memory for chunks is needed: a NaN to refuse must be in the input, not a result of the scale.
 bool is_one_step(const Plan& plan, const ElementsInMemory& elements, std::size_t size) {
-  if (plan.conversion || !plan.refuse_nan) return true;
+  if (!plan.looks_for_nan()) return true;
   return is_plain(plan.input) && is_aligned(elements.in, size) &&
          plan.operation.arithmetic == Arithmetic::none;
 }
@@ -161,7 +161,7 @@ ElementCounts clip_in_one_step(const Plan& plan, const ElementsInMemory& element
   const Operation& operation = plan.operation;
   const auto* const in = static_cast<const std::byte*>(elements.in);
   auto* const out = static_cast<std::byte*>(elements.out);
-  if (plan.refuse_nan && !plan.conversion)
+  if (plan.looks_for_nan())
     if (const auto nan = find_nan(operation, in, elements.count)) refuse_nan_at(*nan);
   const std::size_t size = traits(operation.dtype).size;
   if (!is_alone(plan, counting) || !is_aligned(in, size) || !is_aligned(out, size))

@@ -245,22 +245,21 @@ void measure_percentiles(benchmark::State& state, DType dtype, SimdLevel level) 
 
 /// Conversions to another dtype with both bounds; `size` is that of the input.
 void measure_cast(benchmark::State& state, DType from, DType to, SimdLevel level, std::size_t size) {
-  clipper::Conversion cast;
-  cast.from = from;
-  cast.to = to;
-  cast.saturates = !clipper::is_floating(to);
-  if (cast.saturates) cast.round = clipper::Round::half_even;
   Operation operation = make_operation(Work::clip, from);
+  operation.from = from;
   operation.dtype = clipper::working_dtype(from);
+  operation.to = to;
   operation.lo = clipper::working_element(from, operation.lo, operation.dtype);
   operation.hi = clipper::working_element(from, operation.hi, operation.dtype);
-  clipper::set_limits(cast, operation.dtype);
+  Cast& cast = operation.cast.emplace();
+  cast.saturates = !clipper::is_floating(to);
+  if (cast.saturates) cast.round = clipper::Round::half_even;
+  clipper::set_limits(operation);
   const std::size_t count = size / clipper::traits(from).size;
-  const Buffers buffers(count * cast.size());
+  const Buffers buffers(count * std::max(clipper::traits(from).size, clipper::traits(to).size));
   fill(buffers.in(), size, from);
   for (auto _ : state) {
-    benchmark::DoNotOptimize(
-        clipper::convert(cast, operation, nullptr, buffers.in(), buffers.out(), count, level));
+    benchmark::DoNotOptimize(clipper::convert(operation, nullptr, buffers.in(), buffers.out(), count, level));
     benchmark::ClobberMemory();
   }
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(size));
