@@ -42,8 +42,9 @@ class TensorClip {
   ~TensorClip();
 
   /// Clips `count` elements, as they are stored and at any address, the first of which has the index
-  /// `position` in the file of the whole tensor: see apply(), of which `out` may
-  /// be null if there is a cast. Without counting, the counts are zero. If is_refused_before(position + count), the results are meaningless. Error{io} if an array cannot be read.
+  /// `position` in the file of the whole tensor: see apply(), of which `out` may be null if there is a cast.
+  /// Without counting, the counts are zero. If is_refused_before(position + count), the results are
+  /// meaningless. Error{io} if an array cannot be read.
   ElementCounts clip(std::uint64_t position, const std::byte* in, std::byte* out, std::size_t count,
                      Counting counting);
 
