@@ -1,3 +1,5 @@
+#include "engine/parameter_tile.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <span>
