@@ -80,7 +80,8 @@ void add_plan(const Plan& plan, const std::string& name, Json& json) {
 }
 
 bool replaces(const Plan& plan) {
-  return plan.conversion && (plan.conversion->below || plan.conversion->above);
+  const auto& cast = plan.operation.cast;
+  return cast && (cast->below || cast->above);
 }
 
 void add_counts(const Plan& plan, const ElementCounts& counts, Json& json) {

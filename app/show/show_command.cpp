@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
+#include "clip/codec.hpp"
 #include "command_line/command_line.hpp"
 #include "command_line/shared_options.hpp"
-#include "element/byte_order.hpp"
 #include "element/meaning.hpp"
 #include "element/tensor_layout.hpp"
 #include "error.hpp"
@@ -230,10 +230,9 @@ class Printer {
     return with_size(traits(layout_.dtype).size, [&]<std::size_t kSize>() {
       std::array<UnsignedOfSize<kSize>, 2> parts{};  // two of a complex number
       const std::size_t size = layout_.element_size();
-      input_.read_at(std::as_writable_bytes(std::span(parts)).first(size),
-                     input_.data_begin() + static_cast<std::uint64_t>(position) * size);
-      if (layout_.order != kNativeOrder)
-        for (auto& part : parts) part = byteswap_if<Byteswap::yes>(part);
+      const std::span element = std::as_writable_bytes(std::span(parts)).first(size);
+      input_.read_at(element, input_.data_begin() + static_cast<std::uint64_t>(position) * size);
+      decode(layout_, element);
       return element_text(layout_.dtype, layout_.meaning, parts[0], parts[1]);
     });
   }

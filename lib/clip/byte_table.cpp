@@ -1,10 +1,12 @@
 #include "clip/byte_table.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 // Only inlined functions have vectors as parameters or results.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
+#include "element/dtype.hpp"
 #include "simd/vector.hpp"
 
 #if defined(__x86_64__)
@@ -96,31 +98,22 @@ class ShuffledTable {
   std::array<V, kTables> second_;
 };
 
-template <std::size_t kBytes>
-[[gnu::always_inline]] inline void look_up_by_shuffles(const ByteTable& table, const std::byte* in,
-                                                       std::byte* out, std::size_t count) noexcept {
-  const std::size_t whole = count - count % kBytes;
-  const ShuffledTable<kBytes> shuffled(table);
-  for (std::size_t i = 0; i < whole; i += kBytes) {
-    Bytes<kBytes> x;
-    std::memcpy(&x, in + i, kBytes);
-    x = shuffled[x];
-    std::memcpy(out + i, &x, kBytes);
+struct LookUpByShuffles {
+  template <SimdLevel kLevel>
+  [[gnu::always_inline]] static void run(const ByteTable& table, const std::byte* in, std::byte* out,
+                                         std::size_t count) noexcept {
+    constexpr std::size_t kBytes = vector_bytes(kLevel);
+    const std::size_t whole = count - count % kBytes;
+    const ShuffledTable<kBytes> shuffled(table);
+    for (std::size_t i = 0; i < whole; i += kBytes) {
+      Bytes<kBytes> x;
+      std::memcpy(&x, in + i, kBytes);
+      x = shuffled[x];
+      std::memcpy(out + i, &x, kBytes);
+    }
+    look_up_in_memory(table, in + whole, out + whole, count - whole);
   }
-  look_up_in_memory(table, in + whole, out + whole, count - whole);
-}
-
-[[gnu::target("arch=x86-64-v3"), gnu::flatten]] void look_up_avx2(const ByteTable& table, const std::byte* in,
-                                                                  std::byte* out,
-                                                                  std::size_t count) noexcept {
-  look_up_by_shuffles<32>(table, in, out, count);
-}
-
-[[gnu::target("arch=x86-64-v4"), gnu::flatten]] void look_up_avx512bw(const ByteTable& table,
-                                                                      const std::byte* in, std::byte* out,
-                                                                      std::size_t count) noexcept {
-  look_up_by_shuffles<64>(table, in, out, count);
-}
+};
 
 /// The first vectors of 128 entries for bytes without bit 7, the second for the others.
 [[gnu::target("avx512bw,avx512vbmi")]] void look_up_avx512vbmi(const ByteTable& table, const std::byte* in,
@@ -158,14 +151,44 @@ void look_up(const ByteTable& table, const std::byte* in, std::byte* out, std::s
   switch (lookup) {
     case ByteLookup::memory: break;
 #if defined(__x86_64__)
-    case ByteLookup::avx2: return look_up_avx2(table, in, out, count);
-    case ByteLookup::avx512bw: return look_up_avx512bw(table, in, out, count);
+    case ByteLookup::avx2: return run_loop<LookUpByShuffles, SimdLevel::v3>(table, in, out, count);
+    case ByteLookup::avx512bw: return run_loop<LookUpByShuffles, SimdLevel::v4>(table, in, out, count);
     case ByteLookup::avx512vbmi: return look_up_avx512vbmi(table, in, out, count);
 #else
     default: break;
 #endif
   }
   look_up_in_memory(table, in, out, count);
+}
+
+void look_up(std::span<const std::byte> entries, std::size_t size, const std::byte* in, std::byte* out,
+             std::size_t count) noexcept {
+  with_size(size, [&]<std::size_t kSize>() {
+    std::array<UnsignedOfSize<kSize>, 256> table;
+    std::memcpy(table.data(), entries.data(), sizeof table);
+    for (std::size_t i = 0; i < count; ++i)
+      std::memcpy(out + i * kSize, &table[std::to_integer<std::size_t>(in[i])], kSize);
+  });
+}
+
+/// In several tables, because an increment of a counter would wait for the one before it.
+std::array<std::uint64_t, 256> count_bytes(std::span<const std::byte> bytes) noexcept {
+  constexpr std::size_t kTables = 4;
+  constexpr std::size_t kMost = std::size_t{1} << 30;  // a counter holds
+  std::array<std::uint64_t, 256> counts{};
+  while (!bytes.empty()) {
+    const std::span part = bytes.first(std::min(bytes.size(), kMost));
+    bytes = bytes.subspan(part.size());
+    std::array<std::array<std::uint32_t, kTables>, 256> tables{};
+    std::size_t i = 0;
+    for (; i + kTables <= part.size(); i += kTables)
+      for (std::size_t table = 0; table < kTables; ++table)
+        ++tables[std::to_integer<std::size_t>(part[i + table])][table];
+    for (; i < part.size(); ++i) ++tables[std::to_integer<std::size_t>(part[i])][0];
+    for (std::size_t byte = 0; byte < counts.size(); ++byte)
+      for (const std::uint32_t count : tables[byte]) counts[byte] += count;
+  }
+  return counts;
 }
 
 }  // namespace clipper

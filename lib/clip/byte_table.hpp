@@ -7,7 +7,7 @@
 
 #include "simd/levels.hpp"
 
-/// Looks up bytes in a table. Nothing here depends on what the table says.
+/// Looks up bytes in a table, and counts them. Nothing here depends on what the table says.
 namespace clipper {
 
 /// What becomes of each byte.
@@ -27,5 +27,13 @@ enum class ByteLookup : std::uint8_t {
 /// Replaces `count` bytes by their entries. `in` and `out` are equal or do not overlap.
 void look_up(const ByteTable& table, const std::byte* in, std::byte* out, std::size_t count,
              ByteLookup lookup) noexcept;
+
+/// Replaces `count` bytes by entries of `size` bytes: 2, 4 or 8. `out` need not be aligned. It does not
+/// overlap `in`, or ends at the same byte.
+void look_up(std::span<const std::byte> entries, std::size_t size, const std::byte* in, std::byte* out,
+             std::size_t count) noexcept;
+
+/// How often each byte occurs.
+[[nodiscard]] std::array<std::uint64_t, 256> count_bytes(std::span<const std::byte> bytes) noexcept;
 
 }  // namespace clipper

@@ -1,34 +1,36 @@
 #include "clip/clip.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
 
-#include "clip/byte_table.hpp"
-#include "clip/clip_edges.hpp"
-#include "clip/input_range.hpp"
+// Only inlined functions have vectors as parameters or results.
+#pragma GCC diagnostic ignored "-Wpsabi"
+
 #include "clip/kernel.hpp"
-#include "clip/parameters.hpp"
-#include "clip/scale_float32.hpp"
+#include "clip/rule.hpp"
 #include "clip/scale_integers.hpp"
-#include "element/byte_order.hpp"
 #include "element/comparable.hpp"
+#include "element/half.hpp"
 #include "element/meaning.hpp"
+#include "simd/vector.hpp"
 
 namespace clipper {
 namespace {
 
-template <Byteswap kSwap, class T>
+template <class T>
 std::optional<std::size_t> find_nan_in(const T* elements, std::size_t count) noexcept {
   constexpr std::size_t kBlock = 4096;  // elements
   for (std::size_t begin = 0; begin < count; begin += kBlock) {
     const T* const block = elements + begin;
     const std::size_t length = std::min(kBlock, count - begin);
     bool any = false;
-    for (std::size_t i = 0; i < length; ++i) any |= is_nan(byteswap_if<kSwap>(block[i]));
+    for (std::size_t i = 0; i < length; ++i) any |= is_nan(block[i]);
     if (any)
-      return begin +
-             static_cast<std::size_t>(
-                 std::find_if(block, block + length, [](T x) { return is_nan(byteswap_if<kSwap>(x)); }) -
-                 block);
+      return begin + static_cast<std::size_t>(
+                         std::find_if(block, block + length, [](T x) { return is_nan(x); }) - block);
   }
   return std::nullopt;
 }
@@ -39,20 +41,13 @@ bool are_exchanged(const Operation& bounds) noexcept {
   });
 }
 
-/// NaT as it is in memory.
-std::int64_t nat_in(ByteOrder order) noexcept {
-  return order == kNativeOrder ? kNaT : byteswap_if<Byteswap::yes>(kNaT);
-}
-
 /// Clips dates or durations: as integers, and then NaT again as a NaN.
 ElementCounts clip_ticks(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
                          SimdLevel level) noexcept {
   Operation integers = operation;
   integers.has_nat = false;
   integers.nan.reset();
-  const std::int64_t nat = nat_in(operation.order);
-  const auto by = from_bits<std::int64_t>(operation.nan.value_or(to_bits(kNaT)));
-  const std::int64_t replacement = operation.order == kNativeOrder ? by : byteswap_if<Byteswap::yes>(by);
+  const auto replacement = from_bits<std::int64_t>(operation.nan.value_or(to_bits(kNaT)));
   return for_each_block<Input::read_again>(
       operation, in, out, count,
       [&](std::size_t /*done*/, const std::byte* from, std::byte* to, std::size_t length) {
@@ -60,39 +55,82 @@ ElementCounts clip_ticks(const Operation& operation, const std::byte* in, std::b
         const auto* const elements = reinterpret_cast<const std::int64_t*>(from);
         auto* const results = reinterpret_cast<std::int64_t*>(to);
         for (std::size_t i = 0; i < length; ++i) {
-          const bool is_nat = elements[i] == nat;
+          const bool is_nat = elements[i] == kNaT;
           counts.nan += is_nat ? 1 : 0;
-          counts.raised -= is_nat && results[i] != nat ? 1 : 0;
+          counts.raised -= is_nat && results[i] != kNaT ? 1 : 0;
           results[i] = is_nat ? replacement : results[i];
         }
         return counts;
       });
 }
 
-/// Clips bytes, of which those that stand for 1 do not count if they become 1.
-ElementCounts clip_booleans(Operation operation, const std::byte* in, std::byte* out, std::size_t count,
-                            SimdLevel level) noexcept {
-  operation.is_bool = false;
-  ElementCounts counts = clip_and_count(operation, in, out, count, level);
-  if (operation.hi != 0) counts.lowered = 0;
-  return counts;
+template <Counting kCounting>
+ElementCounts clip_scaled(const Operation& operation, const ParameterVectors& parameters, const std::byte* in,
+                          std::byte* out, std::size_t count, SimdLevel level) noexcept {
+  return for_each_block<Input::read_once>(
+      operation, in, out, count,
+      [&](std::size_t done, const std::byte* from, std::byte* to, std::size_t length) {
+        const ParameterVectors of_block =
+            after(done, parameters, traits(operation.dtype).size, factor_size(operation.arithmetic));
+        ElementCounts counts;
+        if (kCounting == Counting::on) counts = count_scaled(operation, of_block, from, length, level);
+        scale_integers(operation, of_block, from, to, length, level);
+        clip_with<Counting::off>(operation, of_block, to, to, length, level);
+        return counts;
+      });
 }
 
-/// scale_integers() of each of the elements of 8 bits.
-ByteTable table_of(const Operation& operation, SimdLevel level) noexcept {
-  ByteTable table;
-  for (std::size_t i = 0; i < table.size(); ++i) table[i] = static_cast<std::byte>(i);
-  scale_integers(operation, NoVectors{}, table.data(), table.data(), table.size(), level);
-  return table;
+/// What compares like the element, as an integer: sign and magnitude become two's complement, in which both
+/// zeros are 0. NaN becomes `nan`.
+template <HalfType T, class V>
+[[gnu::always_inline]] inline V half_key(const V& x, std::int16_t nan) noexcept {
+  const V magnitude = x & 0x7fff;
+  const V sign = x >> 15;
+  return magnitude > static_cast<std::int16_t>(T::kInfinity) ? V{} + nan : (magnitude ^ sign) - sign;
 }
 
-void clip_bytes(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
-                SimdLevel level) noexcept {
-  const ByteTable table = table_of(operation, level);
-  const ByteLookup lookup = byte_lookups(level).back();
-  const bool by_shuffles = lookup == ByteLookup::avx2 || lookup == ByteLookup::avx512bw;
-  if (!by_shuffles || !scale_bytes(operation, table, in, out, count)) look_up(table, in, out, count, lookup);
+/// The lanes in which min <= max, and neither is NaN: 0 or -1.
+template <class T, class V>
+[[gnu::always_inline]] inline auto ordered_lanes(const V& min, const V& max) noexcept {
+  using Limits = std::numeric_limits<std::int16_t>;
+  using Mask = decltype(min <= max);
+  if constexpr (HalfType<T>)
+    return half_key<T>(min, Limits::max()) <= half_key<T>(max, Limits::min()) ? ~Mask{} : Mask{};
+  else
+    return min <= max ? ~Mask{} : Mask{};
 }
+
+template <class T>
+struct AllOrdered {
+  template <SimdLevel kLevel>
+  [[gnu::always_inline]] static bool run(const std::byte* min, const std::byte* max,
+                                         std::size_t size) noexcept {
+    constexpr std::size_t kBytes = vector_bytes(kLevel);
+    using Number = std::conditional_t<HalfType<T>, std::int16_t, T>;
+    using V = Vector<Number, kBytes>;
+    using Words = Vector<std::uint64_t, kBytes>;
+    constexpr std::size_t kBlock = 64 * kBytes;
+    const auto load = [](const std::byte* from) __attribute__((always_inline)) {
+      V vector;
+      std::memcpy(&vector, from, sizeof vector);
+      return vector;
+    };
+    const std::size_t whole = size / kBytes * kBytes;
+    for (std::size_t begin = 0; begin < whole; begin += kBlock) {
+      const std::size_t end = std::min(begin + kBlock, whole);
+      Words ordered = ~Words{};
+      for (std::size_t i = begin; i < end; i += kBytes)
+        ordered &= __builtin_bit_cast(Words, ordered_lanes<T>(load(min + i), load(max + i)));
+      for (std::size_t i = 0; i < kBytes / sizeof(std::uint64_t); ++i)
+        if (~ordered[i] != 0) return false;
+    }
+    const T* const last_min = reinterpret_cast<const T*>(min + whole);
+    const T* const last_max = reinterpret_cast<const T*>(max + whole);
+    for (std::size_t i = 0; i < (size - whole) / sizeof(T); ++i)
+      if (!(comparable(last_min[i]) <= comparable(last_max[i]))) return false;
+    return true;
+  }
+};
 
 }  // namespace
 
@@ -104,8 +142,6 @@ void clip(const Operation& operation, const std::byte* in, std::byte* out, std::
     clip_edges(operation, nullptr, in, out, count, level, Counting::off);
   else if (!scales_integers(operation))
     clip_with<Counting::off>(operation, NoVectors{}, in, out, count, level);
-  else if (traits(operation.dtype).size == 1)
-    clip_bytes(operation, in, out, count, level);
   else if (traits(operation.dtype).size != 2 || level == SimdLevel::baseline ||
            !scale_16_bits(operation, in, out, count))
     scale_integers(operation, NoVectors{}, in, out, count, level);
@@ -114,7 +150,6 @@ void clip(const Operation& operation, const std::byte* in, std::byte* out, std::
 ElementCounts clip_and_count(const Operation& operation, const std::byte* in, std::byte* out,
                              std::size_t count, SimdLevel level) noexcept {
   if (operation.has_nat) return clip_ticks(operation, in, out, count, level);
-  if (operation.is_bool) return clip_booleans(operation, in, out, count, level);
   if (may_have_edges(operation)) return clip_edges(operation, nullptr, in, out, count, level, Counting::on);
   const bool exchanged = are_exchanged(operation);
   const bool scales = scales_integers(operation);
@@ -136,22 +171,45 @@ ElementCounts clip_and_count(const Operation& operation, const std::byte* in, st
       });
 }
 
-std::optional<std::size_t> find_nan(DType dtype, ByteOrder order, const std::byte* elements,
-                                    std::size_t count) noexcept {
+std::optional<std::size_t> find_nan(DType dtype, const std::byte* elements, std::size_t count) noexcept {
   return with_type(dtype, [=]<class T>() -> std::optional<std::size_t> {
     if constexpr (std::is_integral_v<T>) return std::nullopt;
-    const T* const typed = reinterpret_cast<const T*>(elements);
-    return order == kNativeOrder ? find_nan_in<Byteswap::no>(typed, count)
-                                 : find_nan_in<Byteswap::yes>(typed, count);
+    return find_nan_in(reinterpret_cast<const T*>(elements), count);
   });
 }
 
 std::optional<std::size_t> find_nan(const Operation& operation, const std::byte* elements,
                                     std::size_t count) noexcept {
-  if (!operation.has_nat) return find_nan(operation.dtype, operation.order, elements, count);
+  if (!operation.has_nat) return find_nan(operation.dtype, elements, count);
   const auto* const ticks = reinterpret_cast<const std::int64_t*>(elements);
-  const auto* const found = std::find(ticks, ticks + count, nat_in(operation.order));
+  const auto* const found = std::find(ticks, ticks + count, kNaT);
   return found == ticks + count ? std::nullopt : std::optional(static_cast<std::size_t>(found - ticks));
+}
+
+void clip(const Operation& operation, const ParameterVectors& parameters, const std::byte* in, std::byte* out,
+          std::size_t count, SimdLevel level) noexcept {
+  if (may_have_edges(operation))
+    clip_edges(operation, &parameters, in, out, count, level, Counting::off);
+  else if (scales_integers(operation))
+    clip_scaled<Counting::off>(operation, parameters, in, out, count, level);
+  else
+    clip_with<Counting::off>(operation, parameters, in, out, count, level);
+}
+
+ElementCounts clip_and_count(const Operation& operation, const ParameterVectors& parameters,
+                             const std::byte* in, std::byte* out, std::size_t count,
+                             SimdLevel level) noexcept {
+  if (may_have_edges(operation))
+    return clip_edges(operation, &parameters, in, out, count, level, Counting::on);
+  if (scales_integers(operation))
+    return clip_scaled<Counting::on>(operation, parameters, in, out, count, level);
+  return clip_and_replace_nan(operation, parameters, in, out, count, level);
+}
+
+bool are_ordered_bounds(DType dtype, const std::byte* min, const std::byte* max, std::size_t count,
+                        SimdLevel level) noexcept {
+  return with_type(dtype,
+                   [=]<class T>() { return run_loop<AllOrdered<T>>(level, min, max, count * sizeof(T)); });
 }
 
 }  // namespace clipper

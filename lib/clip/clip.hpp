@@ -4,51 +4,12 @@
 #include <cstdint>
 #include <optional>
 
+#include "clip/operation.hpp"
 #include "element/dtype.hpp"
 #include "simd/levels.hpp"
 
 /// The kernels: functions that clip elements in memory.
 namespace clipper {
-
-/// How x * scale + bias is calculated. Product and sum are rounded separately, never fused.
-enum class Arithmetic : std::uint8_t {
-  none,     ///< no scale and no bias: elements within the bounds keep their bits
-  float32,  ///< float16, bfloat16 and float32 tensors: clipped in float32, then rounded once
-  float64,  ///< float64 and integer tensors: integers are clipped, then truncated toward zero
-  integer,  ///< int64 and uint64 tensors with integer scale and bias: exact
-};
-
-/// What happens to every element:
-///     g = x * scale + bias;    (unless Arithmetic::none)
-///     y = g < lo ? lo : g;
-///     y = y > hi ? hi : y;     (so lo > hi gives hi, and NaN passes)
-///     y = y is NaN ? nan : y;  (only if nan is given)
-///     y = another zero         (only if y is a zero and zero_tie says so)
-///     y = lo or hi             (only if poisons, lo or hi is NaN, and x is not NaN)
-struct Operation {
-  DType dtype = DType::float32;
-  ByteOrder order = kNativeOrder;  ///< of the elements in memory, not of the fields below
-  Arithmetic arithmetic = Arithmetic::none;
-  ZeroTie zero_tie = ZeroTie::element;  ///< for floats that are not scaled: what becomes of zero results
-  bool poisons = false;                 ///< for floats that are not scaled: whether lo and hi may be NaN
-  bool has_nat = false;                 ///< for int64 without arithmetic: the lowest element is NaT, a NaN
-  bool is_bool = false;                 ///< for uint8 without arithmetic, with hi 0 or 1: all but 0 equal 1
-
-  ElementBits lo = 0;              ///< of `dtype`; lowest_element() if there is no min
-  ElementBits hi = 0;              ///< of `dtype`; highest_element() if there is no max
-  std::optional<ElementBits> nan;  ///< the element that replaces NaN
-
-  double scale = 1;  ///< finite; for Arithmetic::float64, and for ::float32, where it is exact as a float
-  double bias = 0;
-
-  /// For Arithmetic::integer. Sign and magnitude cover both int64 and uint64.
-  struct Integer {
-    bool negative = false;
-    std::uint64_t magnitude = 0;
-  };
-  Integer integer_scale{false, 1};
-  Integer integer_bias{};
-};
 
 /// What an operation did, with g and y as in Operation, y before NaN is replaced. g is what the arithmetic
 /// gives, in its precision: neither rounded to the dtype, nor truncated, nor saturated.
@@ -57,20 +18,23 @@ struct ElementCounts {
   std::uint64_t lowered = 0;   ///< elements with y < g: those with g > hi
   std::uint64_t nan = 0;       ///< elements whose g is NaN
   bool changed = false;        ///< whether the bits of any element changed
-  std::uint64_t replaced = 0;  ///< elements beyond a bound that a Conversion replaces by its below or above
+  std::uint64_t replaced = 0;  ///< elements beyond a bound that the cast replaces by its below or above
 
   // Of elements that are not beyond a bound; see LossCounter.
   std::uint64_t became_infinite = 0;  ///< finite ones whose result is infinite
   std::uint64_t became_zero = 0;      ///< those whose g is not 0, or underflowed, and whose result is 0
 
-  ElementCounts& operator+=(const ElementCounts& other) noexcept {
-    raised += other.raised;
-    lowered += other.lowered;
-    nan += other.nan;
-    replaced += other.replaced;
-    became_infinite += other.became_infinite;
-    became_zero += other.became_zero;
-    changed |= other.changed;
+  ElementCounts& operator+=(const ElementCounts& other) noexcept { return add(other, 1); }
+
+  /// Adds the counts of as many elements like those of `other`.
+  ElementCounts& add(const ElementCounts& other, std::uint64_t times) noexcept {
+    raised += times * other.raised;
+    lowered += times * other.lowered;
+    nan += times * other.nan;
+    replaced += times * other.replaced;
+    became_infinite += times * other.became_infinite;
+    became_zero += times * other.became_zero;
+    changed |= times != 0 && other.changed;
     return *this;
   }
   friend bool operator==(const ElementCounts&, const ElementCounts&) = default;
@@ -79,8 +43,9 @@ struct ElementCounts {
 /// Whether a kernel counts what it does.
 enum class Counting : std::uint8_t { off, on };
 
-/// Applies the operation to `count` elements. `in` and `out` are aligned to the element's size, and are equal
-/// or do not overlap. Every level gives the same bytes. The level must be one of simd_levels().
+/// Applies the operation to `count` elements in this machine's byte order. `in` and `out` are aligned to the
+/// element's size, and are equal or do not overlap. Every level gives the same bytes. The level must be one
+/// of simd_levels().
 void clip(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
           SimdLevel level) noexcept;
 
@@ -89,11 +54,66 @@ void clip(const Operation& operation, const std::byte* in, std::byte* out, std::
                                            std::size_t count, SimdLevel level) noexcept;
 
 /// The position of the first NaN among `count` elements; nothing for integer dtypes.
-[[nodiscard]] std::optional<std::size_t> find_nan(DType dtype, ByteOrder order, const std::byte* elements,
+[[nodiscard]] std::optional<std::size_t> find_nan(DType dtype, const std::byte* elements,
                                                   std::size_t count) noexcept;
 
 /// The same among the results of an operation, which may have NaT.
 [[nodiscard]] std::optional<std::size_t> find_nan(const Operation& operation, const std::byte* elements,
                                                   std::size_t count) noexcept;
+
+// The same for parameters that differ from element to element.
+
+/// One value per element of each parameter, aligned to its size. Replaces the numbers of an
+/// Operation, of which dtype and arithmetic still count.
+struct ParameterVectors {
+  const std::byte* lo = nullptr;   ///< of the operation's dtype
+  const std::byte* hi = nullptr;   ///< of the operation's dtype
+  const std::byte* nan = nullptr;  ///< of the operation's dtype: what replaces NaN; null: NaN stays
+
+  /// Unless Arithmetic::none. Finite float for Arithmetic::float32, finite double for ::float64,
+  /// Operation::Integer for ::integer.
+  const std::byte* scale = nullptr;
+  const std::byte* bias = nullptr;
+};
+
+/// In place of ParameterVectors: the numbers of the operation hold for all elements.
+struct NoVectors {};
+
+/// clip() with one value of each parameter per element.
+void clip(const Operation& operation, const ParameterVectors& parameters, const std::byte* in, std::byte* out,
+          std::size_t count, SimdLevel level) noexcept;
+
+/// clip_and_count() with one value of each parameter per element.
+[[nodiscard]] ElementCounts clip_and_count(const Operation& operation, const ParameterVectors& parameters,
+                                           const std::byte* in, std::byte* out, std::size_t count,
+                                           SimdLevel level) noexcept;
+
+/// The size of a scale or bias in ParameterVectors.
+[[nodiscard]] constexpr std::size_t factor_size(Arithmetic arithmetic) noexcept {
+  switch (arithmetic) {
+    case Arithmetic::none: return 0;
+    case Arithmetic::float32: return sizeof(float);
+    case Arithmetic::float64: return sizeof(double);
+    case Arithmetic::integer: return sizeof(Operation::Integer);
+  }
+  __builtin_unreachable();
+}
+
+/// The parameters of the elements after the first `count`.
+[[gnu::always_inline]] inline ParameterVectors after(std::size_t count, const ParameterVectors& vectors,
+                                                     std::size_t element_size,
+                                                     std::size_t factor_size) noexcept {
+  const auto moved = [](const std::byte* vector, std::size_t size) __attribute__((always_inline)) {
+    return vector == nullptr ? nullptr : vector + size;
+  };
+  return {moved(vectors.lo, count * element_size), moved(vectors.hi, count * element_size),
+          moved(vectors.nan, count * element_size), moved(vectors.scale, count * factor_size),
+          moved(vectors.bias, count * factor_size)};
+}
+
+/// Whether of `count` pairs of bounds no min exceeds its max and none is NaN. Both are aligned to the size of
+/// an element, in this machine's byte order. The level must be one of simd_levels().
+[[nodiscard]] bool are_ordered_bounds(DType dtype, const std::byte* min, const std::byte* max,
+                                      std::size_t count, SimdLevel level) noexcept;
 
 }  // namespace clipper

@@ -1,12 +1,9 @@
-#include "clip/clip_edges.hpp"
-
 #include <algorithm>
 #include <array>
 #include <optional>
 
 #include "clip/convert_loops.hpp"
 #include "clip/kernel.hpp"
-#include "element/byte_order.hpp"
 
 namespace clipper {
 namespace {
@@ -50,7 +47,7 @@ template <class Bits>
   return hi == format.sign && tie == ZeroTie::ordered ? hi : at_lo;
 }
 
-/// Zeros become `zero`; both may be in another byte order.
+/// Zeros become `zero`.
 template <class Bits>
 struct ReplaceZeros {
   [[gnu::always_inline]] static void run(Bits* elements, Bits sign, Bits zero, std::size_t count) noexcept {
@@ -86,18 +83,17 @@ struct WithoutNan {
 };
 
 /// `x` is before, `y` after the kernel.
-template <class Bits, Byteswap kSwap>
+template <class Bits>
 struct Mend {
   [[gnu::always_inline]] static void run(const Bits* x, Bits* __restrict y, const Bits* lo, const Bits* hi,
                                          Format<Bits> format, ZeroTie tie, std::size_t count) noexcept {
     for (std::size_t i = 0; i < count; ++i) {
       const Bits zero = zero_for(format, tie, lo[i], hi[i]);
       const Bits nan = selected(format.nan_mask(lo[i]), lo[i], hi[i]);
-      Bits result = byteswap_if<kSwap>(y[i]);
+      Bits result = y[i];
       result = format.magnitude(result) == 0 && format.magnitude(zero) == 0 ? zero : result;
-      const auto is_poisoned =
-          static_cast<Bits>(format.nan_mask(nan) & ~format.nan_mask(byteswap_if<kSwap>(x[i])));
-      y[i] = byteswap_if<kSwap>(selected(is_poisoned, nan, result));
+      const auto is_poisoned = static_cast<Bits>(format.nan_mask(nan) & ~format.nan_mask(x[i]));
+      y[i] = selected(is_poisoned, nan, result);
     }
   }
 };
@@ -163,15 +159,8 @@ ElementCounts clip_with_bounds(const Operation& operation, const ParameterVector
         const ElementCounts counts =
             clip_without_edges(operation, &numbers, from, to, length, level, counting);
         const auto bits = [](const std::byte* elements) { return reinterpret_cast<const Bits*>(elements); };
-        const auto mend = [&]<Byteswap kSwap>() {
-          run_loop<Mend<Bits, kSwap>>(level, bits(from), reinterpret_cast<Bits*>(to), bits(of_block.lo),
-                                      bits(of_block.hi), Format<Bits>(operation.dtype), operation.zero_tie,
-                                      length);
-        };
-        if (operation.order == kNativeOrder)
-          mend.template operator()<Byteswap::no>();
-        else
-          mend.template operator()<Byteswap::yes>();
+        run_loop<Mend<Bits>>(level, bits(from), reinterpret_cast<Bits*>(to), bits(of_block.lo),
+                             bits(of_block.hi), Format<Bits>(operation.dtype), operation.zero_tie, length);
         return counts;
       });
 }
@@ -180,15 +169,13 @@ ElementCounts clip_with_bounds(const Operation& operation, const ParameterVector
 template <class Bits>
 ElementCounts clip_with_zero(const Operation& operation, Bits zero, const std::byte* in, std::byte* out,
                              std::size_t count, SimdLevel level, Counting counting) noexcept {
-  const bool swaps = operation.order != kNativeOrder;
-  const auto stored = [=](Bits bits) { return swaps ? byteswap_if<Byteswap::yes>(bits) : bits; };
   return for_each_block<Input::read_once>(
       operation, in, out, count,
       [&](std::size_t /*done*/, const std::byte* from, std::byte* to, std::size_t length) {
         const ElementCounts counts =
             clip_without_edges(operation, nullptr, from, to, length, level, counting);
-        run_loop<ReplaceZeros<Bits>>(level, reinterpret_cast<Bits*>(to),
-                                     stored(Format<Bits>(operation.dtype).sign), stored(zero), length);
+        run_loop<ReplaceZeros<Bits>>(level, reinterpret_cast<Bits*>(to), Format<Bits>(operation.dtype).sign,
+                                     zero, length);
         return counts;
       });
 }

@@ -8,15 +8,11 @@
 #include <type_traits>
 
 #include "clip/clip.hpp"
-#include "clip/parameters.hpp"
 #include "clip/rule.hpp"
-#include "clip/rule_source.hpp"
-#include "clip/tally.hpp"
-#include "element/byte_order.hpp"
 #include "simd/vector.hpp"
 
-/// The loop over the vectors of elements in memory: a template over the rule, its parameters, the byte order
-/// and the tally. All of it must be inlined into a function compiled for the instruction set.
+/// The loop over the vectors of elements in memory: a template over the rule, its parameters and the
+/// tally. All of it must be inlined into a function compiled for the instruction set.
 namespace clipper {
 
 /// `count` elements to read, where to write them (in == out or no overlap), and their vectors of parameters.
@@ -38,12 +34,7 @@ inline constexpr std::size_t kUnrolled = (AnyTally::kCounts ||
                                              ? 4
                                              : 1;
 
-template <class R, Byteswap kSwap, class T>
-[[gnu::always_inline]] inline typename R::Elements swapped(const typename R::Elements& elements) noexcept {
-  return vector_byteswap_if<R::kBytes, kSwap, sizeof(T)>(elements);
-}
-
-template <Byteswap kSwap, class T, class Rules, class AnyTally>
+template <class T, class Rules, class AnyTally>
 [[gnu::always_inline]] inline void clip_block(const Rules& rules,
                                               const InOut<T, typename Rules::Vectors>& block,
                                               AnyTally& tally) noexcept {
@@ -51,34 +42,23 @@ template <Byteswap kSwap, class T, class Rules, class AnyTally>
   using V = typename R::Elements;
   constexpr std::size_t kLanes = sizeof(V) / sizeof(T);
   constexpr std::size_t kGroup = kLanes * kUnrolled<R, AnyTally, typename Rules::Vectors>;
-  // A rule for each vector would have to swap the bounds instead of the result.
-  constexpr bool kSelects =
-      std::is_same_v<typename Rules::Vectors, NoVectors> && requires(const R& rule, const V& x) {
-    rule.template select<kSwap>(x, x, tally);
-  };
   constexpr bool kSums = AnyTally::kDefersNan && std::is_floating_point_v<T>;
   for (std::size_t begin = 0; begin != block.count; begin += kGroup) {
     V sum;
     for (std::size_t i = begin; i != begin + kGroup; i += kLanes) {
-      V stored;
-      std::memcpy(&stored, block.in + i, sizeof(V));
-      const V x = swapped<R, kSwap, T>(stored);
-      if constexpr (kSelects) {
-        stored = rules.at(i, block.vectors).template select<kSwap>(x, stored, tally);
-      } else {
-        const V y = rules.at(i, block.vectors)(x, tally);
-        if constexpr (R::kCalculates) tally.compare(x, y);
-        if constexpr (kSums) sum = i == begin ? y : sum + y;
-        stored = swapped<R, kSwap, T>(y);
-      }
-      std::memcpy(block.out + i, &stored, sizeof(V));
+      V x;
+      std::memcpy(&x, block.in + i, sizeof(V));
+      const V y = rules.at(i, block.vectors)(x, tally);
+      if constexpr (R::kCalculates) tally.compare(x, y);
+      if constexpr (kSums) sum = i == begin ? y : sum + y;
+      std::memcpy(block.out + i, &y, sizeof(V));
     }
     if constexpr (kSums) tally.may_be_nan(sum);
   }
 }
 
 /// The NaNs among the elements of whole iterations of clip_block().
-template <class R, Byteswap kSwap, std::size_t kGroup, class T>
+template <class R, std::size_t kGroup, class T>
 [[gnu::always_inline]] inline std::uint64_t count_nan(const T* elements, std::size_t count) noexcept {
   using V = typename R::Elements;
   Vector<typename R::Lane, sizeof(V)> lanes{};
@@ -86,13 +66,13 @@ template <class R, Byteswap kSwap, std::size_t kGroup, class T>
     for (std::size_t i = begin; i != begin + kGroup; i += sizeof(V) / sizeof(T)) {
       V x;
       std::memcpy(&x, elements + i, sizeof(V));
-      lanes = one_added<R::kBytes>(R::is_nan(swapped<R, kSwap, T>(x)), lanes);
+      lanes = one_added<R::kBytes>(R::is_nan(x), lanes);
     }
   return sum_of_lanes<sizeof(V), typename R::Lane>(lanes);
 }
 
 /// Clips whole iterations of clip_block(), in blocks that the tally can count.
-template <class AnyTally, Byteswap kSwap, std::size_t kGroup, class T, class Rules>
+template <class AnyTally, std::size_t kGroup, class T, class Rules>
 [[gnu::always_inline]] inline ElementCounts clip_range(const Rules& rules,
                                                        InOut<T, typename Rules::Vectors> left) noexcept {
   using R = typename Rules::Of;
@@ -102,11 +82,10 @@ template <class AnyTally, Byteswap kSwap, std::size_t kGroup, class T, class Rul
     const std::size_t vectors = std::min(left.count / kLanes, AnyTally::kMaxVectors);
     const std::size_t count = vectors * kLanes;
     AnyTally tally;
-    clip_block<kSwap>(rules, InOut<T, typename Rules::Vectors>{left.in, left.out, count, left.vectors},
-                      tally);
+    clip_block(rules, InOut<T, typename Rules::Vectors>{left.in, left.out, count, left.vectors}, tally);
     if constexpr (AnyTally::kCounts) tally.add_to(counts, vectors);
     if constexpr (AnyTally::kDefersNan)
-      if (tally.found_nan()) counts.nan += count_nan<R, kSwap, kGroup>(left.out, count);
+      if (tally.found_nan()) counts.nan += count_nan<R, kGroup>(left.out, count);
     left = {left.in + count, left.out + count, left.count - count,
             after(count, left.vectors, sizeof(T), R::kFactorSize)};
   }
@@ -114,7 +93,7 @@ template <class AnyTally, Byteswap kSwap, std::size_t kGroup, class T, class Rul
 }
 
 /// `padding` fills the last vectors. The tally does not count an integer; padding NaNs are subtracted.
-template <class AnyTally, Byteswap kSwap, class T, class Rules>
+template <class AnyTally, class T, class Rules>
 [[gnu::always_inline]] inline ElementCounts clip_all(const Rules& rules,
                                                      const InOut<T, typename Rules::Vectors>& all,
                                                      T padding) noexcept {
@@ -137,8 +116,7 @@ template <class AnyTally, Byteswap kSwap, class T, class Rules>
       {{all.in, all.out, whole, all.vectors},
        {last.data(), last.data(), rest == 0 ? 0 : kGroup,
         rest == 0 ? all.vectors : padded.copy(last_vectors, rest * sizeof(T), rest * R::kFactorSize)}}};
-  for (std::size_t i = 0; i < ranges.size(); ++i)
-    counts[i] = clip_range<AnyTally, kSwap, kGroup>(rules, ranges[i]);
+  for (std::size_t i = 0; i < ranges.size(); ++i) counts[i] = clip_range<AnyTally, kGroup>(rules, ranges[i]);
 
   if constexpr (AnyTally::kCounts) {
     if constexpr (!R::kCalculates) counts[0].changed = counts[0].raised != 0 || counts[0].lowered != 0;
@@ -153,26 +131,26 @@ template <Counting kCounting, Rule R>
 using TallyIf = std::conditional_t<kCounting == Counting::on, Tally<R>, NoTally>;
 
 /// What fills the last vector: NaN, or an integer within the bounds.
-template <Byteswap kSwap, class T, class Vectors>
+template <class T, class Vectors>
 [[gnu::always_inline]] inline T padding(const Operation& operation) noexcept {
   if constexpr (!std::is_integral_v<T>)
     return from_bits<T>(~ElementBits{0});
   else if constexpr (std::is_same_v<Vectors, NoVectors>)
-    return byteswap_if<kSwap>(from_bits<T>(operation.hi));
+    return from_bits<T>(operation.hi);
   else
     return 0;  // the padding of the bounds
 }
 
 /// Clips elements by a rule; ignores scale and bias of integers. With Counting::on it returns what it did;
 /// with NoVectors the counts are wrong if lo > hi or if NaN becomes another NaN.
-template <Rule R, class T, Counting kCounting, Byteswap kSwap, class Vectors>
+template <Rule R, class T, Counting kCounting, class Vectors>
 [[gnu::always_inline]] inline ElementCounts clip_by(const Operation& operation, const Vectors& vectors,
                                                     const std::byte* in, std::byte* out,
                                                     std::size_t count) noexcept {
-  return clip_all<TallyIf<kCounting, R>, kSwap>(
+  return clip_all<TallyIf<kCounting, R>>(
       RulesOf<R, T, Vectors>(operation),
       InOut<T, Vectors>{reinterpret_cast<const T*>(in), reinterpret_cast<T*>(out), count, vectors},
-      padding<kSwap, T, Vectors>(operation));
+      padding<T, Vectors>(operation));
 }
 
 }  // namespace clipper

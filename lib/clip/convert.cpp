@@ -10,9 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "clip/convert_integers.hpp"
 #include "clip/convert_loops.hpp"
-#include "clip/parameters.hpp"
 #include "clip/working_dtype.hpp"
 #include "element/element.hpp"
 #include "element/float8.hpp"
@@ -37,30 +35,19 @@ struct alignas(64) Block {
   }
 };
 
-void swap_bytes(std::size_t size, const std::byte* in, std::byte* out, std::size_t count,
-                SimdLevel level) noexcept {
-  with_size(size, [&]<std::size_t kSize>() {
-    using Bits = UnsignedOfSize<kSize>;
-    if constexpr (kSize > 1)
-      run_loop<SwapBytes<kSize>>(level, reinterpret_cast<const Bits*>(in), reinterpret_cast<Bits*>(out),
-                                 count);
-  });
-}
-
 /// What convert() does with one block after the other. Working: the operation's dtype.
 template <class Working>
 class BlockConversion {
  public:
-  BlockConversion(const Conversion& conversion, const Operation& operation, SimdLevel level) noexcept
-      : conversion_(conversion),
-        scaling_(operation),
+  BlockConversion(const Operation& operation, SimdLevel level) noexcept
+      : operation_(operation),
+        cast_(*operation.cast),
         clipping_(operation),
         level_(level),
         lo_(from_bits<Working>(operation.lo)),
         hi_(from_bits<Working>(operation.hi)) {
-    clipping_.order = kNativeOrder;
     clipping_.arithmetic = Arithmetic::none;
-    if (!conversion.saturates) {
+    if (!cast_.saturates) {
       lowest_ = from_bits<Working>(lowest_element(operation.dtype));
       highest_ = from_bits<Working>(highest_element(operation.dtype));
     }
@@ -68,11 +55,11 @@ class BlockConversion {
     clipping_.hi = to_bits(within(hi_));
     if (clipping_.nan) clipping_.nan = to_bits(within(from_bits<Working>(*clipping_.nan)));
     // What cannot be converted is refused by the caller, who learns its position.
-    if (!is_floating(conversion.to) && !clipping_.nan) clipping_.nan = to_bits(Working{});
-    below_ = lowest_finite(conversion.to);
-    above_ = highest_finite(conversion.to);
-    if (std::is_floating_point_v<Working> || is_float8(conversion.to))
-      saturates_ = conversion.saturates && (result_of(lowest_) != below_ || result_of(highest_) != above_);
+    if (!is_floating(operation.to) && !clipping_.nan) clipping_.nan = to_bits(Working{});
+    below_ = lowest_finite(operation.to);
+    above_ = highest_finite(operation.to);
+    if (std::is_floating_point_v<Working> || is_float8(operation.to))
+      saturates_ = cast_.saturates && (result_of(lowest_) != below_ || result_of(highest_) != above_);
   }
 
   /// `vectors`: those of the block; null for numbers. `out` may be null.
@@ -81,12 +68,11 @@ class BlockConversion {
     load(in, count);
     scale(vectors, count);
     const ElementCounts counts = clip(vectors, count);
-    first_nan_ = counts.nan == 0
-                     ? std::nullopt
-                     : find_nan(clipping_.dtype, kNativeOrder, reinterpret_cast<const std::byte*>(g_), count);
+    first_nan_ = counts.nan == 0 ? std::nullopt
+                                 : find_nan(clipping_.dtype, reinterpret_cast<const std::byte*>(g_), count);
     if constexpr (std::is_floating_point_v<Working>)
-      if (conversion_.round && !rounds_when_stored())
-        with_round(*conversion_.round, [&]<Round kRound>() {
+      if (cast_.round && !rounds_when_stored())
+        with_round(*cast_.round, [&]<Round kRound>() {
           run_loop<RoundElements<Working, kRound>>(level_, result_.as<Working>(), count);
         });
     return store(in, vectors, counts, out, count);
@@ -101,31 +87,15 @@ class BlockConversion {
  private:
   void load(const std::byte* in, std::size_t count) noexcept {
     if constexpr (std::is_same_v<Working, float>)
-      if (is_float8(conversion_.from)) {
-        widen(conversion_.from, in, loaded_.as<float>(), count);
+      if (is_float8(operation_.from)) {
+        widen(operation_.from, in, loaded_.as<float>(), count);
         g_ = loaded_.as<float>();
         return;
       }
-    const std::size_t size = traits(conversion_.from).size;
-    const bool swaps = size > 1 && conversion_.order != kNativeOrder;
-    if (conversion_.from_flags) {
-      std::transform(in, in + count, raw_.bytes.data(),
-                     [](std::byte flag) { return std::byte{flag != std::byte{}}; });
-      in = raw_.bytes.data();
-    }
-    if (swaps || reinterpret_cast<std::uintptr_t>(in) % size != 0) {
-      std::memcpy(raw_.bytes.data(), in, count * size);
-      in = raw_.bytes.data();
-    }
-    if (swaps) {
-      swap_bytes(size, in, stored_.bytes.data(), count, level_);
-      in = stored_.bytes.data();
-    }
-    with_type(conversion_.from, [&]<class From>() {
+    with_type(operation_.from, [&]<class From>() {
       // Not if results are written over `in` before g is used again.
       if constexpr (std::is_same_v<From, Working>)
-        if (!swaps && scaling_.arithmetic == Arithmetic::none && !saturates_ && !conversion_.below &&
-            !conversion_.above) {
+        if (operation_.arithmetic == Arithmetic::none && !saturates_ && !cast_.below && !cast_.above) {
           g_ = reinterpret_cast<const Working*>(in);
           return;
         }
@@ -138,8 +108,8 @@ class BlockConversion {
 
   void scale(const ParameterVectors* vectors, std::size_t count) noexcept {
     if constexpr (std::is_floating_point_v<Working>) {
-      if (scaling_.arithmetic == Arithmetic::none) return;
-      if (conversion_.divides)
+      if (operation_.arithmetic == Arithmetic::none) return;
+      if (operation_.divides)
         scale_by<Factor::divides>(vectors, count);
       else
         scale_by<Factor::multiplies>(vectors, count);
@@ -153,8 +123,8 @@ class BlockConversion {
                                                reinterpret_cast<const Working*>(vectors->scale),
                                                reinterpret_cast<const Working*>(vectors->bias), count);
     else
-      run_loop<Scale<Working, kFactor>>(level_, loaded_.as<Working>(), static_cast<Working>(scaling_.scale),
-                                        static_cast<Working>(scaling_.bias), count);
+      run_loop<Scale<Working, kFactor>>(level_, loaded_.as<Working>(), static_cast<Working>(operation_.scale),
+                                        static_cast<Working>(operation_.bias), count);
   }
 
   ElementCounts clip(const ParameterVectors* vectors, std::size_t count) noexcept {
@@ -183,26 +153,20 @@ class BlockConversion {
 
   ElementCounts store(const std::byte* in, const ParameterVectors* vectors, ElementCounts counts,
                       std::byte* out, std::size_t count) noexcept {
-    const std::size_t size = traits(conversion_.to).size;
-    const bool is_same = conversion_.from == conversion_.to && !conversion_.from_flags;
-    if (conversion_.nan && counts.nan != 0) own_g(count);
-    const bool swaps = size > 1 && conversion_.order != kNativeOrder;
-    const bool is_direct =
-        out != nullptr && !is_same && !swaps && reinterpret_cast<std::uintptr_t>(out) % size == 0;
-    std::byte* to = is_direct ? out : stored_.bytes.data();
-    if (is_float8(conversion_.to))
+    const std::size_t size = traits(operation_.to).size;
+    const bool is_same = operation_.from == operation_.to;
+    if (cast_.nan && counts.nan != 0) own_g(count);
+    const bool is_direct = out != nullptr && !is_same;
+    std::byte* const to = is_direct ? out : stored_.bytes.data();
+    if (is_float8(operation_.to))
       store_float8(vectors, reinterpret_cast<std::uint8_t*>(to), count);
     else
       store_elements(to, count);
     saturate(vectors, to, count);
     counts.replaced = replace(vectors, to, count);
     if (counts.nan != 0) finish_nan(to, count);
-    if (swaps) {
-      swap_bytes(size, to, raw_.bytes.data(), count, level_);
-      to = raw_.bytes.data();
-    }
-    if (is_same && counts.nan != 0 && !conversion_.nan && !clipping_.nan &&
-        scaling_.arithmetic == Arithmetic::none)
+    if (is_same && counts.nan != 0 && !cast_.nan && !clipping_.nan &&
+        operation_.arithmetic == Arithmetic::none)
       keep_nan(in, to, count);
     counts.changed = count != 0 && (!is_same || std::memcmp(to, in, count * size) != 0);
     if (out != nullptr && !is_direct) std::memcpy(out, to, count * size);
@@ -210,9 +174,9 @@ class BlockConversion {
   }
 
   void store_elements(std::byte* to, std::size_t count) noexcept {
-    with_type(conversion_.to, [&]<class To>() {
+    with_type(operation_.to, [&]<class To>() {
       const Working* const y = result_.as<Working>();
-      const std::uint64_t zero_point = bits_of(conversion_.zero_point);
+      const std::uint64_t zero_point = bits_of(cast_.zero_point);
       if constexpr (std::is_integral_v<To> && std::is_floating_point_v<Working>)
         if (rounds_when_stored())
           return run_loop<Store<Working, To, true>>(level_, y, reinterpret_cast<To*>(to), count, zero_point);
@@ -221,22 +185,21 @@ class BlockConversion {
   }
 
   void store_float8(const ParameterVectors* vectors, std::uint8_t* to, std::size_t count) noexcept {
-    const Float8& format = float8_of(conversion_.to);
+    const Float8& format = float8_of(operation_.to);
     const Working* const y = result_.as<Working>();
     run_loop<StoreFloat8<Working>>(level_, y, to, count, NarrowFloat8(format));
     first_beyond_.reset();
-    if (conversion_.saturates || format.has_infinity()) return;
+    if (cast_.saturates || format.has_infinity()) return;
     const auto [lo, hi, step] = bounds(vectors);
     for (std::size_t i = 0; i < count && !first_beyond_; ++i) {
-      const bool is_replaced =
-          (conversion_.below && g_[i] < lo[i * step]) || (conversion_.above && g_[i] > hi[i * step]);
+      const bool is_replaced = (cast_.below && g_[i] < lo[i * step]) || (cast_.above && g_[i] > hi[i * step]);
       const bool is_number = y[i] == y[i];  // NOLINT(misc-redundant-expression): false for NaN
       if (format.is_nan(to[i]) && is_number && !is_replaced) first_beyond_ = i;
     }
   }
 
   [[nodiscard]] bool rounds_when_stored() const noexcept {
-    return conversion_.round == Round::half_even && !is_floating(conversion_.to);
+    return cast_.round == Round::half_even && !is_floating(operation_.to);
   }
 
   /// Copies g, which may be the elements that results overwrite.
@@ -249,21 +212,20 @@ class BlockConversion {
   /// Writes the number that replaces NaN, or makes those quiet that float16, bfloat16 and float8 give
   /// float32.
   void finish_nan(std::byte* out, std::size_t count) const noexcept {
-    const bool is_widened = conversion_.to == DType::float32 && conversion_.from != DType::float32;
-    if (!conversion_.nan && (clipping_.nan || !is_widened)) return;
+    const bool is_widened = operation_.to == DType::float32 && operation_.from != DType::float32;
+    if (!cast_.nan && (clipping_.nan || !is_widened)) return;
     constexpr std::uint32_t kQuiet = 0x400000;
-    with_size(traits(conversion_.to).size, [&]<std::size_t kSize>() {
+    with_size(traits(operation_.to).size, [&]<std::size_t kSize>() {
       using Bits = UnsignedOfSize<kSize>;
       auto* const results = reinterpret_cast<Bits*>(out);
       for (std::size_t i = 0; i < count; ++i)
-        if (is_nan(g_[i]))
-          results[i] = static_cast<Bits>(conversion_.nan ? *conversion_.nan : results[i] | kQuiet);
+        if (is_nan(g_[i])) results[i] = static_cast<Bits>(cast_.nan ? *cast_.nan : results[i] | kQuiet);
     });
   }
 
   /// Writes the bits of NaN elements as they were: a conversion makes a signalling NaN of 16 bits quiet.
   void keep_nan(const std::byte* in, std::byte* out, std::size_t count) const noexcept {
-    const std::size_t size = traits(conversion_.to).size;
+    const std::size_t size = traits(operation_.to).size;
     for (std::size_t i = 0; i < count; ++i)
       if (is_nan(g_[i])) std::memcpy(out + i * size, in + i * size, size);
   }
@@ -275,11 +237,10 @@ class BlockConversion {
 
   [[nodiscard]] ElementBits result_of(Working x) const noexcept {
     if constexpr (std::is_floating_point_v<Working>)
-      if (conversion_.round)
-        x = with_round(*conversion_.round, [&]<Round kRound>() { return rounded<kRound>(x); });
-    if (is_float8(conversion_.to)) return stored_float8(conversion_.to, x).first;
-    return with_type(conversion_.to,
-                     [&]<class To>() { return to_bits(stored<To>(x, bits_of(conversion_.zero_point))); });
+      if (cast_.round) x = with_round(*cast_.round, [&]<Round kRound>() { return rounded<kRound>(x); });
+    if (is_float8(operation_.to)) return stored_float8(operation_.to, x).first;
+    return with_type(operation_.to,
+                     [&]<class To>() { return to_bits(stored<To>(x, bits_of(cast_.zero_point))); });
   }
 
   /// The user's bounds, and the step from that of an element to the next one's.
@@ -294,7 +255,7 @@ class BlockConversion {
     if (!saturates_) return;
     // A NaN that stays is beyond nothing.
     const Working number =
-        from_bits<Working>(scaling_.nan.value_or(to_bits(std::numeric_limits<Working>::quiet_NaN())));
+        from_bits<Working>(operation_.nan.value_or(to_bits(std::numeric_limits<Working>::quiet_NaN())));
     const bool varies = vectors != nullptr;
     // Without a vector of its own, NaN is replaced by the number for all elements.
     std::array<Working, kBlock> nan;
@@ -305,7 +266,7 @@ class BlockConversion {
     const Working* const lo = varies ? values(vectors->lo, nullptr) : &lo_;
     const Working* const hi = varies ? values(vectors->hi, nullptr) : &hi_;
     const Working* const of_nan = varies ? values(vectors->nan, nan.data()) : &number;
-    with_size(traits(conversion_.to).size, [&]<std::size_t kSize>() {
+    with_size(traits(operation_.to).size, [&]<std::size_t kSize>() {
       using Bits = UnsignedOfSize<kSize>;
       const auto run = [&]<bool kVaries>() {
         run_loop<Saturate<Working, kSize, kVaries>>(level_, g_, lo, hi, of_nan, lowest_, highest_,
@@ -321,35 +282,33 @@ class BlockConversion {
 
   std::uint64_t replace(const ParameterVectors* vectors, std::byte* out, std::size_t count) const noexcept {
     const auto pointer = [](const auto& given) { return given ? &*given : nullptr; };
-    if (!conversion_.below && !conversion_.above) return 0;
+    if (!cast_.below && !cast_.above) return 0;
     const Working* lo = nullptr;
     const Working* hi = nullptr;
     std::size_t step = kNoStep;
     std::tie(lo, hi, step) = bounds(vectors);
-    return with_size(traits(conversion_.to).size, [&]<std::size_t kSize>() {
-      return Replace<Working, kSize>::run(g_, lo, hi, step, pointer(conversion_.below),
-                                          pointer(conversion_.above),
+    return with_size(traits(operation_.to).size, [&]<std::size_t kSize>() {
+      return Replace<Working, kSize>::run(g_, lo, hi, step, pointer(cast_.below), pointer(cast_.above),
                                           reinterpret_cast<UnsignedOfSize<kSize>*>(out), count);
     });
   }
 
   [[nodiscard]] Working within(Working x) const noexcept { return std::clamp(x, lowest_, highest_); }
 
-  const Conversion& conversion_;
-  const Operation& scaling_;
+  const Operation& operation_;
+  const Cast& cast_;
   Operation clipping_;  ///< the bounds of the operation, and those of the dtype
   SimdLevel level_;
   Working lo_;
   Working hi_;
-  Working lowest_ = from_bits<Working>(conversion_.lowest);
-  Working highest_ = from_bits<Working>(conversion_.highest);
+  Working lowest_ = from_bits<Working>(cast_.lowest);
+  Working highest_ = from_bits<Working>(cast_.highest);
   bool saturates_ = false;  ///< whether a limit of the output's dtype is no result of a working element
   ElementBits below_ = 0;   ///< the limits as elements of the output's dtype
   ElementBits above_ = 0;
   const Working* g_ = nullptr;
   std::optional<std::size_t> first_nan_;
   std::optional<std::size_t> first_beyond_;
-  Block raw_;
   Block loaded_;
   Block result_;
   Block stored_;
@@ -360,15 +319,15 @@ class BlockConversion {
 
 }  // namespace
 
-Converted convert(const Conversion& conversion, const Operation& operation, const ParameterVectors* vectors,
-                  const std::byte* in, std::byte* out, std::size_t count, SimdLevel level) noexcept {
+Converted convert(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
+                  std::byte* out, std::size_t count, SimdLevel level) noexcept {
   if (operation.arithmetic == Arithmetic::integer)
-    return convert_integers(conversion, operation, vectors, in, out, count);
+    return convert_integers(operation, vectors, in, out, count);
   Converted result;
-  const std::size_t in_size = traits(conversion.from).size;
-  const std::size_t out_size = traits(conversion.to).size;
+  const std::size_t in_size = traits(operation.from).size;
+  const std::size_t out_size = traits(operation.to).size;
   with_working_type(operation.dtype, [&]<class Working>() {
-    BlockConversion<Working> convert_block(conversion, operation, level);
+    BlockConversion<Working> convert_block(operation, level);
     for (std::size_t done = 0; done < count; done += kBlock) {
       const std::size_t length = std::min(kBlock, count - done);
       std::optional<ParameterVectors> of_block;
@@ -376,12 +335,24 @@ Converted convert(const Conversion& conversion, const Operation& operation, cons
         of_block = after(done, *vectors, sizeof(Working), factor_size(operation.arithmetic));
       const ElementCounts counts = convert_block(in + done * in_size, of_block ? &*of_block : nullptr,
                                                  out == nullptr ? nullptr : out + done * out_size, length);
-      result.counts += counts;
-      if (counts.nan != 0 && !result.first_nan) result.first_nan = done + convert_block.first_nan().value();
-      if (const auto beyond = convert_block.first_beyond(); beyond && !result.first_beyond)
-        result.first_beyond = done + *beyond;
+      result.add({counts, convert_block.first_nan(), convert_block.first_beyond()}, done);
     }
   });
+  return result;
+}
+
+Converted apply(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
+                std::byte* out, std::size_t count, Counting counting, SimdLevel level) noexcept {
+  if (operation.cast) return convert(operation, vectors, in, out, count, level);
+  Converted result;
+  if (vectors != nullptr && counting == Counting::on)
+    result.counts = clip_and_count(operation, *vectors, in, out, count, level);
+  else if (counting == Counting::on)
+    result.counts = clip_and_count(operation, in, out, count, level);
+  else if (vectors != nullptr)
+    clip(operation, *vectors, in, out, count, level);
+  else
+    clip(operation, in, out, count, level);
   return result;
 }
 

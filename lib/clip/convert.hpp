@@ -4,29 +4,44 @@
 #include <optional>
 
 #include "clip/clip.hpp"
-#include "clip/clip_vectors.hpp"
-#include "clip/conversion.hpp"
 #include "simd/levels.hpp"
 
 /// Clips elements and writes them as elements of another dtype, or rounds or replaces them.
 namespace clipper {
 
-/// What convert() did.
+/// What convert() did, or another function with elements that may be refused.
 struct Converted {
   ElementCounts counts;                  ///< `changed` is true if dtypes differ and there are elements
   std::optional<std::size_t> first_nan;  ///< the position of the first g that is NaN
 
   /// The position of the first y beyond the range of `to`, which has no infinity and does not saturate.
   std::optional<std::size_t> first_beyond;
+
+  /// Adds what was done with the elements after the first `done`.
+  void add(const Converted& part, std::size_t done) noexcept {
+    counts += part.counts;
+    if (part.first_nan && !first_nan) first_nan = done + *part.first_nan;
+    if (part.first_beyond && !first_beyond) first_beyond = done + *part.first_beyond;
+  }
 };
 
-/// Converts `count` elements. `in` and `out` need no alignment. They do not overlap, or `out` begins where
-/// `in` begins or, if elements become larger, both end at the same byte. If `out` is null, only the result is
-/// returned. `vectors`, unless null, has one value per element of lo, hi, nan (of the working dtype), scale
-/// and bias; where one of these pointers is null, the number of the operation holds. Every level gives the
-/// same bytes.
-[[nodiscard]] Converted convert(const Conversion& conversion, const Operation& operation,
-                                const ParameterVectors* vectors, const std::byte* in, std::byte* out,
-                                std::size_t count, SimdLevel level) noexcept;
+/// Converts `count` elements, which are aligned to their size. `in` and `out` do not overlap, or `out` begins
+/// where `in` begins or, if elements become larger, both end at the same byte. If `out` is null, only the
+/// result is returned. `vectors`, unless null, has one value per element of lo, hi, nan (of the working
+/// dtype), scale and bias; where one of these pointers is null, the number of the operation holds. Every
+/// level gives the same bytes.
+[[nodiscard]] Converted convert(const Operation& operation, const ParameterVectors* vectors,
+                                const std::byte* in, std::byte* out, std::size_t count,
+                                SimdLevel level) noexcept;
+
+/// convert() for Arithmetic::integer, whose results may need 129 bits.
+[[nodiscard]] Converted convert_integers(const Operation& operation, const ParameterVectors* vectors,
+                                         const std::byte* in, std::byte* out, std::size_t count) noexcept;
+
+/// convert() if the operation has a cast; otherwise clip() or clip_and_count(), of which only the counts are
+/// known.
+[[nodiscard]] Converted apply(const Operation& operation, const ParameterVectors* vectors,
+                              const std::byte* in, std::byte* out, std::size_t count, Counting counting,
+                              SimdLevel level) noexcept;
 
 }  // namespace clipper

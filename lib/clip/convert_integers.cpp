@@ -1,5 +1,3 @@
-#include "clip/convert_integers.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -7,13 +5,24 @@
 #include <tuple>
 #include <utility>
 
-#include "clip/parameters.hpp"
-#include "clip/scaled_integer.hpp"
+#include "clip/convert.hpp"
+#include "clip/scale_integers.hpp"
 #include "clip/working_dtype.hpp"
 #include "element/element.hpp"
 
 namespace clipper {
 namespace {
+
+/// x * scale + bias.
+template <class T>
+constexpr Wide wide_scaled(T x, Operation::Integer scale, Operation::Integer bias) noexcept {
+  const Wide from = Wide::of(Int128{x});
+  const UInt128 product = from.magnitude * scale.magnitude;
+  const bool negative = from.negative != scale.negative;
+  if (negative == bias.negative) return Wide::of(negative, product + bias.magnitude);
+  return product >= bias.magnitude ? Wide::of(negative, product - bias.magnitude)
+                                   : Wide::of(bias.negative, bias.magnitude - product);
+}
 
 /// An element of To, and whether it is a NaN, because a dtype without infinity does not have the number.
 template <class To>
@@ -23,34 +32,33 @@ struct Stored {
 };
 
 template <class To>
-Stored<To> stored_element(const Conversion& conversion, ElementBits element) noexcept {
-  const bool is_finite = !is_float8(conversion.to) || std::isfinite(widened(conversion.to, element));
-  return {from_bits<To>(element), !is_finite && !traits(conversion.to).has_infinity};
+Stored<To> stored_element(DType to, ElementBits element) noexcept {
+  const bool is_finite = !is_float8(to) || std::isfinite(widened(to, element));
+  return {from_bits<To>(element), !is_finite && !traits(to).has_infinity};
 }
 
 /// The integer as it is stored. Saturation makes what is below the range the lowest element.
 template <class To>
-Stored<To> stored_integer(const Conversion& conversion, const Wide& x) noexcept {
-  const Conversion::WideBounds& range = conversion.wide;
-  if (conversion.saturates && x < range.lowest)
-    return stored_element<To>(conversion, lowest_finite(conversion.to));
-  const Wide y = conversion.saturates ? std::min(x, range.highest) : x;
-  if (!is_float8(conversion.to)) return {stored<To>(y, bits_of(conversion.zero_point)), false};
-  return stored_element<To>(conversion, stored_float8(conversion.to, y).first);
+Stored<To> stored_integer(const Operation& operation, const Wide& x) noexcept {
+  const Cast& cast = *operation.cast;
+  const WideBounds& range = cast.wide;
+  if (cast.saturates && x < range.lowest)
+    return stored_element<To>(operation.to, lowest_finite(operation.to));
+  const Wide y = cast.saturates ? std::min(x, range.highest) : x;
+  if (!is_float8(operation.to)) return {stored<To>(y, bits_of(cast.zero_point)), false};
+  return stored_element<To>(operation.to, stored_float8(operation.to, y).first);
 }
 
 /// The bounds of the element at `i`. Where lo exceeds hi, both are the one that the element becomes.
 template <class From>
-std::pair<Conversion::WideBound, Conversion::WideBound> bounds_at(const Conversion::WideBounds& bounds,
-                                                                  const Operation& operation,
-                                                                  const ParameterVectors* vectors,
-                                                                  std::size_t i) noexcept {
-  const auto bound = [=](ElementBits number, const std::byte* varying) -> Conversion::WideBound {
+std::pair<WideBound, WideBound> bounds_at(const WideBounds& bounds, const Operation& operation,
+                                          const ParameterVectors* vectors, std::size_t i) noexcept {
+  const auto bound = [=](ElementBits number, const std::byte* varying) -> WideBound {
     const From x = varying != nullptr ? reinterpret_cast<const From*>(varying)[i] : from_bits<From>(number);
     return {Wide::of(Int128{x}), Wide::of(Int128{x})};
   };
-  Conversion::WideBound lo = bounds.lo;
-  Conversion::WideBound hi = bounds.hi;
+  WideBound lo = bounds.lo;
+  WideBound hi = bounds.hi;
   if (bounds.lo_varies) lo = bound(operation.lo, vectors != nullptr ? vectors->lo : nullptr);
   if (bounds.hi_varies) hi = bound(operation.hi, vectors != nullptr ? vectors->hi : nullptr);
   if (lo.ceil > hi.floor) (bounds.min_wins ? hi : lo) = bounds.min_wins ? lo : hi;
@@ -62,11 +70,12 @@ Operation::Integer factor_at(const std::byte* varying, std::size_t i, Operation:
 }
 
 /// Counts what becomes of g: a bound or another number if it `is_out` of the bounds.
-void count_element(const Conversion& conversion, const Wide& g, const Wide& clipped, bool is_out,
+void count_element(const Operation& operation, const Wide& g, const Wide& clipped, bool is_out,
                    bool is_replaced, ElementCounts& counts) noexcept {
-  const Conversion::WideBounds& range = conversion.wide;
-  const Wide y = conversion.saturates ? std::clamp(clipped, range.lowest, range.highest) : clipped;
-  const bool may_be_infinite = traits(conversion.to).has_infinity && !conversion.saturates;
+  const Cast& cast = *operation.cast;
+  const WideBounds& range = cast.wide;
+  const Wide y = cast.saturates ? std::clamp(clipped, range.lowest, range.highest) : clipped;
+  const bool may_be_infinite = traits(operation.to).has_infinity && !cast.saturates;
   counts.raised += y > g ? 1 : 0;
   counts.lowered += y < g ? 1 : 0;
   counts.replaced += is_replaced ? 1 : 0;
@@ -75,42 +84,39 @@ void count_element(const Conversion& conversion, const Wide& g, const Wide& clip
 
 /// One element after the other. To: std::uint8_t for float8.
 template <class From, class To>
-Converted convert_all(const Conversion& conversion, const Operation& operation,
-                      const ParameterVectors* vectors, const std::byte* in, std::byte* out,
-                      std::size_t count) noexcept {
-  const bool swaps = conversion.order != kNativeOrder;
-  const auto stored_bound = [&](const Conversion::WideBound& bound) {
-    return bound.result ? stored_element<To>(conversion, *bound.result)
-                        : stored_integer<To>(conversion, bound.ceil);
+Converted convert_all(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
+                      std::byte* out, std::size_t count) noexcept {
+  const auto stored_bound = [&](const WideBound& bound) {
+    return bound.result ? stored_element<To>(operation.to, *bound.result)
+                        : stored_integer<To>(operation, bound.ceil);
   };
   const ParameterVectors given = vectors == nullptr ? ParameterVectors{} : *vectors;
-  const Conversion::WideBounds& range = conversion.wide;
+  const Cast& cast = *operation.cast;
+  const WideBounds& range = cast.wide;
   Converted converted;
   ElementCounts& counts = converted.counts;
-  Conversion::WideBound lo = range.lo;
-  Conversion::WideBound hi = range.hi;
+  WideBound lo = range.lo;
+  WideBound hi = range.hi;
   for (std::size_t i = 0; i < count; ++i) {
     From x;
     std::memcpy(&x, in + i * sizeof(x), sizeof(x));
-    const From native = swaps ? byteswap_if<Byteswap::yes>(x) : x;
-    const Wide g = wide_scaled(native, factor_at(given.scale, i, operation.integer_scale),
+    const Wide g = wide_scaled(x, factor_at(given.scale, i, operation.integer_scale),
                                factor_at(given.bias, i, operation.integer_bias));
     if (range.lo_varies || range.hi_varies) std::tie(lo, hi) = bounds_at<From>(range, operation, vectors, i);
     const bool is_below = g < lo.ceil;
     const bool is_above = !is_below && g > hi.floor;
     const Wide clipped = is_below ? lo.ceil : is_above ? hi.floor : g;
-    const std::optional<ElementBits> replacement = is_below   ? conversion.below
-                                                   : is_above ? conversion.above
+    const std::optional<ElementBits> replacement = is_below   ? cast.below
+                                                   : is_above ? cast.above
                                                               : std::nullopt;
-    count_element(conversion, g, clipped, is_below || is_above, replacement.has_value(), counts);
+    count_element(operation, g, clipped, is_below || is_above, replacement.has_value(), counts);
     auto [result, is_beyond] = replacement ? Stored<To>{from_bits<To>(*replacement), false}
                                : is_below  ? stored_bound(lo)
                                : is_above  ? stored_bound(hi)
-                                           : stored_integer<To>(conversion, g);
+                                           : stored_integer<To>(operation, g);
     if (is_beyond && !converted.first_beyond) converted.first_beyond = i;
-    if (swaps) result = byteswap_if<Byteswap::yes>(result);
     if constexpr (sizeof(From) == sizeof(To))
-      counts.changed |= conversion.from != conversion.to || to_bits(result) != to_bits(x);
+      counts.changed |= operation.from != operation.to || to_bits(result) != to_bits(x);
     else
       counts.changed = true;
     if (out != nullptr) std::memcpy(out + i * sizeof(result), &result, sizeof(result));
@@ -120,14 +126,13 @@ Converted convert_all(const Conversion& conversion, const Operation& operation,
 
 }  // namespace
 
-Converted convert_integers(const Conversion& conversion, const Operation& operation,
-                           const ParameterVectors* vectors, const std::byte* in, std::byte* out,
-                           std::size_t count) noexcept {
-  const DType to = is_float8(conversion.to) ? DType::uint8 : conversion.to;
+Converted convert_integers(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
+                           std::byte* out, std::size_t count) noexcept {
+  const DType to = is_float8(operation.to) ? DType::uint8 : operation.to;
   return with_type(to, [&]<class To>() {
-    return conversion.from == DType::int64
-               ? convert_all<std::int64_t, To>(conversion, operation, vectors, in, out, count)
-               : convert_all<std::uint64_t, To>(conversion, operation, vectors, in, out, count);
+    return operation.from == DType::int64
+               ? convert_all<std::int64_t, To>(operation, vectors, in, out, count)
+               : convert_all<std::uint64_t, To>(operation, vectors, in, out, count);
   });
 }
 

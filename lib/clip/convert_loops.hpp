@@ -6,51 +6,14 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "clip/wide.hpp"
-#include "element/byte_order.hpp"
+#include "clip/operation.hpp"
 #include "element/dtype.hpp"
 #include "element/float8.hpp"
 #include "element/half.hpp"
 #include "simd/levels.hpp"
 
-/// The steps of convert(): loops over a block of elements in this machine's byte order, which compilers
-/// vectorize. run_loop() compiles each once for every instruction set.
+/// The steps of convert(): loops over a block of elements, which compilers vectorize, for run_loop().
 namespace clipper {
-
-template <class Loop, class... Arguments>
-void loop_baseline(Arguments... arguments) noexcept {
-  Loop::run(arguments...);
-}
-
-#if defined(__x86_64__)
-template <class Loop, class... Arguments>
-[[gnu::target("arch=x86-64-v3"), gnu::flatten]] void loop_v3(Arguments... arguments) noexcept {
-  Loop::run(arguments...);
-}
-
-template <class Loop, class... Arguments>
-[[gnu::target("arch=x86-64-v4"), gnu::flatten]] void loop_v4(Arguments... arguments) noexcept {
-  Loop::run(arguments...);
-}
-#endif
-
-template <class Loop, class... Arguments>
-void run_loop([[maybe_unused]] SimdLevel level, Arguments... arguments) noexcept {
-#if defined(__x86_64__)
-  if (level == SimdLevel::v3) return loop_v3<Loop>(arguments...);
-  if (level == SimdLevel::v4) return loop_v4<Loop>(arguments...);
-#endif
-  loop_baseline<Loop>(arguments...);
-}
-
-template <std::size_t kSize>
-struct SwapBytes {
-  using Bits = UnsignedOfSize<kSize>;
-  [[gnu::always_inline]] static void run(const Bits* __restrict in, Bits* __restrict out,
-                                         std::size_t count) noexcept {
-    for (std::size_t i = 0; i < count; ++i) out[i] = byteswap_if<Byteswap::yes>(in[i]);
-  }
-};
 
 /// Elements as working elements: exact, except 64-bit integers that are scaled in float64.
 template <class From, class Working>

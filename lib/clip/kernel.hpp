@@ -15,51 +15,27 @@
 #include "clip/clip.hpp"
 #include "clip/clip_loop.hpp"
 #include "clip/scaled_rule.hpp"
-#include "clip/select_rule.hpp"
-#include "clip/straddling_rule.hpp"
-#include "element/byte_order.hpp"
 #include "element/dtype.hpp"
 #include "simd/levels.hpp"
 
-/// The loop over vectors (clip_loop.hpp) and a rule (bounds_rule.hpp, scaled_rule.hpp) are inlined into one
-/// wrapper per instruction set. The last elements go through the same loop, in a padded vector. The code that
-/// clips an element therefore exists once and cannot differ between instruction sets or between the first
-/// elements and the last. Vectors is NoVectors (clip.cpp) or ParameterVectors (clip_vectors.cpp).
+/// The loop over vectors (clip_loop.hpp) and a rule (bounds_rule.hpp, scaled_rule.hpp) are compiled once for
+/// every level. The last elements go through the same loop, in a padded vector. The code that clips an
+/// element therefore exists once and cannot differ between instruction sets or between the first elements and
+/// the last. Vectors is NoVectors or ParameterVectors.
 namespace clipper {
 
-template <class Vectors>
-using Kernel = ElementCounts (*)(const Operation&, const Vectors&, const std::byte*, std::byte*,
-                                 std::size_t) noexcept;
-
-// The wrappers. Nothing but the loop may be inlined into them: g++ would optimize it once more for each
-// function around it.
-
-template <Rule R, class T, Counting kCounting, Byteswap kSwap, class Vectors>
-ElementCounts clip_baseline(const Operation& operation, const Vectors& vectors, const std::byte* in,
-                            std::byte* out, std::size_t count) noexcept {
-  return clip_by<R, T, kCounting, kSwap>(operation, vectors, in, out, count);
-}
-
-#if defined(__x86_64__)
-template <Rule R, class T, Counting kCounting, Byteswap kSwap, class Vectors>
-[[gnu::target("arch=x86-64-v3"), gnu::flatten]] ElementCounts clip_v3(const Operation& operation,
-                                                                      const Vectors& vectors,
-                                                                      const std::byte* in, std::byte* out,
-                                                                      std::size_t count) noexcept {
-  return clip_by<R, T, kCounting, kSwap>(operation, vectors, in, out, count);
-}
-
-template <Rule R, class T, Counting kCounting, Byteswap kSwap, class Vectors>
-[[gnu::target("arch=x86-64-v4"), gnu::flatten]] ElementCounts clip_v4(const Operation& operation,
-                                                                      const Vectors& vectors,
-                                                                      const std::byte* in, std::byte* out,
-                                                                      std::size_t count) noexcept {
-  return clip_by<R, T, kCounting, kSwap>(operation, vectors, in, out, count);
-}
-#endif
+/// clip_by() for run_loop().
+template <Rule R, class T, Counting kCounting, class Vectors>
+struct ClipBy {
+  [[gnu::always_inline]] static ElementCounts run(const Operation& operation, const Vectors& vectors,
+                                                  const std::byte* in, std::byte* out,
+                                                  std::size_t count) noexcept {
+    return clip_by<R, T, kCounting>(operation, vectors, in, out, count);
+  }
+};
 
 /// Chooses the rule of an operation.
-template <SimdLevel kLevel, class T, Counting kCounting, Byteswap kSwap, class Vectors>
+template <SimdLevel kLevel, class T, Counting kCounting, class Vectors>
 class RuleChoice {
   static constexpr std::size_t kBytes = vector_bytes(kLevel);
   static constexpr bool kSame = std::is_same_v<Vectors, NoVectors>;
@@ -67,58 +43,38 @@ class RuleChoice {
       kSame ? ExchangedBounds::miscounted : ExchangedBounds::counted;
 
  public:
-  [[nodiscard]] static Kernel<Vectors> kernel(const Operation& operation, const Vectors& vectors) noexcept {
+  [[nodiscard]] static ElementCounts clip(const Operation& operation, const Vectors& vectors,
+                                          const std::byte* in, std::byte* out, std::size_t count) noexcept {
     if constexpr (!std::is_integral_v<T> && kCounting == Counting::off)
-      if (replaces_nan(operation, vectors)) return kernel<NanElements::replace>(operation);
-    return kernel<NanElements::keep>(operation);
+      if (replaces_nan(operation, vectors))
+        return clip<NanElements::replace>(operation, vectors, in, out, count);
+    return clip<NanElements::keep>(operation, vectors, in, out, count);
   }
 
  private:
   template <NanElements kNan>
-  static Kernel<Vectors> kernel(const Operation& operation) noexcept {
+  static ElementCounts clip(const Operation& operation, const Vectors& vectors, const std::byte* in,
+                            std::byte* out, std::size_t count) noexcept {
+    const auto by = [&]<Rule R>() {
+      return run_loop<ClipBy<R, T, kCounting, Vectors>, kLevel>(operation, vectors, in, out, count);
+    };
     if constexpr (!std::is_integral_v<T>)
-      if (operation.arithmetic != Arithmetic::none) return by<ScaledRule<kBytes, T, kNan, kExchanged>>();
+      if (operation.arithmetic != Arithmetic::none)
+        return by.template operator()<ScaledRule<kBytes, T, kNan, kExchanged>>();
     if constexpr (HalfType<T> && kSame && kNan == NanElements::keep)
       if (const std::optional<LowerBound> lower = straddling<T>(operation)) {
-        if constexpr (kLevel == SimdLevel::v4) return by<StraddlingSelectRule<kBytes, T>>();
-        if (*lower == LowerBound::zero) return by<StraddlingRule<kBytes, T, LowerBound::zero>>();
-        return by<StraddlingRule<kBytes, T, LowerBound::negative>>();
+        if constexpr (kLevel == SimdLevel::v4)
+          return by.template operator()<StraddlingSelectRule<kBytes, T>>();
+        if (*lower == LowerBound::zero)
+          return by.template operator()<StraddlingRule<kBytes, T, LowerBound::zero>>();
+        return by.template operator()<StraddlingRule<kBytes, T, LowerBound::negative>>();
       }
-    if constexpr (selects<T, kBytes, kCounting, kSwap>())
-      return by<SelectRule<kBytes, T>>();
+    if constexpr (selects<T, kBytes>())
+      return by.template operator()<SelectRule<kBytes, T>>();
     else
-      return by<BoundsRule<kBytes, T, kNan, kExchanged>>();
-  }
-
-  template <Rule R>
-  static Kernel<Vectors> by() noexcept {
-#if defined(__x86_64__)
-    if constexpr (kLevel == SimdLevel::v3) return clip_v3<R, T, kCounting, kSwap, Vectors>;
-    if constexpr (kLevel == SimdLevel::v4) return clip_v4<R, T, kCounting, kSwap, Vectors>;
-#endif
-    return clip_baseline<R, T, kCounting, kSwap, Vectors>;
+      return by.template operator()<BoundsRule<kBytes, T, kNan, kExchanged>>();
   }
 };
-
-template <SimdLevel kLevel, class T, Counting kCounting, class Vectors>
-Kernel<Vectors> kernel_of(const Operation& operation, const Vectors& vectors) noexcept {
-  if constexpr (sizeof(T) > 1)
-    if (operation.order != kNativeOrder)
-      return RuleChoice<kLevel, T, kCounting, Byteswap::yes, Vectors>::kernel(operation, vectors);
-  return RuleChoice<kLevel, T, kCounting, Byteswap::no, Vectors>::kernel(operation, vectors);
-}
-
-template <Counting kCounting, class Vectors>
-Kernel<Vectors> kernel_for(const Operation& operation, const Vectors& vectors,
-                           [[maybe_unused]] SimdLevel level) noexcept {
-  return with_type(operation.dtype, [&]<class T>() {
-#if defined(__x86_64__)
-    if (level == SimdLevel::v3) return kernel_of<SimdLevel::v3, T, kCounting>(operation, vectors);
-    if (level == SimdLevel::v4) return kernel_of<SimdLevel::v4, T, kCounting>(operation, vectors);
-#endif
-    return kernel_of<SimdLevel::baseline, T, kCounting>(operation, vectors);
-  });
-}
 
 /// Bytes of a block, which must fit the first-level cache.
 inline constexpr std::size_t kBlockSize = 16384;
@@ -158,7 +114,11 @@ inline bool scales_integers(const Operation& operation) noexcept {
 template <Counting kCounting, class Vectors>
 ElementCounts clip_with(const Operation& operation, const Vectors& vectors, const std::byte* in,
                         std::byte* out, std::size_t count, SimdLevel level) noexcept {
-  return kernel_for<kCounting>(operation, vectors, level)(operation, vectors, in, out, count);
+  return with_type(operation.dtype, [&]<class T>() {
+    return with_level(level, [&]<SimdLevel kLevel>() {
+      return RuleChoice<kLevel, T, kCounting, Vectors>::clip(operation, vectors, in, out, count);
+    });
+  });
 }
 
 /// clip_with() that counts and replaces NaN. No kernel does both: NaNs pass a kernel that counts them, and
@@ -180,5 +140,18 @@ ElementCounts clip_and_replace_nan(const Operation& operation, const Vectors& ve
         return counts;
       });
 }
+
+// Operations with Operation::zero_tie or Operation::poisons: the kernels clip a block as if it had neither,
+// then a loop mends its results. Other operations do not come here.
+
+/// Whether zero_tie or poisons can change a result.
+[[nodiscard]] inline bool may_have_edges(const Operation& operation) noexcept {
+  return operation.zero_tie != ZeroTie::element || operation.poisons;
+}
+
+/// clip() or clip_and_count(); `vectors` is null if the numbers of the operation hold for all elements.
+/// Without counting, only `changed` is returned.
+ElementCounts clip_edges(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
+                         std::byte* out, std::size_t count, SimdLevel level, Counting counting) noexcept;
 
 }  // namespace clipper

@@ -9,8 +9,6 @@
 #include <type_traits>
 
 #include "clip/convert_loops.hpp"
-#include "clip/parameters.hpp"
-#include "clip/wide.hpp"
 #include "clip/working_dtype.hpp"
 #include "element/element.hpp"
 #include "element/float8.hpp"
@@ -82,25 +80,27 @@ class LossCounter::Block {
         level_(level),
         scale_(static_cast<Working>(operation.scale)),
         bias_(static_cast<Working>(operation.bias)),
-        lo_number_(from_bits<Working>(working_element(counter.bounds_, operation.lo, counter.working_))),
-        hi_number_(from_bits<Working>(working_element(counter.bounds_, operation.hi, counter.working_))) {}
+        lo_number_(
+            from_bits<Working>(working_element(counter.bounds_, operation.lo, counter.casting_.dtype))),
+        hi_number_(
+            from_bits<Working>(working_element(counter.bounds_, operation.hi, counter.casting_.dtype))) {}
 
   void count(const std::byte* in, const ParameterVectors* vectors, std::size_t count,
              ElementCounts& counts) noexcept {
-    load(counter_.conversion_.from, counter_.conversion_.order, in, x_, count);
+    load(counter_.casting_.from, in, x_, count);
     const Working* g = x_.data();
     const bool scales = operation_.arithmetic != Arithmetic::none;
     if constexpr (std::is_floating_point_v<Working>)
       if (scales) {
         g_ = x_;
-        counter_.conversion_.divides ? scale<Factor::divides>(vectors, count)
-                                     : scale<Factor::multiplies>(vectors, count);
+        counter_.casting_.divides ? scale<Factor::divides>(vectors, count)
+                                  : scale<Factor::multiplies>(vectors, count);
         g = g_.data();
       }
     const bool varies = vectors != nullptr && vectors->lo != nullptr;
     if (varies) {
-      load(counter_.bounds_, kNativeOrder, vectors->lo, lo_, count);
-      load(counter_.bounds_, kNativeOrder, vectors->hi, hi_, count);
+      load(counter_.bounds_, vectors->lo, lo_, count);
+      load(counter_.bounds_, vectors->hi, hi_, count);
       count_losses<true>(g, lo_.data(), hi_.data(), counts, count);
     } else {
       count_losses<false>(g, &lo_number_, &hi_number_, counts, count);
@@ -113,15 +113,13 @@ class LossCounter::Block {
   using Elements = std::array<Working, kBlock>;
 
   /// Elements of a dtype as working elements.
-  void load(DType dtype, ByteOrder order, const std::byte* in, Elements& out, std::size_t count) noexcept {
+  void load(DType dtype, const std::byte* in, Elements& out, std::size_t count) noexcept {
     if constexpr (std::is_same_v<Working, float>)
       if (is_float8(dtype)) return widen(dtype, in, out.data(), count);
     with_type(dtype, [&]<class From>() {
       if constexpr (kLoads<From, Working>) {
         std::array<From, kBlock> elements;
         std::memcpy(elements.data(), in, count * sizeof(From));
-        if (sizeof(From) > 1 && order != kNativeOrder)
-          for (From& element : elements) element = byteswap_if<Byteswap::yes>(element);
         run_loop<Load<From, Working>>(level_, static_cast<const From*>(elements.data()), out.data(), count);
       }
     });
@@ -140,11 +138,11 @@ class LossCounter::Block {
   template <bool kVaries>
   void count_losses(const Working* g, const Working* lo, const Working* hi, ElementCounts& counts,
                     std::size_t count) const noexcept {
-    Working lowest = from_bits<Working>(counter_.conversion_.lowest);
-    Working highest = from_bits<Working>(counter_.conversion_.highest);
+    Working lowest = from_bits<Working>(counter_.casting_.cast->lowest);
+    Working highest = from_bits<Working>(counter_.casting_.cast->highest);
     if (!counter_.may_be_infinite_) {
-      lowest = from_bits<Working>(lowest_element(counter_.working_));
-      highest = from_bits<Working>(highest_element(counter_.working_));
+      lowest = from_bits<Working>(lowest_element(counter_.casting_.dtype));
+      highest = from_bits<Working>(highest_element(counter_.casting_.dtype));
     }
     run_loop<CountLosses<Working, kVaries>>(level_, static_cast<const Working*>(x_.data()), g, lo, hi, lowest,
                                             highest, from_bits<Working>(counter_.zero_lowest_),
@@ -179,25 +177,25 @@ class LossCounter::Block {
   Elements hi_;
 };
 
-LossCounter::LossCounter(const Operation& operation, const std::optional<Conversion>& conversion) noexcept
-    : conversion_(conversion.value_or(Conversion{})), working_(operation.dtype), bounds_(operation.dtype) {
+LossCounter::LossCounter(const Operation& operation) noexcept
+    : casting_(operation), bounds_(operation.dtype) {
   const bool scales = operation.arithmetic != Arithmetic::none;
-  if (!conversion) {
+  if (!operation.cast) {
     if (!scales || operation.arithmetic == Arithmetic::integer) return;
-    working_ = operation.arithmetic == Arithmetic::float32 ? DType::float32 : DType::float64;
-    conversion_.from = conversion_.to = operation.dtype;
-    conversion_.order = operation.order;
-    if (!is_floating(operation.dtype)) conversion_.round = Round::trunc;
-    conversion_.saturates = !is_floating(operation.dtype);
-    set_limits(conversion_, working_);
+    casting_.dtype = operation.arithmetic == Arithmetic::float32 ? DType::float32 : DType::float64;
+    casting_.from = casting_.to = operation.dtype;
+    Cast& cast = casting_.cast.emplace();
+    if (!is_floating(operation.dtype)) cast.round = Round::trunc;
+    cast.saturates = !is_floating(operation.dtype);
+    set_limits(casting_);
   }
   if (operation.arithmetic == Arithmetic::integer) return;
-  may_be_infinite_ = traits(conversion_.to).has_infinity && !conversion_.saturates;
+  may_be_infinite_ = traits(casting_.to).has_infinity && !casting_.cast->saturates;
   // Of numbers that are not scaled only a smaller range makes infinities.
-  may_be_infinite_ = may_be_infinite_ && (scales || conversion_.lowest != lowest_finite(working_) ||
-                                          conversion_.highest != highest_finite(working_));
-  std::tie(zero_lowest_, zero_highest_) = zero_limits(conversion_, working_);
-  may_be_zero_ = with_working_type(working_, [&]<class Working>() {
+  may_be_infinite_ = may_be_infinite_ && (scales || casting_.cast->lowest != lowest_finite(casting_.dtype) ||
+                                          casting_.cast->highest != highest_finite(casting_.dtype));
+  std::tie(zero_lowest_, zero_highest_) = zero_limits(casting_);
+  may_be_zero_ = with_working_type(casting_.dtype, [&]<class Working>() {
     const bool underflows = scales && std::is_floating_point_v<Working>;
     return underflows || from_bits<Working>(zero_lowest_) != 0 || from_bits<Working>(zero_highest_) != 0;
   });
@@ -206,8 +204,8 @@ LossCounter::LossCounter(const Operation& operation, const std::optional<Convers
 void LossCounter::count(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
                         std::size_t count, SimdLevel level, ElementCounts& counts) const noexcept {
   if (!may_be_infinite_ && !may_be_zero_) return;
-  const std::size_t size = traits(conversion_.from).size;
-  with_working_type(working_, [&]<class Working>() {
+  const std::size_t size = traits(casting_.from).size;
+  with_working_type(casting_.dtype, [&]<class Working>() {
     Block<Working> block(*this, operation, level);
     for (std::size_t done = 0; done < count; done += kBlock) {
       std::optional<ParameterVectors> of_block;

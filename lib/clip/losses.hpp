@@ -4,22 +4,19 @@
 #include <optional>
 
 #include "clip/clip.hpp"
-#include "clip/clip_vectors.hpp"
-#include "clip/conversion.hpp"
 #include "simd/levels.hpp"
 
 namespace clipper {
 
-/// Counts the elements that arithmetic or a conversion makes infinite or 0. It calculates x * scale + bias
+/// Counts the elements that arithmetic or a cast makes infinite or 0. It calculates x * scale + bias
 /// once more, from the elements before the operation, so that no kernel has to count. Those of
 /// Arithmetic::integer are counted by convert().
 class LossCounter {
  public:
-  /// For an operation, whose parameters may still vary, and the conversion around it.
-  LossCounter(const Operation& operation, const std::optional<Conversion>& conversion) noexcept;
+  /// For an operation, whose parameters may still vary.
+  explicit LossCounter(const Operation& operation) noexcept;
 
-  /// Adds to became_infinite and became_zero of `counts`. `vectors` and `in` are those of convert(), or
-  /// without a conversion of clip().
+  /// Adds to became_infinite and became_zero of `counts`. `vectors` and `in` are those of apply().
   void count(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
              std::size_t count, SimdLevel level, ElementCounts& counts) const noexcept;
 
@@ -27,9 +24,8 @@ class LossCounter {
   template <class Working>
   class Block;
 
-  Conversion conversion_;
-  DType working_;
-  DType bounds_;  ///< the dtype of lo and hi
+  Operation casting_;  ///< the operation, whose results are cast also if the arithmetic alone rounds them
+  DType bounds_;       ///< the dtype of lo and hi
   bool may_be_infinite_ = false;
   bool may_be_zero_ = false;
   ElementBits zero_lowest_ = 0;  ///< see zero_limits()

@@ -1,4 +1,4 @@
-#include "clip/scale_float32.hpp"
+#include "clip/scale_integers.hpp"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -10,7 +10,6 @@
 #include <limits>
 #include <type_traits>
 
-#include "element/byte_order.hpp"
 #include "element/dtype.hpp"
 #include "simd/double_vector.hpp"
 #include "simd/vector.hpp"
@@ -26,51 +25,30 @@ constexpr std::size_t kBytes = vector_bytes(SimdLevel::v3);
 /// Which byte of each 128-bit part becomes byte `to` of the vector that has 4 elements of the part in its
 /// 32-bit lanes: those from 4 * `group` on; -1 gives 0. Signed elements are the highest bytes of their lanes,
 /// which gives these the sign, others the lowest.
-template <class T, Byteswap kSwap>
+template <class T>
 constexpr std::int8_t widened_byte(std::size_t to, std::size_t group) {
   const std::size_t byte = std::is_signed_v<T> ? 3 - to % 4 : to % 4;
   if (byte >= sizeof(T)) return -1;
-  const bool from_end = std::is_signed_v<T> != (kSwap == Byteswap::yes);
   return static_cast<std::int8_t>((4 * group + to % 16 / 4) * sizeof(T) +
-                                  (from_end ? sizeof(T) - 1 - byte : byte));
+                                  (std::is_signed_v<T> ? sizeof(T) - 1 - byte : byte));
 }
 
-template <class T, Byteswap kSwap>
+template <class T>
 constexpr auto widened_bytes() {
   std::array<std::array<std::int8_t, kBytes>, sizeof(std::int32_t) / sizeof(T)> bytes{};
   for (std::size_t group = 0; group < bytes.size(); ++group)
-    for (std::size_t to = 0; to < kBytes; ++to) bytes[group][to] = widened_byte<T, kSwap>(to, group);
+    for (std::size_t to = 0; to < kBytes; ++to) bytes[group][to] = widened_byte<T>(to, group);
   return bytes;
-}
-
-/// Saturates and packs four vectors to bytes.
-template <class T>
-[[gnu::target("avx2")]] inline void pack_groups(const std::array<IntVector<kBytes>, 4>& groups,
-                                                Vector<T, kBytes>& x) noexcept {
-  Vector<std::int16_t, kBytes> low;
-  Vector<std::int16_t, kBytes> high;
-  pack(groups[0], groups[1], low);
-  pack(groups[2], groups[3], high);
-  const auto low_bits = __builtin_bit_cast(__m256i, low);
-  const auto high_bits = __builtin_bit_cast(__m256i, high);
-  x = __builtin_bit_cast(Vector<T, kBytes>, std::is_signed_v<T> ? _mm256_packs_epi16(low_bits, high_bits)
-                                                                : _mm256_packus_epi16(low_bits, high_bits));
-}
-
-template <class T>
-[[gnu::target("avx2")]] inline void pack_groups(const std::array<IntVector<kBytes>, 2>& groups,
-                                                Vector<T, kBytes>& x) noexcept {
-  pack(groups[0], groups[1], x);
 }
 
 /// x * scale + bias with one rounding, truncated, then saturated and clipped. `count` is that of whole
 /// vectors. A float beyond int32 becomes the lowest int32, which the callers exclude.
-template <class T, Byteswap kSwap>
+template <class T>
 [[gnu::target("arch=x86-64-v3"), gnu::flatten]] void scale_vectors(const Operation& operation, float scale,
                                                                    const std::byte* in, std::byte* out,
                                                                    std::size_t count) noexcept {
-  static constexpr auto kWidened = widened_bytes<T, kSwap>();
-  constexpr float kUnit = !std::is_signed_v<T> ? 1 : sizeof(T) == 1 ? 0x1p-24F : 0x1p-16F;
+  static constexpr auto kWidened = widened_bytes<T>();
+  constexpr float kUnit = std::is_signed_v<T> ? 0x1p-16F : 1;
   const __m256 scales = _mm256_set1_ps(scale * kUnit);
   const __m256 biases = _mm256_set1_ps(static_cast<float>(operation.bias));
   const auto lo = Vector<T, kBytes>{} + from_bits<T>(operation.lo);
@@ -85,19 +63,15 @@ template <class T, Byteswap kSwap>
           __builtin_bit_cast(IntVector<kBytes>, _mm256_cvttps_epi32(_mm256_fmadd_ps(floats, scales, biases)));
     }
     Vector<T, kBytes> y;
-    pack_groups<T>(groups, y);
+    pack(groups[0], groups[1], y);
     y = y < lo ? lo : y;
     y = y > hi ? hi : y;
-    if constexpr (kSwap == Byteswap::yes) {
-      const auto bits = __builtin_bit_cast(Vector<std::uint16_t, kBytes>, y);
-      y = __builtin_bit_cast(Vector<T, kBytes>, bits << 8 | bits >> 8);
-    }
     std::memcpy(out + i, &y, kBytes);
   }
 }
 
 /// The last elements in a padded vector.
-template <class T, Byteswap kSwap>
+template <class T>
 void scale_all(const Operation& operation, float scale, const std::byte* in, std::byte* out,
                std::size_t count) noexcept {
   constexpr std::size_t kLanes = kBytes / sizeof(T);
@@ -105,29 +79,10 @@ void scale_all(const Operation& operation, float scale, const std::byte* in, std
   const std::size_t rest = (count - whole) * sizeof(T);
   std::array<std::byte, kBytes> last{};
   if (rest != 0) std::memcpy(last.data(), in + whole * sizeof(T), rest);
-  scale_vectors<T, kSwap>(operation, scale, in, out, whole);
+  scale_vectors<T>(operation, scale, in, out, whole);
   if (rest == 0) return;
-  scale_vectors<T, kSwap>(operation, scale, last.data(), last.data(), kLanes);
+  scale_vectors<T>(operation, scale, last.data(), last.data(), kLanes);
   std::memcpy(out + whole * sizeof(T), last.data(), rest);
-}
-
-template <class T>
-bool try_bytes(const Operation& operation, const ByteTable& table, const std::byte* in, std::byte* out,
-               std::size_t count) noexcept {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  ByteTable elements;
-  for (std::size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<std::byte>(i);
-  const auto nearest = static_cast<float>(operation.scale);
-  // Also the neighbours: the double of a decimal such as 1.3 is above it, and the nearest float is below.
-  for (const float scale :
-       {nearest, std::nextafter(nearest, kInfinity), std::nextafter(nearest, -kInfinity)}) {
-    ByteTable tried;
-    scale_vectors<T, Byteswap::no>(operation, scale, elements.data(), tried.data(), tried.size());
-    if (std::memcmp(tried.data(), table.data(), table.size()) != 0) continue;
-    scale_all<T, Byteswap::no>(operation, scale, in, out, count);
-    return true;
-  }
-  return false;
 }
 
 /// Whether scale and bias are multiples of a power of two that 2^24 of exceed every product and sum. With
@@ -144,40 +99,19 @@ bool is_exact(const Operation& operation) noexcept {
   return is_multiple(operation.scale) && is_multiple(operation.bias);
 }
 
-template <class T>
-void scale_in_order(const Operation& operation, const std::byte* in, std::byte* out,
-                    std::size_t count) noexcept {
-  const auto scale = static_cast<float>(operation.scale);
-  if (operation.order == kNativeOrder)
-    scale_all<T, Byteswap::no>(operation, scale, in, out, count);
-  else
-    scale_all<T, Byteswap::yes>(operation, scale, in, out, count);
-}
-
 }  // namespace
-
-bool scale_bytes(const Operation& operation, const ByteTable& table, const std::byte* in, std::byte* out,
-                 std::size_t count) noexcept {
-  constexpr double kMax = 0x1p31;  // larger ones may exceed float32
-  if (std::abs(operation.scale) > kMax || std::abs(operation.bias) > kMax) return false;
-  return operation.dtype == DType::int8 ? try_bytes<std::int8_t>(operation, table, in, out, count)
-                                        : try_bytes<std::uint8_t>(operation, table, in, out, count);
-}
 
 bool scale_16_bits(const Operation& operation, const std::byte* in, std::byte* out,
                    std::size_t count) noexcept {
   if (!is_exact(operation)) return false;
+  const auto scale = static_cast<float>(operation.scale);
   if (operation.dtype == DType::int16)
-    scale_in_order<std::int16_t>(operation, in, out, count);
+    scale_all<std::int16_t>(operation, scale, in, out, count);
   else
-    scale_in_order<std::uint16_t>(operation, in, out, count);
+    scale_all<std::uint16_t>(operation, scale, in, out, count);
   return true;
 }
 #else
-bool scale_bytes(const Operation&, const ByteTable&, const std::byte*, std::byte*, std::size_t) noexcept {
-  return false;
-}
-
 bool scale_16_bits(const Operation&, const std::byte*, std::byte*, std::size_t) noexcept {
   return false;
 }

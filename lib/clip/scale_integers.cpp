@@ -1,4 +1,4 @@
-// Loops inlined into one wrapper per instruction set: over vectors (scale_lanes.hpp) for elements of at most
+// Loops for run_loop(): over vectors (scale_lanes.hpp) for elements of at most
 // 32 bits, otherwise plain loops that the compiler vectorizes.
 //
 // CLIPPER_INDEPENDENT_ITERATIONS tells the compiler that `in` and `out` are equal or do not overlap. Without
@@ -13,10 +13,9 @@
 #include <array>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "clip/scale_lanes.hpp"
-#include "clip/scaled_integer.hpp"
-#include "element/byte_order.hpp"
 
 #if defined(__clang__)
 #define CLIPPER_INDEPENDENT_ITERATIONS _Pragma("clang loop vectorize(assume_safety)")
@@ -65,14 +64,14 @@ struct Same {
   [[gnu::always_inline]] const F& operator[](std::size_t /*position*/) const noexcept { return value; }
 };
 
-template <Byteswap kSwap, class T, class F>
+template <class T, class F>
 [[gnu::always_inline]] inline void for_each_element(const T* in, T* out, std::size_t count, F f) noexcept {
   CLIPPER_INDEPENDENT_ITERATIONS
-  for (std::size_t i = 0; i < count; ++i) out[i] = byteswap_if<kSwap>(f(byteswap_if<kSwap>(in[i]), i));
+  for (std::size_t i = 0; i < count; ++i) out[i] = f(in[i], i);
 }
 
 /// In two loops, because g++ 12 vectorizes a single loop badly: with masks that it must narrow.
-template <Byteswap kSwap, class T, class Factors>
+template <class T, class Factors>
 [[gnu::always_inline]] inline void scale_in_blocks(Factors scale, Factors bias, Bounds<T> bounds, const T* in,
                                                    T* out, std::size_t count) noexcept {
   constexpr std::size_t kBlock = 256;
@@ -82,28 +81,27 @@ template <Byteswap kSwap, class T, class Factors>
   for (std::size_t done = 0; done < count; done += kBlock) {
     const std::size_t length = std::min(kBlock, count - done);
     for (std::size_t i = 0; i < length; ++i)
-      wide[i] = clipped(
-          static_cast<double>(byteswap_if<kSwap>(in[done + i])) * scale[done + i] + bias[done + i], lo, hi);
-    for (std::size_t i = 0; i < length; ++i) out[done + i] = byteswap_if<kSwap>(static_cast<T>(wide[i]));
+      wide[i] = clipped(static_cast<double>(in[done + i]) * scale[done + i] + bias[done + i], lo, hi);
+    for (std::size_t i = 0; i < length; ++i) out[done + i] = static_cast<T>(wide[i]);
   }
 }
 
 #if defined(__x86_64__)
 /// scale_lanes() for elements of 8 bits, too, which are scaled as if they had 16.
-template <std::size_t kBytes, Byteswap kSwap, class T>
+template <std::size_t kBytes, class T>
 [[gnu::always_inline]] inline void scale_in_lanes(const DoubleOperation& operation, const T* in, T* out,
                                                   std::size_t count) noexcept {
   if constexpr (sizeof(T) > 1) {
     // SSE2 has no minimum of unsigned integers and does not saturate to them.
     if constexpr (sizeof(T) == sizeof(std::int16_t) && kBytes > vector_bytes(SimdLevel::baseline))
-      if (fits_int32(operation)) return scale_lanes<kBytes, kSwap, false>(operation, in, out, count);
-    scale_lanes<kBytes, kSwap, true>(operation, in, out, count);
+      if (fits_int32(operation)) return scale_lanes<kBytes, false>(operation, in, out, count);
+    scale_lanes<kBytes, true>(operation, in, out, count);
   } else {
     std::array<std::int16_t, 256> wide;
     for (std::size_t done = 0; done < count; done += wide.size()) {
       const std::size_t length = std::min(wide.size(), count - done);
       for (std::size_t i = 0; i < length; ++i) wide[i] = in[done + i];
-      scale_lanes<kBytes, Byteswap::no, true>(operation, wide.data(), wide.data(), length);
+      scale_lanes<kBytes, true>(operation, wide.data(), wide.data(), length);
       for (std::size_t i = 0; i < length; ++i) out[done + i] = static_cast<T>(wide[i]);
     }
   }
@@ -111,50 +109,49 @@ template <std::size_t kBytes, Byteswap kSwap, class T>
 #endif
 
 /// In two loops, because AVX2 compares vectors of 64-bit integers, but does not convert them.
-template <Byteswap kSwap, class T>
+template <class T>
 [[gnu::always_inline]] inline void scale_then_clip(double scale, double bias, Bounds<T> bounds, const T* in,
                                                    T* out, std::size_t count) noexcept {
   std::array<T, 256> scaled;
   for (std::size_t done = 0; done < count; done += scaled.size()) {
     const std::size_t length = std::min(scaled.size(), count - done);
     for (std::size_t i = 0; i < length; ++i)
-      scaled[i] = truncated<T>(static_cast<double>(byteswap_if<kSwap>(in[done + i])) * scale + bias);
-    for (std::size_t i = 0; i < length; ++i)
-      out[done + i] = byteswap_if<kSwap>(clipped(scaled[i], bounds.lo, bounds.hi));
+      scaled[i] = truncated<T>(static_cast<double>(in[done + i]) * scale + bias);
+    for (std::size_t i = 0; i < length; ++i) out[done + i] = clipped(scaled[i], bounds.lo, bounds.hi);
   }
 }
 
-template <SimdLevel kLevel, Byteswap kSwap, class T, class Factors>
+template <SimdLevel kLevel, class T, class Factors>
 [[gnu::always_inline]] inline void scale_in_float64(Factors scale, Factors bias, Bounds<T> bounds,
                                                     const T* in, T* out, std::size_t count) noexcept {
   if constexpr (sizeof(T) < sizeof(double)) {
 #if defined(__x86_64__)
     if constexpr (std::is_same_v<Factors, Same<double>>)
-      return scale_in_lanes<vector_bytes(kLevel), kSwap>(
+      return scale_in_lanes<vector_bytes(kLevel)>(
           {scale.value, bias.value, static_cast<double>(bounds.lo), static_cast<double>(bounds.hi)}, in, out,
           count);
 #endif
-    scale_in_blocks<kSwap>(scale, bias, bounds, in, out, count);
+    scale_in_blocks(scale, bias, bounds, in, out, count);
   } else if constexpr (kLevel == SimdLevel::v3 && std::is_same_v<Factors, Same<double>>) {
-    scale_then_clip<kSwap>(scale.value, bias.value, bounds, in, out, count);
+    scale_then_clip(scale.value, bias.value, bounds, in, out, count);
   } else {
-    for_each_element<kSwap>(
+    for_each_element(
         in, out, count, [=](T x, std::size_t i) __attribute__((always_inline)) {
           return clipped(truncated<T>(static_cast<double>(x) * scale[i] + bias[i]), bounds.lo, bounds.hi);
         });
   }
 }
 
-template <Byteswap kSwap, class T, class Factors>
+template <class T, class Factors>
 [[gnu::always_inline]] inline void scale_exactly(Factors scale, Factors bias, Bounds<T> bounds, const T* in,
                                                  T* out, std::size_t count) noexcept {
-  for_each_element<kSwap>(
+  for_each_element(
       in, out, count, [=](T x, std::size_t i) __attribute__((always_inline)) {
         return clipped(saturated<T>(scaled(x, scale[i], bias[i])), bounds.lo, bounds.hi);
       });
 }
 
-template <SimdLevel kLevel, Byteswap kSwap, class T>
+template <SimdLevel kLevel, class T>
 [[gnu::always_inline]] inline void scale_all(const Operation& operation, const NoVectors& vectors,
                                              const T* in, T* out, std::size_t count) noexcept {
   using Integers = Same<Operation::Integer>;
@@ -162,12 +159,12 @@ template <SimdLevel kLevel, Byteswap kSwap, class T>
   const Bounds<T> bounds(operation, vectors);
   if constexpr (sizeof(T) == sizeof(double))
     if (operation.arithmetic == Arithmetic::integer)
-      return scale_exactly<kSwap>(Integers{operation.integer_scale}, Integers{operation.integer_bias}, bounds,
-                                  in, out, count);
-  scale_in_float64<kLevel, kSwap>(Doubles{operation.scale}, Doubles{operation.bias}, bounds, in, out, count);
+      return scale_exactly(Integers{operation.integer_scale}, Integers{operation.integer_bias}, bounds, in,
+                           out, count);
+  scale_in_float64<kLevel>(Doubles{operation.scale}, Doubles{operation.bias}, bounds, in, out, count);
 }
 
-template <SimdLevel kLevel, Byteswap kSwap, class T>
+template <SimdLevel kLevel, class T>
 [[gnu::always_inline]] inline void scale_all(const Operation& operation, const ParameterVectors& vectors,
                                              const T* in, T* out, std::size_t count) noexcept {
   using Integers = const Operation::Integer*;
@@ -175,122 +172,145 @@ template <SimdLevel kLevel, Byteswap kSwap, class T>
   const Bounds<T> bounds(operation, vectors);
   if constexpr (sizeof(T) == sizeof(double))
     if (operation.arithmetic == Arithmetic::integer)
-      return scale_exactly<kSwap>(reinterpret_cast<Integers>(vectors.scale),
-                                  reinterpret_cast<Integers>(vectors.bias), bounds, in, out, count);
-  scale_in_float64<kLevel, kSwap>(reinterpret_cast<Doubles>(vectors.scale),
-                                  reinterpret_cast<Doubles>(vectors.bias), bounds, in, out, count);
+      return scale_exactly(reinterpret_cast<Integers>(vectors.scale),
+                           reinterpret_cast<Integers>(vectors.bias), bounds, in, out, count);
+  scale_in_float64<kLevel>(reinterpret_cast<Doubles>(vectors.scale), reinterpret_cast<Doubles>(vectors.bias),
+                           bounds, in, out, count);
 }
 
-/// In two loops, because a loop that swaps bytes does not vectorize well.
 template <class T, class Factor>
-[[gnu::always_inline]] inline ElementCounts count_elements(const Operation& operation,
-                                                           const ParameterVectors& vectors, const T* in,
+[[gnu::always_inline]] inline ElementCounts count_elements(const ParameterVectors& vectors, const T* x,
                                                            std::size_t count) noexcept {
-  constexpr std::size_t kBlock = 256;
   const T* const lo = reinterpret_cast<const T*>(vectors.lo);
   const T* const hi = reinterpret_cast<const T*>(vectors.hi);
   const Factor* const scale = reinterpret_cast<const Factor*>(vectors.scale);
   const Factor* const bias = reinterpret_cast<const Factor*>(vectors.bias);
-  std::array<T, kBlock> native;
   std::uint64_t raised = 0;
   std::uint64_t lowered = 0;
-  for (std::size_t done = 0; done < count; done += kBlock) {
-    const std::size_t length = std::min(kBlock, count - done);
-    const T* x = in + done;
-    if (sizeof(T) > 1 && operation.order != kNativeOrder) {
-      for (std::size_t i = 0; i < length; ++i) native[i] = byteswap_if<Byteswap::yes>(x[i]);
-      x = native.data();
-    }
-    for (std::size_t i = 0; i < length; ++i) {
-      const auto g = scaled(x[i], scale[done + i], bias[done + i]);
-      raised += is_below(g, std::min(lo[done + i], hi[done + i])) ? 1 : 0;  // lo > hi gives hi
-      lowered += is_above(g, hi[done + i]) ? 1 : 0;
-    }
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto g = scaled(x[i], scale[i], bias[i]);
+    raised += is_below(g, std::min(lo[i], hi[i])) ? 1 : 0;  // lo > hi gives hi
+    lowered += is_above(g, hi[i]) ? 1 : 0;
   }
   return {raised, lowered, 0, false};
 }
 
-// What at_level() does to the elements of a type.
-
+template <class T>
 struct Scale {
-  using Result = void;
-
-  template <SimdLevel kLevel, class T, class Vectors>
+  template <SimdLevel kLevel, class Vectors>
   [[gnu::always_inline]] static void run(const Operation& operation, const Vectors& vectors,
                                          const std::byte* in, std::byte* out, std::size_t count) noexcept {
-    const T* from = reinterpret_cast<const T*>(in);
-    T* to = reinterpret_cast<T*>(out);
-    if (sizeof(T) == 1 || operation.order == kNativeOrder)
-      scale_all<kLevel, Byteswap::no>(operation, vectors, from, to, count);
-    else
-      scale_all<kLevel, sizeof(T) == 1 ? Byteswap::no : Byteswap::yes>(operation, vectors, from, to, count);
+    scale_all<kLevel>(operation, vectors, reinterpret_cast<const T*>(in), reinterpret_cast<T*>(out), count);
   }
 };
 
+template <class T>
 struct Count {
-  using Result = ElementCounts;
-
-  template <SimdLevel /*kLevel*/, class T>
   [[gnu::always_inline]] static ElementCounts run(const Operation& operation, const ParameterVectors& vectors,
                                                   const std::byte* in, std::size_t count) noexcept {
     const T* const from = reinterpret_cast<const T*>(in);
     if constexpr (sizeof(T) == sizeof(double))
       if (operation.arithmetic == Arithmetic::integer)
-        return count_elements<T, Operation::Integer>(operation, vectors, from, count);
-    return count_elements<T, double>(operation, vectors, from, count);
+        return count_elements<T, Operation::Integer>(vectors, from, count);
+    return count_elements<T, double>(vectors, from, count);
   }
 };
 
-template <class Work, class T, class... Arguments>
-typename Work::Result run_baseline(const Arguments&... arguments) noexcept {
-  return Work::template run<SimdLevel::baseline, T>(arguments...);
-}
-
-#if defined(__x86_64__)
-template <class Work, class T, class... Arguments>
-[[gnu::target("arch=x86-64-v3"), gnu::flatten]] typename Work::Result run_v3(
-    const Arguments&... arguments) noexcept {
-  return Work::template run<SimdLevel::v3, T>(arguments...);
-}
-
-template <class Work, class T, class... Arguments>
-[[gnu::target("arch=x86-64-v4"), gnu::flatten]] typename Work::Result run_v4(
-    const Arguments&... arguments) noexcept {
-  return Work::template run<SimdLevel::v4, T>(arguments...);
-}
-#endif
-
-template <class Work, class... Arguments>
-typename Work::Result at_level([[maybe_unused]] SimdLevel level, const Operation& operation,
-                               const Arguments&... arguments) noexcept {
-  return with_type(operation.dtype, [&]<class T>() -> typename Work::Result {
-    if constexpr (std::is_integral_v<T>) {
-#if defined(__x86_64__)
-      if (level == SimdLevel::v3) return run_v3<Work, T>(operation, arguments...);
-      if (level == SimdLevel::v4) return run_v4<Work, T>(operation, arguments...);
-#endif
-      return run_baseline<Work, T>(operation, arguments...);
-    } else {
-      __builtin_unreachable();
-    }
+/// Runs the loop for the type of an integer dtype.
+template <template <class T> class Loop, class... Arguments>
+auto run_integers(SimdLevel level, const Operation& operation, const Arguments&... arguments) noexcept {
+  return with_type(operation.dtype, [&]<class T>() {
+    using Integer = std::conditional_t<std::is_integral_v<T>, T, std::int64_t>;
+    return run_loop<Loop<Integer>>(level, operation, arguments...);
   });
+}
+
+double double_of(Operation::Integer integer) noexcept {
+  const auto magnitude = static_cast<double>(integer.magnitude);
+  return integer.negative ? -magnitude : magnitude;
+}
+
+/// The first T from which on `is_true` is true; one more than the highest T if there is none. `guess` makes
+/// the search short.
+template <class T, class F>
+Int128 first(double guess, const F& is_true) noexcept {
+  Int128 begin = std::numeric_limits<T>::lowest();
+  Int128 end = Int128{std::numeric_limits<T>::max()} + 1;
+  const auto look_at = [&](Int128 x) {
+    if (x < begin || x >= end) return;
+    if (is_true(static_cast<T>(x)))
+      end = x;
+    else
+      begin = x + 1;
+  };
+  if (guess > -0x1p64 && guess < 0x1p64)
+    for (const int offset : {-2, 2}) look_at(static_cast<Int128>(guess) + offset);
+  while (begin < end) look_at(begin + (end - begin) / 2);
+  return begin;
 }
 
 }  // namespace
 
 void scale_integers(const Operation& operation, const NoVectors& vectors, const std::byte* in, std::byte* out,
                     std::size_t count, SimdLevel level) noexcept {
-  at_level<Scale>(level, operation, vectors, in, out, count);
+  run_integers<Scale>(level, operation, vectors, in, out, count);
 }
 
 void scale_integers(const Operation& operation, const ParameterVectors& vectors, const std::byte* in,
                     std::byte* out, std::size_t count, SimdLevel level) noexcept {
-  at_level<Scale>(level, operation, vectors, in, out, count);
+  run_integers<Scale>(level, operation, vectors, in, out, count);
 }
 
 ElementCounts count_scaled(const Operation& operation, const ParameterVectors& vectors, const std::byte* in,
                            std::size_t count, SimdLevel level) noexcept {
-  return at_level<Count>(level, operation, vectors, in, count);
+  return run_integers<Count>(level, operation, vectors, in, count);
+}
+
+/// `slope` and `offset` are near scale and bias.
+template <class T, class Factor>
+void InputRange::find(Factor scale, Factor bias, double slope, double offset) noexcept {
+  const T lo = from_bits<T>(operation_.lo);
+  const T hi = from_bits<T>(operation_.hi);
+  const auto below = [=](T x) { return is_below(scaled(x, scale, bias), lo); };
+  const auto above = [=](T x) { return is_above(scaled(x, scale, bias), hi); };
+  const double at_lo = (static_cast<double>(lo) - offset) / slope;
+  const double at_hi = (static_cast<double>(hi) - offset) / slope;
+  const Int128 begin = falls_ ? first<T>(at_hi, [&](T x) { return !above(x); })
+                              : first<T>(at_lo, [&](T x) { return !below(x); });
+  const Int128 end = falls_ ? first<T>(at_lo, below) : first<T>(at_hi, above);
+
+  constexpr T kHighest = std::numeric_limits<T>::max();
+  operation_.lo = to_bits(static_cast<T>(begin));
+  operation_.hi = to_bits(static_cast<T>(end - 1));
+  empty_ = begin == end;
+  if (!empty_) return;
+  operation_.hi = to_bits(kHighest);
+  if (begin <= kHighest) return;
+  operation_.lo = to_bits(std::numeric_limits<T>::lowest());  // all are below the range: as if all were above
+  falls_ = !falls_;
+}
+
+InputRange::InputRange(const Operation& scaling) noexcept
+    : operation_(scaling),
+      falls_(scaling.arithmetic == Arithmetic::integer ? scaling.integer_scale.negative : scaling.scale < 0) {
+  operation_.arithmetic = Arithmetic::none;
+  with_type(scaling.dtype, [&]<class T>() {
+    if constexpr (std::is_integral_v<T>) {
+      if (scaling.arithmetic == Arithmetic::integer)
+        find<T>(scaling.integer_scale, scaling.integer_bias, double_of(scaling.integer_scale),
+                double_of(scaling.integer_bias));
+      else
+        find<T>(scaling.scale, scaling.bias, scaling.scale, scaling.bias);
+    }
+  });
+}
+
+ElementCounts InputRange::counts(const ElementCounts& beyond, std::size_t count) const noexcept {
+  ElementCounts counts;
+  counts.raised = beyond.raised;
+  counts.lowered = empty_ ? count - beyond.raised : beyond.lowered;
+  if (falls_) std::swap(counts.raised, counts.lowered);
+  return counts;
 }
 
 }  // namespace clipper

@@ -10,7 +10,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "element/byte_order.hpp"
 #include "simd/double_vector.hpp"
 #include "simd/vector.hpp"
 
@@ -93,30 +92,29 @@ template <std::size_t kBytes, class T, bool kClips>
 /// Which byte of a vector of 16-bit integers becomes byte `to` of the vector that has the lower (kHalf = 0)
 /// or upper half (1) of each 128-bit part of it in the upper 16 bits of 32-bit lanes, and also in the lower
 /// ones.
-template <Byteswap kSwap, std::size_t kHalf>
+template <std::size_t kHalf>
 constexpr int widened_byte(std::size_t to) {
   const std::size_t in_part = to % 16;
-  const std::size_t in_element = kSwap == Byteswap::yes ? 1 - to % 2 : to % 2;
-  return static_cast<int>(to - in_part + 8 * kHalf + in_part / 4 * 2 + in_element);
+  return static_cast<int>(to - in_part + 8 * kHalf + in_part / 4 * 2 + to % 2);
 }
 
-template <Byteswap kSwap, std::size_t kHalf, class T, std::size_t kBytes, std::size_t... kByte>
+template <std::size_t kHalf, class T, std::size_t kBytes, std::size_t... kByte>
 [[gnu::always_inline]] inline IntVector<kBytes> widened_half(
     const Vector<T, kBytes>& x, std::index_sequence<kByte...> /*of the bytes*/) noexcept {
   using Lane = std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>;  // for the shift
   const auto bytes = __builtin_bit_cast(Vector<std::uint8_t, kBytes>, x);
-  const auto wide = __builtin_bit_cast(
-      Vector<Lane, kBytes>, __builtin_shufflevector(bytes, bytes, widened_byte<kSwap, kHalf>(kByte)...));
+  const auto wide = __builtin_bit_cast(Vector<Lane, kBytes>,
+                                       __builtin_shufflevector(bytes, bytes, widened_byte<kHalf>(kByte)...));
   return __builtin_bit_cast(IntVector<kBytes>, wide >> 16);
 }
 
 /// x * scale + bias of a vector of 16-bit integers, truncated and saturated.
-template <std::size_t kBytes, Byteswap kSwap, class T, bool kClips>
+template <std::size_t kBytes, class T, bool kClips>
 [[gnu::always_inline]] inline void scale_halves(const DoubleRule<kBytes, kClips>& rule,
                                                 Vector<T, kBytes>& x) noexcept {
   constexpr auto kIndexes = std::make_index_sequence<kBytes>{};
-  IntVector<kBytes> low = widened_half<kSwap, 0, T, kBytes>(x, kIndexes);
-  IntVector<kBytes> high = widened_half<kSwap, 1, T, kBytes>(x, kIndexes);
+  IntVector<kBytes> low = widened_half<0, T, kBytes>(x, kIndexes);
+  IntVector<kBytes> high = widened_half<1, T, kBytes>(x, kIndexes);
   scale_vector<kBytes, std::int32_t>(rule, low);
   scale_vector<kBytes, std::int32_t>(rule, high);
   pack(low, high, x);
@@ -124,7 +122,7 @@ template <std::size_t kBytes, Byteswap kSwap, class T, bool kClips>
 
 /// Eight integers of 16 bits, moved to the range of unsigned ones, plus 2^20: they become the lowest bits of
 /// the upper half of the bits of 2^20.
-template <Byteswap kSwap, class T>
+template <class T>
 [[gnu::always_inline]] inline void to_moved_doubles(const T* in, DoublePair<32>& doubles) noexcept {
   using Doubles = Vector<double, 32>;
   using Lanes = Vector<std::uint32_t, 32>;
@@ -133,7 +131,7 @@ template <Byteswap kSwap, class T>
   Vector<std::uint8_t, 16> x;
   std::memcpy(&x, in, sizeof x);
   Lanes upper;
-  widen<kSwap>(x, upper);
+  widen(x, upper);
   upper ^= kUpperHalf | kMoved;
   doubles.low =
       __builtin_bit_cast(Doubles, __builtin_shufflevector(Lanes{}, upper, 0, 8, 1, 9, 4, 12, 5, 13));
@@ -142,14 +140,14 @@ template <Byteswap kSwap, class T>
 }
 
 /// scale_halves() for AVX2, which converts more slowly than it shuffles and subtracts.
-template <Byteswap kSwap, class T, bool kClips>
+template <class T, bool kClips>
 [[gnu::always_inline]] inline void scale_moved_halves(const DoubleRule<32, kClips>& rule, const T* in,
                                                       Vector<T, 32>& x) noexcept {
   const auto offset = broadcast<32>(0x1p20 - std::numeric_limits<T>::lowest());
   DoublePair<32> first;
   DoublePair<32> second;
-  to_moved_doubles<kSwap>(in, first);
-  to_moved_doubles<kSwap>(in + 8, second);
+  to_moved_doubles(in, first);
+  to_moved_doubles(in + 8, second);
   for (Vector<double, 32>* const doubles : {&first.low, &first.high, &second.low, &second.high}) {
     *doubles -= offset;
     rule.apply(*doubles);
@@ -162,7 +160,7 @@ template <Byteswap kSwap, class T, bool kClips>
 }
 
 /// The operation on a vector of elements, clipped in float64 if kClips, otherwise as integers of 16 bits.
-template <std::size_t kBytes, Byteswap kSwap, class T, bool kClips>
+template <std::size_t kBytes, class T, bool kClips>
 class LaneRule {
  public:
   using Elements = Vector<T, kBytes>;
@@ -175,22 +173,17 @@ class LaneRule {
   [[gnu::always_inline]] Elements operator()(const T* in) const noexcept {
     Elements x;
     std::memcpy(&x, in, kBytes);
-    if constexpr (sizeof(T) > sizeof(std::int16_t)) {
-      x = vector_byteswap_if<kBytes, kSwap, sizeof(T)>(x);
+    if constexpr (sizeof(T) > sizeof(std::int16_t))
       scale_vector<kBytes, T>(rule_, x);
-    } else if constexpr (kBytes == vector_bytes(SimdLevel::baseline)) {  // cannot shuffle single bytes
-      x = vector_byteswap_if<kBytes, kSwap, sizeof(T)>(x);
-      scale_halves<kBytes, Byteswap::no, T>(rule_, x);
-    } else if constexpr (kBytes == vector_bytes(SimdLevel::v3)) {
-      scale_moved_halves<kSwap>(rule_, in, x);
-    } else {
-      scale_halves<kBytes, kSwap, T>(rule_, x);
-    }
+    else if constexpr (kBytes == vector_bytes(SimdLevel::v3))
+      scale_moved_halves(rule_, in, x);
+    else
+      scale_halves<kBytes, T>(rule_, x);
     if constexpr (!kClips) {
       x = x < lo_ ? lo_ : x;
       x = x > hi_ ? hi_ : x;
     }
-    return vector_byteswap_if<kBytes, kSwap, sizeof(T)>(x);
+    return x;
   }
 
  private:
@@ -200,11 +193,11 @@ class LaneRule {
 };
 
 /// Scales and clips `count` elements; the last ones in a padded vector.
-template <std::size_t kBytes, Byteswap kSwap, bool kClips, class T>
+template <std::size_t kBytes, bool kClips, class T>
 [[gnu::always_inline]] inline void scale_lanes(const DoubleOperation& operation, const T* in, T* out,
                                                std::size_t count) noexcept {
   constexpr std::size_t kLanes = kBytes / sizeof(T);
-  const LaneRule<kBytes, kSwap, T, kClips> rule(operation);
+  const LaneRule<kBytes, T, kClips> rule(operation);
   const std::size_t rest = count % kLanes;
   std::array<T, kLanes> last{};
   if (rest != 0) std::memcpy(last.data(), in + count - rest, rest * sizeof(T));

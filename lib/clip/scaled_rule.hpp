@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "clip/bounds_rule.hpp"
-#include "clip/parameters.hpp"
+#include "clip/rule.hpp"
 #include "simd/half_vector.hpp"
 #include "simd/vector.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "clip/clip.hpp"
 #include "clip/convert_loops.hpp"
-#include "clip/wide.hpp"
+#include "clip/operation.hpp"
 #include "element/element.hpp"
 #include "element/float8.hpp"
 
@@ -48,10 +48,6 @@ decltype(auto) with_round(Round round, F&& f) {
 
 [[nodiscard]] inline std::uint64_t bits_of(Operation::Integer integer) noexcept {
   return integer.negative ? 0 - integer.magnitude : integer.magnitude;
-}
-
-[[nodiscard]] inline Int128 value_of(Operation::Integer integer) noexcept {
-  return integer.negative ? -Int128{integer.magnitude} : Int128{integer.magnitude};
 }
 
 /// The working element, which is not NaN, as it is stored, and whether that is finite.

@@ -12,6 +12,7 @@
 #include "files/output_file.hpp"
 #include "files/place.hpp"
 #include "npy/header.hpp"
+#include "parallel/chunks.hpp"
 
 namespace clipper {
 namespace {
@@ -107,20 +108,20 @@ void compare_files(Engine& engine, const CompareSettings& settings, InputFile& a
 
 ElementComparison verify_result(Engine& engine, const Plan& plan, InputFile& input, const TensorInput& golden,
                                 const ComparisonRule& rule) {
-  Plan in_order = plan;  // positions of pairs are those of the golden file
+  Plan in_order = decoded(plan);  // positions of pairs are those of the golden file
   in_order.input.fortran_order = golden.layout.fortran_order;
-  TensorLayout actual = plan.input;
-  actual.order = plan.output.order;  // differs only for elements of one byte
+  in_order.refuse_nan = plan.refuse_nan && !plan.looks_for_nan();
   if (in_order.arrays) lay_out(*in_order.arrays, plan.input.shape, golden.layout.fortran_order);
   engine.prepare(plan.input_size());
   TensorClip clip(in_order, engine.kernel_options(), input.path());
-  FirstNan first_nan;
+  FirstPosition first_nan;
   const auto clip_actual = [&](const ElementPairs& pairs, const std::byte* read) {
     clip.clip(pairs.position, read, pairs.actual, pairs.count, Counting::off);
-    if (plan.refuse_nan && !plan.conversion)
-      first_nan.look_at(plan.operation, pairs.actual, pairs.count, pairs.position);
+    if (plan.looks_for_nan())
+      if (const auto nan = find_nan(plan.operation, pairs.actual, pairs.count))
+        first_nan.note(pairs.position + *nan);
   };
-  ElementComparison comparison = compare(engine, {input, actual}, golden, rule, clip_actual);
+  ElementComparison comparison = compare(engine, {input, plan.input}, golden, rule, clip_actual);
   clip.expect_valid();
   if (const std::optional<std::uint64_t> nan = first_nan.position())
     throw Error(ErrorKind::input,

@@ -8,68 +8,35 @@
 #include <cstring>
 #include <iterator>
 
-#include "compare/compare_each.hpp"
 #include "compare/match.hpp"
 #include "compare/mixed_comparison.hpp"
 #include "compare/pair_loops.hpp"
-#include "element/byte_order.hpp"
 
 namespace clipper {
 namespace {
 
-template <class T>
-void reverse_bytes(T* elements, std::size_t count) noexcept {
-  for (std::size_t i = 0; i < count; ++i) elements[i] = byteswap_if<Byteswap::yes>(elements[i]);
-}
-
-// One wrapper per instruction set, which the loops are inlined into.
-
-template <class T>
-struct Loops {
-  Survey (*survey)(const T*, const T*, std::size_t, const Tolerance&) noexcept;
-  BlockSums (*sum)(const T*, const T*, std::size_t, const Tolerance&, Survey&) noexcept;
-  BlockSums (*sum_equal)(const T*, std::size_t) noexcept;
+struct SurveyBlock {
+  template <SimdLevel kLevel, class T>
+  [[gnu::always_inline]] static Survey run(const T* a, const T* e, std::size_t count,
+                                           const Tolerance& tolerance) noexcept {
+    return survey<vector_bytes(kLevel)>(a, e, count, tolerance);
+  }
 };
 
-#define CLIPPER_LOOPS(NAME, LEVEL, ...)                                                                     \
-  template <class T>                                                                                        \
-  struct NAME {                                                                                             \
-    static constexpr std::size_t kBytes = vector_bytes(LEVEL);                                              \
-    __VA_ARGS__ static Survey survey(const T* a, const T* e, std::size_t count,                             \
-                                     const Tolerance& tolerance) noexcept {                                 \
-      return clipper::survey<kBytes>(a, e, count, tolerance);                                               \
-    }                                                                                                       \
-    __VA_ARGS__ static BlockSums sum(const T* a, const T* e, std::size_t count, const Tolerance& tolerance, \
-                                     Survey& found) noexcept {                                              \
-      return sum_block<kBytes>(a, e, count, tolerance, found);                                              \
-    }                                                                                                       \
-    __VA_ARGS__ static BlockSums sum_equal(const T* e, std::size_t count) noexcept {                        \
-      return sum_equal_block<kBytes>(e, count);                                                             \
-    }                                                                                                       \
-    static constexpr Loops<T> kLoops{survey, sum, sum_equal};                                               \
+struct SumBlock {
+  template <SimdLevel kLevel, class T>
+  [[gnu::always_inline]] static BlockSums run(const T* a, const T* e, std::size_t count,
+                                              const Tolerance& tolerance, Survey* found) noexcept {
+    return sum_block<vector_bytes(kLevel)>(a, e, count, tolerance, *found);
   }
+};
 
-CLIPPER_LOOPS(BaselineLoops, SimdLevel::baseline, [[gnu::flatten]]);
-#if defined(__x86_64__)
-CLIPPER_LOOPS(V3Loops, SimdLevel::v3, [[gnu::target("arch=x86-64-v3"), gnu::flatten]]);
-CLIPPER_LOOPS(V4Loops, SimdLevel::v4, [[gnu::target("arch=x86-64-v4"), gnu::flatten]]);
-#endif
-#undef CLIPPER_LOOPS
-
-template <class T>
-const Loops<T>& loops_of(SimdLevel level) noexcept {
-  switch (level) {
-    case SimdLevel::baseline: break;
-#if defined(__x86_64__)
-    case SimdLevel::v3: return V3Loops<T>::kLoops;
-    case SimdLevel::v4: return V4Loops<T>::kLoops;
-#else
-    case SimdLevel::v3: break;
-    case SimdLevel::v4: break;
-#endif
+struct SumEqualBlock {
+  template <SimdLevel kLevel, class T>
+  [[gnu::always_inline]] static BlockSums run(const T* e, std::size_t count) noexcept {
+    return sum_equal_block<vector_bytes(kLevel)>(e, count);
   }
-  return BaselineLoops<T>::kLoops;
-}
+};
 
 /// Whether a sum of squares of float64 may lack what squares have lost below the smallest float64, or above
 /// the largest.
@@ -101,15 +68,15 @@ void add_sums(const BlockSums& block, const T* a, const T* e, std::size_t count,
   add(block, sums);
 }
 
-/// A block of elements in this machine's byte order.
+/// A block of elements.
 template <class T>
 void compare_block(const T* a, const T* e, std::size_t count, std::uint64_t position,
-                   const ComparisonRule& rule, const Loops<T>& loops, ElementComparison& result) {
+                   const ComparisonRule& rule, SimdLevel level, ElementComparison& result) {
   Survey all{};
   if (rule.metrics)
-    add_sums(loops.sum(a, e, count, rule.tolerance, all), a, e, count, *result.metrics);
+    add_sums(run_loop<SumBlock>(level, a, e, count, rule.tolerance, &all), a, e, count, *result.metrics);
   else if (!rule.bits)
-    all = loops.survey(a, e, count, rule.tolerance);
+    all = run_loop<SurveyBlock>(level, a, e, count, rule.tolerance);
   if (rule.bits || !all.all_within) {
     compare_each(a, e, count, position, rule, result);
     return;
@@ -131,23 +98,20 @@ ElementComparison empty_result(const ElementPairs& pairs, const ComparisonRule& 
 
 template <class T>
 ElementComparison compare_as(const ElementPairs& pairs, const ComparisonRule& rule, SimdLevel level) {
-  T* const a = reinterpret_cast<T*>(pairs.actual);
-  T* const e = reinterpret_cast<T*>(pairs.expected);
-  const bool same_order = pairs.actual_order == pairs.expected_order;
-  const bool equal_bytes_match = same_order && (rule.bits || rule.nan_equal || std::is_integral_v<T>);
-  const Loops<T>& loops = loops_of<T>(level);
+  const T* const a = reinterpret_cast<const T*>(pairs.actual);
+  const T* const e = reinterpret_cast<const T*>(pairs.expected);
+  const bool equal_bytes_match = rule.bits || rule.nan_equal || std::is_integral_v<T>;
   ElementComparison result = empty_result(pairs, rule);
   ComparisonRule without_metrics = rule;  // for NaN that does not match NaN
   without_metrics.metrics = false;
   for (std::size_t i = 0; i < pairs.count; i += kPairBlock) {
     const std::size_t count = std::min(kPairBlock, pairs.count - i);
-    const bool equal = same_order && std::memcmp(a + i, e + i, count * sizeof(T)) == 0;
+    const bool equal = std::memcmp(a + i, e + i, count * sizeof(T)) == 0;
     if (equal && equal_bytes_match && !rule.metrics) continue;
-    if (pairs.actual_order != kNativeOrder) reverse_bytes(a + i, count);
-    if (pairs.expected_order != kNativeOrder) reverse_bytes(e + i, count);
-    if (equal && rule.metrics) add_sums(loops.sum_equal(e + i, count), e + i, e + i, count, *result.metrics);
+    if (equal && rule.metrics)
+      add_sums(run_loop<SumEqualBlock>(level, e + i, count), e + i, e + i, count, *result.metrics);
     if (equal && equal_bytes_match) continue;
-    compare_block(a + i, e + i, count, pairs.position + i, equal ? without_metrics : rule, loops, result);
+    compare_block(a + i, e + i, count, pairs.position + i, equal ? without_metrics : rule, level, result);
   }
   return result;
 }
@@ -167,17 +131,12 @@ void add_sums(Complex<T> a, Complex<T> e, MetricSums& sums) noexcept {
   sums.relative = difference == 0 ? relative : std::max(relative, difference / modulus(e));
 }
 
-/// Dates, durations and complex numbers, which are stored as `kParts` elements of type Part each.
-template <class T, class Part>
+/// Dates, durations and complex numbers.
+template <class T>
 ElementComparison compare_parts(const ElementPairs& pairs, const ComparisonRule& rule) {
-  constexpr std::size_t kParts = sizeof(T) / sizeof(Part);
   ElementComparison result = empty_result(pairs, rule);
-  const bool same_order = pairs.actual_order == pairs.expected_order;
-  const std::size_t size = pairs.count * kParts;
-  const bool is_equal = same_order && std::memcmp(pairs.actual, pairs.expected, size * sizeof(Part)) == 0;
+  const bool is_equal = std::memcmp(pairs.actual, pairs.expected, pairs.count * sizeof(T)) == 0;
   if (is_equal && (rule.bits || rule.nan_equal) && !rule.metrics) return result;
-  if (pairs.actual_order != kNativeOrder) reverse_bytes(reinterpret_cast<Part*>(pairs.actual), size);
-  if (pairs.expected_order != kNativeOrder) reverse_bytes(reinterpret_cast<Part*>(pairs.expected), size);
   const T* const a = reinterpret_cast<const T*>(pairs.actual);
   const T* const e = reinterpret_cast<const T*>(pairs.expected);
   for (std::size_t i = 0; i < pairs.count && rule.metrics; ++i) add_sums(a[i], e[i], *result.metrics);
@@ -197,8 +156,6 @@ ElementComparison compare_float8(const ElementPairs& pairs, ComparisonRule rule,
     widen(pairs.dtype, pairs.actual + i, a.data(), count);
     widen(pairs.dtype, pairs.expected + i, e.data(), count);
     ElementComparison part = compare_as<float>({.dtype = DType::float32,
-                                                .actual_order = kNativeOrder,
-                                                .expected_order = kNativeOrder,
                                                 .actual = reinterpret_cast<std::byte*>(a.data()),
                                                 .expected = reinterpret_cast<std::byte*>(e.data()),
                                                 .count = count,
@@ -252,11 +209,11 @@ ElementComparison compare(const ElementPairs& pairs, const ComparisonRule& rule,
       if (is_float8(pairs.dtype)) return compare_float8(pairs, rule, level);
       break;
     case Meaning::Kind::boolean: break;
-    case Meaning::Kind::datetime: return compare_parts<Date, std::int64_t>(pairs, rule);
-    case Meaning::Kind::timedelta: return compare_parts<Duration, std::int64_t>(pairs, rule);
+    case Meaning::Kind::datetime: return compare_parts<Date>(pairs, rule);
+    case Meaning::Kind::timedelta: return compare_parts<Duration>(pairs, rule);
     case Meaning::Kind::complex:
-      if (pairs.dtype == DType::float32) return compare_parts<Complex<float>, float>(pairs, rule);
-      return compare_parts<Complex<double>, double>(pairs, rule);
+      if (pairs.dtype == DType::float32) return compare_parts<Complex<float>>(pairs, rule);
+      return compare_parts<Complex<double>>(pairs, rule);
   }
   return with_type(pairs.dtype, [&]<class T>() { return compare_as<T>(pairs, rule, level); });
 }

@@ -88,25 +88,21 @@ struct ElementComparison {
 /// How many pairs are compared and summed at a time.
 inline constexpr std::size_t kPairBlock = 1024;
 
-/// The elements of two tensors at the same positions.
+/// The elements of two tensors at the same positions, in this machine's byte order.
 struct ElementPairs {
   DType dtype;
-  ByteOrder actual_order;
-  ByteOrder expected_order;
   std::byte* actual;  ///< aligned to the element's size, like `expected`
   std::byte* expected;
   std::size_t count;
   std::uint64_t position;  ///< of the first pair
   Meaning meaning{};
 
-  /// Of the actual elements, if it is another. Both are then int64, uint64 or float64, in this machine's byte
-  /// order.
+  /// Of the actual elements, if it is another. Both are then int64, uint64 or float64.
   std::optional<DType> actual_dtype{};
 };
 
-/// Compares all pairs. May change the elements to this machine's byte order. The digits of metrics depend on
-/// the positions of the calls' first pairs, unless these are multiples of kPairBlock; nothing depends on
-/// `level`.
+/// Compares all pairs. The digits of metrics depend on the positions of the calls' first pairs, unless these
+/// are multiples of kPairBlock; nothing depends on `level`.
 [[nodiscard]] ElementComparison compare(const ElementPairs& pairs, const ComparisonRule& rule,
                                         SimdLevel level = simd_levels().back());
 

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "compare/match.hpp"
-#include "element/byte_order.hpp"
 #include "npy/header.hpp"
 
 namespace clipper {
@@ -56,11 +55,7 @@ template <class T>
 void fill(std::span<DifferenceOf<T>> block, const ElementPairs& pairs, std::size_t begin, bool nan_equal) {
   const T* const a = reinterpret_cast<const T*>(pairs.actual) + begin;
   const T* const e = reinterpret_cast<const T*>(pairs.expected) + begin;
-  const bool swap_actual = pairs.actual_order != kNativeOrder;
-  const bool swap_expected = pairs.expected_order != kNativeOrder;
-  for (std::size_t i = 0; i < block.size(); ++i)
-    block[i] = difference<T>(swap_actual ? byteswap_if<Byteswap::yes>(a[i]) : a[i],
-                             swap_expected ? byteswap_if<Byteswap::yes>(e[i]) : e[i], nan_equal);
+  for (std::size_t i = 0; i < block.size(); ++i) block[i] = difference<T>(a[i], e[i], nan_equal);
 }
 
 }  // namespace

@@ -4,10 +4,13 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <cstring>
 #include <span>
 
-#include "compare/compare_each.hpp"
-#include "compare/mixed_pair.hpp"
+#include "compare/comparison.hpp"
+#include "compare/match.hpp"
+#include "element/float8.hpp"
+#include "element/half.hpp"
 
 namespace clipper {
 namespace {
@@ -47,8 +50,6 @@ void add_sums(std::span<const A> a, std::span<const E> e, SimdLevel level, Metri
     ComparisonRule rule;
     rule.metrics = true;
     sums += *compare({.dtype = DType::float64,
-                      .actual_order = kNativeOrder,
-                      .expected_order = kNativeOrder,
                       .actual = reinterpret_cast<std::byte*>(x.data()),
                       .expected = reinterpret_cast<std::byte*>(y.data()),
                       .count = a.size(),
@@ -59,6 +60,25 @@ void add_sums(std::span<const A> a, std::span<const E> e, SimdLevel level, Metri
   }
   for (std::size_t i = 0; i < a.size(); ++i)
     add(static_cast<long double>(a[i]), static_cast<long double>(e[i]), sums);
+}
+
+template <class T>
+T element_at(const RawElements& elements, std::size_t i) noexcept {
+  T element;
+  std::memcpy(&element, elements.data + i * sizeof(T), sizeof(T));
+  return element;
+}
+
+bool is_unsigned(DType dtype) noexcept {
+  return traits(dtype).kind == NumberKind::unsigned_integer;
+}
+
+bool has_64_bits(DType dtype) noexcept {
+  return !is_floating(dtype) && traits(dtype).size == sizeof(std::uint64_t);
+}
+
+DType widest(DType dtype) noexcept {
+  return is_floating(dtype) ? DType::float64 : is_unsigned(dtype) ? DType::uint64 : DType::int64;
 }
 
 }  // namespace
@@ -85,6 +105,34 @@ std::optional<Difference> mixed_difference(const ElementComparison& comparison, 
 std::optional<std::uint64_t> mixed_ulps(const ElementComparison& comparison, const Mismatch& mismatch) {
   return with_mixed_types(*comparison.actual_dtype, comparison.dtype, [&]<class A, class E>() {
     return ulps_between(from_bits<A>(mismatch.actual), from_bits<E>(mismatch.expected));
+  });
+}
+
+PairDTypes common_dtypes(DType actual, DType expected) {
+  const PairDTypes own{widest(actual), widest(expected)};
+  if (own.actual == own.expected) return own;
+  const bool has_float = is_floating(actual) || is_floating(expected);
+  const auto fits = [&](DType dtype) { return !has_64_bits(dtype) || (!has_float && !is_unsigned(dtype)); };
+  if (!fits(actual) || !fits(expected)) return own;
+  const DType common = has_float ? DType::float64 : DType::int64;
+  return {common, common};
+}
+
+void widen(const RawElements& elements, DType dtype, std::span<std::uint64_t> result) {
+  if (is_float8(elements.dtype)) {
+    std::array<float, kPairBlock> floats;
+    widen(elements.dtype, elements.data, floats.data(), result.size());
+    return widen({DType::float32, reinterpret_cast<const std::byte*>(floats.data())}, dtype, result);
+  }
+  const bool to_floats = dtype == DType::float64;
+  with_type(elements.dtype, [&]<class T>() {
+    for (std::size_t i = 0; i < result.size(); ++i) {
+      const T x = element_at<T>(elements, i);
+      if constexpr (std::is_integral_v<T>)
+        result[i] = to_floats ? to_bits(as_double(x)) : static_cast<std::uint64_t>(x);
+      else
+        result[i] = to_bits(as_double(x));
+    }
   });
 }
 

@@ -13,7 +13,7 @@
 #include "simd/half_vector.hpp"
 #include "simd/vector.hpp"
 
-/// The loops over a block of pairs in this machine's byte order: templates that must be inlined into
+/// The loops over a block of pairs: templates that must be inlined into
 /// functions compiled for an instruction set. The results do not depend on the instruction set.
 namespace clipper {
 

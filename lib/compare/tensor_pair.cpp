@@ -8,9 +8,9 @@
 #include <mutex>
 #include <span>
 
+#include "clip/codec.hpp"
 #include "compare/boxes.hpp"
-#include "compare/common_dtype.hpp"
-#include "element/booleans.hpp"
+#include "compare/mixed_comparison.hpp"
 #include "error.hpp"
 
 namespace clipper {
@@ -54,8 +54,6 @@ class Total {
         before_(before),
         dtype_(expected.layout.dtype),
         actual_dtype_(before ? dtype_ : actual.layout.dtype),
-        actual_(actual.layout.order),
-        expected_(expected.layout.order),
         meaning_(actual.layout.meaning == expected.layout.meaning ? expected.layout.meaning : Meaning{}) {
     sum_.dtype = dtype_;
     if (actual_dtype_ != dtype_) {
@@ -74,7 +72,7 @@ class Total {
       add_converted(read, expected, count, position);
       return;
     }
-    const ElementPairs pairs{dtype_, actual_, expected_, actual, expected, count, position, meaning_};
+    const ElementPairs pairs{dtype_, actual, expected, count, position, meaning_};
     if (before_) before_(pairs, read);
     add(clipper::compare(pairs, rule_, level_));
   }
@@ -89,13 +87,10 @@ class Total {
     std::array<std::uint64_t, kPairBlock> e;
     for (std::size_t i = 0; i < count; i += kPairBlock) {
       const std::size_t length = std::min(kPairBlock, count - i);
-      widen({actual_dtype_, actual_, actual + i * traits(actual_dtype_).size}, common_.actual,
+      widen({actual_dtype_, actual + i * traits(actual_dtype_).size}, common_.actual,
             std::span(a).first(length));
-      widen({dtype_, expected_, expected + i * traits(dtype_).size}, common_.expected,
-            std::span(e).first(length));
+      widen({dtype_, expected + i * traits(dtype_).size}, common_.expected, std::span(e).first(length));
       add(clipper::compare({.dtype = sum_.dtype,
-                            .actual_order = kNativeOrder,
-                            .expected_order = kNativeOrder,
                             .actual = reinterpret_cast<std::byte*>(a.data()),
                             .expected = reinterpret_cast<std::byte*>(e.data()),
                             .count = length,
@@ -116,8 +111,6 @@ class Total {
   DType dtype_;
   DType actual_dtype_;
   PairDTypes common_{};  ///< if the two differ
-  ByteOrder actual_;
-  ByteOrder expected_;
   Meaning meaning_;
   std::mutex mutex_;
   ElementComparison sum_;
@@ -125,7 +118,7 @@ class Total {
 
 void read(const TensorInput& tensor, std::span<std::byte> bytes, std::uint64_t position) {
   tensor.file.read_next_at(bytes, tensor.file.data_begin() + position * tensor.layout.element_size());
-  make_plain(tensor.layout.meaning, bytes);
+  decode(tensor.layout, bytes);
 }
 
 void compare_in_order(Engine& engine, const TensorInput& actual, const TensorInput& expected, Total& total) {

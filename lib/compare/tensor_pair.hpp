@@ -23,8 +23,8 @@ struct TensorInput {
 
 /// Called with many pairs at a time before they are compared, from many threads, in any order. May change the
 /// actual elements; must do so if they have another dtype than the expected ones. `read` are then the
-/// elements as they were read, which end where pairs.actual ends or begin where it begins, or elsewhere;
-/// otherwise they are pairs.actual.
+/// elements as they were read and decoded, which end where pairs.actual ends or begin where it begins, or
+/// elsewhere; otherwise they are pairs.actual.
 using BeforeComparison = std::function<void(const ElementPairs& pairs, const std::byte* read)>;
 
 /// Compares two tensors of the same shape. If the dtypes differ, `before` makes them the same; without it the

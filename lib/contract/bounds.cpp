@@ -81,11 +81,10 @@ void expect_only_bounds(const Request& request, const TensorLayout& layout) {
   };
   expect_not(request.scale.has_value(), "scale");
   expect_not(request.bias.has_value(), "bias");
-  expect_not(request.to && layout.meaning.kind != Meaning::Kind::boolean, "to");
-  expect_not(request.round.has_value(), "round");
-  expect_not(request.zero_point.has_value(), "zero_point");
-  expect_not(request.replace_below.has_value(), "replace_below");
-  expect_not(request.replace_above.has_value(), "replace_above");
+  for (const auto& [field, is_given] : native_parameters(request))
+    expect_not(is_given && !(field == "to" && layout.meaning.kind == Meaning::Kind::boolean) &&
+                   field != "saturate",  // which requires `to`
+               field);
 }
 
 bool has_words(const Request& request) {
@@ -322,6 +321,15 @@ std::optional<ElementBits> nearest_inside(DType dtype, const Number& number, Sid
 }
 
 }  // namespace
+
+std::array<std::pair<std::string_view, bool>, 6> native_parameters(const Request& request) {
+  return {{{"to", request.to.has_value()},
+           {"round", request.round.has_value()},
+           {"zero_point", request.zero_point.has_value()},
+           {"saturate", request.saturate},
+           {"replace_below", request.replace_below.has_value()},
+           {"replace_above", request.replace_above.has_value()}}};
+}
 
 Message parameter(std::string_view field) {
   return Term{field, field};

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "contract/profile.hpp"
@@ -12,6 +14,9 @@
 
 /// Converts bounds from numbers, as given, to elements of the tensor's dtype by a profile's rules.
 namespace clipper {
+
+/// The parameters of the steps after the clip, which only profile native has, and whether they are given.
+[[nodiscard]] std::array<std::pair<std::string_view, bool>, 6> native_parameters(const Request& request);
 
 /// A parameter of the request in a message: "min"; with its number: "min 300".
 [[nodiscard]] Message parameter(std::string_view field);

@@ -23,23 +23,6 @@ void expect_number(std::string_view field, const std::optional<Given>& given) {
   if (given && given->array) refuse(label(field, *given) + " must be one number, not an array");
 }
 
-/// The parameters that only profile native has, and whether the request has them.
-auto conversion_parameters(const Request& request) {
-  return std::array{
-      std::pair{std::string_view("to"), request.to.has_value()},
-      std::pair{std::string_view("round"), request.round.has_value()},
-      std::pair{std::string_view("zero_point"), request.zero_point.has_value()},
-      std::pair{std::string_view("saturate"), request.saturate},
-      std::pair{std::string_view("replace_below"), request.replace_below.has_value()},
-      std::pair{std::string_view("replace_above"), request.replace_above.has_value()},
-      std::pair{std::string_view("scale"), request.scale && request.scale->divides},
-  };
-}
-
-Int128 value_of(Operation::Integer integer) {
-  return integer.negative ? -Int128{integer.magnitude} : Int128{integer.magnitude};
-}
-
 /// The number, plus `zero_point`, as an element of an integer dtype. Error{usage} if there is none.
 ElementBits integer_element(std::string_view field, const Given& given, DType dtype,
                             Operation::Integer zero_point = {}) {
@@ -47,7 +30,7 @@ ElementBits integer_element(std::string_view field, const Given& given, DType dt
   if (is_integer(given.number))
     element = with_type(dtype, [&]<class T>() -> std::optional<ElementBits> {
       if constexpr (std::is_integral_v<T>) {
-        const Int128 value = to_integer(given.number, Rounding::toward_zero) + value_of(zero_point);
+        const Int128 value = to_integer(given.number, Rounding::toward_zero) + zero_point.value();
         if (value >= std::numeric_limits<T>::lowest() && value <= std::numeric_limits<T>::max())
           return to_bits(static_cast<T>(value));
       }
@@ -75,8 +58,7 @@ ElementBits exact_float(std::string_view field, const Given& given, DType dtype)
 
 Operation::Integer zero_point_of(const Given& given, DType to) {
   static_cast<void>(integer_element("zero_point", given, to));
-  const Int128 value = to_integer(given.number, Rounding::toward_zero);
-  return {value < 0, static_cast<std::uint64_t>(value < 0 ? -value : value)};
+  return Operation::Integer::of(to_integer(given.number, Rounding::toward_zero));
 }
 
 /// Chooses the dtype in which the operation of a plan that converts works, and that of its bounds.
@@ -96,13 +78,14 @@ struct Result {
   int beyond;           ///< 1 or -1: the number is above or below all finite elements
 };
 
-Result result_of(const Conversion& conversion, const Number& number) {
-  const DType to = conversion.to;
-  const Number y = conversion.round ? rounded(number, *conversion.round) : number;
+Result result_of(const Operation& operation, const Number& number) {
+  const DType to = operation.to;
+  const Cast& cast = *operation.cast;
+  const Number y = cast.round ? rounded(number, *cast.round) : number;
   if (!is_floating(to)) {
     const Int128 lowest = to_integer(number_of(to, lowest_element(to)), Rounding::toward_zero);
     const Int128 highest = to_integer(number_of(to, highest_element(to)), Rounding::toward_zero);
-    const Int128 sum = to_integer(y, Rounding::toward_zero) + value_of(conversion.zero_point);
+    const Int128 sum = to_integer(y, Rounding::toward_zero) + cast.zero_point.value();
     const auto bits = static_cast<ElementBits>(std::clamp(sum, lowest, highest));
     return {with_type(to, [&]<class T>() { return to_bits(from_bits<T>(bits)); }), sum > highest  ? 1
                                                                                    : sum < lowest ? -1
@@ -111,18 +94,18 @@ Result result_of(const Conversion& conversion, const Number& number) {
   const ElementBits element = nearest_element(to, y);
   if (number_of(to, element).kind == Number::Kind::finite) return {element, 0};
   const int beyond = y > Number() ? 1 : -1;
-  if (!conversion.saturates) return {element, beyond};
+  if (!cast.saturates) return {element, beyond};
   return {beyond > 0 ? highest_finite(to) : lowest_finite(to), beyond};
 }
 
 std::optional<ElementBits> replacement(std::string_view field, const std::optional<Given>& given,
-                                       const Conversion& conversion) {
+                                       const Operation& operation) {
   if (!given) return std::nullopt;
-  if (!is_floating(conversion.to))
-    return integer_element(field, *given, conversion.to, conversion.zero_point);
-  const ElementBits element = exact_float(field, *given, conversion.to);
-  if (given->number.kind == Number::Kind::infinite) return result_of(conversion, given->number).element;
-  return conversion.round ? rounded_element(conversion.to, element, *conversion.round) : element;
+  const Cast& cast = *operation.cast;
+  if (!is_floating(operation.to)) return integer_element(field, *given, operation.to, cast.zero_point);
+  const ElementBits element = exact_float(field, *given, operation.to);
+  if (given->number.kind == Number::Kind::infinite) return result_of(operation, given->number).element;
+  return cast.round ? rounded_element(operation.to, element, *cast.round) : element;
 }
 
 /// The integer, saturated to 2^128 - 1, beyond all results of integer arithmetic.
@@ -142,20 +125,17 @@ Wide wide_of(const Number& integer) {
 
 /// Error{usage} for a min above, or a max below, all elements of the output's dtype.
 [[noreturn]] void refuse_out_of_range(std::string_view field, const Given& bound,
-                                      const Conversion& conversion) {
-  const Operation::Integer zero = conversion.zero_point;
-  const std::string plus =
-      zero.magnitude == 0 ? ""
-                          : fmt::format(" plus zero point {}{}", zero.negative ? "-" : "", zero.magnitude);
-  refuse(label(field, bound) + (plus + beyond_text(conversion.to, field == "min")));
+                                      const Operation& operation) {
+  const Operation::Integer zero = operation.cast->zero_point;
+  const std::string plus = zero.magnitude == 0 ? "" : " plus zero point " + text_of(zero);
+  refuse(label(field, bound) + (plus + beyond_text(operation.to, field == "min")));
 }
 
 /// 1: above all elements of the output; -1: below. An infinite bound is within a dtype that has infinities.
-int beyond_output(const Plan& plan, const Given& bound, ElementBits element) {
-  const Conversion& conversion = *plan.conversion;
-  if (traits(conversion.to).has_infinity && bound.number.kind == Number::Kind::infinite) return 0;
-  if (plan.operation.arithmetic == Arithmetic::integer) return result_of(conversion, bound.number).beyond;
-  return beyond_range(conversion, plan.operation.dtype, element);
+int beyond_output(const Operation& operation, const Given& bound, ElementBits element) {
+  if (traits(operation.to).has_infinity && bound.number.kind == Number::Kind::infinite) return 0;
+  if (operation.arithmetic == Arithmetic::integer) return result_of(operation, bound.number).beyond;
+  return beyond_range(operation, element);
 }
 
 bool is_given(const std::optional<Given>& bound) {
@@ -175,8 +155,8 @@ bool converts_flags(const Request& request, const Plan& plan) {
   return request.to && plan.input.meaning.kind == Meaning::Kind::boolean;
 }
 
-/// Whether the tensor needs more than an Operation.
-bool needs_conversion(const Request& request, const Plan& plan) {
+/// Whether the tensor needs more than a clip.
+bool needs_cast(const Request& request, const Plan& plan) {
   const DType from = plan.input.dtype;
   const DType to = request.to.value_or(from);
   const bool scales = plan.operation.arithmetic != Arithmetic::none;
@@ -189,12 +169,13 @@ bool needs_conversion(const Request& request, const Plan& plan) {
 }
 
 void check_cast(const Request& request) {
-  for (const auto& [field, is_set] : conversion_parameters(request))
-    if (is_set && request.profile->family != "native")
-      refuse(field == "scale"
-                 ? label(field, *request.scale) + ": only profile native divides"
-                 : parameter(field) + fmt::format(" is not supported by {}; only profile native has it",
-                                                  request.profile->system));
+  const bool is_native = request.profile->family == "native";
+  for (const auto& [field, is_given] : native_parameters(request))
+    if (is_given && !is_native)
+      refuse(parameter(field) +
+             fmt::format(" is not supported by {}; only profile native has it", request.profile->system));
+  if (divides(request) && !is_native)
+    refuse(label("scale", *request.scale) + ": only profile native divides");
   expect_number("zero_point", request.zero_point);
   expect_number("replace_below", request.replace_below);
   expect_number("replace_above", request.replace_above);
@@ -217,37 +198,33 @@ void choose_cast(const Request& request, Plan& plan) {
   const DType from = plan.input.dtype;
   const DType to = request.to.value_or(from);
   const bool scales = operation.arithmetic != Arithmetic::none;
-  if (!needs_conversion(request, plan)) return;
+  if (!needs_cast(request, plan)) return;
 
-  Conversion& conversion = plan.conversion.emplace();
-  conversion.from = from;
-  conversion.to = to;
-  conversion.from_flags = converts_flags(request, plan);
+  operation.to = to;
+  Cast& cast = operation.cast.emplace();
   plan.output.meaning = {};
   // Elements of one byte have no byte order: what becomes of them is little-endian.
   if (traits(from).size == 1 && to != from) plan.output.order = ByteOrder::little;
   plan.output.dtype = to;
   plan.output.stored_as = to == from ? plan.input.stored_as : "";
-  conversion.order = plan.output.order;
-  conversion.divides = divides(request);
-  if (request.zero_point) conversion.zero_point = zero_point_of(*request.zero_point, to);
+  operation.divides = divides(request);
+  if (request.zero_point) cast.zero_point = zero_point_of(*request.zero_point, to);
   choose_working_dtype(request, plan);
-  conversion.round = request.round;
-  if (!is_floating(to) && !conversion.round)
-    conversion.round = request.to || !scales ? Round::half_even : Round::trunc;
-  conversion.saturates = request.saturate || !is_floating(to);
-  conversion.below = replacement("replace_below", request.replace_below, conversion);
-  conversion.above = replacement("replace_above", request.replace_above, conversion);
-  plan.refuse_beyond = !conversion.saturates && !traits(to).has_infinity &&
-                       (to != from || scales || conversion.round.has_value());
-  set_limits(conversion, operation.dtype);
+  cast.round = request.round;
+  if (!is_floating(to) && !cast.round) cast.round = request.to || !scales ? Round::half_even : Round::trunc;
+  cast.saturates = request.saturate || !is_floating(to);
+  cast.below = replacement("replace_below", request.replace_below, operation);
+  cast.above = replacement("replace_above", request.replace_above, operation);
+  plan.refuse_beyond =
+      !cast.saturates && !traits(to).has_infinity && (to != from || scales || cast.round.has_value());
+  set_limits(operation);
 }
 
 /// Clips results of integer arithmetic to numbers of any size. The operation has the integers nearest to them
 /// that the input's dtype has, for comparisons with arrays.
 void plan_wide_bounds(const Request& request, Plan& plan) {
   const DType from = plan.input.dtype;
-  Conversion::WideBounds& bounds = plan.conversion->wide;
+  WideBounds& bounds = plan.operation.cast->wide;
   const MinAboveMax above = request.min_above_max.value_or(request.profile->min_above_max);
   bounds.lo_varies = request.min && request.min->array;
   bounds.hi_varies = request.max && request.max->array;
@@ -255,9 +232,9 @@ void plan_wide_bounds(const Request& request, Plan& plan) {
   for (const auto& [field, given] : {std::pair{"min", &request.min}, std::pair{"max", &request.max}})
     if (is_given(*given) && (*given)->number.kind == Number::Kind::nan)
       refuse(label(field, **given) + ": NaN cannot be a bound");
-  const auto bound = [&](const Number& number) -> Conversion::WideBound {
+  const auto bound = [&](const Number& number) -> WideBound {
     return {wide_of(rounded(number, Round::ceil)), wide_of(rounded(number, Round::floor)),
-            result_of(*plan.conversion, number).element};
+            result_of(plan.operation, number).element};
   };
   const auto exact = [&](const Given& given, ElementBits element) {
     return has_arithmetic_bounds(request) ? given.number : number_of(from, element);
@@ -282,20 +259,19 @@ void plan_wide_bounds(const Request& request, Plan& plan) {
 void plan_nan(const OnNan& nan, Plan& plan) {
   if (nan.action != OnNan::replace || !is_floating(plan.input.dtype)) return;
   const Given& given = *nan.number;
-  const auto [element, beyond] = result_of(*plan.conversion, given.number);
+  const auto [element, beyond] = result_of(plan.operation, given.number);
   const bool may_be_infinite =
       traits(plan.output.dtype).has_infinity && given.number.kind == Number::Kind::infinite;
   if (beyond != 0 && !may_be_infinite)
     refuse(label("nan", given) + fmt::format(" is beyond the range of {}", traits(plan.output.dtype).name));
-  plan.conversion->nan = element;
+  plan.operation.cast->nan = element;
 }
 
 /// Makes the bounds and what replaces NaN working elements. Error{usage} for a min above, or a max below, all
 /// elements of the output's dtype, and for a number that replaces NaN beyond its range.
 void convert_cast(const Request& request, Plan& plan) {
-  if (!plan.conversion) return;
   Operation& operation = plan.operation;
-  const Conversion& conversion = *plan.conversion;
+  if (!operation.cast) return;
   const auto working = [&](ElementBits element) {
     return working_element(plan.bound_dtype, element, operation.dtype);
   };
@@ -311,45 +287,45 @@ void convert_cast(const Request& request, Plan& plan) {
     if (operation.arithmetic != Arithmetic::none && !request.max)
       operation.hi = highest_element(operation.dtype);
   }
-  if (is_given(request.min) && beyond_output(plan, *request.min, working(plan.min)) > 0)
-    refuse_out_of_range("min", *request.min, conversion);
-  if (is_given(request.max) && beyond_output(plan, *request.max, working(plan.max)) < 0)
-    refuse_out_of_range("max", *request.max, conversion);
+  if (is_given(request.min) && beyond_output(operation, *request.min, working(plan.min)) > 0)
+    refuse_out_of_range("min", *request.min, operation);
+  if (is_given(request.max) && beyond_output(operation, *request.max, working(plan.max)) < 0)
+    refuse_out_of_range("max", *request.max, operation);
   plan_nan(request.nan, plan);
-  plan.refuse_nan |= is_floating(conversion.from) && !is_floating(conversion.to) && !plan.replaces_nan();
+  plan.refuse_nan |= is_floating(operation.from) && !is_floating(operation.to) && !plan.replaces_nan();
 }
 
 void identify_cast(const Plan& plan, std::string& text) {
-  const std::optional<Conversion>& conversion = plan.conversion;
-  if (!conversion) return;
+  const Operation& operation = plan.operation;
+  if (!operation.cast) return;
+  const Cast& cast = *operation.cast;
   const auto integer = [](const Wide& wide) {
     return fmt::format("{}{:x}", wide.negative ? "-" : "", wide.magnitude);
   };
   const auto element = [](std::optional<ElementBits> bits) {
     return bits ? fmt::format("{:x}", *bits) : std::string("bound");
   };
-  const auto wide = [&](const Conversion::WideBound& bound) {
+  const auto wide = [&](const WideBound& bound) {
     const bool is_integer = bound.ceil == bound.floor && bound.ceil.magnitude != ~UInt128{0};
     return integer(bound.ceil) + (is_integer || !bound.result ? "" : ":" + element(bound.result));
   };
   text += fmt::format(
-      " to={} {} zero={} range={:x}..{:x} wide={}..{} below={} above={}{}{}", traits(conversion->to).name,
-      conversion->round ? kRoundWords.at(static_cast<std::size_t>(*conversion->round)) : "",
-      text_of(conversion->zero_point), conversion->lowest, conversion->highest, wide(conversion->wide.lo),
-      wide(conversion->wide.hi), element(conversion->below), element(conversion->above),
-      conversion->nan ? " nan=" + element(conversion->nan) : "", conversion->divides ? " divides" : "");
+      " to={} {} zero={} range={:x}..{:x} wide={}..{} below={} above={}{}{}", traits(operation.to).name,
+      cast.round ? kRoundWords.at(static_cast<std::size_t>(*cast.round)) : "", text_of(cast.zero_point),
+      cast.lowest, cast.highest, wide(cast.wide.lo), wide(cast.wide.hi), element(cast.below),
+      element(cast.above), cast.nan ? " nan=" + element(cast.nan) : "", operation.divides ? " divides" : "");
 }
 
 void describe_cast(const Plan& plan, std::string& text) {
-  if (!plan.conversion) return;
-  const Conversion& conversion = *plan.conversion;
-  for (const auto& [side, by] :
-       {std::pair("below min", conversion.below), std::pair("above max", conversion.above)})
-    if (by) text += fmt::format(", {} becomes {}", side, element_text(conversion.to, *by));
-  if (conversion.round && is_floating(plan.operation.dtype))
-    text += fmt::format(", rounded {}", kRoundWords.at(static_cast<std::size_t>(*conversion.round)));
-  if (conversion.zero_point.magnitude != 0) text += ", zero point " + text_of(conversion.zero_point);
-  if (conversion.to != conversion.from) text += fmt::format(", to {}", traits(conversion.to).name);
+  const Operation& operation = plan.operation;
+  if (!operation.cast) return;
+  const Cast& cast = *operation.cast;
+  for (const auto& [side, by] : {std::pair("below min", cast.below), std::pair("above max", cast.above)})
+    if (by) text += fmt::format(", {} becomes {}", side, element_text(operation.to, *by));
+  if (cast.round && is_floating(operation.dtype))
+    text += fmt::format(", rounded {}", kRoundWords.at(static_cast<std::size_t>(*cast.round)));
+  if (cast.zero_point.magnitude != 0) text += ", zero point " + text_of(cast.zero_point);
+  if (operation.to != operation.from) text += fmt::format(", to {}", traits(operation.to).name);
 }
 
 }  // namespace

@@ -80,6 +80,11 @@ void check_profile(const Request& request) {
 
 }  // namespace
 
+Plan decoded(Plan plan) {
+  plan.input.order = plan.output.order = kNativeOrder;
+  return plan;
+}
+
 std::optional<Limit> min_limit(const Request& request, const TensorLayout& layout) {
   const Request only = in_units({.min = request.min}, layout);
   return limit("min", only, only.min, layout, least_from);
@@ -104,8 +109,7 @@ Plan make_plan_in_units(const Request& in_units, const TensorLayout& layout) {
   Plan plan;
   plan.input = plan.output = layout;
   plan.slice = {0, layout.count};
-  plan.operation.dtype = layout.dtype;
-  plan.operation.order = layout.order;
+  plan.operation.from = plan.operation.dtype = plan.operation.to = layout.dtype;
   for (const Step* const step : steps()) step->choose(request, plan);
   for (const Step* const step : steps()) step->convert(request, plan);
   return plan;

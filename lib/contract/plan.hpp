@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "clip/clip.hpp"
-#include "clip/conversion.hpp"
 #include "contract/arrays.hpp"
 #include "contract/bounds.hpp"
 #include "contract/profile.hpp"
@@ -33,19 +32,18 @@ struct LostBound {
 /// Everything that is decided about clipping a tensor, or a slice of it.
 struct Plan {
   TensorLayout input;
-  TensorLayout output;  ///< with another dtype, if there is a conversion; of a part that becomes a tensor of
+  TensorLayout output;  ///< with another dtype, if there is a cast; of a part that becomes a tensor of
                         ///< its own, the part's shape
   Slice slice;          ///< the elements to clip: all of them, or those of one shard
   Operation operation;
-  std::optional<Conversion> conversion;  ///< around the operation, whose dtype is the working dtype then
-  std::optional<Broadcast> arrays;       ///< replace numbers of the operation
-  DType bound_dtype = DType::float32;    ///< of min and max: the input's, or that of the arithmetic
-  ElementBits min = 0;              ///< the numbers as converted, for people: operation.lo and hi, unless
-  ElementBits max = 0;              ///< min exceeds max and every element becomes min
-  std::optional<Number> exact_min;  ///< in place of min and max, if they are given, for a conversion with
-  std::optional<Number> exact_max;  ///< Arithmetic::integer
-  std::vector<CutBound> cut;        ///< bounds about which the user should be warned
-  std::vector<LostBound> lost;      ///< no bounds: about which the user should be told
+  std::optional<Broadcast> arrays;     ///< replace numbers of the operation
+  DType bound_dtype = DType::float32;  ///< of min and max: the input's, or that of the arithmetic
+  ElementBits min = 0;                 ///< the numbers as converted, for people: operation.lo and hi, unless
+  ElementBits max = 0;                 ///< min exceeds max and every element becomes min
+  std::optional<Number> exact_min;     ///< in place of min and max, if they are given, for a cast with
+  std::optional<Number> exact_max;     ///< Arithmetic::integer
+  std::vector<CutBound> cut;           ///< bounds about which the user should be warned
+  std::vector<LostBound> lost;         ///< no bounds: about which the user should be told
   bool takes_other_bounds =
       false;                   ///< other calls may give arrays as bounds: nothing depends on the given ones
   bool refuse_nan = false;     ///< a NaN among the results is an Error{input} that names the first one
@@ -71,11 +69,14 @@ struct Plan {
   }
 
   [[nodiscard]] bool replaces_nan() const {
-    return operation.nan.has_value() || (conversion && conversion->nan);
+    return operation.nan.has_value() || (operation.cast && operation.cast->nan);
   }
 
   /// Whether elements within the bounds can become infinite or 0: see LossCounter.
-  [[nodiscard]] bool may_lose() const { return conversion || operation.arithmetic != Arithmetic::none; }
+  [[nodiscard]] bool may_lose() const { return operation.cast || operation.arithmetic != Arithmetic::none; }
+
+  /// Whether somebody must look for NaN among the results: a cast finds them itself.
+  [[nodiscard]] bool looks_for_nan() const { return refuse_nan && !operation.cast; }
 
   [[nodiscard]] bool may_refuse_elements() const { return refuse_nan || refuse_beyond; }
 
@@ -88,6 +89,9 @@ struct Plan {
   /// changed directly store it on disk: whoever changes the text must raise the format number at its begin.
   [[nodiscard]] std::string fingerprint() const;
 };
+
+/// The plan for elements of its input that are decoded (clip/codec.hpp), whose results are not encoded.
+[[nodiscard]] Plan decoded(Plan plan);
 
 /// A bound as given, not converted: for counting the elements beyond it.
 struct Limit {
@@ -111,7 +115,7 @@ struct Limit {
 [[nodiscard]] Plan make_plan_in_units(const Request& in_units, const TensorLayout& layout);
 
 /// The number of a bound as converted, for people: "6". If there is no such bound, the limit of the bounds'
-/// dtype, or of integer arithmetic before a conversion, which has none, "-inf" or "inf".
+/// dtype, or of integer arithmetic before a cast, which has none, "-inf" or "inf".
 [[nodiscard]] std::string bound_text(const Plan& plan, Parameter bound);
 
 /// What replaces NaN, for people: an element, or "min" if an array gives it. Only if plan.replaces_nan().

@@ -71,7 +71,7 @@ std::optional<Operation::Integer> as_integer(const Number& number) {
   if (value < std::numeric_limits<std::int64_t>::lowest() ||
       value > std::numeric_limits<std::uint64_t>::max())
     return std::nullopt;
-  return Operation::Integer{value < 0, static_cast<std::uint64_t>(value < 0 ? -value : value)};
+  return Operation::Integer::of(value);
 }
 
 /// The given number; `otherwise` if none is given, or an array.
@@ -143,7 +143,7 @@ void identify_scaling(const Plan& plan, std::string& text) {
 void describe_scaling(const Plan& plan, std::string& text) {
   const Operation& operation = plan.operation;
   const auto describe = [&](auto scale, auto bias, std::string_view how) {
-    text += fmt::format(", x {} {} + {} {}", plan.conversion && plan.conversion->divides ? '/' : '*',
+    text += fmt::format(", x {} {} + {} {}", operation.divides ? '/' : '*',
                         text_of(plan, Parameter::scale, fmt::format("{}", scale)),
                         text_of(plan, Parameter::bias, fmt::format("{}", bias)), how);
   };
@@ -170,7 +170,6 @@ void choose_clip(const Request& /*request*/, Plan& plan) {
 
 /// The greatest element is 1, True.
 void plan_flags(Plan& plan) {
-  plan.operation.is_bool = true;
   plan.operation.hi = std::min<ElementBits>(plan.operation.hi, 1);
   plan.max = std::min<ElementBits>(plan.max, 1);
 }
@@ -183,7 +182,7 @@ void convert_clip(const Request& request, Plan& plan) {
   plan.arrays = plan_arrays(request, plan.input);
   // The cast converts bounds of integer arithmetic, which may exceed the tensor's dtype.
   const bool is_wide =
-      plan.conversion && operation.arithmetic == Arithmetic::integer && has_arithmetic_bounds(request);
+      operation.cast && operation.arithmetic == Arithmetic::integer && has_arithmetic_bounds(request);
   const auto number_in = [&](const std::optional<Given>& given) {
     return is_wide || (given && given->array) ? std::nullopt : given;
   };
@@ -197,7 +196,7 @@ void convert_clip(const Request& request, Plan& plan) {
   plan.max = bounds.max;
   plan.cut = cut_bounds(profile, plan.bound_dtype, min, max);
   plan.takes_other_bounds =
-      profile.arrays == Profile::Arrays::broadcast && !request.min_above_max && !plan.conversion;
+      profile.arrays == Profile::Arrays::broadcast && !request.min_above_max && !operation.cast;
   if (plan.input.meaning.kind == Meaning::Kind::boolean) plan_flags(plan);
 }
 
@@ -245,7 +244,7 @@ std::optional<ElementBits> bound_for_nan(const Request& request, const Plan& pla
   return is_min ? plan.min : plan.max;
 }
 
-/// The element of the operation that replaces NaN; nothing if the tensor has no NaN, or Conversion::nan
+/// The element of the operation that replaces NaN; nothing if the tensor has no NaN, or Cast::nan
 /// replaces it.
 std::optional<ElementBits> nan_replacement(const Request& request, const Plan& plan) {
   const DType dtype = plan.bound_dtype;
@@ -263,7 +262,7 @@ std::optional<ElementBits> nan_replacement(const Request& request, const Plan& p
   const Given& given = *request.nan.number;
   if (given.number.kind == Number::Kind::nan)
     throw Error(ErrorKind::usage, label("nan", given) + ": NaN cannot replace NaN");
-  if (!is_floating(plan.input.dtype) || plan.conversion) return std::nullopt;
+  if (!is_floating(plan.input.dtype) || plan.operation.cast) return std::nullopt;
   return replacement(given, dtype);
 }
 
@@ -332,14 +331,15 @@ std::string bound_text(const Plan& plan, Parameter bound) {
   const bool is_min = bound == Parameter::min;
   if (const std::optional<Number>& exact = is_min ? plan.exact_min : plan.exact_max)
     return decimal_text(*exact);
-  if (plan.conversion && plan.operation.arithmetic == Arithmetic::integer) return is_min ? "-inf" : "inf";
+  if (plan.operation.cast && plan.operation.arithmetic == Arithmetic::integer) return is_min ? "-inf" : "inf";
   return element_text(plan.bound_dtype, plan.input.meaning, is_min ? plan.min : plan.max);
 }
 
 std::string replacement_text(const Plan& plan) {
   if (plan.arrays && plan.arrays->nan && plan.arrays->find(*plan.arrays->nan) != nullptr)
     return std::string(name_of(*plan.arrays->nan));
-  if (plan.conversion && plan.conversion->nan) return element_text(plan.output.dtype, *plan.conversion->nan);
+  if (const auto& cast = plan.operation.cast; cast && cast->nan)
+    return element_text(plan.output.dtype, *cast->nan);
   if (is_floating(plan.operation.dtype) && *plan.operation.nan == canonical_nan(plan.operation.dtype))
     return "the canonical NaN";
   return element_text(plan.operation.dtype, plan.input.meaning, *plan.operation.nan);

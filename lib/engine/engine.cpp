@@ -11,7 +11,7 @@
 #include <limits>
 #include <mutex>
 
-#include "element/booleans.hpp"
+#include "clip/codec.hpp"
 #include "error.hpp"
 #include "files/checksum.hpp"
 #include "files/input_file.hpp"
@@ -329,7 +329,7 @@ void Engine::read(const TensorLayout& layout, InputFile& input,
     return true;
   };
   const auto look_at = [&](std::uint64_t chunk, std::byte* memory) {
-    make_plain(layout.meaning, elements(chunk, memory));
+    decode(layout, elements(chunk, memory), options_.level);
     look(chunks[chunk].begin, elements(chunk, memory));
     done_ += elements(chunk, memory).size();
   };

@@ -100,11 +100,9 @@ class Engine {
   [[nodiscard]] ElementCounts scan(const Plan& plan, InputFile& input, Counting counting = Counting::off,
                                    const Look& read = {});
 
-  /// Calls `look` with the elements of each chunk, which it may overwrite, and with the index of their first
-  /// element in the file: several chunks at once and, from a regular file, in any order. Bytes of bool are 0
-  /// or
-  /// 1. Error{input} as by
-  /// run(); Error{io} if a regular file changes meanwhile.
+  /// Calls `look` with the decoded elements of each chunk (clip/codec.hpp), which it may overwrite, and with
+  /// the index of their first element in the file: several chunks at once and, from a regular file, in any
+  /// order. Error{input} as by run(); Error{io} if a regular file changes meanwhile.
   void read(const TensorLayout& layout, InputFile& input,
             const std::function<void(std::uint64_t, std::span<std::byte>)>& look);
 

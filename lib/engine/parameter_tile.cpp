@@ -7,9 +7,8 @@
 #include <limits>
 #include <type_traits>
 
-#include "clip/ordered_bounds.hpp"
+#include "clip/clip.hpp"
 #include "contract/bounds.hpp"
-#include "element/byte_order.hpp"
 #include "element/comparable.hpp"
 #include "element/element.hpp"
 #include "element/float8.hpp"
@@ -31,7 +30,7 @@ decltype(auto) with_factor_type(Arithmetic arithmetic, F&& f) {
   __builtin_unreachable();
 }
 
-/// An element of an array, in this machine's byte order, as a scale or a bias.
+/// An element of an array as a scale or a bias.
 template <class To, class From>
 To factor_of(From x) noexcept {
   if constexpr (std::is_same_v<To, Operation::Integer>) {
@@ -47,23 +46,19 @@ To factor_of(From x) noexcept {
 
 /// Converts `count` elements of an array. Operation::Integer is only for arrays of integers.
 template <class To>
-void convert_factors(const TensorLayout& array, const std::byte* from, std::size_t count, To* to) {
-  if (is_float8(array.dtype)) {
+void convert_factors(DType dtype, const std::byte* from, std::size_t count, To* to) {
+  if (is_float8(dtype)) {
     if constexpr (!std::is_same_v<To, Operation::Integer>)
       for (std::size_t i = 0; i < count; ++i)
-        to[i] = static_cast<To>(widened(array.dtype, std::to_integer<ElementBits>(from[i])));
+        to[i] = static_cast<To>(widened(dtype, std::to_integer<ElementBits>(from[i])));
     return;
   }
-  with_type(array.dtype, [&]<class From>() {
+  with_type(dtype, [&]<class From>() {
     if constexpr (std::is_same_v<To, Operation::Integer> && !std::is_integral_v<From>) {
       __builtin_unreachable();
     } else {
       const From* const elements = reinterpret_cast<const From*>(from);
-      if (array.order == kNativeOrder)
-        for (std::size_t i = 0; i < count; ++i) to[i] = factor_of<To>(elements[i]);
-      else
-        for (std::size_t i = 0; i < count; ++i)
-          to[i] = factor_of<To>(byteswap_if<Byteswap::yes>(elements[i]));
+      for (std::size_t i = 0; i < count; ++i) to[i] = factor_of<To>(elements[i]);
     }
   });
 }
@@ -147,10 +142,10 @@ void ParameterTile::allocate_factors() {
   });
 }
 
-/// Conversions in integer arithmetic exchange bounds themselves.
+/// Casts of integer arithmetic exchange bounds themselves.
 bool ParameterTile::exchanges() const noexcept {
   return bounds_vary_ && plan_.arrays->min_above_max == MinAboveMax::min &&
-         !(plan_.conversion && plan_.operation.arithmetic == Arithmetic::integer);
+         !(plan_.operation.cast && plan_.operation.arithmetic == Arithmetic::integer);
 }
 
 void ParameterTile::expand(std::uint64_t position, std::size_t count) {
@@ -198,19 +193,14 @@ void ParameterTile::read_bound(Values& bound, std::uint64_t position, std::size_
   bound.lent = lends ? bound.array->in_order(position) : nullptr;
   if (bound.lent != nullptr) return;
   bound.array->read(position, count, bound.memory.get());
-  if (layout.order == kNativeOrder) return;
-  with_type(plan_.operation.dtype, [&]<class T>() {
-    T* const values = bound.as<T>();
-    for (std::size_t i = 0; i < count; ++i) values[i] = byteswap_if<Byteswap::yes>(values[i]);
-  });
 }
 
-/// Elements of another dtype become working elements of the conversion.
+/// Elements of another dtype become working elements.
 void ParameterTile::read_other_bound(Values& bound, std::uint64_t position, std::size_t count) {
   bound.array->read(position, count, raw_.get());
   with_type(plan_.operation.dtype, [&]<class T>() {
     if constexpr (!HalfType<T>)
-      convert_factors<T>(bound.array->parameter().array->layout(), raw_.get(), count, bound.as<T>());
+      convert_factors<T>(bound.array->parameter().array->layout().dtype, raw_.get(), count, bound.as<T>());
   });
 }
 
@@ -218,7 +208,7 @@ void ParameterTile::read_factor(Values& factor, std::uint64_t position, std::siz
   if (!factor.array) return;
   factor.array->read(position, count, raw_.get());
   with_factor_type(plan_.operation.arithmetic, [&]<class T>() {
-    convert_factors<T>(factor.array->parameter().array->layout(), raw_.get(), count, factor.as<T>());
+    convert_factors<T>(factor.array->parameter().array->layout().dtype, raw_.get(), count, factor.as<T>());
   });
 }
 
@@ -247,11 +237,12 @@ std::optional<std::size_t> ParameterTile::first_beyond_output(std::size_t count)
   if constexpr (HalfType<T>)
     return std::nullopt;
   else {
-    if (!plan_.conversion) return std::nullopt;
-    const DType dtype = plan_.operation.dtype;
-    const bool takes_infinity = std::is_floating_point_v<T> && traits(plan_.conversion->to).has_infinity;
-    const T lowest = from_bits<T>(plan_.conversion->lowest);
-    const T highest = from_bits<T>(plan_.conversion->highest);
+    const Operation& operation = plan_.operation;
+    if (!operation.cast) return std::nullopt;
+    const DType dtype = operation.dtype;
+    const bool takes_infinity = std::is_floating_point_v<T> && traits(operation.to).has_infinity;
+    const T lowest = from_bits<T>(operation.cast->lowest);
+    const T highest = from_bits<T>(operation.cast->highest);
     const T* const min = min_.expanded<T>();
     const T* const max = max_.expanded<T>();
     const auto is_exempt = [=](T bound) {
@@ -272,7 +263,7 @@ std::optional<std::size_t> ParameterTile::first_refused_factor(const Values& fac
       return std::nullopt;
     else {
       const T* const values = factor.as<T>();
-      const bool divides = &factor == &scale_ && plan_.conversion && plan_.conversion->divides;
+      const bool divides = &factor == &scale_ && plan_.operation.divides;
       return find_first(count, [=](std::size_t i) {
         return !(std::fabs(values[i]) <= std::numeric_limits<T>::max()) || (divides && values[i] == 0);
       });
@@ -359,12 +350,12 @@ void ParameterTile::refuse_bounds(std::uint64_t position) const {
   if (!bounds_vary_ || !first_refused_bound(1)) return;
   if (with_type(dtype, [&]<class T>() { return first_beyond_output<T>(1); })) {
     const bool is_min = with_type(dtype, [&]<class T>() {
-      return comparable(*min_.expanded<T>()) > comparable(from_bits<T>(plan_.conversion->highest));
+      return comparable(*min_.expanded<T>()) > comparable(from_bits<T>(plan_.operation.cast->highest));
     });
     throw Error(ErrorKind::usage, (is_min ? quoted(min_, Parameter::min) : quoted(max_, Parameter::max)) +
                                       " at " + index_text(plan_.input, position) +
                                       " is beyond the range of " +
-                                      std::string(traits(plan_.conversion->to).name));
+                                      std::string(traits(plan_.operation.to).name));
   }
   throw Error(ErrorKind::usage, quoted(min_, Parameter::min) + " exceeds " + quoted(max_, Parameter::max) +
                                     " at " + index_text(plan_.input, position) + Term{"min_above_max", ""});
@@ -375,8 +366,7 @@ void ParameterTile::refuse_factor(Values& factor, std::uint64_t position) {
   factor.array->read(position, 1, raw_.get());
   const TensorLayout& header = factor.array->parameter().array->layout();
   const auto element = with_size(traits(header.dtype).size, [&]<std::size_t kSize>() -> ElementBits {
-    const auto bits = *reinterpret_cast<const UnsignedOfSize<kSize>*>(raw_.get());
-    return header.order == kNativeOrder ? bits : byteswap_if<Byteswap::yes>(bits);
+    return *reinterpret_cast<const UnsignedOfSize<kSize>*>(raw_.get());
   });
   const bool is_nan = number_of(header.dtype, element).kind == Number::Kind::nan;
   const std::string text = is_nan ? "NaN" : element_text(header.dtype, element);

@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "clip/clip_vectors.hpp"
+#include "clip/clip.hpp"
 #include "contract/arrays.hpp"
 #include "contract/plan.hpp"
 #include "element/tensor_layout.hpp"
@@ -21,12 +21,12 @@ class ArrayReader {
   /// Both must outlive this. `band_size`: max bytes of a band.
   ArrayReader(const Broadcast& broadcast, const ArrayParameter& parameter, std::size_t band_size);
 
-  /// Copies the array's elements for `count` elements of the tensor, from index `position` on, as they are in
-  /// the file. `to` is aligned to the size of an element. Error{io} if the file cannot be read.
+  /// Copies the array's elements for `count` elements of the tensor, from index `position` on, decoded.
+  /// `to` is aligned to the size of an element. Error{io} if the file cannot be read.
   void read(std::uint64_t position, std::size_t count, std::byte* to);
 
   /// The array's elements for the elements of the tensor from index `position` on, if they lie in memory in
-  /// the tensor's order, aligned and in this machine's byte order; otherwise null.
+  /// the tensor's order, aligned and is_plain(); otherwise null.
   [[nodiscard]] const std::byte* in_order(std::uint64_t position) const noexcept;
 
   /// Whether the element of the array for the tensor's element at `position` is in the band.
@@ -100,8 +100,8 @@ class ParameterTile {
   void repeat(std::size_t period, std::size_t count) noexcept;
 
   /// The index, from 0 to count - 1, of the first expanded element whose parameters are refused: a bound is
-  /// NaN, min exceeds max and the plan does not allow that, scale or bias is not finite, or the plan's
-  /// conversion refuses the element.
+  /// NaN, min exceeds max and the plan does not allow that, scale or bias is not finite, or the
+  /// cast refuses the element.
   [[nodiscard]] std::optional<std::size_t> first_refused(std::size_t count) const;
 
   /// Whether a band of an array covers the element at `position`.

@@ -4,10 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <optional>
+#include <span>
 #include <utility>
 
-#include "clip/clip_vectors.hpp"
+#include "clip/byte_table.hpp"
+#include "clip/clip.hpp"
+#include "clip/codec.hpp"
 #include "clip/convert.hpp"
 #include "element/element.hpp"
 #include "error.hpp"
@@ -99,6 +103,7 @@ TensorClip::TensorClip(const Plan& plan, const KernelOptions& options, std::stri
       path_(std::move(path)),
       in_size_(traits(plan.input.dtype).size),
       out_size_(traits(plan.output.dtype).size),
+      is_plain_(is_plain(plan.input) && is_plain(plan.output)),
       capacity_(capacity_of(plan)) {
   if (!plan.arrays || plan.slice.count == 0) return;
   row_ = long_row(*plan.arrays);
@@ -146,14 +151,33 @@ void TensorClip::check(std::uint64_t position, std::uint64_t count) {
   if (!checked_) for_each_part(position, count, [](const ParameterTile&, std::uint64_t, std::uint64_t) {});
 }
 
+/// Kernels clip bytes to bounds faster than a table gives results and counts.
+bool TensorClip::is_worth_table(std::size_t count) const noexcept {
+  constexpr std::uint64_t kWorth = 64UL << 10;
+  constexpr std::size_t kLeast = 1024;
+  return in_size_ == 1 && count >= kLeast && std::max<std::uint64_t>(count, plan_.slice.count) >= kWorth &&
+         (plan_.operation.cast || plan_.operation.arithmetic != Arithmetic::none);
+}
+
 ElementCounts TensorClip::clip(std::uint64_t position, const std::byte* in, std::byte* out, std::size_t count,
                                Counting counting) {
-  if (!plan_.arrays) return clip_part(plan_.operation, nullptr, position, in, out, count, counting);
   ElementCounts total;
+  const auto note = [&](const Converted& done, std::uint64_t begin) {
+    total += done.counts;
+    if (done.first_nan) first_nan_.note(position + begin + *done.first_nan);
+    if (done.first_beyond) first_beyond_.note(position + begin + *done.first_beyond);
+  };
+  if (!plan_.arrays) {
+    note(is_worth_table(count) ? look_up_bytes(in, out, count, counting)
+                               : clip_part(plan_.operation, nullptr, in, out, count, counting),
+         0);
+    return total;
+  }
   const auto add = [&](const Operation& operation, const ParameterVectors* vectors, std::uint64_t begin,
                        std::size_t length) {
-    total += clip_part(operation, vectors, position + begin, in + begin * in_size_,
-                       out == nullptr ? nullptr : out + begin * out_size_, length, counting);
+    note(clip_part(operation, vectors, in + begin * in_size_,
+                   out == nullptr ? nullptr : out + begin * out_size_, length, counting),
+         begin);
   };
   if (period_) {
     const std::uint64_t period = plan_.arrays->period();
@@ -176,43 +200,95 @@ ElementCounts TensorClip::clip(std::uint64_t position, const std::byte* in, std:
   return total;
 }
 
-/// The elements that arithmetic or a conversion makes infinite or 0.
-ElementCounts TensorClip::losses_of(const Operation& operation, const ParameterVectors* vectors,
-                                    const std::byte* in, std::size_t count) {
-  std::call_once(counts_losses_, [this] { losses_.emplace(plan_.operation, plan_.conversion); });
-  ElementCounts counts;
-  losses_->count(operation, vectors, in, count, level_, counts);
-  return counts;
-}
+/// What becomes of each byte.
+struct TensorClip::Bytes {
+  alignas(64) std::array<std::byte, 256 * sizeof(ElementBits)> results;  // as they are stored
+  std::array<Converted, 256> done;
+};
 
-/// Clips elements to the numbers of the operation, unless there are vectors.
-ElementCounts TensorClip::clip_part(const Operation& operation, const ParameterVectors* vectors,
-                                    std::uint64_t position, const std::byte* in, std::byte* out,
-                                    std::size_t count, Counting counting) {
-  ElementCounts counts;
-  if (counting == Counting::on && plan_.may_lose())
-    counts = losses_of(operation, vectors, in, count);  // first, because `out` may be `in`
-  counts += apply(operation, vectors, position, in, out, count, counting);
-  return counts;
-}
-
-ElementCounts TensorClip::apply(const Operation& operation, const ParameterVectors* vectors,
-                                std::uint64_t position, const std::byte* in, std::byte* out,
-                                std::size_t count, Counting counting) {
-  if (plan_.conversion) {
-    const Converted converted = convert(*plan_.conversion, operation, vectors, in, out, count, level_);
-    if (plan_.refuse_nan && converted.first_nan) first_nan_.note(position + *converted.first_nan);
-    if (converted.first_beyond) first_beyond_.note(position + *converted.first_beyond);
-    return counting == Counting::on ? converted.counts : ElementCounts{};
+/// The counts of bytes are those of each, as often as it occurs. A refused one must still be found.
+Converted TensorClip::look_up_bytes(const std::byte* in, std::byte* out, std::size_t count,
+                                    Counting counting) {
+  std::call_once(makes_bytes_, [this] {
+    bytes_ = std::make_unique<Bytes>();
+    for (std::size_t byte = 0; byte < bytes_->done.size(); ++byte) {
+      const auto element = static_cast<std::byte>(byte);
+      bytes_->done[byte] =
+          clip_part(plan_.operation, nullptr, &element, &bytes_->results[byte * out_size_], 1, Counting::on);
+    }
+  });
+  Converted total;
+  if (counting == Counting::on || plan_.may_refuse_elements()) {
+    const auto occurs = count_bytes({in, count});
+    for (std::size_t byte = 0; byte < occurs.size(); ++byte) {
+      const Converted& done = bytes_->done[byte];
+      total.counts.add(done.counts, occurs[byte]);
+      if (occurs[byte] == 0 || (!done.first_nan && !done.first_beyond)) continue;
+      const auto first =
+          static_cast<std::size_t>(std::find(in, in + count, static_cast<std::byte>(byte)) - in);
+      if (done.first_nan) total.first_nan = std::min(first, total.first_nan.value_or(first));
+      if (done.first_beyond) total.first_beyond = std::min(first, total.first_beyond.value_or(first));
+    }
   }
-  if (vectors != nullptr && counting == Counting::on)
-    return clip_and_count(operation, *vectors, in, out, count, level_);
-  if (counting == Counting::on) return clip_and_count(operation, in, out, count, level_);
-  if (vectors != nullptr)
-    clipper::clip(operation, *vectors, in, out, count, level_);
-  else
-    clipper::clip(operation, in, out, count, level_);
-  return {};
+  if (out == nullptr) return total;
+  if (out_size_ != 1) {
+    look_up(bytes_->results, out_size_, in, out, count);
+    return total;
+  }
+  ByteTable table;
+  std::memcpy(table.data(), bytes_->results.data(), table.size());
+  look_up(table, in, out, count, byte_lookups(level_).back());
+  return total;
+}
+
+/// Clips elements to the numbers of the operation, unless there are vectors. Those that kernels do not take
+/// as they are stored, or where they lie, are decoded and encoded in blocks that the first-level cache holds.
+Converted TensorClip::clip_part(const Operation& operation, const ParameterVectors* vectors,
+                                const std::byte* in, std::byte* out, std::size_t count, Counting counting) {
+  if (is_plain_ && is_aligned(in, in_size_) && is_aligned(out, out_size_))
+    return clip_plain(operation, vectors, in, out, count, counting);
+  constexpr std::size_t kBlock = 1024;  // elements
+  alignas(64) std::array<std::byte, kBlock * sizeof(ElementBits)> block;
+  alignas(64) std::array<std::byte, kBlock * sizeof(ElementBits)> results;
+  Converted total;
+  for (std::size_t done = 0; done < count; done += kBlock) {
+    const std::size_t length = std::min(kBlock, count - done);
+    const std::span elements = std::span(block).first(length * in_size_);
+    const std::byte* const from = in + done * in_size_;
+    std::memcpy(block.data(), from, elements.size());
+    decode(plan_.input, elements, level_);
+    const bool is_other = plan_.input.meaning.kind == Meaning::Kind::boolean &&
+                          (plan_.operation.cast || std::memcmp(block.data(), from, elements.size()) != 0);
+    std::optional<ParameterVectors> of_block;
+    if (vectors != nullptr)
+      of_block = after(done, *vectors, traits(operation.dtype).size, factor_size(operation.arithmetic));
+    total.add(clip_plain(operation, of_block ? &*of_block : nullptr, block.data(),
+                         out == nullptr ? nullptr : results.data(), length, counting),
+              done);
+    total.counts.changed = total.counts.changed || is_other;
+    if (out == nullptr) continue;
+    const std::span written = std::span(results).first(length * out_size_);
+    encode(plan_.output, written, level_);
+    std::memcpy(out + done * out_size_, results.data(), written.size());
+  }
+  return total;
+}
+
+Converted TensorClip::clip_plain(const Operation& operation, const ParameterVectors* vectors,
+                                 const std::byte* in, std::byte* out, std::size_t count, Counting counting) {
+  ElementCounts losses;
+  if (counting == Counting::on && plan_.may_lose()) {  // first, because `out` may be `in`
+    std::call_once(counts_losses_, [this] { losses_.emplace(plan_.operation); });
+    losses_->count(operation, vectors, in, count, level_, losses);
+  }
+  Converted result = apply(operation, vectors, in, out, count, counting, level_);
+  if (!plan_.refuse_nan)
+    result.first_nan.reset();
+  else if (plan_.looks_for_nan())
+    result.first_nan = find_nan(operation, out, count);
+  result.counts += losses;
+  if (counting == Counting::off) result.counts = {};
+  return result;
 }
 
 void TensorClip::expect_valid() const {
@@ -221,7 +297,7 @@ void TensorClip::expect_valid() const {
   const std::optional<std::uint64_t> nan = first_nan_.position();
   if (nan && !first_beyond_.is_before(*nan))
     refuse("NaN", *nan,
-           is_floating(to.dtype)
+           !plan_.operation.cast || is_floating(to.dtype)
                ? ""
                : fmt::format(" cannot become {}; to replace NaN, add ", to.name) + Term{"nan", "nan=0"});
   const std::optional<std::uint64_t> beyond = first_beyond_.position();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "clip/clip.hpp"
+#include "clip/convert.hpp"
 #include "clip/losses.hpp"
 #include "contract/plan.hpp"
 #include "engine/parameter_tile.hpp"
@@ -18,17 +19,6 @@
 #include "simd/levels.hpp"
 
 namespace clipper {
-
-/// Finds the first NaN of a tensor whose parts are searched by many threads in any order. position() is its
-/// index.
-class FirstNan : public FirstPosition {
- public:
-  /// Searches `count` results of an operation; the first of them has the index `position` in the tensor.
-  void look_at(const Operation& operation, const std::byte* elements, std::size_t count,
-               std::uint64_t position) noexcept {
-    if (const auto nan = find_nan(operation, elements, count)) note(position + *nan);
-  }
-};
 
 /// How kernels are run.
 struct KernelOptions {
@@ -51,10 +41,10 @@ class TensorClip {
   TensorClip& operator=(const TensorClip&) = delete;
   ~TensorClip();
 
-  /// Clips `count` elements, the first of which has the index `position` in the file of the whole tensor:
-  /// see clip() and clip_and_count(); with a conversion, see convert(), of which `out` may be null. Without
-  /// counting, the counts are zero. If is_refused_before(position + count), the results are meaningless.
-  /// Error{io} if an array cannot be read.
+  /// Clips `count` elements, as they are stored and at any address, the first of which has the index
+  /// `position` in the file of the whole tensor: see apply(), of which `out` may be null if there is a cast.
+  /// Without counting, the counts are zero. If is_refused_before(position + count), the results are
+  /// meaningless. Error{io} if an array cannot be read.
   ElementCounts clip(std::uint64_t position, const std::byte* in, std::byte* out, std::size_t count,
                      Counting counting);
 
@@ -72,24 +62,25 @@ class TensorClip {
   }
 
   /// Error{usage} for the first element whose parameters are refused: see ParameterTile. Error{io} if an
-  /// array was written to since it was opened. Error{input} for the first result of a conversion that is
+  /// array was written to since it was opened. Error{input} for the first result that is
   /// refused: see Plan::refuse_nan and Plan::refuse_beyond.
   void expect_valid() const;
 
  private:
   class Borrowed;
+  struct Bytes;
 
   void expect_valid_arrays() const;
   [[noreturn]] void refuse(std::string_view what, std::uint64_t position, const Message& why) const;
   void check_first_period();
   template <class Use>
   void for_each_part(std::uint64_t position, std::uint64_t count, const Use& use);
-  ElementCounts losses_of(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
-                          std::size_t count);
-  ElementCounts apply(const Operation& operation, const ParameterVectors* vectors, std::uint64_t position,
-                      const std::byte* in, std::byte* out, std::size_t count, Counting counting);
-  ElementCounts clip_part(const Operation& operation, const ParameterVectors* vectors, std::uint64_t position,
-                          const std::byte* in, std::byte* out, std::size_t count, Counting counting);
+  [[nodiscard]] bool is_worth_table(std::size_t count) const noexcept;
+  Converted look_up_bytes(const std::byte* in, std::byte* out, std::size_t count, Counting counting);
+  Converted clip_part(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
+                      std::byte* out, std::size_t count, Counting counting);
+  Converted clip_plain(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
+                       std::byte* out, std::size_t count, Counting counting);
 
   const Plan& plan_;
   SimdLevel level_;
@@ -97,14 +88,17 @@ class TensorClip {
   std::string path_;
   std::size_t in_size_;
   std::size_t out_size_;
+  bool is_plain_;          ///< whether kernels take the elements as they are stored
   std::size_t capacity_;   ///< elements of a tile
   std::uint64_t row_ = 0;  ///< length of the ranges in which all parameters are numbers; 0 if it is short
   bool checked_ = true;
   std::unique_ptr<ParameterTile> period_;  ///< the parameters of all elements, if they repeat soon
+  std::once_flag makes_bytes_;
+  std::unique_ptr<Bytes> bytes_;  ///< see is_worth_table()
   std::once_flag counts_losses_;
   std::optional<LossCounter> losses_;
   FirstPosition refused_;
-  FirstPosition first_nan_;     ///< which cannot be converted
+  FirstPosition first_nan_;     ///< which is refused
   FirstPosition first_beyond_;  ///< the range of the output's dtype
   std::mutex mutex_;
   std::size_t tiles_ = 0;

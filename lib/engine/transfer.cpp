@@ -1,14 +1,11 @@
 #include "engine/transfer.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "error.hpp"
 #include "files/input_file.hpp"
 
 namespace clipper {
@@ -65,7 +62,7 @@ std::size_t Transfer::clip_blocks(std::uint64_t chunk, std::byte* memory, Change
 
 ElementCounts Transfer::clip(std::uint64_t chunk, std::byte* memory, Counting counting,
                              ChangedBlocks* changed) {
-  const auto [begin, count] = chunks_[chunk];
+  const std::size_t count = chunks_[chunk].count;
   ElementCounts counts;
   const bool looks = changed != nullptr && changed->are_few;
   const std::size_t done = looks ? clip_blocks(chunk, memory, *changed, counts) : 0;
@@ -74,7 +71,6 @@ ElementCounts Transfer::clip(std::uint64_t chunk, std::byte* memory, Counting co
     const std::lock_guard lock(counts_mutex_);
     counts_ += counts;
   }
-  if (plan_.refuse_nan && !plan_.conversion) first_nan_.look_at(plan_.operation, memory, count, begin);
   return counts;
 }
 
@@ -153,7 +149,7 @@ std::size_t Transfer::shift(std::uint64_t chunk, std::uint64_t header_end) const
 }
 
 bool Transfer::is_refused_before(std::uint64_t element) const {
-  return first_nan_.is_before(element) || clip_.is_refused_before(plan_.slice.first + element);
+  return clip_.is_refused_before(plan_.slice.first + element);
 }
 
 bool Transfer::is_refused(std::uint64_t chunk) const {
@@ -162,15 +158,6 @@ bool Transfer::is_refused(std::uint64_t chunk) const {
 
 bool Transfer::comes_after_refusal(std::uint64_t chunk) const {
   return is_refused_before(chunks_[chunk].begin);
-}
-
-void Transfer::expect_valid() const {
-  clip_.expect_valid();
-  const std::optional<std::uint64_t> nan = first_nan_.position();
-  if (!nan) return;
-  const std::uint64_t position = plan_.slice.first + *nan;
-  throw Error(ErrorKind::input, fmt::format("{}: NaN at {} (element {})", input_.path(),
-                                            index_text(plan_.input, position), position));
 }
 
 ElementCounts Transfer::counts() const {

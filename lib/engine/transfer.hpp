@@ -18,7 +18,7 @@
 /// The steps for one chunk of a tensor.
 namespace clipper {
 
-/// The chunks of a plan's elements: neither before nor after a conversion they have more bytes than
+/// The chunks of a plan's elements: neither before nor after a cast they have more bytes than
 /// `chunk_size` or kMinRoom. In the output they begin at multiples of kSummedBlock.
 inline constexpr std::size_t kMinRoom = 8 * kSummedBlock;
 [[nodiscard]] Chunks chunks_of(const Plan& plan, std::size_t chunk_size, std::uint64_t data_offset);
@@ -85,8 +85,8 @@ class Transfer {
 
   [[nodiscard]] TensorClip& tensor_clip() noexcept { return clip_; }
 
-  /// The errors of TensorClip::expect_valid(), or Error{input} for the first refused NaN.
-  void expect_valid() const;
+  /// The errors of TensorClip::expect_valid().
+  void expect_valid() const { clip_.expect_valid(); }
 
   /// The sum over all counted chunks.
   [[nodiscard]] ElementCounts counts() const;
@@ -115,7 +115,6 @@ class Transfer {
   std::size_t out_size_ = traits(plan_.output.dtype).size;
   TensorClip clip_;
   bool keeps_holes_ = false;
-  FirstNan first_nan_;
   mutable std::mutex counts_mutex_;
   ElementCounts counts_;
 };

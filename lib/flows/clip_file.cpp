@@ -197,24 +197,20 @@ void expect_repeatable(const InputFile& input, const Request& request) {
 /// Whether clipping a clipped element changes nothing. Elements within the bounds stay, so only those beyond
 /// all bounds, zeros and NaN need a look.
 bool is_repeatable(const Plan& plan) {
-  Operation operation = plan.operation;
-  std::optional<Conversion> conversion = plan.conversion;
+  const Operation& operation = plan.operation;
   const auto is_nan = [&](std::optional<ElementBits> by) {
-    return !by || number_of(conversion->to, *by).kind == Number::Kind::nan;
+    return !by || number_of(operation.to, *by).kind == Number::Kind::nan;
   };
   if (plan.arrays)
-    return !plan.replaces_nan() && (!conversion || (is_nan(conversion->below) && is_nan(conversion->above)));
-  operation.order = kNativeOrder;
-  if (conversion) conversion->order = kNativeOrder;
+    return !plan.replaces_nan() &&
+           (!operation.cast || (is_nan(operation.cast->below) && is_nan(operation.cast->above)));
   const DType dtype = plan.input.dtype;
   return with_size(traits(dtype).size, [&]<std::size_t Size>() {
     using Bits = UnsignedOfSize<Size>;
     const auto clipped = [&](Bits element) {
       auto* const bytes = std::as_writable_bytes(std::span(&element, 1)).data();
-      if (conversion)
-        std::ignore = convert(*conversion, operation, nullptr, bytes, bytes, 1, SimdLevel::baseline);
-      else
-        clip(operation, bytes, bytes, 1, SimdLevel::baseline);
+      if (plan.input.meaning.kind == Meaning::Kind::boolean) element = element != 0;
+      std::ignore = apply(operation, nullptr, bytes, bytes, 1, Counting::off, SimdLevel::baseline);
       return element;
     };
     constexpr ElementBits kSign = ElementBits{1} << (8 * Size - 1);

@@ -5,15 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
 
-#include "clip/clip_vectors.hpp"
-#include "clip/ordered_bounds.hpp"
+#include "clip/clip.hpp"
+#include "clip/codec.hpp"
 #include "engine/engine.hpp"
 #include "engine/streaming.hpp"
 #include "engine/tensor_clip.hpp"
@@ -24,21 +23,19 @@
 namespace clipper {
 namespace {
 
-/// Whether the results are written past the caches. In place each line is read anyway. Scaled bytes are
-/// looked up in a table that each call of the kernel makes.
-bool streams(const Operation& operation, const ElementsInMemory& elements, std::size_t size) {
-  const bool makes_table = operation.arithmetic != Arithmetic::none && traits(operation.dtype).size == 1;
-  return !makes_table && elements.in != elements.out &&
-         should_stream(static_cast<const std::byte*>(elements.out), size);
+/// Whether the results are written past the caches. In place each line is read anyway.
+bool streams(const ElementsInMemory& elements, std::size_t size) {
+  return elements.in != elements.out && should_stream(static_cast<const std::byte*>(elements.out), size);
 }
 
 [[noreturn]] void refuse_nan_at(std::uint64_t position) {
   throw Error(ErrorKind::input, "NaN at element " + std::to_string(position));
 }
 
-/// Whether a kernel alone does not count all that is counted.
-bool counts_losses(const Plan& plan, Counting counting) {
-  return counting == Counting::on && plan.may_lose();
+/// Whether a kernel does all of the work on aligned elements. Scaled bytes are looked up in a table.
+bool is_alone(const Plan& plan, Counting counting) {
+  return is_plain(plan.input) && !plan.arrays && !plan.operation.cast &&
+         (!plan.may_lose() || (counting == Counting::off && traits(plan.input.dtype).size > 1));
 }
 
 /// Clips aligned elements to the numbers of an operation.
@@ -66,7 +63,7 @@ ElementCounts clip_to_numbers(const Operation& operation, const std::byte* in, s
   return counts;
 }
 
-/// Clips elements a chunk at a time. Elements that are not aligned are copied to the chunk's memory first.
+/// Clips elements a chunk at a time.
 class MemoryClip {
  public:
   MemoryClip(const Plan& plan, const ElementsInMemory& elements, Engine& engine,
@@ -77,7 +74,7 @@ class MemoryClip {
         count_(elements.count),
         size_(traits(plan.input.dtype).size),
         out_size_(traits(plan.output.dtype).size),
-        streams_(!plan.conversion && streams(plan.operation, elements, count_ * size_)),
+        streams_(!plan.operation.cast && streams(elements, count_ * size_)),
         engine_(engine),
         stop_(stop),
         clip_(plan, engine.kernel_options(), "") {}
@@ -87,22 +84,18 @@ class MemoryClip {
 
   /// Error{input} for the first NaN, if the plan refuses NaN.
   void check_nan() {
-    if (!plan_.refuse_nan || plan_.conversion) return;
-    FirstNan first_nan;
+    if (!plan_.looks_for_nan()) return;
     for_each_chunk([&](std::span<const std::byte> in, std::byte* /*out*/, std::byte* memory) {
-      const std::size_t count = in.size() / size_;
-      std::memcpy(memory, in.data(), in.size());
-      clip_.clip(position_of(in), memory, memory, count, Counting::off);
-      first_nan.look_at(plan_.operation, memory, count, position_of(in));
+      clip_.clip(position_of(in), in.data(), memory, in.size() / size_, Counting::off);
     });
-    if (const auto nan = first_nan.position()) refuse_nan_at(*nan);
+    clip_.expect_valid();
   }
 
   ElementCounts clip(Counting counting) {
     ElementCounts total;
     std::mutex mutex;
-    for_each_chunk([&](std::span<const std::byte> in, std::byte* out, std::byte* memory) {
-      const ElementCounts counts = clip_chunk(in, out, memory, counting);
+    for_each_chunk([&](std::span<const std::byte> in, std::byte* out, std::byte* /*memory*/) {
+      const ElementCounts counts = clip_chunk(in, out, counting);
       if (counting == Counting::off) return;
       const std::lock_guard lock(mutex);
       total += counts;
@@ -123,19 +116,11 @@ class MemoryClip {
     });
   }
 
-  ElementCounts clip_chunk(std::span<const std::byte> in, std::byte* out, std::byte* memory,
-                           Counting counting) {
+  ElementCounts clip_chunk(std::span<const std::byte> in, std::byte* out, Counting counting) {
     const std::size_t count = in.size() / size_;
-    if (plan_.conversion) return clip_.clip(position_of(in), in.data(), out, count, counting);
-    const std::byte* const from = is_aligned(in.data(), size_) ? in.data() : memory;
-    std::byte* const to = is_aligned(out, size_) ? out : memory;
-    const bool is_alone = !plan_.arrays && !counts_losses(plan_, counting);
-    if (is_alone && from != memory && to != memory)
-      return clip_to_numbers(plan_.operation, from, to, count, counting, streams_);
-    if (from == memory) std::memcpy(memory, in.data(), in.size());
-    const ElementCounts counts = clip_.clip(position_of(in), from, to, count, counting);
-    if (to == memory) std::memcpy(out, memory, in.size());
-    return counts;
+    if (is_alone(plan_, counting) && is_aligned(in.data(), size_) && is_aligned(out, size_))
+      return clip_to_numbers(plan_.operation, in.data(), out, count, counting, streams_);
+    return clip_.clip(position_of(in), in.data(), out, count, counting);
   }
 
   [[nodiscard]] std::uint64_t position_of(std::span<const std::byte> in) const {
@@ -156,12 +141,12 @@ class MemoryClip {
 
 /// Whether no memory for chunks is needed: a NaN to refuse must be in the input, not a result of the scale.
 bool is_one_step(const Plan& plan, const ElementsInMemory& elements, std::size_t size) {
-  if (plan.conversion) return true;
-  return is_aligned(elements.in, size) && is_aligned(elements.out, size) &&
-         (!plan.refuse_nan || plan.operation.arithmetic == Arithmetic::none);
+  if (!plan.looks_for_nan()) return true;
+  return is_plain(plan.input) && is_aligned(elements.in, size) &&
+         plan.operation.arithmetic == Arithmetic::none;
 }
 
-/// Clips to arrays, converts, or counts more than a kernel does.
+/// Does more than a kernel.
 ElementCounts clip_by_parts(const Plan& plan, const std::byte* in, std::byte* out, std::size_t count,
                             Counting counting) {
   TensorClip clip(plan, {simd_levels().back()}, "");
@@ -176,19 +161,16 @@ ElementCounts clip_in_one_step(const Plan& plan, const ElementsInMemory& element
   const Operation& operation = plan.operation;
   const auto* const in = static_cast<const std::byte*>(elements.in);
   auto* const out = static_cast<std::byte*>(elements.out);
-  if (plan.refuse_nan && !plan.conversion)
+  if (plan.looks_for_nan())
     if (const auto nan = find_nan(operation, in, elements.count)) refuse_nan_at(*nan);
-  if (plan.arrays || plan.conversion || counts_losses(plan, counting))
+  const std::size_t size = traits(operation.dtype).size;
+  if (!is_alone(plan, counting) || !is_aligned(in, size) || !is_aligned(out, size))
     return clip_by_parts(plan, in, out, elements.count, counting);
-  const std::size_t size = elements.count * traits(operation.dtype).size;
-  return clip_to_numbers(operation, in, out, elements.count, counting, streams(operation, elements, size));
+  return clip_to_numbers(operation, in, out, elements.count, counting,
+                         streams(elements, elements.count * size));
 }
 
 }  // namespace
-
-bool is_aligned(const void* memory, std::size_t size) noexcept {
-  return reinterpret_cast<std::uintptr_t>(memory) % size == 0;
-}
 
 bool ElementsInMemory::overlap(std::size_t in_size, std::size_t out_size) const noexcept {
   const std::less<const void*> before;
@@ -206,14 +188,17 @@ Plan plan_for(const Request& request, const TensorLayout& layout, const void* el
   const std::shared_ptr<Engine> engine = engine_for(layout.data_size(), workers.threads);
   const Chunks chunks(layout.count, size, engine->chunk_size(), 0);
   const auto read = [&](const ElementSource::Look& look) {
-    engine->for_each_chunk(chunks.size(), true, [&](std::uint64_t i, std::byte* /*memory*/) {
+    engine->for_each_chunk(chunks.size(), true, [&](std::uint64_t i, std::byte* memory) {
       expect_going_on(workers.stop);
       const auto [begin, count] = chunks[i];
-      look({static_cast<const std::byte*>(elements) + begin * size, count * size});
+      const std::span stored(static_cast<const std::byte*>(elements) + begin * size, count * size);
+      if (is_plain(layout)) return look(stored);
+      std::ranges::copy(stored, memory);
+      decode(layout, {memory, stored.size()}, engine->level());
+      look({memory, stored.size()});
     });
   };
-  return plan_with_percentiles(request, layout, {layout.dtype, layout.order, layout.count, read},
-                               engine->level());
+  return plan_with_percentiles(request, layout, {layout.dtype, layout.count, read}, engine->level());
 }
 
 }  // namespace
@@ -222,7 +207,6 @@ Plan plan_in_memory(const Request& request, const TensorLayout& layout, const vo
                     const Workers& workers) {
   Plan plan = plan_for(request, layout, elements, workers);
   plan.output.order = layout.order;  // in a file, what becomes of elements of one byte is little-endian
-  if (plan.conversion) plan.conversion->order = layout.order;
   return plan;
 }
 
@@ -339,8 +323,8 @@ class BoundsClip {
 };
 
 bool can_have_other_bounds(const Plan& plan) {
-  return plan.takes_other_bounds && !plan.arrays && !plan.refuse_nan && !plan.replaces_nan() &&
-         plan.operation.arithmetic == Arithmetic::none;
+  return plan.takes_other_bounds && is_plain(plan.input) && !plan.arrays && !plan.refuse_nan &&
+         !plan.replaces_nan() && plan.operation.arithmetic == Arithmetic::none;
 }
 
 }  // namespace

@@ -34,8 +34,6 @@ struct Workers {
   const std::atomic<bool>* stop = nullptr;  ///< ends the work between chunks, with Error{io}; see FileOptions
 };
 
-[[nodiscard]] bool is_aligned(const void* memory, std::size_t size) noexcept;
-
 /// make_plan() for a tensor in memory, whose elements are read if a bound is a percentile.
 [[nodiscard]] Plan plan_in_memory(const Request& request, const TensorLayout& layout, const void* elements,
                                   const Workers& workers);

@@ -6,7 +6,6 @@
 #include <mutex>
 #include <span>
 
-#include "element/byte_order.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
 #include "engine/tensor_clip.hpp"
@@ -24,7 +23,9 @@ ElementBits element_or(const std::optional<Limit>& limit, ElementBits otherwise)
 class ArrayLimit {
  public:
   ArrayLimit(const std::optional<Limit>& limit, const KernelOptions& options, const std::string& path) {
-    if (limit && limit->plan) clip_.emplace(*limit->plan, options, path);
+    if (!limit || !limit->plan) return;
+    plan_ = decoded(*limit->plan);
+    clip_.emplace(plan_, options, path);
   }
 
   /// What a clip to the array would do to elements of the tensor, of which the first has index `position`.
@@ -47,6 +48,7 @@ class ArrayLimit {
   }
 
  private:
+  Plan plan_;
   std::optional<TensorClip> clip_;
 };
 
@@ -55,9 +57,8 @@ std::span<std::byte> without_nat(const TensorLayout& layout, std::span<std::byte
   if (!layout.meaning.is_time()) return elements;
   auto* const ticks = reinterpret_cast<std::int64_t*>(elements.data());
   const std::size_t count = elements.size() / sizeof(kNaT);
-  const std::int64_t nat = layout.order == kNativeOrder ? kNaT : byteswap_if<Byteswap::yes>(kNaT);
-  return elements.first(static_cast<std::size_t>(std::remove(ticks, ticks + count, nat) - ticks) *
-                        sizeof(nat));
+  return elements.first(static_cast<std::size_t>(std::remove(ticks, ticks + count, kNaT) - ticks) *
+                        sizeof(kNaT));
 }
 
 /// How many elements are not NaT.
@@ -88,8 +89,8 @@ ElementStatistics read_statistics(Engine& engine, InputFile& input, const Tensor
     const std::uint64_t below = min_array.count(position, elements, size).raised;
     const std::uint64_t above = max_array.count(position, elements, size).lowered;
     const std::span<std::byte> numbers = without_nat(layout, elements);
-    ElementStatistics part = statistics_of(layout.dtype, layout.order, bounds, numbers.data(),
-                                           numbers.size() / size, engine.level());
+    ElementStatistics part =
+        statistics_of(layout.dtype, bounds, numbers.data(), numbers.size() / size, engine.level());
     const std::uint64_t nat = (elements.size() - numbers.size()) / size;
     part.count += nat;
     part.nan += nat;
@@ -125,7 +126,7 @@ std::vector<std::optional<Number>> read_percentiles(Engine& engine, InputFile& i
   };
   const bool only_elements = layout.meaning.kind != Meaning::Kind::number;
   const std::uint64_t count = count_numbers(engine, input, layout);
-  return percentiles_of({layout.dtype, layout.order, count, read, input.path(), only_elements}, percentages,
+  return percentiles_of({layout.dtype, count, read, input.path(), only_elements}, percentages,
                         engine.level());
 }
 

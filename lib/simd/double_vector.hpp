@@ -45,18 +45,14 @@ inline constexpr __mmask8 kAllDoubles = 0xff;
       kAllDoubles, __builtin_bit_cast(__m256i, __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15)));
 }
 
-/// The lower halves of 32-bit lanes become eight elements of 16 bits: 0, 1, 4, 5, then 2, 3, 6, 7, each with
-/// its bytes swapped if kSwap is yes. The upper halves become 0.
-template <Byteswap kSwap>
+/// The lower halves of 32-bit lanes become eight elements of 16 bits: 0, 1, 4, 5, then 2, 3, 6, 7. The upper
+/// halves become 0.
 [[gnu::target("avx2")]] inline void widen(const Vector<std::uint8_t, 16>& x,
                                           Vector<std::uint32_t, 32>& wide) noexcept {
-  const __m256i native = _mm256_setr_epi8(0, 1, -1, -1, 2, 3, -1, -1, 8, 9, -1, -1, 10, 11, -1, -1,  //
-                                          4, 5, -1, -1, 6, 7, -1, -1, 12, 13, -1, -1, 14, 15, -1, -1);
-  const __m256i swapped = _mm256_setr_epi8(1, 0, -1, -1, 3, 2, -1, -1, 9, 8, -1, -1, 11, 10, -1, -1,  //
-                                           5, 4, -1, -1, 7, 6, -1, -1, 13, 12, -1, -1, 15, 14, -1, -1);
+  const __m256i bytes = _mm256_setr_epi8(0, 1, -1, -1, 2, 3, -1, -1, 8, 9, -1, -1, 10, 11, -1, -1,  //
+                                         4, 5, -1, -1, 6, 7, -1, -1, 12, 13, -1, -1, 14, 15, -1, -1);
   const __m256i twice = _mm256_broadcastsi128_si256(__builtin_bit_cast(__m128i, x));
-  wide = __builtin_bit_cast(Vector<std::uint32_t, 32>,
-                            _mm256_shuffle_epi8(twice, kSwap == Byteswap::yes ? swapped : native));
+  wide = __builtin_bit_cast(Vector<std::uint32_t, 32>, _mm256_shuffle_epi8(twice, bytes));
 }
 
 // Truncates doubles in the range of the integers.

@@ -6,7 +6,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "element/byte_order.hpp"
 #include "element/dtype.hpp"
 #include "simd/levels.hpp"
 
@@ -55,41 +54,6 @@ template <class Numbers, class Doubles, std::size_t... kIndex>
 template <class Numbers, class Doubles>
 [[gnu::always_inline]] inline void convert_lanes(const Numbers& x, Doubles& doubles) noexcept {
   convert_lanes(x, doubles, std::make_index_sequence<sizeof(Doubles) / sizeof(double)>{});
-}
-
-template <std::size_t kElementSize, class V, std::size_t... kIndex>
-[[gnu::always_inline]] inline V with_bytes_reversed(
-    const V& x, std::index_sequence<kIndex...> /*of the bytes*/) noexcept {
-  using Bytes = Vector<std::uint8_t, sizeof(V)>;
-  const auto bytes = __builtin_bit_cast(Bytes, x);
-  return __builtin_bit_cast(V, __builtin_shufflevector(bytes, bytes, (kIndex ^ (kElementSize - 1))...));
-}
-
-/// Reverses each element's bytes by swapping and shuffling pairs: the x86-64 baseline cannot shuffle single
-/// bytes.
-template <std::size_t kElementSize, class V, std::size_t... kIndex>
-[[gnu::always_inline]] inline V with_pairs_reversed(
-    const V& x, std::index_sequence<kIndex...> /*of the pairs*/) noexcept {
-  using Pairs = Vector<std::uint16_t, sizeof(V)>;
-  auto pairs = __builtin_bit_cast(Pairs, x);
-  pairs = pairs << 8 | pairs >> 8;
-  if constexpr (kElementSize > 2)
-    pairs = __builtin_shufflevector(pairs, pairs, (kIndex ^ (kElementSize / 2 - 1))...);
-  return __builtin_bit_cast(V, pairs);
-}
-
-/// byteswap_if() for every element of a vector. kBytes is the size of the instruction set's vectors; V may be
-/// half as large.
-template <std::size_t kBytes, Byteswap kSwap, std::size_t kElementSize, class V>
-[[gnu::always_inline]] inline V vector_byteswap_if(const V& x) noexcept {
-  if constexpr (kSwap == Byteswap::no || kElementSize == 1)
-    return x;
-  else if constexpr (sizeof(V) == sizeof(std::uint64_t) && kElementSize == sizeof(V))
-    return __builtin_bit_cast(V, __builtin_bswap64(__builtin_bit_cast(std::uint64_t, x)));
-  else if constexpr (kBytes == vector_bytes(SimdLevel::baseline))
-    return with_pairs_reversed<kElementSize>(x, std::make_index_sequence<sizeof(V) / 2>{});
-  else
-    return with_bytes_reversed<kElementSize>(x, std::make_index_sequence<sizeof(V)>{});
 }
 
 /// The lanes, with 1 added where the mask is true.

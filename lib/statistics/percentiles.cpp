@@ -121,7 +121,7 @@ bool is_percentile(const Number& number) {
 
 std::vector<std::optional<Number>> percentiles_of(const ElementSource& source,
                                                   std::span<const Number> percentages, SimdLevel level) {
-  RankSearch search(source.dtype, source.order, source.count, level);
+  RankSearch search(source.dtype, source.count, level);
   const auto pass = [&] {
     source.read([&](std::span<const std::byte> elements) { search.look_at(elements); });
     search.end_pass();

@@ -13,10 +13,9 @@
 
 namespace clipper {
 
-/// Elements that can be read several times.
+/// Elements in this machine's byte order that can be read several times.
 struct ElementSource {
   DType dtype = DType::float32;
-  ByteOrder order = kNativeOrder;
   std::uint64_t count = 0;
 
   using Look = std::function<void(std::span<const std::byte>)>;

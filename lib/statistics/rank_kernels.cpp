@@ -1,5 +1,8 @@
 #include "statistics/rank_kernels.hpp"
 
+#include <algorithm>
+
+#include "clip/byte_table.hpp"
 #include "element/element.hpp"
 
 namespace clipper {
@@ -10,20 +13,6 @@ template <class Bits>
   Bits bits;
   std::memcpy(&bits, at, sizeof(bits));
   return bits;
-}
-
-/// Elements of 8 bits, in small tables of their own.
-void count_bytes(std::span<const std::byte> elements, std::uint32_t* counters) noexcept {
-  constexpr std::size_t kTables = 4;
-  constexpr std::size_t kValues = 256;
-  std::array<std::array<std::uint32_t, kTables>, kValues> tables{};
-  std::size_t i = 0;
-  for (; i + kTables <= elements.size(); i += kTables)
-    for (std::size_t table = 0; table < kTables; ++table)
-      ++tables[std::to_integer<std::size_t>(elements[i + table])][table];
-  for (; i < elements.size(); ++i) ++tables[std::to_integer<std::size_t>(elements[i])][0];
-  for (std::size_t value = 0; value < kValues; ++value)
-    for (const std::uint32_t count : tables[value]) counters[value] += count;
 }
 
 /// Every kStep-th digit.
@@ -41,12 +30,12 @@ template <std::size_t kStep>
 /// integers and of equal elements are: otherwise each increment of such a counter would wait for the one
 /// before it. Returns whether it has counted.
 template <class Bits, std::size_t kBlock>
-[[gnu::always_inline]] inline bool count_two_digits(const std::byte* elements, std::size_t at,
+[[gnu::always_inline]] inline bool count_two_digits(const std::byte* elements,
                                                     std::uint32_t* counters) noexcept {
   constexpr Bits kDigit = kDigits - 1;
-  const auto shift = static_cast<int>(8 * at);
+  constexpr int kShift = 8 * sizeof(Bits) - kDigitBits;
   const Bits first = load<Bits>(elements);
-  const auto differing = [&](Bits x) { return static_cast<Bits>((x ^ first) >> shift & kDigit); };
+  const auto differing = [&](Bits x) { return static_cast<Bits>((x ^ first) >> kShift & kDigit); };
   for (const std::size_t i : {std::size_t{1}, kBlock / 2, kBlock - 1})
     if (const Bits bits = differing(load<Bits>(elements + i * sizeof(Bits))); bits != 0 && bits != kDigit)
       return false;
@@ -60,122 +49,94 @@ template <class Bits, std::size_t kBlock>
     others |= bits + (bits & 1);  // 0 or kDigit + 1
   }
   if ((others & kDigit) != 0) return false;
-  const auto digit = static_cast<std::size_t>(first >> shift & kDigit);
+  const auto digit = static_cast<std::size_t>(first >> kShift & kDigit);
   counters[digit] += static_cast<std::uint32_t>(kBlock - complements);
   counters[digit ^ kDigit] += static_cast<std::uint32_t>(complements);
   return true;
 }
 
-/// Elements of 32 or 64 bits, whose digits are at byte `at`.
+/// Elements of 32 or 64 bits.
 template <class Bits>
-[[gnu::always_inline]] inline void count_wide(std::span<const std::byte> elements, std::size_t at,
-                                              std::uint32_t* counters) noexcept {
-  constexpr std::size_t kBlock = 1024 / sizeof(Bits);
-  const std::byte* block = elements.data();
-  const std::byte* const end = block + elements.size();
-  const std::size_t shift = kNativeOrder == ByteOrder::little ? at : sizeof(Bits) - 2 - at;
-  for (; block + kBlock * sizeof(Bits) <= end; block += kBlock * sizeof(Bits))
-    if (!count_two_digits<Bits, kBlock>(block, shift, counters))
-      count_digits<sizeof(Bits)>(block + at, kBlock, counters);
-  count_digits<sizeof(Bits)>(block + at, static_cast<std::size_t>(end - block) / sizeof(Bits), counters);
-}
+struct CountWide {
+  [[gnu::always_inline]] static void run(std::span<const std::byte> elements,
+                                         std::uint32_t* counters) noexcept {
+    constexpr std::size_t kAt = kNativeOrder == ByteOrder::little ? sizeof(Bits) - 2 : 0;
+    constexpr std::size_t kBlock = 1024 / sizeof(Bits);
+    const std::byte* block = elements.data();
+    const std::byte* const end = block + elements.size();
+    for (; block + kBlock * sizeof(Bits) <= end; block += kBlock * sizeof(Bits))
+      if (!count_two_digits<Bits, kBlock>(block, counters))
+        count_digits<sizeof(Bits)>(block + kAt, kBlock, counters);
+    count_digits<sizeof(Bits)>(block + kAt, static_cast<std::size_t>(end - block) / sizeof(Bits), counters);
+  }
+};
 
 /// Looks at a block of elements at a time, which the compiler turns into vectors, and at the single elements
 /// of a block only if the block has a candidate.
 template <class Bits>
-[[gnu::always_inline]] inline std::size_t find(const Candidates<Bits>& wanted, const std::byte* elements,
-                                               std::size_t count, Bits* found) noexcept {
-  constexpr std::size_t kBlock = 256 / sizeof(Bits);
-  std::size_t size = 0;
-  const auto matches = [&](Bits x) {
-    bool any = false;
-    for (std::size_t k = 0; k < wanted.count; ++k) any |= (x & wanted.mask) == wanted.prefixes[k];
-    return any;
-  };
-  std::size_t i = 0;
-  for (; i + kBlock <= count; i += kBlock) {
-    std::array<Bits, kBlock> block;
-    std::memcpy(block.data(), elements + i * sizeof(Bits), sizeof(block));
-    std::array<Bits, kBlock> match{};
-    Bits any = 0;
-    for (std::size_t k = 0; k < wanted.count; ++k) {
-      const Bits prefix = wanted.prefixes[k];
-      for (std::size_t j = 0; j < kBlock; ++j)
-        match[j] |= (block[j] & wanted.mask) == prefix ? Bits{1} : Bits{0};
+struct Find {
+  [[gnu::always_inline]] static std::size_t run(const Candidates<Bits>& wanted, const std::byte* elements,
+                                                std::size_t count, Bits* found) noexcept {
+    constexpr std::size_t kBlock = 256 / sizeof(Bits);
+    std::size_t size = 0;
+    const auto matches = [&](Bits x) {
+      bool any = false;
+      for (std::size_t k = 0; k < wanted.count; ++k) any |= (x & wanted.mask) == wanted.prefixes[k];
+      return any;
+    };
+    std::size_t i = 0;
+    for (; i + kBlock <= count; i += kBlock) {
+      std::array<Bits, kBlock> block;
+      std::memcpy(block.data(), elements + i * sizeof(Bits), sizeof(block));
+      std::array<Bits, kBlock> match{};
+      Bits any = 0;
+      for (std::size_t k = 0; k < wanted.count; ++k) {
+        const Bits prefix = wanted.prefixes[k];
+        for (std::size_t j = 0; j < kBlock; ++j)
+          match[j] |= (block[j] & wanted.mask) == prefix ? Bits{1} : Bits{0};
+      }
+      for (std::size_t j = 0; j < kBlock; ++j) any |= match[j];
+      if (any == 0) continue;
+      for (std::size_t j = 0; j < kBlock; ++j) {
+        found[size] = block[j];
+        size += match[j];
+      }
     }
-    for (std::size_t j = 0; j < kBlock; ++j) any |= match[j];
-    if (any == 0) continue;
-    for (std::size_t j = 0; j < kBlock; ++j) {
-      found[size] = block[j];
-      size += match[j];
+    for (; i < count; ++i) {
+      const Bits x = load<Bits>(elements + i * sizeof(Bits));
+      found[size] = x;
+      size += matches(x) ? 1 : 0;
     }
+    return size;
   }
-  for (; i < count; ++i) {
-    const Bits x = load<Bits>(elements + i * sizeof(Bits));
-    found[size] = x;
-    size += matches(x) ? 1 : 0;
-  }
-  return size;
-}
-
-template <class Bits>
-void count_baseline(std::span<const std::byte> elements, std::size_t at, std::uint32_t* counters) noexcept {
-  count_wide<Bits>(elements, at, counters);
-}
-
-#if defined(__x86_64__)
-/// Wider vectors than those of v3 would gain little.
-template <class Bits>
-[[gnu::target("arch=x86-64-v3"), gnu::flatten]] void count_v3(std::span<const std::byte> elements,
-                                                              std::size_t at,
-                                                              std::uint32_t* counters) noexcept {
-  count_wide<Bits>(elements, at, counters);
-}
-
-template <class Bits>
-[[gnu::target("arch=x86-64-v3"), gnu::flatten]] std::size_t find_v3(const Candidates<Bits>& wanted,
-                                                                    const std::byte* elements,
-                                                                    std::size_t count, Bits* found) noexcept {
-  return find(wanted, elements, count, found);
-}
-
-template <class Bits>
-[[gnu::target("arch=x86-64-v4"), gnu::flatten]] std::size_t find_v4(const Candidates<Bits>& wanted,
-                                                                    const std::byte* elements,
-                                                                    std::size_t count, Bits* found) noexcept {
-  return find(wanted, elements, count, found);
-}
-#endif
+};
 
 }  // namespace
 
-void count_first_digits(std::size_t element_size, ByteOrder order, std::span<const std::byte> elements,
-                        std::uint32_t* counters, [[maybe_unused]] SimdLevel level) noexcept {
-  const std::size_t at = order == ByteOrder::little && element_size > 1 ? element_size - 2 : 0;
-  auto* count_32 = count_baseline<std::uint32_t>;
-  auto* count_64 = count_baseline<std::uint64_t>;
-#if defined(__x86_64__)
-  if (level != SimdLevel::baseline) {
-    count_32 = count_v3<std::uint32_t>;
-    count_64 = count_v3<std::uint64_t>;
-  }
-#endif
+void count_first_digits(std::size_t element_size, std::span<const std::byte> elements,
+                        std::uint32_t* counters, SimdLevel level) noexcept {
+  level = std::min(level, SimdLevel::v3);  // wider vectors gain little
   switch (element_size) {
-    case 1: return count_bytes(elements, counters);
+    case 1: {
+      const auto counts = count_bytes(elements);
+      for (std::size_t byte = 0; byte < counts.size(); ++byte)
+        counters[byte] += static_cast<std::uint32_t>(counts[byte]);
+      return;
+    }
     case 2: return count_digits<2>(elements.data(), elements.size() / 2, counters);
-    case 4: return count_32(elements, at, counters);
-    default: return count_64(elements, at, counters);
+    case 4: return run_loop<CountWide<std::uint32_t>>(level, elements, counters);
+    default: return run_loop<CountWide<std::uint64_t>>(level, elements, counters);
   }
 }
 
-std::uint64_t count_nan_beside_infinity(DType dtype, ByteOrder order, bool negative,
+std::uint64_t count_nan_beside_infinity(DType dtype, bool negative,
                                         std::span<const std::byte> elements) noexcept {
   const ElementBits infinity = negative ? lowest_element(dtype) : highest_element(dtype);
   const ElementBits end = infinity | ((ElementBits{1} << (8 * traits(dtype).size - kDigitBits)) - 1);
   return with_type(dtype, [&]<class T>() {
     std::uint64_t count = 0;
     for (std::size_t at = 0; at < elements.size(); at += sizeof(T)) {
-      const ElementBits bits = to_bits(load_element<T>(elements.data() + at, order));
+      const ElementBits bits = to_bits(load_element<T>(elements.data() + at));
       count += infinity < bits && bits <= end ? 1 : 0;
     }
     return count;
@@ -185,17 +146,7 @@ std::uint64_t count_nan_beside_infinity(DType dtype, ByteOrder order, bool negat
 template <class Bits>
 std::size_t find_candidates(const Candidates<Bits>& wanted, const std::byte* elements, std::size_t count,
                             Bits* found, SimdLevel level) noexcept {
-  switch (level) {
-    case SimdLevel::baseline: break;
-#if defined(__x86_64__)
-    case SimdLevel::v3: return find_v3(wanted, elements, count, found);
-    case SimdLevel::v4: return find_v4(wanted, elements, count, found);
-#else
-    case SimdLevel::v3: break;
-    case SimdLevel::v4: break;
-#endif
-  }
-  return find(wanted, elements, count, found);
+  return run_loop<Find<Bits>>(level, wanted, elements, count, found);
 }
 
 template std::size_t find_candidates(const Candidates<std::uint32_t>&, const std::byte*, std::size_t,

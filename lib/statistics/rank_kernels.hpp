@@ -8,7 +8,6 @@
 #include <limits>
 #include <span>
 
-#include "element/byte_order.hpp"
 #include "element/dtype.hpp"
 #include "element/element_key.hpp"
 #include "simd/levels.hpp"
@@ -35,18 +34,12 @@ template <class T>
                                            static_cast<Unsigned>(std::numeric_limits<Key<T>>::lowest())));
 }
 
-/// The element as its bytes are in the file, and the inverse.
-template <class T>
-[[nodiscard]] constexpr T in_order(T x, ByteOrder order) noexcept {
-  return order == kNativeOrder ? x : byteswap_if<Byteswap::yes>(x);
-}
-
 /// The element at any address.
 template <class T>
-[[nodiscard]] inline T load_element(const std::byte* at, ByteOrder order) noexcept {
+[[nodiscard]] inline T load_element(const std::byte* at) noexcept {
   UnsignedOfSize<sizeof(T)> bits;
   std::memcpy(&bits, at, sizeof(bits));
-  return in_order(from_bits<T>(bits), order);
+  return from_bits<T>(bits);
 }
 
 /// The counters of each digit, used in turn: a counter that is incremented again before its last value is in
@@ -54,12 +47,12 @@ template <class T>
 inline constexpr std::size_t kInterleaved = 2;
 
 /// Counts the highest digits of the elements: increments one of the counters at the digit's position, and at
-/// the positions kDigits after it. A digit is read in this machine's byte order, whatever `order` is.
-void count_first_digits(std::size_t element_size, ByteOrder order, std::span<const std::byte> elements,
+/// the positions kDigits after it.
+void count_first_digits(std::size_t element_size, std::span<const std::byte> elements,
                         std::uint32_t* counters, SimdLevel level) noexcept;
 
 /// How many elements are NaN with this sign and have the same highest digit as infinity.
-[[nodiscard]] std::uint64_t count_nan_beside_infinity(DType dtype, ByteOrder order, bool negative,
+[[nodiscard]] std::uint64_t count_nan_beside_infinity(DType dtype, bool negative,
                                                       std::span<const std::byte> elements) noexcept;
 
 /// Which elements find_candidates() finds: x & mask is one of `prefixes`.

@@ -18,27 +18,61 @@ std::uint64_t ordered_key(DType dtype, ElementBits element) {
   return with_type(dtype, [=]<class T>() { return ordered(from_bits<T>(element)); });
 }
 
-/// The candidates of a pass as they are in the file.
+/// The candidates of a pass.
 template <class T>
-auto candidates_for(std::span<const std::uint64_t> prefixes, unsigned bits, ByteOrder order) {
+auto candidates_for(std::span<const std::uint64_t> prefixes, unsigned bits) {
   using Bits = UnsignedOfSize<sizeof(T)>;
   const unsigned rest = 8 * sizeof(T) - bits;
-  const auto as_in_file = [&](Bits x) { return in_order(x, order); };
   const auto mask = static_cast<Bits>(~std::uint64_t{0} << rest);
   Candidates<Bits> wanted;
-  wanted.mask = as_in_file(mask);
+  wanted.mask = mask;
   for (const std::uint64_t prefix : prefixes) {
     const auto element = static_cast<Bits>(to_bits(element_at<T>(prefix << rest)));
-    wanted.prefixes[wanted.count++] = as_in_file(static_cast<Bits>(element & mask));
+    wanted.prefixes[wanted.count++] = static_cast<Bits>(element & mask);
   }
   return wanted;
 }
 
 }  // namespace
 
-RankSearch::RankSearch(DType dtype, ByteOrder order, std::uint64_t count, SimdLevel level)
+CounterTables::Table& CounterTables::take() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    for (Table& table : tables_)
+      if (!table.taken) {
+        table.taken = true;
+        return table;
+      }
+    if (tables_.empty() || (tables_.size() + 1) * size_ * sizeof(std::uint32_t) <= kMemory) {
+      tables_.push_back({std::vector<std::uint32_t>(size_), 0, true});
+      return tables_.back();
+    }
+    given_back_.wait(lock);
+  }
+}
+
+void CounterTables::give_back(Table& table) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    if (table.increments >= kMaxIncrements) add_to_totals(table);  // before a counter can overflow
+    table.taken = false;
+  }
+  given_back_.notify_one();
+}
+
+void CounterTables::add_to_totals(Table& table) noexcept {
+  for (std::size_t i = 0; i < size_; ++i) totals_[i] += table.counters[i];
+  std::ranges::fill(table.counters, 0U);
+  table.increments = 0;
+}
+
+const std::vector<std::uint64_t>& CounterTables::totals() {
+  for (Table& table : tables_) add_to_totals(table);
+  return totals_;
+}
+
+RankSearch::RankSearch(DType dtype, std::uint64_t count, SimdLevel level)
     : dtype_(dtype),
-      order_(order),
       count_(count),
       level_(level),
       width_(8 * static_cast<unsigned>(traits(dtype).size)),
@@ -70,18 +104,18 @@ void RankSearch::count_first_digits(std::span<const std::byte> elements) {
   const std::size_t size = width_ / 8;
   const auto count_beside_infinity = [&](bool negative) {
     const ElementBits infinity = negative ? lowest_element(dtype_) : highest_element(dtype_);
-    const auto digit = in_order(static_cast<std::uint16_t>(infinity >> (width_ - kDigitBits)), order_);
+    const auto digit = static_cast<std::uint16_t>(infinity >> (width_ - kDigitBits));
     return table.counters()[digit] + table.counters()[kDigits + digit];
   };
   const bool may_share = is_floating(dtype_) && width_ > kDigitBits;
   const std::array before{may_share ? count_beside_infinity(false) : 0,
                           may_share ? count_beside_infinity(true) : 0};
-  clipper::count_first_digits(size, order_, elements, table.counters(), level_);
+  clipper::count_first_digits(size, elements, table.counters(), level_);
   table.add_increments(elements.size() / size);
   for (const bool negative : {false, true})
     if (may_share && count_beside_infinity(negative) != before[negative ? 1 : 0])
       nan_beside_infinity_[negative ? 1 : 0] +=
-          clipper::count_nan_beside_infinity(dtype_, order_, negative, elements);
+          clipper::count_nan_beside_infinity(dtype_, negative, elements);
 }
 
 void RankSearch::collect_all(std::span<const std::byte> elements) {
@@ -93,7 +127,7 @@ void RankSearch::collect_all(std::span<const std::byte> elements) {
   else
     with_type(dtype_, [&]<class T>() {
       for (std::size_t at = 0; at < elements.size(); at += sizeof(T))
-        keys.push_back(ordered(load_element<T>(elements.data() + at, order_)));
+        keys.push_back(ordered(load_element<T>(elements.data() + at)));
     });
   collect(keys);
 }
@@ -101,7 +135,7 @@ void RankSearch::collect_all(std::span<const std::byte> elements) {
 template <class T>
 void RankSearch::count_candidates(std::span<const std::byte> elements) {
   using Bits = UnsignedOfSize<sizeof(T)>;
-  const auto wanted = candidates_for<T>(pass_.prefixes, pass_.bits, order_);
+  const auto wanted = candidates_for<T>(pass_.prefixes, pass_.bits);
   const unsigned rest = width_ - pass_.bits;
   const std::span<const std::uint64_t> prefixes = pass_.prefixes;
   std::array<Bits, kBlock> found;
@@ -113,14 +147,13 @@ void RankSearch::count_candidates(std::span<const std::byte> elements) {
     const std::size_t size = find_candidates(wanted, elements.data() + at, count, found.data(), level_);
     if (size == 0) continue;
     if (pass_.collects) {
-      for (std::size_t i = 0; i < size; ++i)
-        keys.push_back(ordered(in_order(from_bits<T>(found[i]), order_)));
+      for (std::size_t i = 0; i < size; ++i) keys.push_back(ordered(from_bits<T>(found[i])));
       continue;
     }
     if (!table) table.emplace(*tables_);
     std::uint32_t* const counters = table->counters();
     for (std::size_t i = 0; i < size; ++i) {
-      const std::uint64_t key = ordered(in_order(from_bits<T>(found[i]), order_));
+      const std::uint64_t key = ordered(from_bits<T>(found[i]));
       std::size_t slot = 0;  // that of the candidate's prefix, found without a branch that depends on it
       for (std::size_t k = 0; k + 1 < prefixes.size(); ++k) slot += prefixes[k] < key >> rest ? 1 : 0;
       ++counters[slot << kDigitBits | ((key >> (rest - kDigitBits)) & (kDigits - 1))];
@@ -159,11 +192,9 @@ void RankSearch::end_first_count() {
   const std::vector<std::uint64_t>& counted = tables_->totals();
   totals_.assign(kDigits, 0);
   for (std::size_t digit = 0; digit < (std::size_t{1} << digit_bits_); ++digit) {
-    const auto in_file = digit_bits_ == kDigitBits ? in_order(static_cast<std::uint16_t>(digit), order_)
-                                                   : static_cast<std::uint16_t>(digit);
     const std::uint64_t key = ordered_key(dtype_, digit << (width_ - digit_bits_));
     for (std::size_t lane = 0; lane < kInterleaved; ++lane)
-      totals_[key >> (width_ - digit_bits_)] += counted[lane * kDigits + in_file];
+      totals_[key >> (width_ - digit_bits_)] += counted[lane * kDigits + digit];
   }
 }
 

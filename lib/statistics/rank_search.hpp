@@ -2,8 +2,10 @@
 
 #include <array>
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -11,9 +13,59 @@
 
 #include "element/dtype.hpp"
 #include "simd/levels.hpp"
-#include "statistics/counter_tables.hpp"
 
 namespace clipper {
+
+/// Tables of counters for many threads. A thread takes a table for itself, increments its counters and gives
+/// it back. All tables together take at most kMemory bytes, or there is only one; a thread that finds none
+/// waits.
+class CounterTables {
+  struct Table {
+    std::vector<std::uint32_t> counters;
+    std::uint64_t increments = 0;  ///< since the counters were 0
+    bool taken = false;
+  };
+
+ public:
+  static constexpr std::size_t kMemory = 8UL << 20;
+
+  /// Tables of `size` counters.
+  explicit CounterTables(std::size_t size) : size_(size), totals_(size) {}
+
+  /// A table that a thread has taken; its destructor gives it back.
+  class Taken {
+   public:
+    explicit Taken(CounterTables& tables) : tables_(tables), table_(tables.take()) {}
+    Taken(const Taken&) = delete;
+    Taken& operator=(const Taken&) = delete;
+    ~Taken() { tables_.give_back(table_); }
+
+    [[nodiscard]] std::uint32_t* counters() const noexcept { return table_.counters.data(); }
+
+    /// To be called with the number of increments, at most kMaxIncrements, before the table is given back.
+    void add_increments(std::uint64_t count) const noexcept { table_.increments += count; }
+
+   private:
+    CounterTables& tables_;
+    Table& table_;
+  };
+
+  static constexpr std::uint64_t kMaxIncrements = std::uint64_t{1} << 31;
+
+  /// The sums of all tables' counters. No table may be taken.
+  [[nodiscard]] const std::vector<std::uint64_t>& totals();
+
+ private:
+  [[nodiscard]] Table& take();
+  void give_back(Table& table) noexcept;
+  void add_to_totals(Table& table) noexcept;
+
+  std::size_t size_;
+  std::mutex mutex_;
+  std::condition_variable given_back_;
+  std::deque<Table> tables_;
+  std::vector<std::uint64_t> totals_;
+};
 
 /// Finds the elements at given ranks in the order of keys (element_key.hpp), NaNs left out, in a few passes
 /// over all elements: one for 8 and 16 bits, two for 32, two to four for 64; more for many ranks. Needs a few
@@ -24,7 +76,7 @@ namespace clipper {
 /// the pass collects them instead.
 class RankSearch {
  public:
-  RankSearch(DType dtype, ByteOrder order, std::uint64_t count, SimdLevel level);
+  RankSearch(DType dtype, std::uint64_t count, SimdLevel level);
 
   /// Called in each pass with all elements, in any order and from many threads. At most 2 GiB at a time.
   void look_at(std::span<const std::byte> elements);
@@ -74,7 +126,6 @@ class RankSearch {
   void refine(Wanted& wanted);
 
   DType dtype_;
-  ByteOrder order_;
   std::uint64_t count_;
   SimdLevel level_;
   unsigned width_;       ///< bits of an element

@@ -10,8 +10,7 @@
 
 #include "element/element.hpp"
 #include "element/float8.hpp"
-#include "statistics/float_moments.hpp"
-#include "statistics/integer_moments.hpp"
+#include "statistics/moment_loops.hpp"
 #include "statistics/statistics_loop.hpp"
 
 namespace clipper {
@@ -20,9 +19,8 @@ namespace {
 /// The arguments of a kernel. A block is small enough for add_integers() and for the second-level cache.
 struct Block {
   DType dtype;
-  ByteOrder order;
   Bounds bounds;
-  std::byte* elements;
+  const std::byte* elements;
   std::size_t count;
 };
 
@@ -126,54 +124,20 @@ template <std::size_t kBytes, class T>
   }
 }
 
-template <SimdLevel kLevel, class T>
-[[gnu::always_inline]] inline ElementStatistics statistics_of_block(const Block& block) noexcept {
-  constexpr std::size_t kBytes = vector_bytes(kLevel);
-  T* const elements = reinterpret_cast<T*>(block.elements);
-  if (block.order != kNativeOrder) reverse_bytes<kBytes>(elements, block.count);
-  ElementStatistics result;
-  result.dtype = block.dtype;
-  result.count = block.count;
-  const KeyRange<T> range = find_range_and_moments<kBytes>(elements, result);
-  count_elements<kBytes>(elements, range, block.bounds, result);
-  return result;
-}
-
-// One wrapper per instruction set, which the loops are inlined into.
-
-using Kernel = ElementStatistics (*)(const Block&) noexcept;
-
 template <class T>
-ElementStatistics statistics_baseline(const Block& block) noexcept {
-  return statistics_of_block<SimdLevel::baseline, T>(block);
-}
-
-#if defined(__x86_64__)
-template <class T>
-[[gnu::target("arch=x86-64-v3"), gnu::flatten]] ElementStatistics statistics_v3(const Block& block) noexcept {
-  return statistics_of_block<SimdLevel::v3, T>(block);
-}
-
-template <class T>
-[[gnu::target("arch=x86-64-v4"), gnu::flatten]] ElementStatistics statistics_v4(const Block& block) noexcept {
-  return statistics_of_block<SimdLevel::v4, T>(block);
-}
-#endif
-
-template <class T>
-Kernel kernel_of(SimdLevel level) noexcept {
-  switch (level) {
-    case SimdLevel::baseline: break;
-#if defined(__x86_64__)
-    case SimdLevel::v3: return statistics_v3<T>;
-    case SimdLevel::v4: return statistics_v4<T>;
-#else
-    case SimdLevel::v3: break;
-    case SimdLevel::v4: break;
-#endif
+struct StatisticsOfBlock {
+  template <SimdLevel kLevel>
+  [[gnu::always_inline]] static ElementStatistics run(const Block& block) noexcept {
+    constexpr std::size_t kBytes = vector_bytes(kLevel);
+    const T* const elements = reinterpret_cast<const T*>(block.elements);
+    ElementStatistics result;
+    result.dtype = block.dtype;
+    result.count = block.count;
+    const KeyRange<T> range = find_range_and_moments<kBytes>(elements, result);
+    count_elements<kBytes>(elements, range, block.bounds, result);
+    return result;
   }
-  return statistics_baseline<T>;
-}
+};
 
 }  // namespace
 
@@ -235,7 +199,7 @@ ElementStatistics statistics_of_float8(DType dtype, const Bounds& bounds, const 
     const std::size_t length = std::min(count - done, block.size());
     widen(dtype, elements + done, block.data(), length);
     auto* const floats = reinterpret_cast<std::byte*>(block.data());
-    ElementStatistics part = statistics_of(DType::float32, kNativeOrder, of_floats, floats, length, level);
+    ElementStatistics part = statistics_of(DType::float32, of_floats, floats, length, level);
     part.dtype = dtype;
     if (part.finite) part.finite = {narrow(part.finite->lowest), narrow(part.finite->highest)};
     total += part;
@@ -245,16 +209,16 @@ ElementStatistics statistics_of_float8(DType dtype, const Bounds& bounds, const 
 
 }  // namespace
 
-ElementStatistics statistics_of(DType dtype, ByteOrder order, const Bounds& bounds, std::byte* elements,
+ElementStatistics statistics_of(DType dtype, const Bounds& bounds, const std::byte* elements,
                                 std::size_t count, SimdLevel level) noexcept {
   if (is_float8(dtype)) return statistics_of_float8(dtype, bounds, elements, count, level);
   const std::size_t size = traits(dtype).size;
-  const Kernel kernel = with_type(dtype, [=]<class T>() { return kernel_of<T>(level); });
   ElementStatistics total;
   total.dtype = dtype;
   while (count != 0) {
     const std::size_t length = std::min(count, kBlockSize / size);
-    total += kernel({dtype, order, bounds, elements, length});
+    const Block block{dtype, bounds, elements, length};
+    total += with_type(dtype, [&]<class T>() { return run_loop<StatisticsOfBlock<T>>(level, block); });
     elements += length * size;
     count -= length;
   }

@@ -49,10 +49,9 @@ struct ElementStatistics {
   ElementStatistics& operator+=(const ElementStatistics& other) noexcept;
 };
 
-/// The statistics of `count` elements, which must be aligned to their size. Changes the elements to this
-/// machine's byte order. Every level gives the same result.
-[[nodiscard]] ElementStatistics statistics_of(DType dtype, ByteOrder order, const Bounds& bounds,
-                                              std::byte* elements, std::size_t count,
-                                              SimdLevel level) noexcept;
+/// The statistics of `count` elements, which must be aligned to their size. Every level gives the same
+/// result.
+[[nodiscard]] ElementStatistics statistics_of(DType dtype, const Bounds& bounds, const std::byte* elements,
+                                              std::size_t count, SimdLevel level) noexcept;
 
 }  // namespace clipper

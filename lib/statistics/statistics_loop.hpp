@@ -12,7 +12,6 @@
 #include <span>
 #include <type_traits>
 
-#include "element/byte_order.hpp"
 #include "element/element_key.hpp"
 #include "simd/vector.hpp"
 #include "statistics/histogram.hpp"
@@ -21,20 +20,6 @@
 /// an instruction set. Elements are compared as keys (element_key.hpp): integers, for which every instruction
 /// set has a minimum and a comparison, in an order that includes NaN.
 namespace clipper {
-
-template <std::size_t kBytes, class T>
-[[gnu::always_inline]] inline void reverse_bytes(T* elements, std::size_t count) noexcept {
-  using Elements = Vector<UnsignedOfSize<sizeof(T)>, kBytes>;
-  constexpr std::size_t kLanes = kBytes / sizeof(T);
-  std::size_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    Elements x;
-    std::memcpy(&x, elements + i, sizeof(x));
-    x = vector_byteswap_if<kBytes, Byteswap::yes, sizeof(T)>(x);
-    std::memcpy(elements + i, &x, sizeof(x));
-  }
-  for (; i < count; ++i) elements[i] = byteswap_if<Byteswap::yes>(elements[i]);
-}
 
 /// The range of the finite elements.
 template <class T>

@@ -1,7 +1,7 @@
-// Measures the kernels and memcpy of as many bytes. Names are WHAT/DTYPE/ORDER/LEVEL/BYTES, and
-// threads/DTYPE/BYTES/THREADS for clip with the highest SIMD level on several threads, streamed/DTYPE/BYTES
-// for one that writes past the caches. Names that begin with cycles/ are for cycles.py.
-// cast/FROM/TO/LEVEL/BYTES is convert() with both bounds.
+// Measures the kernels and memcpy of as many bytes. Names are WHAT/DTYPE/LEVEL/BYTES,
+// decode/DTYPE/LEVEL/BYTES for elements in the other byte order, and threads/DTYPE/BYTES/THREADS for clip
+// with the highest SIMD level on several threads, streamed/DTYPE/BYTES for one that writes past the caches.
+// Names that begin with cycles/ are for cycles.py. cast/FROM/TO/LEVEL/BYTES is convert() with both bounds.
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "clip/clip.hpp"
-#include "clip/clip_vectors.hpp"
+#include "clip/codec.hpp"
 #include "clip/convert.hpp"
 #include "compare/comparison.hpp"
 #include "element/number.hpp"
@@ -30,7 +30,6 @@
 
 namespace {
 
-using clipper::ByteOrder;
 using clipper::DType;
 using clipper::Operation;
 using clipper::SimdLevel;
@@ -77,7 +76,7 @@ T element(double value) {
 }
 
 /// Elements from -10 to 10, or 0 to 20 if unsigned.
-void fill(std::byte* memory, std::size_t size, DType dtype, ByteOrder order) {
+void fill(std::byte* memory, std::size_t size, DType dtype) {
   const std::size_t period = std::min(size, 1UL << 20);
   const bool is_unsigned = clipper::traits(dtype).kind == clipper::NumberKind::unsigned_integer;
   std::minstd_rand random(1);
@@ -86,17 +85,15 @@ void fill(std::byte* memory, std::size_t size, DType dtype, ByteOrder order) {
     for (std::size_t offset = 0; offset < period; offset += sizeof(T)) {
       const T x = element<T>(values(random));
       std::memcpy(memory + offset, &x, sizeof(T));
-      if (order != clipper::kNativeOrder) std::reverse(memory + offset, memory + offset + sizeof(T));
     }
   });
   for (std::size_t offset = period; offset < size; offset += period)
     std::memcpy(memory + offset, memory, period);
 }
 
-Operation make_operation(Work work, DType dtype, ByteOrder order) {
+Operation make_operation(Work work, DType dtype) {
   Operation operation;
   operation.dtype = dtype;
-  operation.order = order;
   clipper::with_type(dtype, [&]<class T>() {
     operation.lo = clipper::to_bits(element<T>(0));
     operation.hi = clipper::to_bits(element<T>(6));
@@ -132,7 +129,7 @@ std::vector<std::byte> repeated(clipper::ElementBits bits, DType dtype, std::siz
 void measure_kernel(benchmark::State& state, Work work, const Operation& operation, SimdLevel level,
                     std::size_t size) {
   const Buffers buffers(size);
-  fill(buffers.in(), size, operation.dtype, operation.order);
+  fill(buffers.in(), size, operation.dtype);
   const std::size_t count = size / clipper::traits(operation.dtype).size;
   const std::vector<std::byte> lo = repeated(operation.lo, operation.dtype, count);
   const std::vector<std::byte> hi = repeated(operation.hi, operation.dtype, count);
@@ -148,10 +145,23 @@ void measure_kernel(benchmark::State& state, Work work, const Operation& operati
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(size));
 }
 
+void measure_decode(benchmark::State& state, DType dtype, SimdLevel level, std::size_t size) {
+  const Buffers buffers(size);
+  clipper::TensorLayout layout;
+  layout.dtype = dtype;
+  layout.order = clipper::kNativeOrder == clipper::ByteOrder::little ? clipper::ByteOrder::big
+                                                                     : clipper::ByteOrder::little;
+  for (auto _ : state) {
+    clipper::decode(layout, {buffers.in(), size}, level);
+    benchmark::ClobberMemory();
+  }
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(size));
+}
+
 /// What the library does with a large tensor in memory that is allocated: it writes past the caches.
 void measure_streamed(benchmark::State& state, const Operation& operation, std::size_t size) {
   const Buffers buffers(size);
-  fill(buffers.in(), size, operation.dtype, operation.order);
+  fill(buffers.in(), size, operation.dtype);
   const std::size_t each = clipper::traits(operation.dtype).size;
   const auto clip_part = [&](std::size_t begin, std::byte* to, std::size_t length) {
     clipper::clip(operation, buffers.in() + begin * each, to, length, clipper::simd_levels().back());
@@ -170,8 +180,7 @@ void measure_threads(benchmark::State& state, const Operation& operation, std::s
   const bool own = size == kCached;
   const std::size_t each = own ? kCached : kChunk;
   const Buffers buffers(own ? kCached * static_cast<std::size_t>(threads) : size);
-  fill(buffers.in(), own ? kCached * static_cast<std::size_t>(threads) : size, operation.dtype,
-       operation.order);
+  fill(buffers.in(), own ? kCached * static_cast<std::size_t>(threads) : size, operation.dtype);
   const std::size_t count = each / clipper::traits(operation.dtype).size;
   const SimdLevel level = clipper::simd_levels().back();
   const auto clip_chunk = [&](std::size_t chunk) {
@@ -199,38 +208,36 @@ void measure_multiplication(benchmark::State& state) {
 /// Pairs that differ by less than the tolerance.
 void measure_compare(benchmark::State& state, DType dtype, SimdLevel level) {
   const Buffers buffers(kFirstLevel);
-  fill(buffers.in(), kFirstLevel, dtype, clipper::kNativeOrder);
+  fill(buffers.in(), kFirstLevel, dtype);
   std::memcpy(buffers.out(), buffers.in(), kFirstLevel);
   const std::size_t size = clipper::traits(dtype).size;
   for (std::size_t i = 0; i < kFirstLevel; i += 256) buffers.out()[i] ^= std::byte{1};
   clipper::ComparisonRule rule;
   rule.tolerance = clipper::Tolerance(*clipper::parse_number("1"), *clipper::parse_number("0"));
   for (auto _ : state)
-    benchmark::DoNotOptimize(clipper::compare({dtype, clipper::kNativeOrder, clipper::kNativeOrder,
-                                               buffers.in(), buffers.out(), kFirstLevel / size, 0},
-                                              rule, level));
+    benchmark::DoNotOptimize(
+        clipper::compare({dtype, buffers.in(), buffers.out(), kFirstLevel / size, 0}, rule, level));
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(kFirstLevel));
 }
 
 void measure_statistics(benchmark::State& state, DType dtype, SimdLevel level) {
   const Buffers buffers(kFirstLevel);
-  fill(buffers.in(), kFirstLevel, dtype, clipper::kNativeOrder);
-  const Operation bounds = make_operation(Work::clip, dtype, clipper::kNativeOrder);
+  fill(buffers.in(), kFirstLevel, dtype);
+  const Operation bounds = make_operation(Work::clip, dtype);
   for (auto _ : state)
-    benchmark::DoNotOptimize(clipper::statistics_of(dtype, clipper::kNativeOrder, {bounds.lo, bounds.hi},
-                                                    buffers.in(), kFirstLevel / clipper::traits(dtype).size,
-                                                    level));
+    benchmark::DoNotOptimize(clipper::statistics_of(dtype, {bounds.lo, bounds.hi}, buffers.in(),
+                                                    kFirstLevel / clipper::traits(dtype).size, level));
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(kFirstLevel));
 }
 
 /// The first pass, which all percentiles need.
 void measure_percentiles(benchmark::State& state, DType dtype, SimdLevel level) {
   const Buffers buffers(kFirstLevel);
-  fill(buffers.in(), kFirstLevel, dtype, clipper::kNativeOrder);
+  fill(buffers.in(), kFirstLevel, dtype);
   std::vector<std::uint32_t> counters(clipper::kDigits * clipper::kInterleaved);
   for (auto _ : state) {
-    clipper::count_first_digits(clipper::traits(dtype).size, clipper::kNativeOrder,
-                                {buffers.in(), kFirstLevel}, counters.data(), level);
+    clipper::count_first_digits(clipper::traits(dtype).size, {buffers.in(), kFirstLevel}, counters.data(),
+                                level);
     benchmark::ClobberMemory();
   }
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(kFirstLevel));
@@ -238,22 +245,21 @@ void measure_percentiles(benchmark::State& state, DType dtype, SimdLevel level) 
 
 /// Conversions to another dtype with both bounds; `size` is that of the input.
 void measure_cast(benchmark::State& state, DType from, DType to, SimdLevel level, std::size_t size) {
-  clipper::Conversion cast;
-  cast.from = from;
-  cast.to = to;
-  cast.saturates = !clipper::is_floating(to);
-  if (cast.saturates) cast.round = clipper::Round::half_even;
-  Operation operation = make_operation(Work::clip, from, clipper::kNativeOrder);
+  Operation operation = make_operation(Work::clip, from);
+  operation.from = from;
   operation.dtype = clipper::working_dtype(from);
+  operation.to = to;
   operation.lo = clipper::working_element(from, operation.lo, operation.dtype);
   operation.hi = clipper::working_element(from, operation.hi, operation.dtype);
-  clipper::set_limits(cast, operation.dtype);
+  Cast& cast = operation.cast.emplace();
+  cast.saturates = !clipper::is_floating(to);
+  if (cast.saturates) cast.round = clipper::Round::half_even;
+  clipper::set_limits(operation);
   const std::size_t count = size / clipper::traits(from).size;
-  const Buffers buffers(count * cast.size());
-  fill(buffers.in(), size, from, clipper::kNativeOrder);
+  const Buffers buffers(count * std::max(clipper::traits(from).size, clipper::traits(to).size));
+  fill(buffers.in(), size, from);
   for (auto _ : state) {
-    benchmark::DoNotOptimize(
-        clipper::convert(cast, operation, nullptr, buffers.in(), buffers.out(), count, level));
+    benchmark::DoNotOptimize(clipper::convert(operation, nullptr, buffers.in(), buffers.out(), count, level));
     benchmark::ClobberMemory();
   }
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(size));
@@ -273,12 +279,11 @@ constexpr std::array kWorks{std::pair{Work::clip, "clip"},
 void add_kernels(DType dtype, SimdLevel level, std::size_t size) {
   const clipper::DTypeTraits& row = clipper::traits(dtype);
   for (const auto& [work, name] : kWorks)
-    for (const ByteOrder order : {ByteOrder::little, ByteOrder::big}) {
-      if (row.size == 1 && order != clipper::kNativeOrder) continue;
-      add(fmt::format("{}/{}/{}/{}/{}", name, row.name, order == ByteOrder::little ? "little" : "big",
-                      clipper::to_string(level), size),
-          measure_kernel, work, make_operation(work, dtype, order), level, size);
-    }
+    add(fmt::format("{}/{}/{}/{}", name, row.name, clipper::to_string(level), size), measure_kernel, work,
+        make_operation(work, dtype), level, size);
+  if (row.size > 1)
+    add(fmt::format("decode/{}/{}/{}", row.name, clipper::to_string(level), size), measure_decode, dtype,
+        level, size);
 }
 
 void add_all() {
@@ -288,10 +293,10 @@ void add_all() {
       for (const SimdLevel level : clipper::simd_levels()) add_kernels(row.dtype, level, size);
       for (const int threads : {1, 2})
         add(fmt::format("threads/{}/{}/{}", row.name, size, threads), measure_threads,
-            make_operation(Work::clip, row.dtype, clipper::kNativeOrder), size, threads);
+            make_operation(Work::clip, row.dtype), size, threads);
       if (size == kUncached)
         add(fmt::format("streamed/{}/{}", row.name, size), measure_streamed,
-            make_operation(Work::clip, row.dtype, clipper::kNativeOrder), size);
+            make_operation(Work::clip, row.dtype), size);
     }
   }
 }
@@ -303,7 +308,7 @@ void add_cycles() {
     for (const SimdLevel level : clipper::simd_levels()) {
       for (const auto& [work, name] : kWorks)
         add(fmt::format("cycles/{}/{}/{}", name, row.name, clipper::to_string(level)), measure_kernel, work,
-            make_operation(work, row.dtype, clipper::kNativeOrder), level,
+            make_operation(work, row.dtype), level,
             work == Work::clip_vectors ? kFirstLevel / 2 : kFirstLevel);
       add(fmt::format("cycles/statistics/{}/{}", row.name, clipper::to_string(level)), measure_statistics,
           row.dtype, level);

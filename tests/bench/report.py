@@ -119,9 +119,8 @@ def beside_memcpy(samples, size):
         row = [dtype]
         for work in WORKS:
             for each in levels:
-                names = (f"{work}/{dtype}/{order}/{each}/{size}" for order in ("little", "big"))
-                ratios = [samples.ratio(name, f"memcpy/{size}") for name in names]
-                row.append(" / ".join(number(ratio.median) for ratio in ratios if ratio))
+                ratio = samples.ratio(f"{work}/{dtype}/{each}/{size}", f"memcpy/{size}")
+                row.append(number(ratio.median) if ratio else "")
         rows.append(row)
     return table(["dtype"] + [f"{title}, {each}" for title in WORKS.values() for each in levels], rows)
 
@@ -138,7 +137,7 @@ def kernels(samples, wrong):
     head = [cell for title in LIBRARIES.values() for cell in (f"{title}: call, µs", "clipper / the rest")]
     text += table(["dtype", *head], net_rows(samples))
     for size in (CACHED, UNCACHED):
-        text += f"\n## Kernels, {size_text(size)}: time relative to memcpy, little-endian / big-endian\n\n"
+        text += f"\n## Kernels, {size_text(size)}: time relative to memcpy\n\n"
         text += beside_memcpy(samples, size)
     return text
 

@@ -17,11 +17,11 @@ def size_text(size):
 
 def level(samples):
     """The highest SIMD level that this CPU has."""
-    return max((name.split("/")[3] for name in samples if name.startswith("clip/")), key=LEVELS.index, default="")
+    return max((name.split("/")[2] for name in samples if name.startswith("clip/")), key=LEVELS.index, default="")
 
 
 def kernel(samples, work, dtype, size):
-    return f"{work}/{dtype}/little/{level(samples)}/{size}"
+    return f"{work}/{dtype}/{level(samples)}/{size}"
 
 
 def in_memory(samples, dtype, size):

@@ -75,4 +75,34 @@ TEST_CASE("a level has the lookups of the levels below it") {
   if (simd_levels().back() == SimdLevel::v4) CHECK((below.back() == ByteLookup::avx512vbmi) == has_vbmi());
 }
 
+TEST_CASE("bytes become entries of 2, 4 and 8 bytes, also where both end at the same byte") {
+  const Bytes entries = shuffled_bytes(256 * 8);
+  for (const std::size_t size : {2UL, 4UL, 8UL})
+    for (const std::size_t count : {0UL, 1UL, 255UL, 1000UL}) {
+      const Bytes source = shuffled_bytes(count);
+      Bytes expected;
+      for (const std::byte x : source) {
+        const auto* const entry = entries.data() + std::to_integer<std::size_t>(x) * size;
+        expected.insert(expected.end(), entry, entry + size);
+      }
+      Bytes apart(count * size);
+      look_up(entries, size, source.data(), apart.data(), count);
+      CHECK((apart == expected));
+      Bytes together(count * size);
+      std::copy(source.begin(), source.end(), together.end() - static_cast<std::ptrdiff_t>(count));
+      look_up(entries, size, together.data() + count * (size - 1), together.data(), count);
+      CHECK((together == expected));
+    }
+}
+
+TEST_CASE("bytes are counted") {
+  for (const std::size_t count : {0UL, 1UL, 7UL, 1000UL}) {
+    const Bytes bytes = shuffled_bytes(count);
+    const auto counts = count_bytes(bytes);
+    for (std::size_t byte = 0; byte < counts.size(); ++byte)
+      CHECK(counts[byte] ==
+            static_cast<std::uint64_t>(std::ranges::count(bytes, static_cast<std::byte>(byte))));
+  }
+}
+
 }  // namespace clipper

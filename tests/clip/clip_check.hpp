@@ -7,8 +7,6 @@
 /// Runs the kernels on elements in memory at every level and compares the results with the expected ones.
 namespace clipper::cases {
 
-inline constexpr std::array kByteOrders{ByteOrder::little, ByteOrder::big};
-
 /// Elements in memory between guard bytes, `offset` elements away from the allocation's alignment.
 class Memory {
  public:
@@ -19,7 +17,7 @@ class Memory {
   Memory(const Operation& op, std::span<const ElementBits> elements, std::size_t offset)
       : Memory(op, elements.size(), offset) {
     for (std::size_t i = 0; i < elements.size(); ++i)
-      reference::store(op.dtype, op.order, elements[i], data() + i * traits(op.dtype).size);
+      reference::store(op.dtype, kNativeOrder, elements[i], data() + i * traits(op.dtype).size);
   }
 
   std::byte* data() { return bytes_.data() + start_; }
@@ -50,7 +48,8 @@ inline std::string what_is_wrong(const Case& test, SimdLevel level, Memory& resu
   const std::string where = std::string{to_string(level)} + ": " + reference::text(op) + ": ";
   const std::string of_all = " of " + std::to_string(test.elements.size()) + " elements";
   for (std::size_t i = 0; i < test.elements.size(); ++i) {
-    const ElementBits bits = reference::load(op.dtype, op.order, result.data() + i * traits(op.dtype).size);
+    const ElementBits bits =
+        reference::load(op.dtype, kNativeOrder, result.data() + i * traits(op.dtype).size);
     if (bits == test.expected[i]) continue;
     return where + "number " + std::to_string(i) + of_all + ", " +
            reference::text(op.dtype, test.elements[i]) + ", became " + reference::text(op.dtype, bits) +

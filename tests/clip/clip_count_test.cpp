@@ -8,7 +8,6 @@ namespace {
 
 using cases::Bounds;
 using cases::Elements;
-using cases::kByteOrders;
 using cases::Memory;
 
 /// Around as many vectors, of each level's size, as a lane of one byte can count; of two bytes, of a half
@@ -56,48 +55,44 @@ TEST_CASE("NaN is counted in every block, and infinities of both signs are not t
     for (std::size_t i = 0; i < elements.size(); ++i)
       elements[i] = i % 3 == 0 ? cases::lowest(row.dtype) : cases::highest(row.dtype);
     for (const Bounds& bounds : cases::few_bounds_of(row.dtype))
-      for (const ByteOrder order : kByteOrders)
-        for (const std::size_t position : {elements.size(), std::size_t{0}, block - 1, block, 2 * block + 7,
-                                           3 * block - 1, 3 * block, 3 * block + 4}) {
-          Elements some = elements;
-          const ElementBits sign = position % 2 == 0 ? 0 : reference::sign_bit(row.dtype);
-          if (position < some.size()) some[position] = sign | (cases::highest(row.dtype) + 1);
-          Operation op = cases::operation(row.dtype, bounds);
-          op.order = order;
-          cases::check_in_place({op, some, reference::clip(op, some)}, 0);
-        }
+      for (const std::size_t position : {elements.size(), std::size_t{0}, block - 1, block, 2 * block + 7,
+                                         3 * block - 1, 3 * block, 3 * block + 4}) {
+        Elements some = elements;
+        const ElementBits sign = position % 2 == 0 ? 0 : reference::sign_bit(row.dtype);
+        if (position < some.size()) some[position] = sign | (cases::highest(row.dtype) + 1);
+        Operation op = cases::operation(row.dtype, bounds);
+        cases::check_in_place({op, some, reference::clip(op, some)}, 0);
+      }
   }
 }
 
 TEST_CASE("a change of one element is noticed at any position, even if only its bits change") {
   for (const DTypeTraits& row : kKernelDTypes)
-    for (const ByteOrder order : kByteOrders)
-      for (const SimdLevel level : simd_levels())
-        for (const std::size_t position : {0u, 1u, 63u, 64u, 255u, 998u, 999u, 1000u}) {
-          Operation op = cases::operation(row.dtype, {cases::one(row.dtype), cases::highest(row.dtype)});
-          op.order = order;
-          Elements elements(1001, cases::one(row.dtype));
-          const auto counts_of = [&] {
-            Memory memory{op, elements, 0};
-            return clip_and_count(op, memory.data(), memory.data(), elements.size(), level);
-          };
-          CHECK(counts_of() == ElementCounts{});
-          elements[position] = 0;
-          CHECK(counts_of() == ElementCounts{1, 0, 0, true});
-          if (!is_floating(row.dtype)) continue;
-          const ElementBits minus_zero = reference::sign_bit(row.dtype);
-          std::tie(op.lo, op.hi) = Bounds{cases::one(row.dtype), minus_zero};  // lo > hi: all become -0
-          std::fill(elements.begin(), elements.end(), minus_zero);
-          CHECK(counts_of() == ElementCounts{});
-          elements[position] = 0;
-          CHECK(counts_of() == ElementCounts{0, 0, 0, true});
-          elements[position] = reference::all_ones(row.dtype);
-          CHECK(counts_of() == ElementCounts{0, 0, 1, false});
-          op.nan = elements[position];
-          CHECK(counts_of() == ElementCounts{0, 0, 1, false});
-          op.nan = minus_zero;
-          CHECK(counts_of() == ElementCounts{0, 0, 1, true});
-        }
+    for (const SimdLevel level : simd_levels())
+      for (const std::size_t position : {0u, 1u, 63u, 64u, 255u, 998u, 999u, 1000u}) {
+        Operation op = cases::operation(row.dtype, {cases::one(row.dtype), cases::highest(row.dtype)});
+        Elements elements(1001, cases::one(row.dtype));
+        const auto counts_of = [&] {
+          Memory memory{op, elements, 0};
+          return clip_and_count(op, memory.data(), memory.data(), elements.size(), level);
+        };
+        CHECK(counts_of() == ElementCounts{});
+        elements[position] = 0;
+        CHECK(counts_of() == ElementCounts{1, 0, 0, true});
+        if (!is_floating(row.dtype)) continue;
+        const ElementBits minus_zero = reference::sign_bit(row.dtype);
+        std::tie(op.lo, op.hi) = Bounds{cases::one(row.dtype), minus_zero};  // lo > hi: all become -0
+        std::fill(elements.begin(), elements.end(), minus_zero);
+        CHECK(counts_of() == ElementCounts{});
+        elements[position] = 0;
+        CHECK(counts_of() == ElementCounts{0, 0, 0, true});
+        elements[position] = reference::all_ones(row.dtype);
+        CHECK(counts_of() == ElementCounts{0, 0, 1, false});
+        op.nan = elements[position];
+        CHECK(counts_of() == ElementCounts{0, 0, 1, false});
+        op.nan = minus_zero;
+        CHECK(counts_of() == ElementCounts{0, 0, 1, true});
+      }
 }
 
 TEST_CASE("a change in any block is noticed, in place and from one buffer to another") {

@@ -1,5 +1,3 @@
-#include "clip/clip_vectors.hpp"
-
 #include <random>
 
 #include "clip/clip.hpp"
@@ -39,20 +37,18 @@ Operations operations_like(const Operation& op, std::size_t count, std::mt19937_
   return result;
 }
 
-/// Calls f for each dtype, arithmetic, byte order, and with and without nan.
+/// Calls f for each dtype and arithmetic, with and without nan.
 template <class F>
 void for_each_kind(F f) {
   for (const DTypeTraits& row : kKernelDTypes)
     for (const Arithmetic arithmetic : cases::arithmetics_of(row.dtype))
-      for (const ByteOrder order : cases::kByteOrders)
-        for (const bool replaces_nan : {false, true}) {
-          if (replaces_nan && !is_floating(row.dtype)) continue;
-          Operation op = cases::operation(row.dtype, {});
-          op.order = order;
-          op.arithmetic = arithmetic;
-          if (replaces_nan) op.nan = 0;
-          f(op);
-        }
+      for (const bool replaces_nan : {false, true}) {
+        if (replaces_nan && !is_floating(row.dtype)) continue;
+        Operation op = cases::operation(row.dtype, {});
+        op.arithmetic = arithmetic;
+        if (replaces_nan) op.nan = 0;
+        f(op);
+      }
 }
 
 }  // namespace

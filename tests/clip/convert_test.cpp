@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "element/byte_order.hpp"
 #include "element/element.hpp"
 #include "element/half.hpp"
 #include "element/number.hpp"
@@ -23,15 +22,12 @@ using testing::skip_without;
 using Bytes = std::vector<std::byte>;
 using Elements = std::vector<ElementBits>;
 
-constexpr ByteOrder kForeignOrder = kNativeOrder == ByteOrder::little ? ByteOrder::big : ByteOrder::little;
-
-Bytes bytes_of(DType dtype, ByteOrder order, const Elements& elements) {
+Bytes bytes_of(DType dtype, const Elements& elements) {
   const std::size_t size = traits(dtype).size;
   Bytes bytes(elements.size() * size);
   for (std::size_t i = 0; i < elements.size(); ++i)
     with_type(dtype, [&]<class T>() {
-      T value = from_bits<T>(elements[i]);
-      if (order != kNativeOrder && size > 1) value = byteswap_if<Byteswap::yes>(value);
+      const T value = from_bits<T>(elements[i]);
       std::memcpy(&bytes[i * size], &value, size);
     });
   return bytes;
@@ -50,15 +46,15 @@ double rounded_by_libm(double x, Round round) {
 }
 
 /// What an element becomes, from its exact Number. 64-bit integers have no fractions, all others are doubles.
-ElementBits expected(const Conversion& conversion, ElementBits element) {
-  Number number = number_of(conversion.from, element);
-  if (number.kind != Number::Kind::nan && is_floating(conversion.from) && conversion.round)
-    number = rounded_by_libm(round_to<double>(number), *conversion.round);
-  return with_type(conversion.to, [&]<class To>() -> ElementBits {
+ElementBits expected(const Operation& operation, ElementBits element) {
+  const Cast& cast = *operation.cast;
+  Number number = number_of(operation.from, element);
+  if (number.kind != Number::Kind::nan && is_floating(operation.from) && cast.round)
+    number = rounded_by_libm(round_to<double>(number), *cast.round);
+  return with_type(operation.to, [&]<class To>() -> ElementBits {
     if constexpr (std::is_integral_v<To>) {
       if (number.kind == Number::Kind::nan) return 0;
-      const Int128 zero = conversion.zero_point.negative ? -Int128{conversion.zero_point.magnitude}
-                                                         : Int128{conversion.zero_point.magnitude};
+      const Int128 zero = cast.zero_point.value();
       const Int128 value = to_integer(number, Rounding::toward_zero) + zero;
       return to_bits(static_cast<To>(
           std::clamp<Int128>(value, std::numeric_limits<To>::lowest(), std::numeric_limits<To>::max())));
@@ -76,15 +72,16 @@ Operation unbounded(DType from) {
   return operation;
 }
 
-Conversion conversion_of(DType from, DType to, std::optional<Round> round) {
-  Conversion conversion;
-  conversion.from = from;
-  conversion.to = to;
-  conversion.round = round;
-  if (!round && !is_floating(to)) conversion.round = Round::half_even;
-  conversion.saturates = !is_floating(conversion.to);
-  set_limits(conversion, working_dtype(from));
-  return conversion;
+Operation cast_of(DType from, DType to, std::optional<Round> round) {
+  Operation operation = unbounded(from);
+  operation.from = from;
+  operation.to = to;
+  Cast& cast = operation.cast.emplace();
+  cast.round = round;
+  if (!round && !is_floating(to)) cast.round = Round::half_even;
+  cast.saturates = !is_floating(to);
+  set_limits(operation);
+  return operation;
 }
 
 std::size_t difference_at(DType dtype, const Bytes& actual, const Bytes& wanted) {
@@ -93,36 +90,33 @@ std::size_t difference_at(DType dtype, const Bytes& actual, const Bytes& wanted)
   return static_cast<std::size_t>(at - actual.begin()) / size;
 }
 
-/// Checks that every level gives the expected elements, in both byte orders, at any alignment, and where a
+/// Checks that every level gives the expected elements, also where a
 /// chunk's elements are read into the memory of its result. NaN is expected as the quiet NaN without sign.
-void check(Conversion conversion, const Elements& elements) {
-  const Operation operation = unbounded(conversion.from);
+void check(const Operation& operation, const Elements& elements) {
   Elements wanted;
-  for (const ElementBits element : elements) wanted.push_back(expected(conversion, element));
-  const std::size_t from = traits(conversion.from).size;
-  const std::size_t to = traits(conversion.to).size;
-  for (const ByteOrder order : {kNativeOrder, kForeignOrder})
-    for (const SimdLevel level : simd_levels())
-      for (const std::size_t shift : {std::size_t{0}, std::size_t{1}}) {
-        conversion.order = order;
-        const Bytes in = bytes_of(conversion.from, order, elements);
-        const Bytes out = bytes_of(conversion.to, order, wanted);
-        Bytes memory(shift + elements.size() * std::max(from, to));
-        std::byte* const read =
-            memory.data() + memory.size() - in.size() - (to >= from ? 0 : memory.size() - shift - in.size());
-        std::memcpy(read, in.data(), in.size());
-        const Converted converted =
-            convert(conversion, operation, nullptr, read, memory.data() + shift, elements.size(), level);
-        const Bytes actual(memory.begin() + static_cast<std::ptrdiff_t>(shift),
-                           memory.begin() + static_cast<std::ptrdiff_t>(shift + out.size()));
-        INFO(traits(conversion.from).name << " to " << traits(conversion.to).name << ", " << to_string(level)
-                                          << ", shift " << shift);
-        if (actual != out) {
-          const std::size_t at = difference_at(conversion.to, actual, out);
-          FAIL("element " << at << ", " << element_text(conversion.from, elements[at]));
-        }
-        CHECK(converted.counts.changed == (conversion.from != conversion.to || actual != in));
+  for (const ElementBits element : elements) wanted.push_back(expected(operation, element));
+  const std::size_t from = traits(operation.from).size;
+  const std::size_t to = traits(operation.to).size;
+  for (const SimdLevel level : simd_levels())
+    for (const std::size_t shift : {std::size_t{0}, sizeof(double)}) {
+      const Bytes in = bytes_of(operation.from, elements);
+      const Bytes out = bytes_of(operation.to, wanted);
+      Bytes memory(shift + elements.size() * std::max(from, to));
+      std::byte* const read =
+          memory.data() + memory.size() - in.size() - (to >= from ? 0 : memory.size() - shift - in.size());
+      std::memcpy(read, in.data(), in.size());
+      const Converted converted =
+          convert(operation, nullptr, read, memory.data() + shift, elements.size(), level);
+      const Bytes actual(memory.begin() + static_cast<std::ptrdiff_t>(shift),
+                         memory.begin() + static_cast<std::ptrdiff_t>(shift + out.size()));
+      INFO(traits(operation.from).name << " to " << traits(operation.to).name << ", " << to_string(level)
+                                       << ", shift " << shift);
+      if (actual != out) {
+        const std::size_t at = difference_at(operation.to, actual, out);
+        FAIL("element " << at << ", " << element_text(operation.from, elements[at]));
       }
+      CHECK(converted.counts.changed == (operation.from != operation.to || actual != in));
+    }
 }
 
 /// Elements of the dtype at its limits, at ties and at the limits of all other dtypes. No NaN.
@@ -170,7 +164,7 @@ TEST_CASE("each dtype becomes each other dtype, rounded once and saturated") {
     for (const DTypeTraits& to : kKernelDTypes)
       for (const std::optional<Round> round : kRounds)
         if (rounds_once || is_floating(from.dtype) || from.size < 8 || to.dtype != DType::float32)
-          check(conversion_of(from.dtype, to.dtype, round), edges(from.dtype));
+          check(cast_of(from.dtype, to.dtype, round), edges(from.dtype));
 }
 
 TEST_CASE("all elements of 16 bits become each dtype in each rounding") {
@@ -199,13 +193,12 @@ TEST_CASE("all elements of 16 bits become each dtype in each rounding") {
             else
               wanted.push_back(to_bits(narrow<To>(x)));
         });
-        const Conversion conversion = conversion_of(from, to.dtype, round);
-        const Bytes in = bytes_of(from, kNativeOrder, elements);
+        const Operation operation = cast_of(from, to.dtype, round);
+        const Bytes in = bytes_of(from, elements);
         for (const SimdLevel level : simd_levels()) {
           Bytes out(elements.size() * to.size);
-          static_cast<void>(
-              convert(conversion, unbounded(from), nullptr, in.data(), out.data(), elements.size(), level));
-          const std::size_t at = difference_at(to.dtype, out, bytes_of(to.dtype, kNativeOrder, wanted));
+          static_cast<void>(convert(operation, nullptr, in.data(), out.data(), elements.size(), level));
+          const std::size_t at = difference_at(to.dtype, out, bytes_of(to.dtype, wanted));
           INFO(traits(from).name << " to " << to.name << ", " << to_string(level));
           CHECK((at == elements.size() ? "none" : element_text(from, elements[at])) == "none");
         }
@@ -235,14 +228,13 @@ TEST_CASE("a NaN becomes a quiet NaN of each other float dtype, with its sign an
                              ElementBits{1} << (to_fraction - 1) |
                              (shift > 0 ? payload << shift : payload >> -shift));
           }
-      const Conversion conversion = conversion_of(from.dtype, to.dtype, std::nullopt);
-      const Bytes in = bytes_of(from.dtype, kNativeOrder, elements);
+      const Operation operation = cast_of(from.dtype, to.dtype, std::nullopt);
+      const Bytes in = bytes_of(from.dtype, elements);
       for (const SimdLevel level : simd_levels()) {
         Bytes out(elements.size() * to.size);
-        static_cast<void>(convert(conversion, unbounded(from.dtype), nullptr, in.data(), out.data(),
-                                  elements.size(), level));
+        static_cast<void>(convert(operation, nullptr, in.data(), out.data(), elements.size(), level));
         INFO(from.name << " to " << to.name << ", " << to_string(level));
-        CHECK(difference_at(to.dtype, out, bytes_of(to.dtype, kNativeOrder, wanted)) == elements.size());
+        CHECK(difference_at(to.dtype, out, bytes_of(to.dtype, wanted)) == elements.size());
       }
     }
 #endif
@@ -252,15 +244,12 @@ TEST_CASE("a NaN that nothing replaces stays one where results saturate, in each
   const std::vector<float> elements{std::numeric_limits<float>::quiet_NaN(), 0.25F, 2};
   const std::vector<std::uint8_t> wanted{0xff, 0x7d, 0x80};
   for (const std::optional<Round> round : kRounds) {
-    Conversion conversion;
-    conversion.to = DType::float8_e8m0fnu;
-    conversion.round = round;
-    conversion.saturates = true;
-    set_limits(conversion, DType::float32);
+    Operation operation = cast_of(DType::float32, DType::float8_e8m0fnu, round);
+    operation.cast->saturates = true;
     std::vector<std::uint8_t> out(elements.size());
-    const Converted converted = convert(
-        conversion, unbounded(DType::float32), nullptr, reinterpret_cast<const std::byte*>(elements.data()),
-        reinterpret_cast<std::byte*>(out.data()), elements.size(), simd_levels().back());
+    const Converted converted =
+        convert(operation, nullptr, reinterpret_cast<const std::byte*>(elements.data()),
+                reinterpret_cast<std::byte*>(out.data()), elements.size(), simd_levels().back());
     CHECK(out[0] == wanted[0]);
     CHECK(out[2] == wanted[2]);
     CHECK(converted.counts.nan == 1);
@@ -273,12 +262,11 @@ TEST_CASE("a zero point moves the range of the integers that a cast saturates to
     if (!is_floating(to.dtype))
       for (const DType from : {DType::float32, DType::float64, DType::int16, DType::int64, DType::uint64})
         for (const ElementBits zero : {lowest_element(to.dtype), highest_element(to.dtype), ElementBits{1}}) {
-          Conversion conversion = conversion_of(from, to.dtype, Round::half_even);
+          Operation operation = cast_of(from, to.dtype, Round::half_even);
           const Int128 value = to_integer(number_of(to.dtype, zero), Rounding::toward_zero);
-          conversion.zero_point = {value < 0, static_cast<std::uint64_t>(value < 0 ? -value : value)};
-          conversion.saturates = !is_floating(conversion.to);
-          set_limits(conversion, working_dtype(from));
-          check(conversion, edges(from));
+          operation.cast->zero_point = Operation::Integer::of(value);
+          set_limits(operation);
+          check(operation, edges(from));
         }
 }
 
@@ -319,35 +307,32 @@ TEST_CASE("the results of integer arithmetic of 128 bits are rounded once") {
   operation.arithmetic = Arithmetic::integer;
   operation.integer_scale = row.scale;
   operation.integer_bias = row.bias;
-  Conversion conversion;
-  conversion.from = row.from;
-  conversion.to = row.to;
-  conversion.saturates = !is_floating(row.to);
-  set_limits(conversion, row.from);
-  const Bytes in = bytes_of(row.from, kNativeOrder, {row.x});
+  operation.from = row.from;
+  operation.to = row.to;
+  operation.cast.emplace().saturates = !is_floating(row.to);
+  set_limits(operation);
+  const Bytes in = bytes_of(row.from, {row.x});
   Bytes out(traits(row.to).size);
-  static_cast<void>(convert(conversion, operation, nullptr, in.data(), out.data(), 1, simd_levels().front()));
-  CHECK(out == bytes_of(row.to, kNativeOrder, {row.result}));
+  static_cast<void>(convert(operation, nullptr, in.data(), out.data(), 1, simd_levels().front()));
+  CHECK(out == bytes_of(row.to, {row.result}));
 }
 
-TEST_CASE("a conversion finds the first NaN, and needs no output") {
-  Conversion conversion = conversion_of(DType::float32, DType::uint8, Round::half_even);
+TEST_CASE("a cast finds the first NaN, and needs no output") {
+  Operation operation = cast_of(DType::float32, DType::uint8, Round::half_even);
   std::vector<float> elements(3000, 300.0F);
   elements[2900] = elements[1700] = std::numeric_limits<float>::quiet_NaN();
   const auto* const in = reinterpret_cast<const std::byte*>(elements.data());
   for (const SimdLevel level : simd_levels()) {
-    const Converted converted =
-        convert(conversion, unbounded(DType::float32), nullptr, in, nullptr, elements.size(), level);
+    const Converted converted = convert(operation, nullptr, in, nullptr, elements.size(), level);
     CHECK(converted.first_nan == std::size_t{1700});
     CHECK(converted.counts == ElementCounts{0, 2998, 2, true});
   }
 }
 
 TEST_CASE("replacements are chosen by the bounds, not by the limits of the dtype") {
-  Conversion conversion = conversion_of(DType::float32, DType::uint8, Round::half_even);
-  conversion.below = 7;
-  conversion.above = 9;
-  Operation operation = unbounded(DType::float32);
+  Operation operation = cast_of(DType::float32, DType::uint8, Round::half_even);
+  operation.cast->below = 7;
+  operation.cast->above = 9;
   operation.lo = to_bits(-10.0F);
   operation.hi = to_bits(1000.0F);
   const std::vector<float> elements{-11, -10, -0.5F, 254.5F, 300, 1000, 1001};
@@ -360,7 +345,7 @@ TEST_CASE("replacements are chosen by the bounds, not by the limits of the dtype
     for (const ParameterVectors* const given : {static_cast<const ParameterVectors*>(nullptr), &vectors}) {
       std::vector<std::uint8_t> out(elements.size());
       const Converted converted =
-          convert(conversion, operation, given, reinterpret_cast<const std::byte*>(elements.data()),
+          convert(operation, given, reinterpret_cast<const std::byte*>(elements.data()),
                   reinterpret_cast<std::byte*>(out.data()), elements.size(), level);
       CHECK(out == wanted);
       CHECK(converted.counts == ElementCounts{2, 3, 0, true, 2});

@@ -1,5 +1,4 @@
-#include "clip/ordered_bounds.hpp"
-
+#include "clip/clip.hpp"
 #include "clip/clip_cases.hpp"
 #include "element/comparable.hpp"
 #include "simd/levels.hpp"

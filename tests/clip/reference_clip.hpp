@@ -298,12 +298,16 @@ inline void store(DType dtype, ByteOrder order, ElementBits bits, std::byte* to)
 }
 
 /// Elements as bytes of a file.
-inline std::vector<std::byte> in_memory(DType dtype, ByteOrder order,
-                                        const std::vector<ElementBits>& elements) {
+inline std::vector<std::byte> in_file(DType dtype, ByteOrder order,
+                                      const std::vector<ElementBits>& elements) {
   const std::size_t size = traits(dtype).size;
   std::vector<std::byte> bytes(elements.size() * size + 1);  // not null, even without elements
   for (std::size_t i = 0; i < elements.size(); ++i) store(dtype, order, elements[i], bytes.data() + i * size);
   return bytes;
+}
+
+inline std::vector<std::byte> in_memory(DType dtype, const std::vector<ElementBits>& elements) {
+  return in_file(dtype, kNativeOrder, elements);
 }
 
 inline ElementBits load(DType dtype, ByteOrder order, const std::byte* from) {
@@ -335,8 +339,7 @@ inline std::ostream& operator<<(std::ostream& out, Operation::Integer number) {
 /// An operation as one line of text.
 inline std::string text(const Operation& op) {
   std::ostringstream out;
-  out << traits(op.dtype).name << (op.order == ByteOrder::little ? " little" : " big") << " lo "
-      << text(op.dtype, op.lo) << " hi " << text(op.dtype, op.hi);
+  out << traits(op.dtype).name << " lo " << text(op.dtype, op.lo) << " hi " << text(op.dtype, op.hi);
   if (op.nan) out << " nan " << text(op.dtype, *op.nan);
   out << (op.zero_tie == ZeroTie::element ? ""
           : op.zero_tie == ZeroTie::upper ? " upper"

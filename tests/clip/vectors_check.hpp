@@ -2,14 +2,13 @@
 
 #include "clip/clip.hpp"
 #include "clip/clip_check.hpp"
-#include "clip/clip_vectors.hpp"
 #include "clip/reference_clip.hpp"
 
 /// Runs the kernels for vectors of parameters and compares the results with the oracle's, which clips one
 /// element at a time.
 namespace clipper::cases {
 
-/// The operation of each element. All have the dtype, byte order and arithmetic of the first one, and a nan
+/// The operation of each element. All have the dtype and arithmetic of the first one, and a nan
 /// if the first one has it.
 using Operations = std::vector<Operation>;
 
@@ -119,7 +118,6 @@ inline std::string what_is_wrong_with_vectors(const Operations& ops, std::span<c
         // Of the operation, the numbers do not count.
         Operation op;
         op.dtype = first.dtype;
-        op.order = first.order;
         op.arithmetic = first.arithmetic;
         op.zero_tie = first.zero_tie;
         op.poisons = first.poisons;

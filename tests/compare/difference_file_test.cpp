@@ -46,8 +46,7 @@ Pairs pairs_of(DType dtype) {
 
 /// The difference file of pairs that are written in parts: these begin at `cuts`, and the last is written
 /// first.
-std::string written(const Pairs& pairs, const std::vector<std::size_t>& cuts, ByteOrder actual_order,
-                    ByteOrder expected_order, bool nan_equal) {
+std::string written(const Pairs& pairs, const std::vector<std::size_t>& cuts, bool nan_equal) {
   const TemporaryDirectory directory;
   TensorLayout header;
   header.dtype = pairs.dtype;
@@ -56,13 +55,12 @@ std::string written(const Pairs& pairs, const std::vector<std::size_t>& cuts, By
   DifferenceFile file(
       OutputFile::create(directory / "d.npy", OutputFile::Existing::replace, OutputFile::Durability::none),
       header, nan_equal);
-  std::vector<std::byte> actual = reference::in_memory(pairs.dtype, actual_order, pairs.actual);
-  std::vector<std::byte> expected = reference::in_memory(pairs.dtype, expected_order, pairs.expected);
+  std::vector<std::byte> actual = reference::in_memory(pairs.dtype, pairs.actual);
+  std::vector<std::byte> expected = reference::in_memory(pairs.dtype, pairs.expected);
   const std::size_t size = traits(pairs.dtype).size;
   std::size_t end = pairs.actual.size();
   for (auto cut = cuts.rbegin(); cut != cuts.rend(); end = *cut++)
-    file.write({pairs.dtype, actual_order, expected_order, actual.data() + *cut * size,
-                expected.data() + *cut * size, end - *cut, *cut});
+    file.write({pairs.dtype, actual.data() + *cut * size, expected.data() + *cut * size, end - *cut, *cut});
   CHECK((directory.entries().empty() || !has_proc()));
   file.commit();
   return directory.read("d.npy");
@@ -73,7 +71,7 @@ std::string expected_file(const Pairs& pairs, bool nan_equal) {
   Elements differences;
   for (std::size_t i = 0; i < pairs.actual.size(); ++i)
     differences.push_back(expected_difference(pairs.dtype, pairs.actual[i], pairs.expected[i], nan_equal));
-  const std::vector<std::byte> bytes = reference::in_memory(dtype, kNativeOrder, differences);
+  const std::vector<std::byte> bytes = reference::in_memory(dtype, differences);
   std::string elements(reinterpret_cast<const char*>(bytes.data()), bytes.size() - 1);
   const std::string descr = fmt::format("{}{}", traits(dtype).size == 1 ? "|" : "<", traits(dtype).descr);
   return npy_file(descr, "False", fmt::format("({},)", differences.size()), elements);
@@ -102,22 +100,10 @@ TEST_CASE("the difference file is what np.save writes for |a - e|, whatever part
       for (const std::vector<std::size_t>& cuts :
            {std::vector<std::size_t>{0}, {0, 1}, {0, 8191, 8192, 8193}, {0, 5, 5, 11'000, 19'999}}) {
         CAPTURE(row.name, nan_equal, cuts);
-        const std::string file = written(pairs, cuts, kNativeOrder, kNativeOrder, nan_equal);
+        const std::string file = written(pairs, cuts, nan_equal);
         CHECK((with_one_nan(dtype, file) == expected));
       }
     }
-}
-
-TEST_CASE("differences do not depend on the byte orders of the elements") {
-  for (const DTypeTraits& row : kDTypes) {
-    const Pairs pairs = pairs_of(row.dtype);
-    const std::string native = written(pairs, {0}, kNativeOrder, kNativeOrder, true);
-    for (const ByteOrder actual : {ByteOrder::little, ByteOrder::big})
-      for (const ByteOrder expected : {ByteOrder::little, ByteOrder::big}) {
-        CAPTURE(row.name, actual == ByteOrder::big, expected == ByteOrder::big);
-        CHECK((written(pairs, {0}, actual, expected, true) == native));
-      }
-  }
 }
 
 TEST_CASE("a difference file has the shape and memory order of the expected tensor") {

@@ -131,16 +131,12 @@ inline ElementComparison compare(const Pairs& pairs, const Rule& rule, std::size
 
 namespace clipper {
 
-/// clipper's comparison of the pairs, in memory in these byte orders.
+/// clipper's comparison of the pairs.
 inline ElementComparison compare(const reference::Pairs& pairs, const ComparisonRule& rule,
-                                 std::uint64_t position = 0, ByteOrder actual_order = kNativeOrder,
-                                 ByteOrder expected_order = kNativeOrder,
-                                 SimdLevel level = simd_levels().back()) {
-  std::vector<std::byte> actual = reference::in_memory(pairs.dtype, actual_order, pairs.actual);
-  std::vector<std::byte> expected = reference::in_memory(pairs.dtype, expected_order, pairs.expected);
-  return compare({pairs.dtype, actual_order, expected_order, actual.data(), expected.data(),
-                  pairs.actual.size(), position},
-                 rule, level);
+                                 std::uint64_t position = 0, SimdLevel level = simd_levels().back()) {
+  std::vector<std::byte> actual = reference::in_memory(pairs.dtype, pairs.actual);
+  std::vector<std::byte> expected = reference::in_memory(pairs.dtype, pairs.expected);
+  return compare({pairs.dtype, actual.data(), expected.data(), pairs.actual.size(), position}, rule, level);
 }
 
 }  // namespace clipper

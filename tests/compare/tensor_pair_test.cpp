@@ -49,7 +49,7 @@ struct Files {
 
   void write(const std::string& name, DType dtype, const Shape& shape, const Layout& layout,
              const Elements& elements) const {
-    const std::vector<std::byte> bytes = reference::in_memory(
+    const std::vector<std::byte> bytes = reference::in_file(
         dtype, layout.order, layout.fortran_order ? in_fortran_order(shape, elements) : elements);
     const char order = traits(dtype).size == 1 ? '|' : layout.order == ByteOrder::little ? '<' : '>';
     directory.write(name, npy_file(fmt::format("{}{}", order, traits(dtype).descr),

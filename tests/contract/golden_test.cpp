@@ -3,6 +3,7 @@
 #include "clip/clip.hpp"
 #include "clip/clip_option_table.hpp"
 #include "clip/clip_options.hpp"
+#include "clip/codec.hpp"
 #include "clip/reference_clip.hpp"
 #include "command_line/command_line.hpp"
 #include "console/diagnostics.hpp"
@@ -67,8 +68,10 @@ Request parse(const std::string& profile, const std::string& arguments) {
 }
 
 std::vector<std::byte> clipped(const Plan& plan, const Tensor& input, SimdLevel level) {
-  std::vector<std::byte> output(input.elements.size());
-  clip(plan.operation, input.elements.data(), output.data(), input.header.count, level);
+  std::vector<std::byte> output = input.elements;
+  decode(input.header, output, level);
+  clip(plan.operation, output.data(), output.data(), input.header.count, level);
+  encode(input.header, output, level);
   return output;
 }
 
@@ -158,8 +161,9 @@ std::string wrong_refusal(const Refusal& refusal, const Tensor& edge) {
     const Plan plan = make_plan(parse(refusal.profile, refusal.arguments), input.header);
     if (!plan.refuse_nan) return "not refused";
     // The engine refuses a NaN that is left, with this position.
-    const std::vector<std::byte> output = clipped(plan, input, SimdLevel::baseline);
-    const auto first = find_nan(input.header.dtype, input.header.order, output.data(), input.header.count);
+    std::vector<std::byte> output = clipped(plan, input, SimdLevel::baseline);
+    decode(input.header, output);
+    const auto first = find_nan(input.header.dtype, output.data(), input.header.count);
     return first && std::to_string(*first) == refusal.word ? "" : "no NaN at this position";
   } catch (const Error& error) {
     const std::string message = explained(std::current_exception()).message;  // in the words of the program

@@ -150,7 +150,7 @@ TEST_CASE("a plan has the dtype and byte order of the header, and the bounds as 
   const Plan plan = make_plan(bounded("0.5", "6"), big);
   CHECK(plan.input.shape == big.shape);
   CHECK(plan.operation.dtype == float16);
-  CHECK(plan.operation.order == ByteOrder::big);
+  CHECK(plan.output.order == ByteOrder::big);
   CHECK(plan.operation.lo == 0x3800);
   CHECK(plan.operation.hi == 0x4600);
   CHECK_FALSE(plan.operation.nan.has_value());

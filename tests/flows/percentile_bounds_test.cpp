@@ -35,8 +35,7 @@ class Intruder : public ClipObserver {
 template <class T>
 Plan planned(const Request& request, const TensorLayout& layout, const std::vector<T>& elements) {
   const auto read = [&](const ElementSource::Look& look) { look(std::as_bytes(std::span(elements))); };
-  return plan_with_percentiles(request, layout, {layout.dtype, kNativeOrder, layout.count, read},
-                               simd_levels().back());
+  return plan_with_percentiles(request, layout, {layout.dtype, layout.count, read}, simd_levels().back());
 }
 
 }  // namespace

@@ -41,7 +41,6 @@ Operation::Integer take_integer(Bytes& input) {
 Operation take_operation(Bytes& input) {
   Operation op;
   op.dtype = kKernelDTypes[input.take() % kKernelDTypes.size()].dtype;
-  op.order = cases::kByteOrders[input.take() % 2];
   op.lo = take_bound(input, op.dtype);
   op.hi = take_bound(input, op.dtype);
   if (is_floating(op.dtype) && input.take() % 2 == 1) op.nan = take_bound(input, op.dtype);
@@ -130,12 +129,9 @@ void check_kernels_for_vectors(const cases::Case& test, std::size_t from, std::s
   require(wrong == "nothing", "the kernels for vectors do what the naive rule gives", wrong);
 }
 
-std::string in_memory(const Operation& op, std::span<const ElementBits> elements) {
-  const std::size_t size = traits(op.dtype).size;
-  std::string bytes(elements.size() * size, '\0');
-  for (std::size_t i = 0; i < elements.size(); ++i)
-    reference::store(op.dtype, op.order, elements[i], reinterpret_cast<std::byte*>(bytes.data()) + i * size);
-  return bytes;
+std::string in_file(DType dtype, ByteOrder order, const cases::Elements& elements) {
+  const std::vector<std::byte> bytes = reference::in_file(dtype, order, elements);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size() - 1};
 }
 
 std::string by_number(const Descriptor& file) {
@@ -143,14 +139,16 @@ std::string by_number(const Descriptor& file) {
 }
 
 /// Clips a file, or a stream if `stream`, to a file.
-void check_engine(const cases::Case& test, const Engine::Options& options, bool stream,
+void check_engine(const cases::Case& test, ByteOrder order, const Engine::Options& options, bool stream,
                   std::size_t alignment) {
   static const Sandbox sandbox;
   const Operation& op = test.op;
   const std::string descr =
-      fmt::format("{}{}", op.order == ByteOrder::little ? '<' : '>', traits(op.dtype).descr);
+      fmt::format("{}{}", order == ByteOrder::little ? '<' : '>', traits(op.dtype).descr);
   const std::string shape = fmt::format("({},)", test.elements.size());
-  const std::string file = testing::npy_file(descr, "False", shape, in_memory(op, test.elements), alignment);
+  const std::string file =
+      testing::npy_file(descr, "False", shape,
+                        in_file(op.dtype, order, {test.elements.begin(), test.elements.end()}), alignment);
 
   std::array<int, 2> ends{};
   require(::pipe2(ends.data(), O_CLOEXEC) == 0, "a pipe");
@@ -176,7 +174,8 @@ void check_engine(const cases::Case& test, const Engine::Options& options, bool 
   found.became_infinite = found.became_zero = 0;  // which casts_vs_fractions.py checks
   output.commit();
 
-  const std::string expected = header + in_memory(op, test.expected);
+  const std::string expected =
+      header + in_file(op.dtype, order, {test.expected.begin(), test.expected.end()});
   require(sandbox.files().at("out") == expected, "the engine writes what the naive rule gives",
           reference::text(op));
   require(found == reference::count(op, test.elements, test.expected), "the engine counts right",
@@ -192,6 +191,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Operation op = fuzz::take_operation(input);
   const std::size_t from = input.take() % 64;
   const std::size_t to = input.take() % 64;
+  const ByteOrder order = input.take() % 2 == 0 ? ByteOrder::little : ByteOrder::big;
   const bool through_engine = input.take() % 64 == 1;
   const std::size_t count =
       through_engine ? input.take<std::uint16_t>() % (12'500 / traits(op.dtype).size) : input.take();
@@ -203,6 +203,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!through_engine) return 0;
   for (const unsigned threads : {1U, 2U})
     for (const bool stream : {false, true})
-      fuzz::check_engine(test, {.threads = threads, .chunk_size = 4096}, stream, from + 1);
+      fuzz::check_engine(test, order, {.threads = threads, .chunk_size = 4096}, stream, from + 1);
   return 0;
 }

@@ -14,11 +14,10 @@ namespace {
 using cases::Elements;
 
 /// Reads the elements in chunks of `chunk` elements, by several threads.
-ElementSource source_of(DType dtype, ByteOrder order, std::span<const std::byte> bytes,
-                        std::size_t chunk = 1000, unsigned threads = 1) {
+ElementSource source_of(DType dtype, std::span<const std::byte> bytes, std::size_t chunk = 1000,
+                        unsigned threads = 1) {
   const std::size_t size = chunk * traits(dtype).size;
   return {.dtype = dtype,
-          .order = order,
           .count = bytes.size() / traits(dtype).size,
           .read = [bytes, size, threads](const ElementSource::Look& look) {
             std::vector<std::thread> running;
@@ -58,30 +57,28 @@ void check(DType dtype, const Elements& elements, std::size_t chunk = 1000, unsi
   const Elements sorted = sorted_numbers(dtype, elements);
   std::vector<Number> percentages;
   for (const char* const text : kWanted) percentages.push_back(decimal(text));
-  for (const ByteOrder order : {ByteOrder::little, ByteOrder::big}) {
-    const std::vector<std::byte> in_file = reference::in_memory(dtype, order, elements);
-    const ElementSource source = source_of(
-        dtype, order, std::span(in_file).first(elements.size() * traits(dtype).size), chunk, threads);
-    for (const SimdLevel level : simd_levels()) {
-      RankSearch search(dtype, order, elements.size(), level);
-      const auto pass = [&] {
-        source.read([&](std::span<const std::byte> part) { search.look_at(part); });
-        search.end_pass();
-      };
-      pass();
-      REQUIRE(search.numbers() == sorted.size());
-      const auto found = as_elements(dtype, percentiles_of(source, percentages, level));
-      if (sorted.empty()) {
-        CHECK(std::ranges::none_of(found, [](const auto& x) { return x.has_value(); }));
-        continue;
-      }
-      std::vector<std::uint64_t> ranks;
-      for (std::uint64_t i = 0; i < 20; ++i) ranks.push_back(i * (sorted.size() - 1) / 19);
-      for (search.want(ranks); search.is_open();) pass();
-      for (std::size_t i = 0; i < ranks.size(); ++i) CHECK(search.element(i) == sorted[ranks[i]]);
-      CHECK(*found.front() == sorted.front());
-      CHECK(*found.back() == sorted.back());
+  const std::vector<std::byte> bytes = reference::in_memory(dtype, elements);
+  const ElementSource source =
+      source_of(dtype, std::span(bytes).first(elements.size() * traits(dtype).size), chunk, threads);
+  for (const SimdLevel level : simd_levels()) {
+    RankSearch search(dtype, elements.size(), level);
+    const auto pass = [&] {
+      source.read([&](std::span<const std::byte> part) { search.look_at(part); });
+      search.end_pass();
+    };
+    pass();
+    REQUIRE(search.numbers() == sorted.size());
+    const auto found = as_elements(dtype, percentiles_of(source, percentages, level));
+    if (sorted.empty()) {
+      CHECK(std::ranges::none_of(found, [](const auto& x) { return x.has_value(); }));
+      continue;
     }
+    std::vector<std::uint64_t> ranks;
+    for (std::uint64_t i = 0; i < 20; ++i) ranks.push_back(i * (sorted.size() - 1) / 19);
+    for (search.want(ranks); search.is_open();) pass();
+    for (std::size_t i = 0; i < ranks.size(); ++i) CHECK(search.element(i) == sorted[ranks[i]]);
+    CHECK(*found.front() == sorted.front());
+    CHECK(*found.back() == sorted.back());
   }
 }
 
@@ -102,7 +99,7 @@ Elements random_bits(DType dtype, std::size_t count, std::uint64_t seed) {
 
 template <class T>
 ElementSource in_memory(DType dtype, const std::vector<T>& elements) {
-  return source_of(dtype, kNativeOrder, std::as_bytes(std::span(elements)));
+  return source_of(dtype, std::as_bytes(std::span(elements)));
 }
 
 template <class T>
@@ -158,8 +155,8 @@ TEST_CASE("every element of up to 16 bits is at its rank") {
     for (std::uint64_t bits = 0; bits < 65'536; ++bits)
       elements.push_back(bits * 40'503 & reference::all_ones(row.dtype));
     const Elements sorted = sorted_numbers(row.dtype, elements);
-    RankSearch search(row.dtype, kNativeOrder, elements.size(), simd_levels().back());
-    const std::vector<std::byte> bytes = reference::in_memory(row.dtype, kNativeOrder, elements);
+    RankSearch search(row.dtype, elements.size(), simd_levels().back());
+    const std::vector<std::byte> bytes = reference::in_memory(row.dtype, elements);
     search.look_at(std::span(bytes).first(elements.size() * row.size));
     search.end_pass();
     REQUIRE(search.numbers() == sorted.size());

@@ -45,10 +45,10 @@ Expected expected_of(DType dtype, const Bounds& bounds, const Elements& elements
   return result;
 }
 
-ElementStatistics statistics_of(DType dtype, ByteOrder order, const Bounds& bounds, const Elements& elements,
+ElementStatistics statistics_of(DType dtype, const Bounds& bounds, const Elements& elements,
                                 SimdLevel level = simd_levels().back()) {
-  std::vector<std::byte> memory = reference::in_memory(dtype, order, elements);
-  return clipper::statistics_of(dtype, order, bounds, memory.data(), elements.size(), level);
+  const std::vector<std::byte> memory = reference::in_memory(dtype, elements);
+  return clipper::statistics_of(dtype, bounds, memory.data(), elements.size(), level);
 }
 
 Bounds no_bounds(DType dtype) {
@@ -134,21 +134,19 @@ Elements edges_of(DType dtype, int exponent, std::int64_t first) {
 
 }  // namespace
 
-TEST_CASE(
-    "statistics equal those of an oracle, at every level, in both byte orders, for any number of elements") {
+TEST_CASE("statistics equal those of an oracle, at every level, for any number of elements") {
   for (const DTypeTraits& row : kDTypes)
-    for (const ByteOrder order : {ByteOrder::little, ByteOrder::big})
-      for (const bool finite : {false, true})
-        for (std::size_t count = 0; count <= 67; ++count) {
-          const Elements elements = mixture(row.dtype, count, finite);
-          const auto bounds_of = cases::few_bounds_of(row.dtype);
-          const auto [lo, hi] = bounds_of[count % bounds_of.size()];
-          const Expected expected = expected_of(row.dtype, {lo, hi}, elements);
-          for (const SimdLevel level : simd_levels()) {
-            INFO(count << " " << row.name << " " << to_string(level) << " " << finite);
-            check(row.dtype, statistics_of(row.dtype, order, {lo, hi}, elements, level), expected, count);
-          }
+    for (const bool finite : {false, true})
+      for (std::size_t count = 0; count <= 67; ++count) {
+        const Elements elements = mixture(row.dtype, count, finite);
+        const auto bounds_of = cases::few_bounds_of(row.dtype);
+        const auto [lo, hi] = bounds_of[count % bounds_of.size()];
+        const Expected expected = expected_of(row.dtype, {lo, hi}, elements);
+        for (const SimdLevel level : simd_levels()) {
+          INFO(count << " " << row.name << " " << to_string(level) << " " << finite);
+          check(row.dtype, statistics_of(row.dtype, {lo, hi}, elements, level), expected, count);
         }
+      }
 }
 
 TEST_CASE("statistics of all edge elements, with every bound, equal those of an oracle") {
@@ -158,8 +156,7 @@ TEST_CASE("statistics of all edge elements, with every bound, equal those of an 
       const Expected expected = expected_of(row.dtype, {lo, hi}, elements);
       for (const SimdLevel level : simd_levels()) {
         INFO(row.name << " " << to_string(level));
-        check(row.dtype, statistics_of(row.dtype, kNativeOrder, {lo, hi}, elements, level), expected,
-              elements.size());
+        check(row.dtype, statistics_of(row.dtype, {lo, hi}, elements, level), expected, elements.size());
       }
     }
   }
@@ -174,8 +171,8 @@ TEST_CASE("elements on and beside the edges of rows are counted in their rows") 
         const Expected expected = expected_of(row.dtype, no_bounds(row.dtype), elements);
         for (const SimdLevel level : simd_levels()) {
           INFO(row.name << " " << exponent << " " << first << " " << to_string(level));
-          check(row.dtype, statistics_of(row.dtype, kNativeOrder, no_bounds(row.dtype), elements, level),
-                expected, elements.size());
+          check(row.dtype, statistics_of(row.dtype, no_bounds(row.dtype), elements, level), expected,
+                elements.size());
         }
       }
 }
@@ -186,7 +183,7 @@ TEST_CASE("zeros of either sign are neither below nor above each other") {
     if (!is_floating(row.dtype) || reference::value(row.dtype, minus_zero) != 0) continue;
     for (const ElementBits bound : {ElementBits{0}, minus_zero}) {
       const ElementStatistics statistics =
-          statistics_of(row.dtype, kNativeOrder, {bound, bound}, {0, minus_zero, 1, minus_zero | 1});
+          statistics_of(row.dtype, {bound, bound}, {0, minus_zero, 1, minus_zero | 1});
       CHECK(statistics.below == 1);
       CHECK(statistics.above == 1);
     }
@@ -220,8 +217,7 @@ TEST_CASE("moments are exact for floats of any exponents") {
         for (const ElementBits bits : elements) add(moments, row.dtype, bits);
         for (const SimdLevel level : simd_levels()) {
           INFO(row.name << " " << spread << " " << part << " " << first << " " << to_string(level));
-          const ElementStatistics actual =
-              statistics_of(row.dtype, kNativeOrder, no_bounds(row.dtype), elements, level);
+          const ElementStatistics actual = statistics_of(row.dtype, no_bounds(row.dtype), elements, level);
           CHECK(actual.mean() == moments.mean(elements.size()));
           CHECK(actual.standard_deviation() == moments.standard_deviation(elements.size()));
         }
@@ -239,7 +235,7 @@ TEST_CASE("counts overflow neither in the lanes of a vector nor between blocks")
         Elements elements(count, one);
         elements.back() = one + 1;
         const Bounds bounds{one + 1, one};
-        const ElementStatistics statistics = statistics_of(row.dtype, kNativeOrder, bounds, elements, level);
+        const ElementStatistics statistics = statistics_of(row.dtype, bounds, elements, level);
         CHECK(statistics.below == count - 1);
         CHECK(statistics.above == 1);
         CHECK(statistics.histogram.counts[0] == count - 1);
@@ -252,10 +248,9 @@ TEST_CASE("every level gives the same bits, even for a rounded mean") {
   for (const DTypeTraits& row : kDTypes) {
     const Elements elements = mixture(row.dtype, 100'003, true);
     const ElementStatistics one =
-        statistics_of(row.dtype, kNativeOrder, no_bounds(row.dtype), elements, SimdLevel::baseline);
+        statistics_of(row.dtype, no_bounds(row.dtype), elements, SimdLevel::baseline);
     for (const SimdLevel level : simd_levels())
-      CHECK(statistics_of(row.dtype, kNativeOrder, no_bounds(row.dtype), elements, level).mean() ==
-            one.mean());
+      CHECK(statistics_of(row.dtype, no_bounds(row.dtype), elements, level).mean() == one.mean());
   }
 }
 
@@ -269,7 +264,7 @@ TEST_CASE("parts of a tensor may be added in any order") {
       const std::size_t end = std::min(elements.size(), begin + 1 + begin / 3);
       const Elements part(elements.begin() + static_cast<std::ptrdiff_t>(begin),
                           elements.begin() + static_cast<std::ptrdiff_t>(end));
-      parts.push_back(statistics_of(row.dtype, kNativeOrder, {bounds.first, bounds.second}, part));
+      parts.push_back(statistics_of(row.dtype, {bounds.first, bounds.second}, part));
     }
     ElementStatistics forward{};
     ElementStatistics backward{};
@@ -280,8 +275,7 @@ TEST_CASE("parts of a tensor may be added in any order") {
     check(row.dtype, forward, expected, elements.size());
     check(row.dtype, backward, expected, elements.size());
     CHECK(forward.mean() == backward.mean());
-    const ElementStatistics whole =
-        statistics_of(row.dtype, kNativeOrder, {bounds.first, bounds.second}, elements);
+    const ElementStatistics whole = statistics_of(row.dtype, {bounds.first, bounds.second}, elements);
     CHECK(forward.histogram == whole.histogram);
     CHECK(backward.histogram == whole.histogram);
   }
@@ -289,7 +283,7 @@ TEST_CASE("parts of a tensor may be added in any order") {
 
 TEST_CASE("a mean is exact even if the sum overflows float64") {
   const auto mean_of = [](DType dtype, const Elements& elements) {
-    return statistics_of(dtype, kNativeOrder, no_bounds(dtype), elements).mean().value();
+    return statistics_of(dtype, no_bounds(dtype), elements).mean().value();
   };
   const ElementBits most = highest_finite(DType::float64);
   CHECK(mean_of(DType::float64, Elements(1000, most)) == from_bits<double>(most));
@@ -305,7 +299,7 @@ TEST_CASE("a mean is exact even if the sum overflows float64") {
   ElementStatistics sum{};
   sum.dtype = DType::float64;
   for (const ElementBits element : cancelling)
-    sum += statistics_of(DType::float64, kNativeOrder, no_bounds(DType::float64), {element});
+    sum += statistics_of(DType::float64, no_bounds(DType::float64), {element});
   CHECK(sum.mean() == 1.0 / 3);
 }
 
@@ -313,7 +307,7 @@ TEST_CASE("infinities are extremes of a tensor; a tensor of NaNs has none") {
   const auto statistics = [](const std::vector<float>& values) {
     Elements elements;
     for (const float value : values) elements.push_back(to_bits(value));
-    return statistics_of(DType::float32, kNativeOrder, no_bounds(DType::float32), elements);
+    return statistics_of(DType::float32, no_bounds(DType::float32), elements);
   };
   const float inf = std::numeric_limits<float>::infinity();
   const float nan = std::numeric_limits<float>::quiet_NaN();

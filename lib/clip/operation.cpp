@@ -1,4 +1,4 @@
-#include "clip/conversion.hpp"
+#include "clip/operation.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +15,7 @@ namespace {
 
 /// -1, 0 or 1: where the working element is stored as one below, within or above the finite elements of To.
 template <class To, class Working>
-int beyond(const Conversion& conversion, Working x) noexcept {
+int beyond(const Operation& operation, Working x) noexcept {
   if constexpr (!std::is_integral_v<To>) {
     const double result = as_double(stored<To>(x, 0));
     return !std::isinf(result) ? 0 : result < 0 ? -1 : 1;
@@ -23,7 +23,7 @@ int beyond(const Conversion& conversion, Working x) noexcept {
     constexpr auto kFar = static_cast<Working>(std::is_integral_v<Working> ? 0 : 0x1p66);
     if constexpr (std::is_floating_point_v<Working>)
       if (std::fabs(x) > kFar) return x < 0 ? -1 : 1;
-    const Int128 sum = static_cast<Int128>(x) + value_of(conversion.zero_point);
+    const Int128 sum = static_cast<Int128>(x) + operation.cast->zero_point.value();
     return sum < std::numeric_limits<To>::lowest() ? -1 : sum > std::numeric_limits<To>::max() ? 1 : 0;
   }
 }
@@ -43,12 +43,12 @@ ElementBits last_within(Working first, ElementBits end, const IsBeyond& is_beyon
 
 /// Whether the working element is stored as 0, plus the zero point.
 template <class Working>
-bool becomes_zero(const Conversion& conversion, Working x) noexcept {
+bool becomes_zero(const Operation& operation, Working x) noexcept {
   if constexpr (std::is_floating_point_v<Working>)
-    if (conversion.round)
-      x = with_round(*conversion.round, [&]<Round kRound>() { return rounded<kRound>(x); });
-  if (is_float8(conversion.to)) return widened(conversion.to, stored_float8(conversion.to, x).first) == 0;
-  return with_type(conversion.to, [&]<class To>() {
+    if (operation.cast->round)
+      x = with_round(*operation.cast->round, [&]<Round kRound>() { return rounded<kRound>(x); });
+  if (is_float8(operation.to)) return widened(operation.to, stored_float8(operation.to, x).first) == 0;
+  return with_type(operation.to, [&]<class To>() {
     if constexpr (std::is_integral_v<To>)
       return x == 0;
     else
@@ -57,10 +57,12 @@ bool becomes_zero(const Conversion& conversion, Working x) noexcept {
 }
 
 /// The greatest integer that a float dtype rounds to a finite number.
-Wide highest_finite_integer(const Conversion& conversion) noexcept {
-  const DType dtype = conversion.to;
+Wide highest_finite_integer(const Operation& operation) noexcept {
+  const DType dtype = operation.to;
   if (is_float8(dtype)) {
-    const auto is_beyond = [&](double x) { return beyond_range(conversion, DType::float64, to_bits(x)) > 0; };
+    Operation of_doubles = operation;
+    of_doubles.dtype = DType::float64;
+    const auto is_beyond = [&](double x) { return beyond_range(of_doubles, to_bits(x)) > 0; };
     const auto highest = from_bits<double>(last_within(1.0, highest_element(DType::float64), is_beyond));
     return Wide::of(false, static_cast<UInt128>(highest));
   }
@@ -71,10 +73,6 @@ Wide highest_finite_integer(const Conversion& conversion) noexcept {
 }
 
 }  // namespace
-
-std::size_t Conversion::size() const noexcept {
-  return std::max(traits(from).size, traits(to).size);
-}
 
 DType working_dtype(DType from) noexcept {
   const DTypeTraits& row = traits(from);
@@ -99,14 +97,14 @@ ElementBits working_element(DType from, ElementBits element, DType working) noex
   });
 }
 
-int beyond_range(const Conversion& conversion, DType working, ElementBits element) noexcept {
-  return with_working_type(working, [&]<class Working>() {
+int beyond_range(const Operation& operation, ElementBits element) noexcept {
+  return with_working_type(operation.dtype, [&]<class Working>() {
     auto x = from_bits<Working>(element);
     if constexpr (std::is_floating_point_v<Working>)
-      if (conversion.round)
-        x = with_round(*conversion.round, [&]<Round kRound>() { return rounded<kRound>(x); });
-    if (is_float8(conversion.to)) return stored_float8(conversion.to, x).second ? 0 : x > Working{} ? 1 : -1;
-    return with_type(conversion.to, [&]<class To>() { return beyond<To>(conversion, x); });
+      if (operation.cast->round)
+        x = with_round(*operation.cast->round, [&]<Round kRound>() { return rounded<kRound>(x); });
+    if (is_float8(operation.to)) return stored_float8(operation.to, x).second ? 0 : x > Working{} ? 1 : -1;
+    return with_type(operation.to, [&]<class To>() { return beyond<To>(operation, x); });
   });
 }
 
@@ -125,37 +123,39 @@ ElementBits rounded_element(DType dtype, ElementBits element, Round round) noexc
   });
 }
 
-std::pair<ElementBits, ElementBits> zero_limits(const Conversion& conversion, DType working) noexcept {
+std::pair<ElementBits, ElementBits> zero_limits(const Operation& operation) noexcept {
+  const DType working = operation.dtype;
   return with_working_type(working, [&]<class Working>() -> std::pair<ElementBits, ElementBits> {
-    const auto stays = [&](Working x) { return !becomes_zero(conversion, x); };
+    const auto stays = [&](Working x) { return !becomes_zero(operation, x); };
     if (stays(0)) return {to_bits(Working{1}), to_bits(Working{0})};
     return {last_within(Working{0}, lowest_element(working), stays),
             last_within(Working{0}, highest_element(working), stays)};
   });
 }
 
-void set_limits(Conversion& conversion, DType working) noexcept {
+void set_limits(Operation& operation) noexcept {
+  Cast& cast = *operation.cast;
+  const DType working = operation.dtype;
   const ElementBits lowest = lowest_element(working);
   const ElementBits highest = highest_element(working);
   with_working_type(working, [&]<class Working>() {
-    const auto side = [&](Working x) { return beyond_range(conversion, working, to_bits(x)); };
+    const auto side = [&](Working x) { return beyond_range(operation, to_bits(x)); };
     // 0 + zero_point is an element of every integer dtype, and 1 of every float dtype.
-    const auto first = static_cast<Working>(is_floating(conversion.to) ? 1 : 0);
-    conversion.lowest = last_within(first, lowest, [&](Working x) { return side(x) < 0; });
-    conversion.highest = last_within(first, highest, [&](Working x) { return side(x) > 0; });
+    const auto first = static_cast<Working>(is_floating(operation.to) ? 1 : 0);
+    cast.lowest = last_within(first, lowest, [&](Working x) { return side(x) < 0; });
+    cast.highest = last_within(first, highest, [&](Working x) { return side(x) > 0; });
   });
-  if (is_floating(conversion.to)) {
-    conversion.wide.highest = highest_finite_integer(conversion);
-    const bool has_sign = lowest_finite(conversion.to) != 0;
-    conversion.wide.lowest =
-        has_sign ? Wide::of(true, conversion.wide.highest.magnitude) : Wide::of(false, 1);
+  if (is_floating(operation.to)) {
+    cast.wide.highest = highest_finite_integer(operation);
+    const bool has_sign = lowest_finite(operation.to) != 0;
+    cast.wide.lowest = has_sign ? Wide::of(true, cast.wide.highest.magnitude) : Wide::of(false, 1);
     return;
   }
-  with_type(conversion.to, [&]<class To>() {
+  with_type(operation.to, [&]<class To>() {
     if constexpr (std::is_integral_v<To>) {
-      const Int128 zero = value_of(conversion.zero_point);
-      conversion.wide.lowest = Wide::of(std::numeric_limits<To>::lowest() - zero);
-      conversion.wide.highest = Wide::of(std::numeric_limits<To>::max() - zero);
+      const Int128 zero = cast.zero_point.value();
+      cast.wide.lowest = Wide::of(std::numeric_limits<To>::lowest() - zero);
+      cast.wide.highest = Wide::of(std::numeric_limits<To>::max() - zero);
     }
   });
 }

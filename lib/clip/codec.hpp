@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "element/tensor_layout.hpp"
+#include "simd/levels.hpp"
+
+/// Between elements as files store them and as kernels take them: in this machine's byte order, and 1 for
+/// every byte of a bool that is not 0. Kernels know nothing else; float8 elements are widened where they are
+/// calculated with (element/float8.hpp).
+namespace clipper {
+
+/// Whether kernels take the elements as they are stored.
+[[nodiscard]] bool is_plain(const TensorLayout& stored) noexcept;
+
+/// Whether elements of `size` bytes are aligned, as kernels want them.
+[[nodiscard]] inline bool is_aligned(const void* elements, std::size_t size) noexcept {
+  return reinterpret_cast<std::uintptr_t>(elements) % size == 0;
+}
+
+/// Makes stored elements plain, in place. They are aligned to the size of an element of the dtype.
+void decode(const TensorLayout& stored, std::span<std::byte> elements,
+            SimdLevel level = simd_levels().back()) noexcept;
+
+/// Makes plain elements stored ones.
+void encode(const TensorLayout& stored, std::span<std::byte> elements,
+            SimdLevel level = simd_levels().back()) noexcept;
+
+}  // namespace clipper

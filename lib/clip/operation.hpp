@@ -1,0 +1,157 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "element/dtype.hpp"
+#include "element/number.hpp"
+
+/// What happens to every element of a tensor, from one dtype to another.
+namespace clipper {
+
+/// How x * scale + bias is calculated. Product and sum are rounded separately, never fused.
+enum class Arithmetic : std::uint8_t {
+  none,     ///< no scale and no bias: elements within the bounds keep their bits
+  float32,  ///< float16, bfloat16 and float32 tensors: clipped in float32, then rounded once
+  float64,  ///< float64 and integer tensors: integers are clipped, then truncated toward zero
+  integer,  ///< int64 and uint64 tensors with integer scale and bias: exact
+};
+
+/// An integer of up to 129 bits, sign and magnitude: x * scale + bias of 64-bit integers is exact in it.
+struct Wide {
+  bool negative = false;  ///< false for 0
+  UInt128 magnitude = 0;
+
+  [[nodiscard]] static constexpr Wide lowest() { return {true, ~UInt128{0}}; }
+  [[nodiscard]] static constexpr Wide highest() { return {false, ~UInt128{0}}; }
+  [[nodiscard]] static constexpr Wide of(bool negative, UInt128 magnitude) {
+    return {negative && magnitude != 0, magnitude};
+  }
+  [[nodiscard]] static constexpr Wide of(Int128 value) {
+    return value < 0 ? Wide{true, UInt128{0} - static_cast<UInt128>(value)}
+                     : Wide{false, static_cast<UInt128>(value)};
+  }
+
+  friend constexpr bool operator==(const Wide&, const Wide&) = default;
+  friend constexpr std::strong_ordering operator<=>(const Wide& a, const Wide& b) {
+    if (a.negative != b.negative) return b.negative <=> a.negative;
+    return a.negative ? b.magnitude <=> a.magnitude : a.magnitude <=> b.magnitude;
+  }
+
+  /// The lower 64 bits in two's complement.
+  [[nodiscard]] constexpr std::uint64_t bits() const {
+    const auto low = static_cast<std::uint64_t>(magnitude);
+    return negative ? 0 - low : low;
+  }
+};
+
+/// A scale, bias or zero point of Arithmetic::integer. Sign and magnitude cover both int64 and uint64.
+struct SignedInteger {
+  bool negative = false;
+  std::uint64_t magnitude = 0;
+
+  [[nodiscard]] static constexpr SignedInteger of(Int128 value) noexcept {
+    return {value < 0, static_cast<std::uint64_t>(value < 0 ? -value : value)};
+  }
+  [[nodiscard]] constexpr Int128 value() const noexcept {
+    return negative ? -Int128{magnitude} : Int128{magnitude};
+  }
+};
+
+/// A bound of integers, which may have a fraction: what is below `ceil`, or above `floor`, is beyond it.
+struct WideBound {
+  Wide ceil;
+  Wide floor;
+  std::optional<ElementBits> result{};  ///< what the bound becomes in `to`; if empty, the integer is stored
+};
+
+/// In place of lo and hi for Arithmetic::integer, whose results may need 128 bits.
+struct WideBounds {
+  WideBound lo{Wide::lowest(), Wide::lowest()};
+  WideBound hi{Wide::highest(), Wide::highest()};
+  Wide lowest = Wide::lowest();
+  Wide highest = Wide::highest();
+  bool lo_varies = false;  ///< whether lo is that of the operation or the vectors, an element of `from`
+  bool hi_varies = false;
+  bool min_wins = false;  ///< whether lo is the only bound where it exceeds hi; otherwise hi is
+};
+
+/// What the clipped y of an Operation becomes, with its g, if that is more than a clip:
+///     y = y, clipped to the range of `to` if it saturates, rounded to an integer, + zero_point
+///     y = below or above, if they are given, where g < lo or g > hi
+///     y = nan of the cast, if it is given, where g is NaN
+/// Then y is rounded to `to` once, to nearest even. Elements of float8 are always cast, also to themselves:
+/// kernels do not know them.
+struct Cast {
+  std::optional<Round> round;  ///< always given if floats become integers
+  SignedInteger zero_point{};  ///< 0 unless `to` is an integer dtype
+
+  /// The least and the greatest element of the working dtype that is stored as a finite element of `to`.
+  ElementBits lowest = 0;
+  ElementBits highest = 0;
+  bool saturates =
+      false;  ///< whether elements beyond become the limits of `to`, not infinite; true for integers
+
+  std::optional<ElementBits> below;  ///< elements of `to`
+  std::optional<ElementBits> above;
+  std::optional<ElementBits> nan;  ///< in place of the operation's, which need not have the number
+  WideBounds wide{};
+};
+
+/// The steps of an element x:
+///     g = x * scale + bias;    (x / scale + bias if `divides`; g = x for Arithmetic::none)
+///     y = g < lo ? lo : g;
+///     y = y > hi ? hi : y;     (so lo > hi gives hi, and NaN passes)
+///     y = y is NaN ? nan : y;  (only if nan is given)
+///     y = another zero         (only if y is a zero and zero_tie says so)
+///     y = lo or hi             (only if poisons, lo or hi is NaN, and x is not NaN)
+/// and those of the cast, if there is one.
+struct Operation {
+  DType from = DType::float32;  ///< of x
+  DType dtype =
+      DType::float32;         ///< the working dtype: that of x, unless there is a cast; has all values of x
+  DType to = DType::float32;  ///< of the result
+  Arithmetic arithmetic = Arithmetic::none;
+  ZeroTie zero_tie = ZeroTie::element;  ///< for floats that are not scaled: what becomes of zero results
+  bool poisons = false;                 ///< for floats that are not scaled: whether lo and hi may be NaN
+  bool has_nat = false;                 ///< for int64 without arithmetic: the lowest element is NaT, a NaN
+  bool divides = false;                 ///< only with a cast
+
+  ElementBits lo = 0;              ///< of `dtype`; lowest_element() if there is no min
+  ElementBits hi = 0;              ///< of `dtype`; highest_element() if there is no max
+  std::optional<ElementBits> nan;  ///< the element that replaces NaN
+
+  double scale = 1;  ///< finite; for Arithmetic::float64, and for ::float32, where it is exact as a float
+  double bias = 0;
+
+  using Integer = SignedInteger;
+  Integer integer_scale{false, 1};  ///< for Arithmetic::integer
+  Integer integer_bias{};
+
+  std::optional<Cast> cast;
+};
+
+/// The working dtype of elements that are neither scaled nor biased: the smallest of float32, float64, int32,
+/// int64 and uint64 that has all values of `from`.
+[[nodiscard]] DType working_dtype(DType from) noexcept;
+
+/// The element, of a dtype whose working dtype is `working`, as an element of that.
+[[nodiscard]] ElementBits working_element(DType from, ElementBits element, DType working) noexcept;
+
+/// A float element rounded to an integer.
+[[nodiscard]] ElementBits rounded_element(DType dtype, ElementBits element, Round round) noexcept;
+
+/// Sets `lowest` and `highest` of the cast, and those of `wide`.
+void set_limits(Operation& operation) noexcept;
+
+/// The least and the greatest working element that is cast to 0, plus the zero point: from 0 to 0 if the cast
+/// keeps all other numbers. The least exceeds the greatest if `to` has no 0.
+[[nodiscard]] std::pair<ElementBits, ElementBits> zero_limits(const Operation& operation) noexcept;
+
+/// Whether the working element is above all, or below all, that `to` can represent, -1 or 1; otherwise 0.
+/// Infinity is beyond the range of float dtypes, too.
+[[nodiscard]] int beyond_range(const Operation& operation, ElementBits element) noexcept;
+
+}  // namespace clipper
