@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "contract/broadcast.hpp"
+#include "contract/arrays.hpp"
 #include "element/dtype.hpp"
 #include "element/meaning.hpp"
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "compare/difference_file.hpp"
-#include "engine/first_nan.hpp"
 #include "engine/tensor_clip.hpp"
 #include "error.hpp"
 #include "files/output_file.hpp"

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "element/element.hpp"
 #include "element/number.hpp"
@@ -10,6 +11,87 @@
 
 namespace clipper {
 namespace {
+
+[[noreturn]] void refuse_word(std::string_view field, const Given& given, const std::string& why) {
+  throw Error(ErrorKind::usage, label(field, given) + why);
+}
+
+Number date_number(std::string_view field, const Given& given, const TensorLayout& layout) {
+  const std::optional<DateText> date = given.is_word ? parse_date(given.text) : std::nullopt;
+  if (!date)
+    refuse_word(field, given,
+                fmt::format(" is not a date, but the tensor is {}; write a date, such as 2020-02-29",
+                            type_name(layout)));
+  const std::optional<std::int64_t> ticks = ticks_of(*date, layout.meaning.unit);
+  if (!ticks) refuse_word(field, given, fmt::format(" is not a date of {}", type_name(layout)));
+  return *ticks;
+}
+
+/// A duration in a unit of its own.
+Number duration_in(std::string_view field, const Given& given, const TensorLayout& layout) {
+  const auto ticks = static_cast<std::int64_t>(to_integer(given.number, Rounding::toward_zero));
+  const std::optional<std::int64_t> converted = ticks_of(ticks, *given.unit, layout.meaning.unit);
+  if (ticks == kNaT || !converted)
+    refuse_word(field, given, fmt::format(" is not a duration of {}", type_name(layout)));
+  return *converted;
+}
+
+Number duration_number(std::string_view field, const Given& given, const TensorLayout& layout) {
+  if (given.unit) return duration_in(field, given, layout);
+  const Number lowest = kNaT + 1;
+  const Number highest = std::numeric_limits<std::int64_t>::max();
+  if (given.is_word || !is_integer(given.number) || given.number < lowest || given.number > highest)
+    refuse_word(
+        field, given,
+        fmt::format(" is not a number of units, but the tensor is {}; write an integer", type_name(layout)));
+  return given.number;
+}
+
+Number flag_number(std::string_view field, const Given& given) {
+  if (given.is_word && (given.text == "true" || given.text == "false")) return given.text == "true" ? 1 : 0;
+  if (given.is_word || (given.number != Number(0) && given.number != Number(1)))
+    refuse_word(field, given, " is not 0, 1, true or false, but the tensor is bool");
+  return given.number;
+}
+
+/// The given number, date or flag as a number of the tensor's elements.
+Number number_in_units(std::string_view field, const Given& given, const TensorLayout& layout) {
+  if (given.dtype || given.array)
+    refuse_word(field, given, fmt::format(" cannot be a bound of {}; write it out", type_name(layout)));
+  if (given.is_word && (given.text == "NaT" || given.text == "nat"))
+    refuse_word(field, given, ": NaT cannot be a bound");
+  switch (layout.meaning.kind) {
+    case Meaning::Kind::boolean: return flag_number(field, given);
+    case Meaning::Kind::datetime: return date_number(field, given, layout);
+    case Meaning::Kind::timedelta: return duration_number(field, given, layout);
+    case Meaning::Kind::number:
+    case Meaning::Kind::complex: break;
+  }
+  if (given.is_word)
+    refuse_word(field, given, fmt::format(" is not a number, but the tensor is {}", type_name(layout)));
+  return given.number;
+}
+
+/// Error{usage} for a parameter that only numbers have.
+void expect_only_bounds(const Request& request, const TensorLayout& layout) {
+  const auto expect_not = [&](bool is_given, std::string_view field) {
+    if (is_given)
+      throw Error(ErrorKind::usage,
+                  Term{field, field} + Message(fmt::format(": not for a tensor of {}", type_name(layout))));
+  };
+  expect_not(request.scale.has_value(), "scale");
+  expect_not(request.bias.has_value(), "bias");
+  expect_not(request.to && layout.meaning.kind != Meaning::Kind::boolean, "to");
+  expect_not(request.round.has_value(), "round");
+  expect_not(request.zero_point.has_value(), "zero_point");
+  expect_not(request.replace_below.has_value(), "replace_below");
+  expect_not(request.replace_above.has_value(), "replace_above");
+}
+
+bool has_words(const Request& request) {
+  const auto is_word = [](const std::optional<Given>& given) { return given && given->is_word; };
+  return is_word(request.min) || is_word(request.max) || is_word(request.nan.number);
+}
 
 enum class Side : std::uint8_t { min, max };
 
@@ -45,15 +127,9 @@ Message label(Side side, const Given& bound) {
 }
 
 /// For a bound above or below all finite elements of `dtype`.
-[[noreturn]] void refuse_out_of_range(Side side, const Given& bound, DType dtype, std::string_view advice) {
-  const bool is_above = bound.number > Number();
-  const ElementBits limit = is_above ? highest_finite(dtype) : lowest_finite(dtype);
-  const std::string limit_text = is_floating(dtype)
-                                     ? fmt::format("{}", round_to<double>(number_of(dtype, limit)))
-                                     : element_text(dtype, limit);
-  refuse(side, bound,
-         fmt::format(" {} the {} {} ({}){}", is_above ? "exceeds" : "is below", traits(dtype).name,
-                     is_above ? "maximum" : "minimum", limit_text, advice));
+[[noreturn]] void refuse_out_of_range(Side side, const Given& bound, DType dtype,
+                                      const std::string& advice = {}) {
+  refuse(side, bound, beyond_text(dtype, bound.number > Number()) + advice);
 }
 
 /// The number as a T, rounded to the profile's carrier type first, which is not the element's.
@@ -114,11 +190,11 @@ ElementBits nearest_float(const Profile& profile, DType dtype, const Number& num
 ElementBits convert_float(const Profile& profile, DType dtype, const Given& bound, Side side) {
   const ElementBits element = nearest_float(profile, dtype, bound.number);
   if (is_beyond(dtype, bound.number) && (side == Side::min) == (bound.number > Number()))
-    refuse_out_of_range(side, bound, dtype, "");
+    refuse_out_of_range(side, bound, dtype);
   if (!traits(dtype).has_infinity) return element;
   const ElementBits unsatisfiable = side == Side::min ? highest_element(dtype) : lowest_element(dtype);
   if (profile.carrier == Profile::Carrier::python && overflows(dtype, bound.number))
-    refuse_out_of_range(side, bound, dtype, "");
+    refuse_out_of_range(side, bound, dtype);
   if (element == unsatisfiable && bound.number.kind == Number::Kind::finite) {
     const bool in_float32 = profile.carrier == Profile::Carrier::float32 && dtype == DType::float64;
     refuse_out_of_range(side, bound, in_float32 ? DType::float32 : dtype,
@@ -158,8 +234,7 @@ ElementBits convert_integer(const Profile& profile, DType dtype, const Given& bo
     refuse(side, bound, fmt::format(": {} requires a value of dtype {}", profile.system, traits(dtype).name));
   if (profile.inexact == Profile::Inexact::truncate) {
     const Int128 written = to_integer(bound.number, Rounding::toward_zero);
-    if (side == Side::min ? written > kHighest : written < kLowest)
-      refuse_out_of_range(side, bound, dtype, "");
+    if (side == Side::min ? written > kHighest : written < kLowest) refuse_out_of_range(side, bound, dtype);
   }
   return element;
 }
@@ -207,6 +282,13 @@ bool is_cut(const Profile& profile, DType dtype, const std::optional<Given>& bou
   return to_integer(number, Rounding::toward_zero) != to_integer(number, inward(side));
 }
 
+/// Both bounds, already converted. If min exceeds max, `min_above_max` is not `error`.
+Bounds converted_bounds(DType dtype, ElementBits min, ElementBits max, MinAboveMax min_above_max) {
+  const bool is_above = number_of(dtype, min) > number_of(dtype, max);
+  if (is_above && min_above_max == MinAboveMax::min) return {highest_element(dtype), min, min, max};
+  return {min, max, min, max};
+}
+
 /// The float nearest to the number among those within the bound.
 std::optional<ElementBits> float_inside(DType dtype, const Number& number, Side side) {
   const bool is_min = side == Side::min;
@@ -241,8 +323,47 @@ std::optional<ElementBits> nearest_inside(DType dtype, const Number& number, Sid
 
 }  // namespace
 
+Message parameter(std::string_view field) {
+  return Term{field, field};
+}
+
+std::string beyond_text(DType dtype, bool is_above) {
+  const ElementBits limit = is_above ? highest_finite(dtype) : lowest_finite(dtype);
+  const std::string text = is_floating(dtype) ? fmt::format("{}", round_to<double>(number_of(dtype, limit)))
+                                              : element_text(dtype, limit);
+  return fmt::format(" {} the {} {} ({})", is_above ? "exceeds" : "is below", traits(dtype).name,
+                     is_above ? "maximum" : "minimum", text);
+}
+
 Message label(std::string_view field, const Given& given) {
-  return Term{field, field} + Message(" " + given.text);
+  return parameter(field) + Message(" " + given.text);
+}
+
+void refuse_percentile(std::string_view field, const std::optional<Given>& given) {
+  if (given && given->percentage)
+    throw Error(ErrorKind::usage, label(field, *given) + ": only min and max can be percentiles");
+}
+
+void expect_no_percentage(std::string_view field, const std::optional<Given>& bound) {
+  if (bound && bound->percentage)
+    throw Error(ErrorKind::usage, label(field, *bound) + ": a percentile needs all elements of the tensor" +
+                                      Term{"percentile", ""});
+}
+
+Request in_units(const Request& request, const TensorLayout& layout) {
+  const bool are_numbers = layout.meaning.kind == Meaning::Kind::number;
+  if (are_numbers && !has_words(request)) return request;
+  if (!are_numbers) expect_only_bounds(request, layout);
+  Request result = request;
+  const auto convert = [&](std::string_view field, std::optional<Given>& given) {
+    if (!given || given->percentage || (are_numbers && !given->is_word)) return;
+    given->number = number_in_units(field, *given, layout);
+    given->is_word = false;
+  };
+  convert("min", result.min);
+  convert("max", result.max);
+  convert("nan", result.nan.number);
+  return result;
 }
 
 ElementBits convert_min(const Profile& profile, DType dtype, const Given& min) {
@@ -272,12 +393,6 @@ Bounds convert_bounds(const Profile& profile, DType dtype, const std::optional<G
   if (min_above_max == MinAboveMax::error)
     refuse(Side::min, *min, " exceeds " + label(Side::max, *max) + Term{"min_above_max", ""});
   return bounds;
-}
-
-Bounds converted_bounds(DType dtype, ElementBits min, ElementBits max, MinAboveMax min_above_max) {
-  const bool is_above = number_of(dtype, min) > number_of(dtype, max);
-  if (is_above && min_above_max == MinAboveMax::min) return {highest_element(dtype), min, min, max};
-  return {min, max, min, max};
 }
 
 std::vector<CutBound> cut_bounds(const Profile& profile, DType dtype, const std::optional<Given>& min,

@@ -7,13 +7,29 @@
 
 #include "contract/profile.hpp"
 #include "element/dtype.hpp"
+#include "element/tensor_layout.hpp"
 #include "error.hpp"
 
 /// Converts bounds from numbers, as given, to elements of the tensor's dtype by a profile's rules.
 namespace clipper {
 
-/// A number in a message: "min 300".
+/// A parameter of the request in a message: "min"; with its number: "min 300".
+[[nodiscard]] Message parameter(std::string_view field);
 [[nodiscard]] Message label(std::string_view field, const Given& given);
+
+/// " exceeds the uint8 maximum (255)", or " is below the uint8 minimum (0)".
+[[nodiscard]] std::string beyond_text(DType dtype, bool is_above);
+
+/// Error{usage} for a percentile in place of a number: of a parameter that is no bound, or of a bound whose
+/// percentile has not been found in the elements.
+void refuse_percentile(std::string_view field, const std::optional<Given>& given);
+void expect_no_percentage(std::string_view field, const std::optional<Given>& bound);
+
+/// The request with words as numbers of the tensor's elements: dates as units since 1970, true as 1. For a
+/// tensor of numbers, the request itself. Error{usage} for bounds that the type does not have, and for what
+/// it does not take: scale, bias, conversions except another dtype for bool, and bounds from files. NaT
+/// cannot be a bound.
+[[nodiscard]] Request in_units(const Request& request, const TensorLayout& layout);
 
 /// The bounds as elements of the dtype; lowest_element() or highest_element() where there is no bound.
 struct Bounds {
@@ -33,10 +49,6 @@ struct Bounds {
 /// max. Also throws what convert_min() and convert_max() throw.
 [[nodiscard]] Bounds convert_bounds(const Profile& profile, DType dtype, const std::optional<Given>& min,
                                     const std::optional<Given>& max, MinAboveMax min_above_max);
-
-/// Both bounds, already converted. If min exceeds max, `min_above_max` is not `error`.
-[[nodiscard]] Bounds converted_bounds(DType dtype, ElementBits min, ElementBits max,
-                                      MinAboveMax min_above_max);
 
 /// A bound of integers whose fraction the profile cuts off, so that `element`, which is outside of the bound
 /// as given, is not clipped. Or a bound of floats that becomes an integer and is another number: 1e-8 is 0 as

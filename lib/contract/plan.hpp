@@ -9,8 +9,8 @@
 
 #include "clip/clip.hpp"
 #include "clip/conversion.hpp"
+#include "contract/arrays.hpp"
 #include "contract/bounds.hpp"
-#include "contract/broadcast.hpp"
 #include "contract/profile.hpp"
 #include "element/tensor_layout.hpp"
 
@@ -108,7 +108,7 @@ struct Limit {
 [[nodiscard]] Plan make_plan(const Request& request, const TensorLayout& layout);
 
 /// The same for a request that in_units() has returned, or for a tensor of numbers.
-[[nodiscard]] Plan make_plan_in_units(const Request& request, const TensorLayout& layout);
+[[nodiscard]] Plan make_plan_in_units(const Request& in_units, const TensorLayout& layout);
 
 /// The number of a bound as converted, for people: "6". If there is no such bound, the limit of the bounds'
 /// dtype, or of integer arithmetic before a conversion, which has none, "-inf" or "inf".

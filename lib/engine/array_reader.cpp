@@ -1,4 +1,4 @@
-#include "engine/array_reader.hpp"
+#include "engine/parameter_tile.hpp"
 
 #include <algorithm>
 #include <cstring>

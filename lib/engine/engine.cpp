@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/types.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <limits>
+#include <mutex>
 
 #include "element/booleans.hpp"
 #include "error.hpp"
@@ -24,6 +27,43 @@ constexpr std::size_t kOfPool = 8UL << 20;      // memory of oneTBB itself, with
 constexpr std::size_t kOfThread = 256UL << 10;  // besides its stack
 constexpr std::uint64_t kAlone = 4UL << 20;     // bytes that one thread clips before oneTBB has started
 constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
+constexpr std::size_t kMaxChunks =
+    32;  // max chunks in a part of rewrite(); a small chunk size makes small parts
+
+/// Bytes that one thread reads and writes before other threads have started, and from its own second-level
+/// cache: measured with two threads, see app/python/core/README.md.
+constexpr std::size_t kSmall = 4UL << 20;
+
+std::unique_ptr<Engine> start_engine(std::size_t size, unsigned threads) {
+  Engine::Options options;
+  options.threads = threads;
+  auto engine = std::make_unique<Engine>(options);
+  engine->prepare(size);
+  return engine;
+}
+
+/// Starting an engine with threads takes as long as clipping several MiB.
+class SharedEngine {
+ public:
+  /// Null in a child of the process that has started the engine.
+  static std::shared_ptr<Engine> get(unsigned threads) {
+    static auto* const shared = new SharedEngine;  // never destroyed: other threads may use it at the exit
+    const std::lock_guard lock(shared->mutex_);
+    if (shared->process_ != 0 && shared->process_ != ::getpid()) return nullptr;
+    if (!shared->engine_ || shared->threads_ != threads) {
+      shared->engine_ = start_engine(std::numeric_limits<std::size_t>::max(), threads);
+      shared->process_ = ::getpid();
+      shared->threads_ = threads;
+    }
+    return shared->engine_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::shared_ptr<Engine> engine_;
+  unsigned threads_ = 0;
+  pid_t process_ = 0;
+};
 
 /// Whether the process can map `size` more bytes.
 bool is_available(std::size_t size) {
@@ -303,6 +343,57 @@ void Engine::read(const TensorLayout& layout, InputFile& input,
     });
   if (!input.is_regular()) input.expect_end();
   if (input.is_regular()) input.expect_unwritten();
+}
+
+ElementCounts Engine::rewrite(const Plan& plan, InputFile& input, DirectFile& file) {
+  prepare(plan.input_size());
+  TensorClip clip(plan, kernel_options(), input.path());
+  check(plan, clip);
+  file.begin(plan.fingerprint());
+  const std::size_t capacity =
+      std::min<std::uint64_t>({kMemory / 2, kMaxChunks * options_.chunk_size, plan.input_size()});
+  const auto memory = allocate(2 * capacity);
+  ElementCounts total;
+  for (std::uint64_t at = 0; at < plan.input_size(); at += capacity) {
+    const std::size_t length = std::min<std::uint64_t>(capacity, plan.input_size() - at);
+    const std::span before(memory.get(), length);
+    const std::span after(memory.get() + capacity, length);
+    file.read(before, input.data_begin() + at);
+    const ElementCounts counts = clip_part(plan, clip, at / traits(plan.input.dtype).size, before, after);
+    if (counts.changed) file.write(before, after, input.data_begin() + at);
+    total += counts;
+    done_ += length;
+  }
+  return total;
+}
+
+ElementCounts Engine::clip_part(const Plan& plan, TensorClip& clip, std::uint64_t position,
+                                std::span<const std::byte> before, std::span<std::byte> after) {
+  const std::size_t chunk = options_.chunk_size;
+  const std::size_t element_size = traits(plan.input.dtype).size;
+  ElementCounts total;
+  std::mutex mutex;
+  take_each((before.size() + chunk - 1) / chunk, true, [&](std::uint64_t i) {
+    const std::size_t at = i * chunk;
+    const std::size_t size = std::min(chunk, before.size() - at);
+    const ElementCounts counts = clip.clip(position + at / element_size, before.data() + at,
+                                           after.data() + at, size / element_size, Counting::on);
+    const std::lock_guard lock(mutex);
+    total += counts;
+  });
+  clip.expect_valid();
+  return total;
+}
+
+bool is_worth_threads(std::size_t size, unsigned threads) noexcept {
+  return threads != 1 && size > kSmall;
+}
+
+std::shared_ptr<Engine> engine_for(std::size_t size, unsigned threads) {
+  if (threads == 0 && Pool::surrounding_threads() != 0) return start_engine(size, threads);
+  std::shared_ptr<Engine> engine;
+  if (is_worth_threads(size, threads)) engine = SharedEngine::get(threads);
+  return engine ? engine : start_engine(size, 1);
 }
 
 }  // namespace clipper

@@ -9,7 +9,6 @@
 
 #include "clip/clip.hpp"
 #include "contract/plan.hpp"
-#include "engine/first_nan.hpp"
 #include "engine/tensor_clip.hpp"
 #include "files/checksum.hpp"
 #include "files/input_file.hpp"

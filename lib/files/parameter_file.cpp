@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "contract/parameter_array.hpp"
+#include "contract/arrays.hpp"
 #include "element/element.hpp"
 #include "error.hpp"
 #include "files/checksum.hpp"

@@ -15,8 +15,6 @@
 #include "clip/clip_vectors.hpp"
 #include "clip/ordered_bounds.hpp"
 #include "engine/engine.hpp"
-#include "engine/first_nan.hpp"
-#include "engine/shared_engine.hpp"
 #include "engine/streaming.hpp"
 #include "engine/tensor_clip.hpp"
 #include "error.hpp"

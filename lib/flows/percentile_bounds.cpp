@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "contract/typed_bounds.hpp"
+#include "contract/bounds.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
 #include "error.hpp"

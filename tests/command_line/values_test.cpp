@@ -4,7 +4,7 @@
 #include "command_line/command_line.hpp"
 #include "command_line/given_number.hpp"
 #include "command_line/shared_options.hpp"
-#include "contract/parameter_array.hpp"
+#include "contract/arrays.hpp"
 #include "element/dtype.hpp"
 #include "simd/levels.hpp"
 #include "support/files.hpp"

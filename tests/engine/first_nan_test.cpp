@@ -1,4 +1,4 @@
-#include "engine/first_nan.hpp"
+#include "engine/tensor_clip.hpp"
 
 #include <random>
 

@@ -1,6 +1,6 @@
 #include "files/container.hpp"
 
-#include "contract/parameter_array.hpp"
+#include "contract/arrays.hpp"
 #include "files/input_file.hpp"
 #include "files/output_file.hpp"
 #include "files/parameter_file.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "contract/parameter_array.hpp"
+#include "contract/arrays.hpp"
 #include "contract/profile.hpp"
 #include "support/tensors.hpp"
 

@@ -1,20 +1,51 @@
 #pragma once
 
+#include <sys/stat.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "contract/parameter_array.hpp"
 #include "contract/profile.hpp"
 #include "element/tensor_layout.hpp"
 
-/// Arrays as min, max, scale and bias: which element of an array belongs to which element of the tensor.
+/// Arrays as min, max, scale and bias: which element of an array belongs to which element of the tensor, and
+/// what dtype it has.
 namespace clipper {
+
+/// An array that gives min, max, scale or bias for each element of the tensors to whose shapes it broadcasts.
+/// All functions may be called from many threads. Errors name the file.
+class ParameterArray {
+ public:
+  ParameterArray() = default;
+  ParameterArray(const ParameterArray&) = delete;
+  ParameterArray& operator=(const ParameterArray&) = delete;
+  virtual ~ParameterArray() = default;
+
+  [[nodiscard]] virtual const TensorLayout& layout() const = 0;
+
+  /// All elements as in the file, if they are held in memory; empty if they must be read().
+  [[nodiscard]] virtual std::span<const std::byte> held() const = 0;
+
+  /// Reads the elements from `position` on, in the order of the file, with the file's byte order. Error{io}
+  /// if the file is shorter now.
+  virtual void read(std::uint64_t position, std::span<std::byte> elements) const = 0;
+
+  /// Identifies dtype, shape and elements of the array, whatever its name. Reads the whole array.
+  [[nodiscard]] virtual std::uint64_t fingerprint() const = 0;
+
+  /// Error{io} if the file was written to since it was opened.
+  virtual void expect_unwritten() const = 0;
+
+  /// Whether the array's file is the file with this status.
+  [[nodiscard]] virtual bool is(const struct stat& file) const = 0;
+};
 
 enum class Parameter : std::uint8_t { min, max, scale, bias };
 
@@ -70,8 +101,19 @@ void lay_out(Broadcast& broadcast, const std::vector<std::int64_t>& shape, bool 
 /// enlarge it.
 void check_shape(std::string_view field, const Given& given, const std::vector<std::int64_t>& shape);
 
+/// Error{usage} if a number or an array from a file has neither the tensor's dtype nor `other`.
+void check_dtype(std::string_view field, const std::optional<Given>& given, DType dtype, DType other);
+
 /// The arrays of the request, laid out for the tensor; nothing if there are none. Calls check_shape() for all
 /// parameters. Error{usage} for an array that the profile does not take: see Profile::Arrays.
 [[nodiscard]] std::optional<Broadcast> plan_arrays(const Request& request, const TensorLayout& layout);
+
+/// The request with the tensor's dtype for parameters from files that leave it open, and for bounds from
+/// files of another dtype, unless there is a scale or a bias, if the tensor's is a float dtype that has each
+/// of the numbers exactly. Nothing if there are none. An array that is not held in memory keeps its dtype.
+[[nodiscard]] std::optional<Request> with_dtype(const Request& request, DType dtype);
+
+/// The same for a parameter that may have any dtype.
+void give_dtype(std::optional<Given>& given, DType dtype);
 
 }  // namespace clipper

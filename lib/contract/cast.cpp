@@ -1,5 +1,3 @@
-#include "contract/plan_conversion.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <utility>
 
 #include "contract/bounds.hpp"
+#include "contract/steps.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
 #include "error.hpp"
@@ -14,17 +13,13 @@
 namespace clipper {
 namespace {
 
-Message parameter(std::string_view field) {
-  return Term{field, field};
-}
-
 [[noreturn]] void refuse(const Message& why) {
   throw Error(ErrorKind::usage, why);
 }
 
 /// A number after the clip: a replacement or the zero point.
 void expect_number(std::string_view field, const std::optional<Given>& given) {
-  if (given && given->percentage) refuse(label(field, *given) + ": only min and max can be percentiles");
+  refuse_percentile(field, given);
   if (given && given->array) refuse(label(field, *given) + " must be one number, not an array");
 }
 
@@ -39,10 +34,6 @@ auto conversion_parameters(const Request& request) {
       std::pair{std::string_view("replace_above"), request.replace_above.has_value()},
       std::pair{std::string_view("scale"), request.scale && request.scale->divides},
   };
-}
-
-bool is_fraction(const std::optional<Given>& factor) {
-  return factor && !factor->array && (factor->divides || !is_integer(factor->number));
 }
 
 Int128 value_of(Operation::Integer integer) {
@@ -152,17 +143,11 @@ Wide wide_of(const Number& integer) {
 /// Error{usage} for a min above, or a max below, all elements of the output's dtype.
 [[noreturn]] void refuse_out_of_range(std::string_view field, const Given& bound,
                                       const Conversion& conversion) {
-  const bool is_min = field == "min";
-  const DType to = conversion.to;
-  const ElementBits limit = is_min ? highest_finite(to) : lowest_finite(to);
-  const std::string text =
-      is_floating(to) ? fmt::format("{}", round_to<double>(number_of(to, limit))) : element_text(to, limit);
   const Operation::Integer zero = conversion.zero_point;
   const std::string plus =
       zero.magnitude == 0 ? ""
                           : fmt::format(" plus zero point {}{}", zero.negative ? "-" : "", zero.magnitude);
-  refuse(label(field, bound) + fmt::format("{} {} the {} {} ({})", plus, is_min ? "exceeds" : "is below",
-                                           traits(to).name, is_min ? "maximum" : "minimum", text));
+  refuse(label(field, bound) + (plus + beyond_text(conversion.to, field == "min")));
 }
 
 /// 1: above all elements of the output; -1: below. An infinite bound is within a dtype that has infinities.
@@ -203,13 +188,7 @@ bool needs_conversion(const Request& request, const Plan& plan) {
          (request.saturate && is_floating(to));
 }
 
-}  // namespace
-
-bool has_arithmetic_bounds(const Request& request) {
-  return request.to || request.round;
-}
-
-void check_conversion(const Request& request) {
+void check_cast(const Request& request) {
   for (const auto& [field, is_set] : conversion_parameters(request))
     if (is_set && request.profile->family != "native")
       refuse(field == "scale"
@@ -231,15 +210,13 @@ void check_conversion(const Request& request) {
   if (request.saturate && !request.to) refuse(parameter("saturate") + " requires " + parameter("to"));
 }
 
-void plan_conversion(const Request& request, Plan& plan) {
+/// Decides whether the plan converts. Sets the working dtype, that of bounds, and the output's layout.
+/// Error{usage} for a zero point or a replacement that the output's dtype does not have.
+void choose_cast(const Request& request, Plan& plan) {
   Operation& operation = plan.operation;
   const DType from = plan.input.dtype;
   const DType to = request.to.value_or(from);
   const bool scales = operation.arithmetic != Arithmetic::none;
-  const bool has_fractions = operation.arithmetic == Arithmetic::float64 && !is_floating(from);
-  plan.bound_dtype = from;
-  plan.truncates_fractions = has_fractions && !request.to && !request.round &&
-                             (is_fraction(request.scale) || is_fraction(request.bias));
   if (!needs_conversion(request, plan)) return;
 
   Conversion& conversion = plan.conversion.emplace();
@@ -313,7 +290,10 @@ void plan_nan(const OnNan& nan, Plan& plan) {
   plan.conversion->nan = element;
 }
 
-void finish_conversion(const Request& request, Plan& plan) {
+/// Makes the bounds and what replaces NaN working elements. Error{usage} for a min above, or a max below, all
+/// elements of the output's dtype, and for a number that replaces NaN beyond its range.
+void convert_cast(const Request& request, Plan& plan) {
+  if (!plan.conversion) return;
   Operation& operation = plan.operation;
   const Conversion& conversion = *plan.conversion;
   const auto working = [&](ElementBits element) {
@@ -338,5 +318,46 @@ void finish_conversion(const Request& request, Plan& plan) {
   plan_nan(request.nan, plan);
   plan.refuse_nan |= is_floating(conversion.from) && !is_floating(conversion.to) && !plan.replaces_nan();
 }
+
+void identify_cast(const Plan& plan, std::string& text) {
+  const std::optional<Conversion>& conversion = plan.conversion;
+  if (!conversion) return;
+  const auto integer = [](const Wide& wide) {
+    return fmt::format("{}{:x}", wide.negative ? "-" : "", wide.magnitude);
+  };
+  const auto element = [](std::optional<ElementBits> bits) {
+    return bits ? fmt::format("{:x}", *bits) : std::string("bound");
+  };
+  const auto wide = [&](const Conversion::WideBound& bound) {
+    const bool is_integer = bound.ceil == bound.floor && bound.ceil.magnitude != ~UInt128{0};
+    return integer(bound.ceil) + (is_integer || !bound.result ? "" : ":" + element(bound.result));
+  };
+  text += fmt::format(
+      " to={} {} zero={} range={:x}..{:x} wide={}..{} below={} above={}{}{}", traits(conversion->to).name,
+      conversion->round ? kRoundWords.at(static_cast<std::size_t>(*conversion->round)) : "",
+      text_of(conversion->zero_point), conversion->lowest, conversion->highest, wide(conversion->wide.lo),
+      wide(conversion->wide.hi), element(conversion->below), element(conversion->above),
+      conversion->nan ? " nan=" + element(conversion->nan) : "", conversion->divides ? " divides" : "");
+}
+
+void describe_cast(const Plan& plan, std::string& text) {
+  if (!plan.conversion) return;
+  const Conversion& conversion = *plan.conversion;
+  for (const auto& [side, by] :
+       {std::pair("below min", conversion.below), std::pair("above max", conversion.above)})
+    if (by) text += fmt::format(", {} becomes {}", side, element_text(conversion.to, *by));
+  if (conversion.round && is_floating(plan.operation.dtype))
+    text += fmt::format(", rounded {}", kRoundWords.at(static_cast<std::size_t>(*conversion.round)));
+  if (conversion.zero_point.magnitude != 0) text += ", zero point " + text_of(conversion.zero_point);
+  if (conversion.to != conversion.from) text += fmt::format(", to {}", traits(conversion.to).name);
+}
+
+}  // namespace
+
+bool has_arithmetic_bounds(const Request& request) {
+  return request.to || request.round;
+}
+
+constexpr Step kCast{check_cast, choose_cast, convert_cast, identify_cast, describe_cast};
 
 }  // namespace clipper

@@ -1,0 +1,287 @@
+#include "contract/arrays.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <utility>
+
+#include "contract/bounds.hpp"
+#include "element/element.hpp"
+#include "error.hpp"
+
+namespace clipper {
+namespace {
+
+/// How many elements of the array's file one step along each axis of a tensor of this rank is. 0 where the
+/// array has size 1 or no axis.
+std::vector<std::uint64_t> strides_of(const TensorLayout& array, std::size_t rank) {
+  std::vector<std::uint64_t> strides(rank, 0);
+  const std::size_t missing = rank - array.shape.size();
+  std::uint64_t stride = 1;
+  for (std::size_t i = 0; i < array.shape.size(); ++i) {
+    const std::size_t axis = array.fortran_order ? i : array.shape.size() - 1 - i;
+    const auto size = static_cast<std::uint64_t>(array.shape[axis]);
+    if (size != 1) strides[missing + axis] = stride;
+    stride *= size;
+  }
+  return strides;
+}
+
+/// Whether one step along the outer axis is as far, in every array, as all steps along the inner one.
+bool can_be_merged(const Broadcast& broadcast, std::size_t outer) {
+  return std::ranges::all_of(broadcast.arrays, [&](const ArrayParameter& row) {
+    return row.strides[outer] == row.strides[outer + 1] * broadcast.axes[outer + 1];
+  });
+}
+
+void remove_axis(Broadcast& broadcast, std::size_t axis) {
+  const auto at = static_cast<std::ptrdiff_t>(axis);
+  broadcast.axes.erase(broadcast.axes.begin() + at);
+  for (ArrayParameter& row : broadcast.arrays) row.strides.erase(row.strides.begin() + at);
+}
+
+/// Error{usage} or Error{input} if the profile does not take this array for a tensor of this shape.
+void check_array(const Request& request, std::string_view field, const Given& given,
+                 const std::vector<std::int64_t>& shape) {
+  const Profile& profile = *request.profile;
+  const auto refuse = [&](ErrorKind kind, std::string_view why) {
+    throw Error(kind, label(field, given) +
+                          fmt::format(" has shape {}; {} {}", shape_text(given.shape), profile.system, why));
+  };
+  const auto is_typed = [](const std::optional<Given>& bound) { return bound && !bound->dtype; };
+  switch (profile.arrays) {
+    case Profile::Arrays::broadcast: return;
+    case Profile::Arrays::none:
+      return refuse(ErrorKind::usage, "takes one number, profile native takes arrays");
+    case Profile::Arrays::both:
+      if (is_typed(request.min) || is_typed(request.max))
+        refuse(ErrorKind::usage, "takes no array beside a number");
+      return;
+    case Profile::Arrays::same_shape:
+      if (given.shape != shape)
+        refuse(ErrorKind::input,
+               fmt::format("needs one number or the tensor's shape, {}", shape_text(shape)));
+      return;
+  }
+}
+
+/// An array with another dtype than its file has, or than its file says.
+class RetypedArray : public ParameterArray {
+ public:
+  /// The file leaves open which of the dtypes with its descriptor its elements have.
+  RetypedArray(std::shared_ptr<const ParameterArray> array, DType dtype)
+      : array_(std::move(array)), layout_(array_->layout()) {
+    layout_.dtype = dtype;
+  }
+
+  /// The same numbers as elements of another dtype.
+  RetypedArray(std::shared_ptr<const ParameterArray> array, TensorLayout layout,
+               std::vector<std::byte> converted)
+      : array_(std::move(array)), layout_(std::move(layout)), converted_(std::move(converted)) {}
+
+  [[nodiscard]] const TensorLayout& layout() const override { return layout_; }
+  [[nodiscard]] std::span<const std::byte> held() const override {
+    return converted_ ? *converted_ : array_->held();
+  }
+  void read(std::uint64_t position, std::span<std::byte> elements) const override {
+    if (!converted_) return array_->read(position, elements);
+    const std::span<const std::byte> all(*converted_);
+    std::ranges::copy(all.subspan(position * traits(layout_.dtype).size, elements.size()), elements.begin());
+  }
+  [[nodiscard]] std::uint64_t fingerprint() const override {
+    return array_->fingerprint() + (converted_ ? 1 + static_cast<std::uint64_t>(layout_.dtype) : 0);
+  }
+  void expect_unwritten() const override { array_->expect_unwritten(); }
+  [[nodiscard]] bool is(const struct stat& file) const override { return array_->is(file); }
+
+ private:
+  std::shared_ptr<const ParameterArray> array_;
+  TensorLayout layout_;
+  std::optional<std::vector<std::byte>> converted_;
+};
+
+/// Whether the parameter's file leaves open whether its dtype is that of the tensor.
+bool is_untyped(const std::optional<Given>& given, DType dtype) {
+  return given && given->opaque && given->dtype && given->dtype != dtype &&
+         traits(*given->dtype).descr == traits(dtype).descr;
+}
+
+/// The parameter, which is_untyped(), with the tensor's dtype.
+void give_type(std::optional<Given>& given, DType dtype) {
+  if (!is_untyped(given, dtype)) return;
+  given->dtype = dtype;
+  if (given->array)
+    given->array = std::make_shared<RetypedArray>(given->array, dtype);
+  else
+    given->number = number_of(dtype, given->element);
+}
+
+/// The element of a float dtype with this value; nothing if it has none.
+std::optional<ElementBits> exact_element(DType dtype, const Number& number) {
+  const ElementBits nearest = nearest_element(dtype, number);
+  const bool is_exact = number.kind == Number::Kind::nan || number_of(dtype, nearest) == number;
+  return is_exact ? std::optional(nearest) : std::nullopt;
+}
+
+/// The bits of an element in a byte order.
+ElementBits bits_in(std::span<const std::byte> bytes, ByteOrder order) {
+  ElementBits bits = 0;
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    bits |= std::to_integer<ElementBits>(bytes[order == ByteOrder::little ? i : bytes.size() - 1 - i])
+            << 8 * i;
+  return bits;
+}
+
+/// The array, if it is held in memory, with this dtype; null if that lacks one of the numbers.
+std::shared_ptr<const ParameterArray> exact_array(const std::shared_ptr<const ParameterArray>& array,
+                                                  DType dtype) {
+  TensorLayout layout = array->layout();
+  const std::size_t from = traits(layout.dtype).size;
+  const std::size_t to = traits(dtype).size;
+  if (array->held().size() != layout.count * from) return nullptr;
+  std::vector<std::byte> held(layout.count * to);
+  for (std::size_t i = 0; i < layout.count; ++i) {
+    const ElementBits bits = bits_in(array->held().subspan(i * from, from), layout.order);
+    const std::optional<ElementBits> element = exact_element(dtype, number_of(layout.dtype, bits));
+    if (!element) return nullptr;
+    for (std::size_t byte = 0; byte < to; ++byte)
+      held[i * to + byte] = static_cast<std::byte>(*element >> 8 * byte & 0xff);
+  }
+  layout.dtype = dtype;
+  layout.order = ByteOrder::little;
+  return std::make_shared<RetypedArray>(array, std::move(layout), std::move(held));
+}
+
+/// Gives a number or an array from a file of another dtype this dtype, if that is a float dtype and has each
+/// of the numbers exactly. Otherwise, and for an array that is not held in memory, leaves it as it is and
+/// returns false.
+bool give_dtype_if_exact(std::optional<Given>& given, DType dtype) {
+  if (!given || !given->dtype || given->dtype == dtype || given->opaque || !is_floating(dtype)) return false;
+  if (!given->array) {
+    const std::optional<ElementBits> element = exact_element(dtype, given->number);
+    if (!element) return false;
+    given->element = *element;
+  } else if (auto array = exact_array(given->array, dtype)) {
+    given->array = std::move(array);
+  } else {
+    return false;
+  }
+  given->dtype = dtype;
+  return true;
+}
+
+}  // namespace
+
+const ArrayParameter* Broadcast::find(Parameter parameter) const {
+  const auto row = std::ranges::find(arrays, parameter, &ArrayParameter::parameter);
+  return row == arrays.end() ? nullptr : &*row;
+}
+
+std::uint64_t Broadcast::period() const {
+  std::size_t first = 0;  // the outermost axis along which a parameter changes
+  const auto changes = [&](const ArrayParameter& row) { return row.strides[first] != 0; };
+  while (first < axes.size() && std::ranges::none_of(arrays, changes)) ++first;
+  return count_from(first);
+}
+
+std::uint64_t Broadcast::count_from(std::size_t axis) const {
+  return std::accumulate(axes.begin() + static_cast<std::ptrdiff_t>(axis), axes.end(), std::uint64_t{1},
+                         std::multiplies<>());
+}
+
+std::string Broadcast::fingerprint() const {
+  std::string text = fmt::format(" min_above_max={}", static_cast<int>(min_above_max));
+  if (nan) text += fmt::format(" nan={}", name_of(*nan));
+  for (const ArrayParameter& row : arrays)
+    text += fmt::format(" {}={:016x}", name_of(row.parameter), row.array->fingerprint());
+  return text;
+}
+
+void lay_out(Broadcast& broadcast, const std::vector<std::int64_t>& shape, bool fortran_order) {
+  broadcast.axes.assign(shape.begin(), shape.end());
+  if (fortran_order) std::ranges::reverse(broadcast.axes);
+  for (ArrayParameter& row : broadcast.arrays) {
+    row.strides = strides_of(row.array->layout(), shape.size());
+    if (fortran_order) std::ranges::reverse(row.strides);
+  }
+  for (std::size_t axis = broadcast.axes.size(); axis-- > 0;)
+    if (broadcast.axes[axis] == 1) remove_axis(broadcast, axis);
+  for (std::size_t axis = broadcast.axes.size(); axis-- > 1;)
+    if (can_be_merged(broadcast, axis - 1)) {
+      broadcast.axes[axis] *= broadcast.axes[axis - 1];
+      remove_axis(broadcast, axis - 1);
+    }
+}
+
+void check_shape(std::string_view field, const Given& given, const std::vector<std::int64_t>& shape) {
+  const std::vector<std::int64_t>& own = given.shape;
+  const bool broadcasts = own.size() <= shape.size() && std::equal(own.rbegin(), own.rend(), shape.rbegin(),
+                                                                   [](std::int64_t size, std::int64_t to) {
+                                                                     return size == to || size == 1;
+                                                                   });
+  if (!broadcasts)
+    throw Error(ErrorKind::input, label(field, given) + fmt::format(" has shape {}; it must broadcast to {}",
+                                                                    shape_text(own), shape_text(shape)));
+}
+
+void check_dtype(std::string_view field, const std::optional<Given>& given, DType dtype, DType other) {
+  if (!given || !given->dtype || given->dtype == dtype || given->dtype == other) return;
+  const std::string file = given->text.substr(given->text.starts_with('@') ? 1 : 0);
+  if (given->opaque)
+    throw Error(ErrorKind::input,
+                file + ": " + opaque_dtype(fmt::format("|{}", traits(*given->dtype).descr)));
+  throw Error(
+      ErrorKind::usage,
+      label(field, *given) + fmt::format(" is {}, but the tensor is {}{}", traits(*given->dtype).name,
+                                         traits(dtype).name,
+                                         is_floating(dtype) ? ", which does not have all its numbers exactly"
+                                                            : "; both must have the same dtype"));
+}
+
+std::optional<Broadcast> plan_arrays(const Request& request, const TensorLayout& layout) {
+  Broadcast result;
+  const std::array<const std::optional<Given>*, 4> all{&request.min, &request.max, &request.scale,
+                                                       &request.bias};
+  const Profile& profile = *request.profile;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::optional<Given>& given = *all[i];
+    if (!given) continue;
+    if (given->array) check_array(request, kParameterNames[i], *given, layout.shape);
+    if (profile.arrays == Profile::Arrays::broadcast || profile.arrays == Profile::Arrays::both)
+      check_shape(kParameterNames[i], *given, layout.shape);
+    if (!given->array) continue;
+    result.arrays.push_back({static_cast<Parameter>(i), given->text, given->array, {}});
+  }
+  if (result.arrays.empty()) return std::nullopt;
+  lay_out(result, layout.shape, layout.fortran_order);
+  result.min_above_max = request.min_above_max.value_or(profile.min_above_max);
+  result.takes_nan = profile.nan_bound == Profile::NanBound::poisons;
+  if (is_floating(layout.dtype) && request.action_on_nan() == OnNan::min) result.nan = Parameter::min;
+  if (is_floating(layout.dtype) && request.action_on_nan() == OnNan::max) result.nan = Parameter::max;
+  return result;
+}
+
+std::optional<Request> with_dtype(const Request& request, DType dtype) {
+  const auto untyped = [&](const std::optional<Given>& given) { return is_untyped(given, dtype); };
+  const auto differs = [&](const std::optional<Given>& given) {
+    return given && given->dtype && given->dtype != dtype && !request.scale && !request.bias;
+  };
+  bool is_changed =
+      untyped(request.min) || untyped(request.max) || untyped(request.scale) || untyped(request.bias);
+  if (!is_changed && !differs(request.min) && !differs(request.max)) return std::nullopt;
+  Request typed = request;
+  for (std::optional<Given>* const each : {&typed.min, &typed.max, &typed.scale, &typed.bias})
+    give_type(*each, dtype);
+  for (std::optional<Given>* const bound : {&typed.min, &typed.max})
+    if (differs(*bound) && give_dtype_if_exact(*bound, dtype)) is_changed = true;
+  return is_changed ? std::optional(std::move(typed)) : std::nullopt;
+}
+
+void give_dtype(std::optional<Given>& given, DType dtype) {
+  give_type(given, dtype);
+  static_cast<void>(give_dtype_if_exact(given, dtype));
+}
+
+}  // namespace clipper

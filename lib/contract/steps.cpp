@@ -1,0 +1,348 @@
+#include "contract/steps.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "element/element.hpp"
+#include "element/number.hpp"
+#include "error.hpp"
+
+namespace clipper {
+namespace {
+
+[[noreturn]] void refuse_infinite(std::string_view field, const Given& given, DType dtype) {
+  throw Error(ErrorKind::usage,
+              label(field, given) + fmt::format(" is not a finite {} number", traits(dtype).name));
+}
+
+/// The text for people of a parameter that may be an array: "@bias.npy (3,)".
+std::string text_of(const Plan& plan, Parameter parameter, std::string number) {
+  const ArrayParameter* const row = plan.array(parameter);
+  return row == nullptr ? number : fmt::format("{} {}", row->text, shape_text(row->array->layout().shape));
+}
+
+// x * scale + bias.
+
+void check_scaling(const Request& request) {
+  refuse_percentile("scale", request.scale);
+  refuse_percentile("bias", request.bias);
+}
+
+/// Error{usage} if a scale or a bias from a file is neither a float nor of the tensor's dtype. 64-bit integer
+/// tensors also take both 64-bit integer dtypes.
+void check_factor_dtype(std::string_view field, const std::optional<Given>& given, DType dtype) {
+  const auto is_long = [](DType d) { return d == DType::int64 || d == DType::uint64; };
+  const auto takes = [&](DType d) {
+    return d == dtype || d == DType::float32 || d == DType::float64 || (is_long(dtype) && is_long(d));
+  };
+  if (!given || !given->dtype || takes(*given->dtype)) return;
+  const bool is_float = dtype == DType::float32 || dtype == DType::float64;
+  const std::string own = is_long(dtype) ? "int64, uint64, "
+                          : is_float     ? ""
+                                         : fmt::format("{}, ", traits(dtype).name);
+  throw Error(ErrorKind::usage, label(field, *given) + fmt::format(" is {}; it must be {}float32 or float64",
+                                                                   traits(*given->dtype).name, own));
+}
+
+/// A scale or a bias.
+struct Factor {
+  std::string_view field;
+  Given given;
+
+  template <class T>
+  [[nodiscard]] double rounded() const {
+    const auto value = static_cast<double>(round_to<T>(given.number));
+    if (given.divides && value == 0)
+      throw Error(ErrorKind::usage, label(field, given) + ": the divisor must not be 0");
+    if (!std::isfinite(value))
+      refuse_infinite(field, given, sizeof(T) == sizeof(float) ? DType::float32 : DType::float64);
+    return value;
+  }
+};
+
+/// The number as an integer, if int64 or uint64 holds it.
+std::optional<Operation::Integer> as_integer(const Number& number) {
+  if (!is_integer(number)) return std::nullopt;
+  const Int128 value = to_integer(number, Rounding::toward_zero);
+  if (value < std::numeric_limits<std::int64_t>::lowest() ||
+      value > std::numeric_limits<std::uint64_t>::max())
+    return std::nullopt;
+  return Operation::Integer{value < 0, static_cast<std::uint64_t>(value < 0 ? -value : value)};
+}
+
+/// The given number; `otherwise` if none is given, or an array.
+Given number_or(const std::optional<Given>& given, int otherwise) {
+  return given && !given->array ? *given : Given(otherwise);
+}
+
+/// The factor as an integer. Elements of a float file are not integers, whatever their values.
+std::optional<Operation::Integer> exact(const std::optional<Given>& given, const Factor& factor) {
+  if (given && given->dtype && is_floating(*given->dtype)) return std::nullopt;
+  return as_integer(factor.given.number);
+}
+
+bool is_fraction(const std::optional<Given>& factor) {
+  return factor && !factor->array && (factor->divides || !is_integer(factor->number));
+}
+
+void choose_arithmetic(const Request& request, Operation& operation) {
+  check_factor_dtype("scale", request.scale, operation.dtype);
+  check_factor_dtype("bias", request.bias, operation.dtype);
+  if (!request.scale && !request.bias) return;
+  Factor scale{"scale", number_or(request.scale, 1)};
+  Factor bias{"bias", number_or(request.bias, 0)};
+  if (request.profile->scale_bias == Profile::ScaleBias::float32) {
+    scale.given.number = scale.rounded<float>();
+    bias.given.number = bias.rounded<float>();
+  }
+
+  const bool in_float32 = traits(operation.dtype).carrier == DType::float32;
+  operation.arithmetic = in_float32 ? Arithmetic::float32 : Arithmetic::float64;
+  operation.scale = in_float32 ? scale.rounded<float>() : scale.rounded<double>();
+  operation.bias = in_float32 ? bias.rounded<float>() : bias.rounded<double>();
+
+  if (operation.dtype != DType::int64 && operation.dtype != DType::uint64) return;
+  if (request.scale && request.scale->divides) return;
+  const auto integer_scale = exact(request.scale, scale);
+  const auto integer_bias = exact(request.bias, bias);
+  if (!integer_scale || !integer_bias) return;
+  operation.arithmetic = Arithmetic::integer;
+  operation.integer_scale = *integer_scale;
+  operation.integer_bias = *integer_bias;
+}
+
+void choose_scaling(const Request& request, Plan& plan) {
+  Operation& operation = plan.operation;
+  choose_arithmetic(request, operation);
+  const bool has_fractions = operation.arithmetic == Arithmetic::float64 && !is_floating(plan.input.dtype);
+  plan.truncates_fractions = has_fractions && !request.to && !request.round &&
+                             (is_fraction(request.scale) || is_fraction(request.bias));
+}
+
+/// The numbers have decided about the arithmetic.
+void convert_scaling(const Request& /*request*/, Plan& /*plan*/) {}
+
+void identify_scaling(const Plan& plan, std::string& text) {
+  const Operation& operation = plan.operation;
+  switch (operation.arithmetic) {
+    case Arithmetic::none: text += " none"; return;
+    case Arithmetic::float32:
+    case Arithmetic::float64:
+      text += fmt::format(" {}*{:016x}+{:016x}", operation.arithmetic == Arithmetic::float32 ? "f4" : "f8",
+                          to_bits(operation.scale), to_bits(operation.bias));
+      return;
+    case Arithmetic::integer:
+      text += fmt::format(" int*{}+{}", text_of(operation.integer_scale), text_of(operation.integer_bias));
+  }
+}
+
+void describe_scaling(const Plan& plan, std::string& text) {
+  const Operation& operation = plan.operation;
+  const auto describe = [&](auto scale, auto bias, std::string_view how) {
+    text += fmt::format(", x {} {} + {} {}", plan.conversion && plan.conversion->divides ? '/' : '*',
+                        text_of(plan, Parameter::scale, fmt::format("{}", scale)),
+                        text_of(plan, Parameter::bias, fmt::format("{}", bias)), how);
+  };
+  switch (operation.arithmetic) {
+    case Arithmetic::none: return;
+    case Arithmetic::float32:
+      return describe(static_cast<float>(operation.scale), static_cast<float>(operation.bias), "in float32");
+    case Arithmetic::float64: return describe(operation.scale, operation.bias, "in float64");
+    case Arithmetic::integer:
+      return describe(text_of(operation.integer_scale), text_of(operation.integer_bias), "exactly");
+  }
+}
+
+// Clip to min and max.
+
+void check_clip(const Request& request) {
+  expect_no_percentage("min", request.min);
+  expect_no_percentage("max", request.max);
+}
+
+void choose_clip(const Request& /*request*/, Plan& plan) {
+  plan.bound_dtype = plan.input.dtype;
+}
+
+/// The greatest element is 1, True.
+void plan_flags(Plan& plan) {
+  plan.operation.is_bool = true;
+  plan.operation.hi = std::min<ElementBits>(plan.operation.hi, 1);
+  plan.max = std::min<ElementBits>(plan.max, 1);
+}
+
+void convert_clip(const Request& request, Plan& plan) {
+  const Profile& profile = *request.profile;
+  Operation& operation = plan.operation;
+  check_dtype("min", request.min, plan.input.dtype, plan.bound_dtype);
+  check_dtype("max", request.max, plan.input.dtype, plan.bound_dtype);
+  plan.arrays = plan_arrays(request, plan.input);
+  // The cast converts bounds of integer arithmetic, which may exceed the tensor's dtype.
+  const bool is_wide =
+      plan.conversion && operation.arithmetic == Arithmetic::integer && has_arithmetic_bounds(request);
+  const auto number_in = [&](const std::optional<Given>& given) {
+    return is_wide || (given && given->array) ? std::nullopt : given;
+  };
+  const std::optional<Given> min = number_in(request.min);
+  const std::optional<Given> max = number_in(request.max);
+  const Bounds bounds = convert_bounds(profile, plan.bound_dtype, min, max,
+                                       request.min_above_max.value_or(profile.min_above_max));
+  operation.lo = bounds.lo;
+  operation.hi = bounds.hi;
+  plan.min = bounds.min;
+  plan.max = bounds.max;
+  plan.cut = cut_bounds(profile, plan.bound_dtype, min, max);
+  plan.takes_other_bounds =
+      profile.arrays == Profile::Arrays::broadcast && !request.min_above_max && !plan.conversion;
+  if (plan.input.meaning.kind == Meaning::Kind::boolean) plan_flags(plan);
+}
+
+void identify_clip(const Plan& plan, std::string& text) {
+  text += fmt::format(" lo={:x} hi={:x}", plan.operation.lo, plan.operation.hi);
+}
+
+void describe_clip(const Plan& plan, std::string& text) {
+  for (const Parameter bound : {Parameter::min, Parameter::max})
+    text += fmt::format(", {} {}", name_of(bound), text_of(plan, bound, bound_text(plan, bound)));
+}
+
+// NaN and zeros.
+
+void check_specials(const Request& request) {
+  refuse_percentile("nan", request.nan.number);
+}
+
+void choose_specials(const Request& request, Plan& plan) {
+  plan.refuse_nan = request.nan.action == OnNan::error;
+}
+
+/// The element that replaces NaN. Error{usage} for a finite number that rounds to an infinity, and for a
+/// number beyond the elements of a dtype without infinity.
+ElementBits replacement(const Given& given, DType dtype) {
+  const ElementBits element = nearest_element(dtype, given.number);
+  const Number::Kind kind = number_of(dtype, element).kind;
+  if (kind == Number::Kind::nan || (kind != given.number.kind)) refuse_infinite("nan", given, dtype);
+  return element;
+}
+
+bool has_nan(const TensorLayout& layout) {
+  return is_floating(layout.dtype) || layout.meaning.is_time();
+}
+
+/// The bound that replaces NaN; nothing if the tensor has none.
+std::optional<ElementBits> bound_for_nan(const Request& request, const Plan& plan) {
+  const bool is_min = request.action_on_nan() == OnNan::min;
+  const std::optional<Given>& bound = is_min ? request.min : request.max;
+  const std::string_view field = is_min ? "min" : "max";
+  if (!bound)
+    throw Error(ErrorKind::usage, parameter("nan") + fmt::format(" {} requires ", field) + parameter(field));
+  if (!has_nan(plan.input)) return std::nullopt;
+  if (bound->array) return 0;  // each element has its own: see Broadcast::nan
+  return is_min ? plan.min : plan.max;
+}
+
+/// The element of the operation that replaces NaN; nothing if the tensor has no NaN, or Conversion::nan
+/// replaces it.
+std::optional<ElementBits> nan_replacement(const Request& request, const Plan& plan) {
+  const DType dtype = plan.bound_dtype;
+  switch (request.action_on_nan()) {
+    case OnNan::by_profile:
+    case OnNan::keep:
+    case OnNan::error: return std::nullopt;
+    case OnNan::min:
+    case OnNan::max: return bound_for_nan(request, plan);
+    case OnNan::canonical: return is_floating(dtype) ? std::optional(canonical_nan(dtype)) : std::nullopt;
+    case OnNan::replace: break;
+  }
+  if (!request.nan.number)
+    throw Error(ErrorKind::usage, parameter("nan") + ": the number that replaces NaN is missing");
+  const Given& given = *request.nan.number;
+  if (given.number.kind == Number::Kind::nan)
+    throw Error(ErrorKind::usage, label("nan", given) + ": NaN cannot replace NaN");
+  if (!is_floating(plan.input.dtype) || plan.conversion) return std::nullopt;
+  return replacement(given, dtype);
+}
+
+/// What zeros and NaN do as bounds.
+void plan_edges(const Profile& profile, Plan& plan) {
+  Operation& operation = plan.operation;
+  if (!is_floating(operation.dtype)) return;
+  operation.zero_tie = profile.zero_tie;
+  const auto is_nan = [&](ElementBits bound) {
+    return number_of(operation.dtype, bound).kind == Number::Kind::nan;
+  };
+  // Of two NaN, the bound that the system applies first decides.
+  if (profile.min_above_max == MinAboveMax::min && is_nan(operation.hi) && is_nan(operation.lo))
+    operation.lo = operation.hi;
+  operation.poisons = profile.nan_bound == Profile::NanBound::poisons &&
+                      (plan.arrays || is_nan(operation.lo) || is_nan(operation.hi));
+}
+
+/// NaT, the lowest element, is none of the elements that are clipped, and no bound.
+void plan_ticks(const Request& request, Plan& plan) {
+  if (plan.min == to_bits(kNaT)) ++plan.min;
+  plan.operation.has_nat = true;
+  if (request.action_on_nan() == OnNan::replace)
+    plan.operation.nan =
+        to_bits(static_cast<std::int64_t>(to_integer(request.nan.number->number, Rounding::toward_zero)));
+}
+
+void convert_specials(const Request& request, Plan& plan) {
+  plan_edges(*request.profile, plan);
+  plan.operation.nan = nan_replacement(request, plan);
+  if (plan.input.meaning.is_time()) plan_ticks(request, plan);
+}
+
+void identify_specials(const Plan& plan, std::string& text) {
+  const Operation& operation = plan.operation;
+  constexpr std::array kTies{"", " upper", " ordered"};
+  text += fmt::format(" nan={}{}{}",
+                      operation.nan     ? fmt::format("{:x}", *operation.nan)
+                      : plan.refuse_nan ? "error"
+                                        : "keep",
+                      kTies.at(static_cast<std::size_t>(operation.zero_tie)),
+                      operation.poisons ? " poisons" : "");
+}
+
+void describe_specials(const Plan& plan, std::string& text) {
+  if (plan.replaces_nan()) text += ", NaN becomes " + replacement_text(plan);
+}
+
+constexpr Step kScaling{check_scaling, choose_scaling, convert_scaling, identify_scaling, describe_scaling};
+constexpr Step kClip{check_clip, choose_clip, convert_clip, identify_clip, describe_clip};
+constexpr Step kSpecials{check_specials, choose_specials, convert_specials, identify_specials,
+                         describe_specials};
+
+}  // namespace
+
+std::span<const Step* const> steps() noexcept {
+  static constexpr std::array kSteps{&kScaling, &kClip, &kSpecials, &kCast};
+  return kSteps;
+}
+
+std::string text_of(const Operation::Integer& integer) {
+  return fmt::format("{}{}", integer.negative ? "-" : "", integer.magnitude);
+}
+
+std::string bound_text(const Plan& plan, Parameter bound) {
+  const bool is_min = bound == Parameter::min;
+  if (const std::optional<Number>& exact = is_min ? plan.exact_min : plan.exact_max)
+    return decimal_text(*exact);
+  if (plan.conversion && plan.operation.arithmetic == Arithmetic::integer) return is_min ? "-inf" : "inf";
+  return element_text(plan.bound_dtype, plan.input.meaning, is_min ? plan.min : plan.max);
+}
+
+std::string replacement_text(const Plan& plan) {
+  if (plan.arrays && plan.arrays->nan && plan.arrays->find(*plan.arrays->nan) != nullptr)
+    return std::string(name_of(*plan.arrays->nan));
+  if (plan.conversion && plan.conversion->nan) return element_text(plan.output.dtype, *plan.conversion->nan);
+  if (is_floating(plan.operation.dtype) && *plan.operation.nan == canonical_nan(plan.operation.dtype))
+    return "the canonical NaN";
+  return element_text(plan.operation.dtype, plan.input.meaning, *plan.operation.nan);
+}
+
+}  // namespace clipper
