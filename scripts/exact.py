@@ -5,7 +5,6 @@ The steps are product and sum, each rounded to float32 (for halves, float8 and f
 the two limits, in the order that the profile names; --nan and replacements; --round and --zero-point; one conversion to the dtype.
 """
 
-import functools
 import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -13,68 +12,13 @@ from fractions import Fraction
 import numpy as np
 
 import contract
-from contract import FLOAT8, FLOATS, FORMATS, INPUT, INTS, NAT, USAGE, Refused, is_nan, is_time, nearest, numbers, stored_type
+from contract import FLOATS, FORMATS, INPUT, INTS, USAGE, Refused, is_nan, is_time, nearest, numbers, stored_type
+from tensor import Tensor, unsigned
 
 NATIVE = contract.PROFILES[0]
-BOUNDS, FACTORS = ("--min", "--max"), ("--scale", "--bias")
-ROUNDS = {"half-even": round,
-          "half-away": lambda number: (math.floor(abs(number)) + (abs(number) % 1 * 2 >= 1)) * (1 if number > 0 else -1),
-          "trunc": math.trunc, "floor": math.floor, "ceil": math.ceil}
-
-
-def unsigned(dtype):
-    return np.dtype(f"u{stored_type(dtype).itemsize}")
-
-
-@dataclass
-class Tensor:
-    """A .npy file: elements of the stored type in C order, and how the file stores them."""
-    dtype: str
-    elements: np.ndarray
-    fortran: bool = False
-    big: bool = False
-    name: str = ""
-
-    @property
-    def shape(self):
-        return self.elements.shape
-
-    @property
-    def bits(self):
-        return np.ascontiguousarray(self.elements).view(unsigned(self.dtype)).reshape(self.shape)
-
-    @property
-    def descr(self):
-        if self.dtype in FLOAT8:
-            return "<>"[self.big] + ("f1" if self.dtype == "float8_e5m2" else "V1")  # as ml_dtypes says
-        text = "V2" if self.dtype == "bfloat16" else np.dtype(self.dtype).str[1:]
-        return ("|" if self.elements.itemsize == 1 else ">" if self.big else "<") + text
-
-    def like(self, elements):
-        """Other elements in a file of the same kind."""
-        return replace(self, elements=elements)
-
-    def header(self):
-        """The header that np.save writes."""
-        one_order = self.elements.size == 0 or sum(size > 1 for size in self.shape) < 2
-        fortran = self.fortran and not one_order
-        text = f"{{'descr': '{self.descr}', 'fortran_order': {fortran}, 'shape': {self.shape}, }}"
-        if self.shape:
-            text += " " * (21 - len(str(self.shape[-1 if fortran else 0])))
-        length = len(text) + 1
-        length += 64 - (10 + length) % 64
-        return b"\x93NUMPY\x01\x00" + length.to_bytes(2, "little") + text.ljust(length - 1).encode() + b"\n"
-
-    def data(self):
-        swapped = self.elements.byteswap() if self.big else self.elements
-        return swapped.tobytes("F" if self.fortran else "C")
-
-    def file(self):
-        return self.header() + self.data()
-
-    def index_texts(self, wrong):
-        """The first index at which `wrong` is true, in C order and in the order of the file."""
-        return {str(list(map(int, np.unravel_index(np.flatnonzero(wrong.ravel(order))[0], wrong.shape, order)))) for order in "CF"}
+BOUNDS, FACTORS, BOUND_NAMES = ("--min", "--max"), ("--scale", "--bias"), ("min", "max")
+ROUNDS = {"half-even": round, "trunc": math.trunc, "floor": math.floor, "ceil": math.ceil,
+          "half-away": lambda number: (math.floor(abs(number)) + (abs(number) % 1 * 2 >= 1)) * (1 if number > 0 else -1)}
 
 
 @dataclass
@@ -196,7 +140,7 @@ def percentile(x, text):
 
 @dataclass
 class Bound:
-    """Numbers as elements are compared with them, and the elements that they are, in bits; or none, if they are no elements."""
+    """Numbers as elements are compared with them, and the elements that they are, in bits, if they are elements."""
     numbers: np.ndarray
     bits: np.ndarray | None
 
@@ -391,9 +335,6 @@ def rule_of(case):
     return Rule(case.to, mode, zero_point, "--saturate" in given)
 
 
-BOUND_NAMES = ("min", "max")
-
-
 def replacement(case, option):
     """The number of --replace-below or --replace-above, or None."""
     given = case.parameters.get(option)
@@ -407,11 +348,9 @@ def replacement(case, option):
     else:
         limits, whole = np.iinfo(case.to), math.isfinite(number) and number == math.trunc(number)
         exists = whole and limits.min <= number + int(case.parameters.get("--zero-point", 0)) <= limits.max
-    return number if exists else refuse("replacement that the dtype does not have")
-
-
-def refuse(rule):
-    raise Refused(rule, USAGE)
+    if not exists:
+        raise Refused("replacement that the dtype does not have", USAGE)
+    return number
 
 
 # The formula ---------------------------------------------------------------------------------------------
@@ -439,9 +378,8 @@ def checked_bounds(case, rule, nan):
     texts = [case.parameters[side] for side in BOUNDS if isinstance(case.parameters.get(side, None), str)]
     typed = [contract.exact(text) for text in texts if not text.endswith("%")] if case.x.dtype in INTS or case.x.dtype in FORMATS else []
     above_as_written = len(typed) == 2 and typed[0] > typed[1]
-    is_above = np.zeros((), bool)
-    if lo and hi:
-        is_above = np.asarray(plain(lo.numbers) > plain(hi.numbers) if lo.numbers.dtype != hi.numbers.dtype else lo.numbers > hi.numbers, bool)
+    low, high = ((lo.numbers, hi.numbers) if lo.numbers.dtype == hi.numbers.dtype else (plain(lo.numbers), plain(hi.numbers))) if lo and hi else (0, 0)
+    is_above = np.asarray(low > high, bool)
     if above_as_written or is_above.any():
         if case.above == "error" or case.profile.integers == "inward" and not above_as_written:
             words = [case.word("--min" if "--min" in case.parameters else "--max")]
@@ -456,12 +394,12 @@ def numbers_of(case):
     """The tensor, scaled and biased."""
     x = numbers(case.x.elements, case.x.dtype)
     if not case.arithmetic:
-        return x, np.zeros(x.shape, bool)
+        return x, False
     scale, bias = factors(case)
     x = plain(x) if case.arithmetic is object else x.astype(case.arithmetic)
     product = np.asarray(x / scale if case.divides else x * scale)
     underflows = (product == 0) & (x != 0) & (scale != 0) & (bias == 0)
-    return np.asarray(product + bias), np.broadcast_to(underflows.astype(bool), x.shape)
+    return np.asarray(product + bias), underflows
 
 
 def typed_nan(case):
@@ -559,5 +497,4 @@ def losses(case, rule, g, underflows, elements, moved, nans):
     zero = within & (y == rule.zero_point) & ((g != 0) | underflows).astype(bool)
     if case.to in INTS:
         return 0, int(zero.sum())
-    finite = np.isfinite(numbers(case.x.elements, case.x.dtype).astype(float))
-    return int((within & finite & np.isinf(y)).sum()), int(zero.sum())
+    return int((within & np.isfinite(numbers(case.x.elements, case.x.dtype).astype(float)) & np.isinf(y)).sum()), int(zero.sum())

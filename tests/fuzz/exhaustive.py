@@ -13,7 +13,6 @@ import tempfile
 from fractions import Fraction
 from pathlib import Path
 
-import trials
 from trials import libraries, ml_dtypes, np
 
 libraries.require({name: libraries.PEERS[name] for name in ("numpy", "ml_dtypes", "onnx", "onnxruntime")})
@@ -180,7 +179,6 @@ def try_quantization(casts):
 
 
 def main(clipper):
-    violations = 0
     with tempfile.TemporaryDirectory() as directory:
         casts = Casts(clipper, 44, Path(directory))
         for part in (try_oracle, try_ties_of_float64, try_ties_of_integers, try_quantization, try_numbers_as_float8, try_clips_of_float8, try_all):

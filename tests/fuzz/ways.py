@@ -282,7 +282,7 @@ def info(trial):
 
 def batch(trial):
     """Three files of different shapes."""
-    tensors, contents = {"in.npy": trial.case.x}, {"in.npy": trial.path("in.npy").read_bytes()}
+    tensors = {"in.npy": trial.case.x}
     for name in ("b.npy", "c.npy"):
         shape, dtype = trial.draw.other_shape(trial.case), trial.case.x.dtype
         tensors[name] = trial.draw.tensor(dtype, trial.draw.elements(dtype, shape, nan=trial.case.nan != "error"))
