@@ -1,23 +1,66 @@
-"""The profiles' rules and the clip formula in plain Python, independent of the C++.
+"""dtypes, exact numbers, and the profiles' rules for bounds, independent of the C++. exact.py has the formula.
 
 Numbers are exact: text becomes a Fraction, or a float for inf, -inf, nan and -0.0, which no Fraction can hold.
 A number is rounded once per step that the rules name. Elements are unsigned integers that hold their bits.
 """
 
+import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil, floor, inf, trunc
 
 import numpy as np
 
-FLOATS = {"float16": (5, 10), "float32": (8, 23), "float64": (11, 52), "bfloat16": (8, 7)}  # exponent, fraction bits
+# The dtypes ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Format:
+    """A float dtype. Without infinity `infinity` is None, without sign `sign` is 0. If the NaN has the bits of -0, there is no -0."""
+    size: int
+    fraction: int  # bits
+    bias: int
+    last: int      # the bits of the largest finite number
+    infinity: int | None
+    nan: int
+    sign: int
+
+
+def ieee(size, fraction):
+    sign = 1 << (8 * size - 1)
+    infinity = sign - (1 << fraction)
+    return Format(size, fraction, (infinity >> fraction) // 2, infinity - 1, infinity, infinity | 1 << (fraction - 1), sign)
+
+
 INTS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
-DTYPES = INTS + list(FLOATS)
+FLOATS = {"float16": ieee(2, 10), "float32": ieee(4, 23), "float64": ieee(8, 52), "bfloat16": ieee(2, 7)}
+FLOAT8 = {
+    "float8_e4m3fn": Format(1, 3, 7, 0x7E, None, 0x7F, 0x80),
+    "float8_e5m2": ieee(1, 2),
+    "float8_e4m3fnuz": Format(1, 3, 8, 0x7F, None, 0x80, 0x80),
+    "float8_e5m2fnuz": Format(1, 2, 16, 0x7F, None, 0x80, 0x80),
+    "float8_e4m3b11fnuz": Format(1, 3, 11, 0x7F, None, 0x80, 0x80),
+    "float8_e8m0fnu": Format(1, 0, 127, 0xFE, None, 0xFF, 0),
+}
+FORMATS = FLOATS | FLOAT8
+DTYPES = INTS + list(FLOATS)  # of which data/ has files
 FLOAT32_MAX = Fraction(float(np.finfo(np.float32).max))
+NAT = np.iinfo(np.int64).min
+
+
+def is_time(dtype):
+    return dtype.startswith(("datetime64", "timedelta64"))
+
+
+def stored_type(dtype):
+    """numpy's type of the elements of a tensor: of bfloat16 and float8, which numpy does not have, and of bool their bits, of dates integers."""
+    if dtype == "bool" or dtype in FLOAT8:
+        return np.dtype("u1")
+    return np.dtype("u2" if dtype == "bfloat16" else "i8" if is_time(dtype) else dtype)
 
 
 def size(dtype):
-    return 2 if dtype == "bfloat16" else np.dtype(dtype).itemsize
+    return stored_type(dtype).itemsize
 
 
 def bits_type(dtype):
@@ -28,7 +71,7 @@ def values(bits, dtype):
     """Elements as numbers that numpy can calculate with. bfloat16 becomes float32, whose upper half it is."""
     if dtype == "bfloat16":
         return (bits.astype("<u4") << 16).view("<f4")
-    return bits.view(np.dtype(dtype).newbyteorder("<"))
+    return bits.view(stored_type(dtype).newbyteorder("<"))
 
 
 def to_bits(numbers, dtype):
@@ -36,6 +79,30 @@ def to_bits(numbers, dtype):
     if dtype == "bfloat16":
         return (numbers.view("<u4") >> 16).astype("<u2")
     return numbers.view(bits_type(dtype))
+
+
+def numbers(elements, dtype):
+    """Elements of the stored type as numbers that numpy compares exactly: halves and float8 as float32, with the payloads of their NaNs."""
+    if dtype in FLOAT8:
+        return np.array([float32_of(bits, FLOAT8[dtype]) for bits in range(256)], "u4").view("f4")[elements]
+    if dtype == "bool":
+        return np.asarray(elements != 0).astype("u1")
+    return elements.astype(np.float32) if dtype == "float16" else values(elements, dtype) if dtype == "bfloat16" else elements
+
+
+def float32_of(bits, form):
+    """The bits of an element of a float8 as float32."""
+    if not is_nan_of(bits, form):
+        return nearest(decoded(bits, form), "float32")
+    payload = (bits & ((1 << form.fraction) - 1)) << (23 - form.fraction) if form.infinity else 0
+    return FLOATS["float32"].nan | payload | (bits & form.sign) << 24 if form.nan != form.sign else FLOATS["float32"].nan
+
+
+def is_nan(elements, dtype):
+    """Where elements are NaN or NaT."""
+    if is_time(dtype):
+        return elements == NAT
+    return np.isnan(numbers(elements, dtype)) if dtype in FORMATS else np.zeros(np.shape(elements), bool)
 
 
 # Numbers ------------------------------------------------------------------------------------------------
@@ -54,29 +121,54 @@ def is_finite(number):
     return number == number and number not in (inf, -inf)
 
 
+def is_negative(number):
+    return math.copysign(1, number) < 0 if isinstance(number, float) else number < 0
+
+
 def nearest(number, dtype):
-    """The bits of the float nearest to a number, ties to even. Overflow gives infinity."""
-    exponent_bits, fraction_bits = FLOATS[dtype]
-    infinity = (2**exponent_bits - 1) << fraction_bits
-    if number != number:
-        return infinity + (1 << (fraction_bits - 1))
-    sign = (str(number).startswith("-")) << (exponent_bits + fraction_bits)
-    if number in (inf, -inf):
-        return sign + infinity
-    number = abs(Fraction(number))
-    if number == 0:
-        return sign
-    bias = 2 ** (exponent_bits - 1) - 1
-    exponent = number.numerator.bit_length() - number.denominator.bit_length()
-    exponent = max(exponent - (number < Fraction(2) ** exponent), 1 - bias)
-    significand = round(number / Fraction(2) ** (exponent - fraction_bits))  # Python rounds halves to even
-    return sign + min(((exponent + bias - 1) << fraction_bits) + significand, infinity)
+    """The bits of the float nearest to a number, ties to even. Overflow gives infinity, or NaN if the dtype has none."""
+    form = FORMATS[dtype]
+    if number != number or not form.sign and number <= 0:
+        return form.nan
+    code = form.last + 1 if number in (inf, -inf) else magnitude(number, form) if number else 0
+    sign = form.sign if is_negative(number) else 0
+    if code > form.last:
+        return form.nan if form.infinity is None else sign | form.infinity
+    return code if sign | code == form.nan else sign | code
+
+
+def magnitude(number, form):
+    """The bits of the absolute value, at most form.last + 1. Without sign there are no subnormals, and of two the upper one is nearest."""
+    top, bottom = abs(number).as_integer_ratio()
+    exponent = top.bit_length() - bottom.bit_length()
+    exponent -= top << max(-exponent, 0) < bottom << max(exponent, 0)
+    exponent = max(exponent, 1 - form.bias) if form.sign else exponent
+    shift = form.fraction - exponent
+    bottom <<= max(-shift, 0)
+    significand, rest = divmod(top << max(shift, 0), bottom)
+    significand += 2 * rest > bottom or 2 * rest == bottom and bool(significand & 1 or not form.sign)
+    return min(max(((exponent + form.bias - 1) << form.fraction) + significand, 0), form.last + 1)
+
+
+def is_nan_of(bits, form):
+    code = bits & ~form.sign
+    return bits == form.nan or code > form.last and code != form.infinity
+
+
+def decoded(bits, form):
+    code = bits & ~form.sign
+    if is_nan_of(bits, form) or code == form.infinity:
+        return math.nan if code != form.infinity else -inf if bits & form.sign else inf
+    exponent, fraction = code >> form.fraction, code & ((1 << form.fraction) - 1)
+    if exponent or not form.sign:
+        fraction += 1 << form.fraction
+    number = fraction * Fraction(2) ** (max(exponent, bool(form.sign)) - form.bias - form.fraction)
+    return number if not bits & form.sign else -number if number else -0.0
 
 
 def value(bits, dtype):
     """The number that the bits of an element stand for."""
-    number = float(values(np.array([bits], bits_type(dtype)), dtype)[0])
-    return Fraction(number) if is_finite(number) and str(number) != "-0.0" else number
+    return decoded(int(bits), FORMATS[dtype])
 
 
 def rounded(number, dtype):
@@ -87,10 +179,10 @@ def rounded(number, dtype):
 
 
 class Refused(Exception):
-    """clipper refuses the case: the rule, the exit code and a word that the message must contain."""
+    """clipper refuses the case: the rule, the exit code, and the words that the message must contain. A word may have alternatives."""
 
-    def __init__(self, rule, code, word):
-        self.rule, self.code, self.word = rule, code, word
+    def __init__(self, rule, code, *words):
+        self.rule, self.code, self.words = rule, code, [{word} if isinstance(word, str) else set(word) for word in words]
 
 
 class Unspecified(Exception):
@@ -182,26 +274,29 @@ def check_tensor(profile, dtype, shape):
         raise Refused("rank", INPUT, version_that_takes(profile, lambda p: len(shape) in p.ranks) or "dimensions")
 
 
-def float_bound(profile, dtype, text, side):
-    number = exact(text)
+def float_bound(profile, dtype, number, side, text=""):
+    """The bound that a number becomes, in bits. Beyond the range of a float8 without infinity it is the last element."""
     steps = profile.through
-    if not profile.overflow and inf > abs(rounded(number, "float64")) > value(nearest(inf, dtype) - 1, dtype):
+    if not profile.overflow and inf > abs(rounded(number, "float64")) > value(FORMATS[dtype].last, dtype):
         raise Refused("overflow", USAGE, text)
     if "float64" in steps and dtype in ("float16", "bfloat16"):
         steps = ("float64", "float32")
     result = number
     for step in (*steps, dtype):
         result = rounded(result, step)
-    if result == (inf if side == "--min" else -inf) and number != result:
+    is_beyond = result != result and number == number  # all elements of a float8
+    if is_beyond:
+        result = -inf if is_negative(number) or not number else inf
+    if result == (inf if side == "--min" else -inf) and (number != result or is_beyond):
         if profile.saturate_wrong_side:
             raise Unspecified
         raise Refused(f"range {side}", USAGE, text)
-    return nearest(result, dtype)
+    form = FORMATS[dtype]
+    return nearest(result, dtype) if not is_beyond else form.last if result > 0 else form.sign and form.sign | form.last
 
 
-def int_bound(profile, dtype, text, side):
+def int_bound(profile, dtype, number, side, text=""):
     lowest, highest = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
-    number = exact(text)
     is_python_int = text.removeprefix("-").isdecimal()
     is_none = profile.integers == "no-bound" and is_python_int and (number <= lowest if side == "--min" else number >= highest)
     if profile.integers in ("exact", "no-bound") and not is_none and not (is_finite(number) and number == trunc(number) and lowest <= number <= highest):
@@ -231,125 +326,13 @@ def absent_bound(profile, dtype, side):
     return infinity - 1 if profile.absent == "lowest" else infinity
 
 
-def bound(profile, dtype, side, text, read_file):
-    if text is None:
-        return absent_bound(profile, dtype, side)
-    if text.startswith("@"):
-        file_dtype, bits = read_file(text[1:])
-        if file_dtype != dtype:
-            raise Refused("file dtype", USAGE, file_dtype)
-        if bits.size != 1:  # an array: the tensors of the cases have other shapes
-            raise Refused("file size", INPUT if profile.arrays else USAGE, text[1:])
-        if profile.nan_bounds == "error" and np.isnan(values(bits, dtype)).any():
-            raise Refused("NaN file", USAGE, text[1:])
-        if profile.through and np.isnan(values(bits, dtype)).any():
-            return nearest(np.nan, dtype)  # another type does not hold sign and payload
-        return int(bits.reshape(-1)[0])
-    if exact(text) != exact(text) and (profile.nan_bounds == "error" or dtype in INTS):
-        raise Refused("NaN", USAGE, text)
-    return (float_bound if dtype in FLOATS else int_bound)(profile, dtype, text, side)
-
-
-@dataclass
-class Plan:
-    """A case after the rules were applied: bounds as bits (or arrays of them), scale and bias as exact numbers."""
-    profile: Profile
-    dtype: str
-    lo: int
-    hi: int
-    above: str
-    nan: int | None                        # the element that a NaN becomes
-    scale: object
-    bias: object
-    arguments: dict
-
-
-def plan(profile, dtype, shape, arguments, read_file):
-    """Applies the rules to a command line and a tensor. Raises Refused or Unspecified."""
-    check_tensor(profile, dtype, shape)
-    options = dict(zip(arguments.split()[::2], arguments.split()[1::2]))
-    for name in ("--scale", "--bias"):
-        if name in options and not (profile.scale and is_finite(exact(options[name]))):
-            raise Refused("scale" if profile.scale else "no scale", USAGE, name[2:])
-    missing = [side for side in ("--min", "--max") if side not in options]
-    if len(missing) > {"optional": 2, "one": 1, "both": 0}[profile.bounds]:
-        raise Refused("required", USAGE, missing[0])
-    lo, hi = (bound(profile, dtype, side, options.get(side), read_file) for side in ("--min", "--max"))
-    lo_value, hi_value = (values(np.array([b], bits_type(dtype)), dtype)[0] for b in (lo, hi))
-    written = [exact(options[side]) for side in ("--min", "--max") if not options.get(side, "@").startswith("@")]
-    above_as_written = len(written) == 2 and written[0] > written[1]
-    above = options.get("--min-above-max", profile.above)
-    if above_as_written or lo_value > hi_value:
-        if above == "error" or profile.integers == "inward" and not above_as_written:
-            raise Refused("above" if above_as_written else "above as converted", USAGE, options.get("--min") or options["--max"])
-    scale, bias = (exact(options[name]) if name in options else None for name in ("--scale", "--bias"))
-    if profile.scale == "float32":
-        scale, bias = (None if n is None else rounded(n, "float32") for n in (scale, bias))
-    return Plan(profile, dtype, lo, hi, above, nan_element(dtype, options.get("--nan", profile.nan), lo, hi), scale, bias, options)
-
-
-def nan_element(dtype, text, lo, hi):
-    if text in ("keep", "kept", "error") or dtype in INTS:
-        return None
-    if text == "canonical":
-        return nearest(np.nan, dtype)
-    return {"min": lo, "max": hi}[text] if text in ("min", "max") else nearest(exact(text), dtype)
-
-
-# The formula --------------------------------------------------------------------------------------------
-
-
-def narrowed(numbers, dtype):
-    """Rounds float32 to a half type, ties to even. A NaN keeps its sign and upper payload bits and becomes quiet."""
-    if dtype == "float16":
-        return numbers.astype("<f2").view("<u2")
-    wide = numbers.view("<u4").astype("<u8")
-    bits = (wide + 0x7FFF + (wide >> 16 & 1)) >> 16
-    return np.where(np.isnan(numbers), wide >> 16 | 0x40, bits).astype("<u2")
-
-
-def clipped(numbers, lo, hi, above):
-    if above == "min":  # max(Min, min(x, Max))
-        numbers = np.where(numbers > hi, hi, numbers)
-        return np.where(numbers < lo, lo, numbers)
-    numbers = np.where(numbers < lo, lo, numbers)
-    return np.where(numbers > hi, hi, numbers)
-
-
-def order(bits, dtype):
-    """Integers in the order of the floats, -0.0 below 0.0."""
-    top = 1 << (8 * size(dtype) - 1)
-    return np.where(bits & top, ~bits, bits | top)
-
-
-def limited(p, bits, bound, upper):
-    """Elements after one of the two bounds."""
-    bound = np.broadcast_to(np.array(bound, bits.dtype), bits.shape)
-    x, b = values(bits, p.dtype), values(np.ascontiguousarray(bound), p.dtype)
-    if p.profile.ties == "ordered" and p.dtype in FLOATS:
-        a, c = order(bits, p.dtype), order(bound, p.dtype)
-        beyond = (a > c if upper else a < c) & ~np.isnan(b)
-    else:
-        beyond = (x >= b if p.profile.ties == "upper" else x > b) if upper else x < b
-    if p.profile.nan_bounds == "poisons":
-        beyond |= np.isnan(b)
-    return np.where(beyond & ~np.isnan(x), bound, bits)
-
-
-def limited_by_both(p, bits):
-    steps = [(p.lo, False), (p.hi, True)]
-    for bound, upper in reversed(steps) if p.above == "min" else steps:
-        bits = limited(p, bits, bound, upper)
-    return bits
-
-
 def unspecified(profile, dtype, bits, lo, hi):
     """The elements for which the system contradicts itself. The bounds are bits, arrays of bits, or None."""
     if dtype not in FLOATS:
         return np.zeros(bits.shape, bool)
     bounds = [np.broadcast_to(np.array(each, bits.dtype), bits.shape) for each in (lo, hi) if each is not None]
     all_values = [values(np.ascontiguousarray(each), dtype) for each in (bits, *bounds)]
-    smallest = value(1 << FLOATS[dtype][1], dtype)
+    smallest = value(1 << FLOATS[dtype].fraction, dtype)
     nan, *nan_bounds = (np.isnan(each) for each in all_values)
     under_nan = np.logical_or.reduce(nan_bounds)
     kinds = {
@@ -359,40 +342,3 @@ def unspecified(profile, dtype, bits, lo, hi):
     }
     of_arrays = {f"arrays: {kind}": where for kind, where in kinds.items() if any(np.ndim(each) for each in (lo, hi))}
     return np.logical_or.reduce([where & (dtype in profile.unspecified.get(kind, ())) for kind, where in (kinds | of_arrays).items()])
-
-
-def scaled_ints(p, numbers, lo, hi):
-    """Exact for 64-bit integers with integer scale and bias, otherwise in float64. Python compares without rounding."""
-    scale, bias = 1 if p.scale is None else p.scale, 0 if p.bias is None else p.bias
-    whole = size(p.dtype) == 8 and all(n == trunc(n) and -(2**63) <= n < 2**64 for n in (scale, bias))
-    result = []
-    for x in (int(n) for n in numbers):
-        g = x * trunc(scale) + trunc(bias) if whole else float(x) * float(scale) + float(bias)
-        result.append(lo if g < lo else hi if g > hi else trunc(g))
-    return np.array(result, p.dtype)
-
-
-def result(p, bits):
-    """The bits that clipper must write for the input bits of a tensor."""
-    x = values(bits, p.dtype)
-    lo, hi = values(np.array([p.lo, p.hi], bits_type(p.dtype)), p.dtype)
-    with np.errstate(all="ignore"):
-        if p.scale is None and p.bias is None:
-            out = limited_by_both(p, bits)
-        elif p.dtype in INTS:
-            out = to_bits(scaled_ints(p, x, int(lo), int(hi)), p.dtype)
-        else:
-            wide = np.dtype("<f8" if p.dtype == "float64" else "<f4")
-            scale, bias = (values(np.array([nearest(n, wide.name)], f"<u{wide.itemsize}"), wide.name)[0]
-                           for n in (1 if p.scale is None else p.scale, 0 if p.bias is None else p.bias))
-            g = np.add(np.multiply(x.astype(wide), scale), bias)
-            g = clipped(g, lo.astype(wide), hi.astype(wide), p.above)
-            out = narrowed(g, p.dtype) if size(p.dtype) == 2 else to_bits(g, p.dtype)
-    where = np.isnan(values(out, p.dtype))
-    if p.arguments.get("--nan") == "error" and where.any():
-        raise Refused("NaN element", INPUT, int(np.argmax(where)))
-    if p.nan is not None:
-        where &= np.isnan(x) | (p.scale is not None) | (p.bias is not None)  # not what a bound has poisoned
-        element = np.array(p.nan, bits_type(p.dtype))
-        out = np.where(where, element if "--nan" in p.arguments or lo > hi else limited_by_both(p, element), out)
-    return out

@@ -30,8 +30,9 @@ import numpy as np  # noqa: E402
 
 import array_cases  # noqa: E402
 import contract  # noqa: E402
+import exact  # noqa: E402
 import oracles  # noqa: E402
-from contract import DTYPES, FLOATS, INTS, PROFILES, bits_type, nearest, size  # noqa: E402
+from contract import DTYPES, FLOAT8, FLOATS, INTS, PROFILES, bits_type, nearest, size  # noqa: E402
 
 # The cases: what is typed after --profile NAME. Every profile is tried with every case; the rules decide which cases
 # a profile refuses.
@@ -56,7 +57,7 @@ FLOAT_CASES = [
     "--min -1e30 --max 1e30 --scale 16777217 --bias 16777219", "--scale 0.1 --bias 0.2", "--scale 1e30", "--scale 1",
     "--min -inf --max inf --scale 1e-6", "--min -6 --max 6 --scale inf", "--min -6 --max 6 --bias nan",
 ]
-NOT_OURS = {"README.md", "clipper.schema.json", "archives"}  # written by hand, and by make_archives.py
+NOT_OURS = {"README.md", "clipper.schema.json", "archives", "safetensors"}  # written by hand, by make_archives.py and make_safetensors.py
 
 # Numbers on or next to a tie, where rounding once and rounding twice give different results.
 EXTRA_CASES = {
@@ -139,8 +140,8 @@ def cases(profile, dtype):
 def float_edges(dtype):
     """One of each kind, both signs: zero, subnormal, normal, around the bounds of the cases, inf, NaN."""
     infinity = nearest(np.inf, dtype)
-    quiet = 1 << (FLOATS[dtype][1] - 1)
-    smallest = 1 << FLOATS[dtype][1]
+    quiet = 1 << (FLOATS[dtype].fraction - 1)
+    smallest = 1 << FLOATS[dtype].fraction
     magnitudes = [0, 1, 2, smallest - 1, smallest]
     for text in ("0.1", "1", "6"):
         magnitudes += [nearest(contract.exact(text), dtype) + i for i in (-1, 0, 1)]
@@ -250,9 +251,6 @@ def comma(shape):
     return ",".join(map(str, shape))
 
 
-FLOAT8 = ("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e4m3b11fnuz", "float8_e8m0fnu")
-
-
 def float8_values():
     """What ml_dtypes says that each element is: one row an element, float32 in hex; "nan" for any NaN."""
     elements = np.arange(256, dtype=np.uint8)
@@ -272,7 +270,7 @@ def kind_of_difference(dtype, theirs, ours):
     if theirs == ours:
         return ""
     a, b = (float(x) for x in contract.values(np.array([theirs, ours], bits_type(dtype)), dtype))
-    if dtype in FLOATS and a == 0 and 0 < abs(b) < contract.value(1 << FLOATS[dtype][1], dtype):
+    if dtype in FLOATS and a == 0 and 0 < abs(b) < contract.value(1 << FLOATS[dtype].fraction, dtype):
         return "subnormal made zero"
     if np.isnan(a):
         return "NaN bits" if np.isnan(b) else "NaN made"
@@ -285,21 +283,21 @@ class Goldens:
         self.seen = Counter()
         self.files, self.cases, self.refused, self.disagreements = {}, [], [], {}
 
-    def oracle(self, profile, p, arguments, bits, golden):
+    def oracle(self, case, arguments, golden):
         """The column "oracle": the libraries that give the golden's bytes, or its document. Counts disagreements."""
-        agree = []
-        masked = contract.unspecified(profile, p.dtype, bits, p.lo, p.hi)
-        for library, y in oracles.outputs(profile.name, p, bits).items():
-            kinds = [kind_of_difference(p.dtype, theirs, ours) for theirs, ours in zip(y, golden)]
+        agree, profile, dtype, bits = [], case.profile, case.x.dtype, case.x.bits.ravel()
+        masked = contract.unspecified(profile, dtype, bits, *(exact.bound_bits(case, side) for side in exact.BOUNDS))
+        for library, y in oracles.outputs(case, bits).items():
+            kinds = [kind_of_difference(dtype, theirs, ours) for theirs, ours in zip(y, golden)]
             for kind in sorted(set(kinds) - {""}):
                 i = kinds.index(kind)
-                example = [arguments, *(f"{a[i]:0{2 * size(p.dtype)}x}" for a in (bits, y, golden))]
-                self.disagreements.setdefault((profile.name, p.dtype, library, kind), [0, *example])[0] += 1
+                example = [arguments, *(f"{a[i]:0{2 * size(dtype)}x}" for a in (bits, y, golden))]
+                self.disagreements.setdefault((profile.name, dtype, library, kind), [0, *example])[0] += 1
             if all(kind in ("", "NaN bits") or unspecified for kind, unspecified in zip(kinds, masked)):
                 agree.append(library + (" except " if any(kinds) else "") + " and ".join(sorted(set(kinds) - {""})))
         if agree:
             return ", ".join(agree)
-        own = {"--nan", "--min-above-max"} & p.arguments.keys() or profile.name == "native"
+        own = {"--nan", "--min-above-max"} & case.parameters.keys() or profile.name == "native"
         return "formula: clipper's own" if own else "document: " + profile.document
 
     def add(self, profile, dtype, bits):
@@ -309,17 +307,26 @@ class Goldens:
         rows = []
         for arguments in cases(profile, dtype):
             try:
-                p = contract.plan(profile, dtype, shape, arguments, self.bounds.get)
-                golden = contract.result(p, bits)
+                case = self.case(profile, dtype, bits.reshape(shape), arguments)
+                golden = exact.result(case).result.bits.ravel()
             except contract.Unspecified:
                 continue
             except contract.Refused as refusal:
                 self.refuse(profile, dtype, shape, arguments, refusal)
                 continue
-            oracle = self.oracle(profile, p, arguments, bits, golden)
+            oracle = self.oracle(case, arguments, golden)
             self.cases.append((profile.name, dtype, len(rows), oracle, arguments, comma(shape) if len(shape) > 1 else ""))
             rows.append(golden)
         self.files[f"goldens/{profile.name}/{dtype}.npy"] = element_npy(np.array(rows), dtype)
+
+    def case(self, profile, dtype, bits, arguments):
+        words, given = arguments.split(), {}
+        for option, text in zip(words[::2], words[1::2]):
+            given[option] = text
+            if text.startswith("@"):
+                of_file, elements = self.bounds[text[1:]]
+                given[option] = exact.Tensor(of_file, elements.view(contract.stored_type(of_file)), name=text[1:])
+        return exact.Case(exact.Tensor(dtype, bits.view(contract.stored_type(dtype))), given, profile)
 
     def try_tensor(self, profile, dtype, shape):
         try:
@@ -331,7 +338,8 @@ class Goldens:
         """Keeps the first two cases of each rule per profile and dtype, and all cases of wrong rank."""
         self.seen[profile.name, dtype, refusal.rule] += 1
         if refusal.rule == "rank" or self.seen[profile.name, dtype, refusal.rule] <= 2:
-            self.refused.append((profile.name, dtype, comma(shape), refusal.code, arguments, refusal.word))
+            word = min(refusal.words[0]).strip("[]").split(", ")[-1]  # of an index the last number
+            self.refused.append((profile.name, dtype, comma(shape), refusal.code, arguments, word))
 
 
 def make():

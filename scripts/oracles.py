@@ -1,4 +1,4 @@
-"""The libraries that make goldens, each as a function (profile name, plan, input bits) -> output bits.
+"""The libraries that make goldens, each as a function (case, input bits) -> output bits.
 
 Each function passes the bounds as a user of the library would. It raises or returns None if the library does not
 support the case.
@@ -16,6 +16,7 @@ from onnx.reference import ReferenceEvaluator
 
 import frameworks
 from contract import INTS, bits_type, exact, rounded, size, to_bits, values
+from exact import BOUNDS, FACTORS, Tensor, bound_bits
 
 onnxruntime.set_default_logger_severity(4)
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
@@ -26,43 +27,39 @@ def typed(bits, dtype):
     return bits.view(BFLOAT16) if dtype == "bfloat16" else values(bits, dtype)
 
 
-def with_numpy(profile, p, bits):
+def with_numpy(case, bits):
     """np.clip with both bounds in x's dtype. A call with one bound treats -0.0 and 0.0 differently."""
-    if profile != "native":
+    dtype = case.x.dtype
+    bounds = values(np.array([bound_bits(case, side) for side in BOUNDS], bits_type(dtype)), dtype)
+    x = values(bits, dtype)
+    if not case.arithmetic:
+        return to_bits(np.clip(x, *bounds), dtype)
+    if dtype in ("int64", "uint64"):
         return None
-    bounds = values(np.array([p.lo, p.hi], bits_type(p.dtype)), p.dtype)
-    x = values(bits, p.dtype)
-    if p.scale is None and p.bias is None:
-        return to_bits(np.clip(x, *bounds), p.dtype)
-    if p.dtype in ("int64", "uint64"):
-        return None
-    wide = np.float32 if p.dtype in ("float16", "bfloat16", "float32") else np.float64
-    scale, bias = (wide(float(n)) for n in (1 if p.scale is None else p.scale, 0 if p.bias is None else p.bias))
+    wide = np.dtype(case.arithmetic).type
+    scale, bias = (wide(float(case.factor(option))) for option in FACTORS)
     g = np.clip(x.astype(wide) * scale + bias, *bounds.astype(wide))
-    return np.ascontiguousarray(g.astype(BFLOAT16 if p.dtype == "bfloat16" else p.dtype)).view(bits_type(p.dtype))
+    return np.ascontiguousarray(g.astype(BFLOAT16 if dtype == "bfloat16" else dtype)).view(bits_type(dtype))
 
 
-def with_framework(profile, p, bits):
+def with_framework(case, bits):
     """A bound that is not given is None. To torch bounds are numbers of Python: as typed, or the element of a file. So are typed
     integers to numpy, which takes those that an integer dtype does not have if they bound nothing."""
-    bounds = [np.array(each, bits_type(p.dtype)) if side in p.arguments else None for side, each in (("--min", p.lo), ("--max", p.hi))]
-    bounds = [each if each is None or not is_python(profile, p, side) else number_of_python(p, side, each)
-              for side, each in zip(("--min", "--max"), bounds)]
-    result = framework(profile)(p.dtype, bits, *bounds)
+    bounds = [bound_of(case, side) if side in case.parameters else None for side in BOUNDS]
+    result = framework(case.profile.name)(case.x.dtype, bits, *bounds)
     if isinstance(result, str):
         raise ValueError(result)
     return result
 
 
-def is_python(profile, p, side):
-    return profile == "pytorch-2" or profile == "numpy-2" and p.dtype in INTS and not p.arguments[side].startswith("@")
-
-
-def number_of_python(p, side, bits):
-    text = p.arguments[side]
-    if text.startswith("@"):
-        return values(bits.reshape(1), p.dtype)[0].item()
-    return int(exact(text)) if p.dtype in INTS else float(rounded(exact(text), "float64"))
+def bound_of(case, side):
+    given, bits = case.parameters[side], np.array(bound_bits(case, side), bits_type(case.x.dtype))
+    is_file = isinstance(given, Tensor)
+    if case.profile.name != "pytorch-2" and (case.profile.name != "numpy-2" or case.x.dtype not in INTS or is_file):
+        return bits
+    if is_file:
+        return values(bits.reshape(1), case.x.dtype)[0].item()
+    return int(exact(given)) if case.x.dtype in INTS else float(rounded(exact(given), "float64"))
 
 
 @functools.cache
@@ -70,16 +67,16 @@ def framework(profile):
     return frameworks.Framework(profile)
 
 
-def clip_model(profile, p, length):
+def clip_model(case, length):
     """An ONNX model of one Clip node, and the values of its inputs except x."""
-    opset = int(profile.removeprefix("onnx-"))
-    element = {"bfloat16": TensorProto.BFLOAT16}.get(p.dtype) or helper.np_dtype_to_tensor_dtype(np.dtype(p.dtype))
-    given = [(name, bits) for name, bits in (("min", p.lo), ("max", p.hi)) if f"--{name}" in p.arguments]
+    opset, dtype = int(case.profile.name.removeprefix("onnx-")), case.x.dtype
+    element = {"bfloat16": TensorProto.BFLOAT16}.get(dtype) or helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    given = [(side[2:], bound_bits(case, side)) for side in BOUNDS if side in case.parameters]
     attributes, feeds, names = {}, {}, ["x"]
     if opset < 11:
-        attributes = {name: float(rounded(exact(p.arguments[f"--{name}"]), "float32")) for name, _ in given}
+        attributes = {name: float(rounded(exact(case.parameters[f"--{name}"]), "float32")) for name, _ in given}
     else:
-        feeds = {name: typed(np.array(b, bits_type(p.dtype)), p.dtype) for name, b in given}
+        feeds = {name: typed(np.array(b, bits_type(dtype)), dtype) for name, b in given}
         names += [name if name in feeds else "" for name in ("min", "max")][: 2 if "max" in feeds else len(feeds)]
     inputs = [helper.make_tensor_value_info("x", element, [length])]
     inputs += [helper.make_tensor_value_info(name, element, []) for name in feeds]
@@ -88,33 +85,34 @@ def clip_model(profile, p, length):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=6), feeds
 
 
-def with_onnxruntime(profile, p, bits):
-    model, feeds = clip_model(profile, p, bits.size)
+def with_onnxruntime(case, bits):
+    model, feeds = clip_model(case, bits.size)
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    return session.run(None, {"x": typed(bits, p.dtype), **feeds})[0].view(bits_type(p.dtype))
+    return session.run(None, {"x": typed(bits, case.x.dtype), **feeds})[0].view(bits_type(case.x.dtype))
 
 
-def with_onnx(profile, p, bits):
-    model, feeds = clip_model(profile, p, bits.size)
-    y = ReferenceEvaluator(model).run(None, {"x": typed(bits, p.dtype), **feeds})[0]
-    return np.ascontiguousarray(y.astype(typed(bits, p.dtype).dtype, copy=False)).view(bits_type(p.dtype))
+def with_onnx(case, bits):
+    model, feeds = clip_model(case, bits.size)
+    y = ReferenceEvaluator(model).run(None, {"x": typed(bits, case.x.dtype), **feeds})[0]
+    return np.ascontiguousarray(y.astype(typed(bits, case.x.dtype).dtype, copy=False)).view(bits_type(case.x.dtype))
 
 
-def with_openvino(profile, p, bits):
+def with_openvino(case, bits):
     """Uses Model.evaluate, the reference implementation. A compiled model would depend on this machine's CPU."""
-    kind = "bf16" if p.dtype == "bfloat16" else np.dtype(p.dtype).kind + str(8 * size(p.dtype))
+    kind = "bf16" if case.x.dtype == "bfloat16" else np.dtype(case.x.dtype).kind + str(8 * size(case.x.dtype))
     element = getattr(openvino.Type, kind)
-    lo, hi = (float(rounded(exact(p.arguments[side]), "float64")) for side in ("--min", "--max"))
+    lo, hi = (float(rounded(exact(case.parameters[side]), "float64")) for side in BOUNDS)
     x = openvino.opset1.parameter([bits.size], element)
     model = openvino.Model([openvino.opset1.clamp(x, lo, hi)], [x], "clip")
     given, out = openvino.Tensor(element, [bits.size]), openvino.Tensor(element, [bits.size])
-    given.data.view(bits_type(p.dtype))[:] = bits
-    return out.data.view(bits_type(p.dtype)).copy() if model.evaluate([out], [given]) else None
+    given.data.view(bits_type(case.x.dtype))[:] = bits
+    return out.data.view(bits_type(case.x.dtype)).copy() if model.evaluate([out], [given]) else None
 
 
-def libraries(profile, p):
+def libraries(case):
     """The libraries that define or implement this case: name -> function."""
-    if "--nan" in p.arguments or "--min-above-max" in p.arguments:
+    profile = case.profile.name
+    if "--nan" in case.parameters or "--min-above-max" in case.parameters:
         return {}
     if profile == "native":
         return {"numpy": with_numpy}
@@ -125,14 +123,14 @@ def libraries(profile, p):
     return {"openvino": with_openvino} if profile == "openvino" else {}
 
 
-def outputs(profile, p, bits):
+def outputs(case, bits):
     """library name -> output bits, for each library that supports the case."""
     results = {}
-    for name, run in libraries(profile, p).items():
+    for name, run in libraries(case).items():
         try:
             y = None
             with np.errstate(all="ignore"):
-                y = run(profile, p, bits)
+                y = run(case, bits)
         except Exception:  # each library has its own types for "not supported"
             pass
         if y is not None:

@@ -5,7 +5,7 @@
 #include "element/element.hpp"
 #include "support/archives.hpp"
 
-/// Clipping bool, datetime64 and timedelta64. tests/fuzz/dates_vs_numpy.py compares with np.clip.
+/// Clipping bool, datetime64 and timedelta64. tests/fuzz/clips_vs_exact.py compares with np.clip.
 namespace clipper::testing {
 namespace {
 

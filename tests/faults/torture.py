@@ -6,6 +6,7 @@
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 import time
@@ -17,6 +18,7 @@ sys.dont_write_bytecode = True
 from machines import MACHINES  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+FUZZ = ROOT / "tests/fuzz"
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,19 @@ class Row:
 
 
 SCHEDULES = "python3 tests/faults/shards.py build/clipper"
-FAULTS, POWER, FUZZ = "python3 tests/faults/faults.py build", "python3 tests/faults/power.py build", "tests/fuzz/run"
+FAULTS, POWER = "python3 tests/faults/faults.py build", "python3 tests/faults/power.py build"
+
+
+def fuzz_rows():
+    """The rows that the programs in tests/fuzz have after "torture": the arguments for a commit, which may be -, a night and a release. Run
+    by tests/fuzz/run, which adds sanitizers, unless the row names a program to test."""
+    for path in sorted([*FUZZ.glob("*_fuzz.cpp"), *FUZZ.glob("*.py")]):
+        for name, cells in re.findall(r"^(?:///|#) torture(?: (\S+))?: (.*)$", path.read_text(), re.MULTILINE):
+            commit, nightly, release = (cell.strip() for cell in cells.split("|"))
+            plain = f"python3 tests/fuzz/{path.name} {name}" if "/" in name else f"tests/fuzz/run {name or path.stem}"
+            yield Row("fuzz", plain, None if commit == "-" else commit, nightly, release)
+
+
 ROWS = (
     Row("faults", f"{FAULTS} calls", "--runs 2000", "--runs 6000", ""),
     Row("faults", f"{FAULTS} errnos", "--runs 2000", "--runs 6000", ""),
@@ -58,30 +72,7 @@ ROWS = (
     Row("networks", f"tests/engines/gluster sharded {SCHEDULES} --disturb --name GlusterFS,sharded", None, "--schedules 30", "--schedules 100"),
     Row("networks", f"tests/engines/moosefs {SCHEDULES} --disturb --name MooseFS", None, "--schedules 100", "--schedules 1000"),
     Row("networks", f"tests/engines/sshfs {SCHEDULES} --name sshfs", None, "--schedules 30", "--schedules 100"),
-    Row("fuzz", f"{FUZZ} damaged_headers", "some", "all", "all"),
-    Row("fuzz", "python3 tests/fuzz/damaged_headers.py build/clipper some one", None, "", ""),
-    Row("fuzz", f"{FUZZ} headers_vs_numpy", "5000", "100000", "1000000"),
-    Row("fuzz", f"{FUZZ} safetensors_vs_library", "20000", "1000000", "10000000"),
-    Row("fuzz", f"{FUZZ} arrays_vs_numpy", "100", "4000", "100000"),
-    Row("fuzz", "python3 tests/fuzz/arrays_vs_numpy.py build/clipper", "1000", "20000", "100000"),
-    Row("fuzz", f"{FUZZ} casts_vs_fractions", "100", "4000", "100000"),
-    Row("fuzz", "python3 tests/fuzz/casts_vs_fractions.py build/clipper", "1000", "100000", "1000000"),
-    Row("fuzz", "python3 tests/fuzz/casts_exhaustive.py build/clipper", None, "", ""),
-    Row("fuzz", "python3 tests/fuzz/float8_vs_ml_dtypes.py build/clipper", None, "", ""),
-    Row("fuzz", "python3 tests/fuzz/clips_vs_frameworks.py build/clipper", None, "120000", "1200000"),
-    Row("fuzz", f"{FUZZ} npz_vs_numpy", "40", "2000", "100000"),
-    Row("fuzz", "python3 tests/fuzz/npz_vs_numpy.py build/clipper", "300", "10000", "100000"),
-    Row("fuzz", f"{FUZZ} compare_vs_numpy", "100", "4000", "100000"),
-    Row("fuzz", f"{FUZZ} dates_vs_numpy", "100", "4000", "100000"),
-    Row("fuzz", f"{FUZZ} statistics_vs_exact", "100", "4000", "100000"),
-    Row("fuzz", f"{FUZZ} percentiles_vs_numpy", "100", "4000", "100000"),
-    Row("fuzz", f"{FUZZ} header_fuzz", "300000", "10000000", "1000000000"),
-    Row("fuzz", f"{FUZZ} bounds_fuzz", "100000", "10000000", "100000000"),
-    Row("fuzz", f"{FUZZ} clip_fuzz", "10000", "300000", "10000000"),
-    Row("fuzz", f"{FUZZ} comparison_fuzz", "10000", "300000", "10000000"),
-    Row("fuzz", f"{FUZZ} npz_fuzz", "50000", "1000000", "10000000"),
-    Row("fuzz", f"{FUZZ} program_fuzz", "5000", "100000", "10000000"),
-    Row("fuzz", f"{FUZZ} program_afl", None, "100000", "1000000"),
+    *fuzz_rows(),
     *(Row("machines", f"python3 tests/faults/machines.py build {name.replace(' ', '_')}", None, "", "") for name in MACHINES),
 )
 PARTS = list(dict.fromkeys(row.part for row in ROWS))

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
+# torture build/clipper: - | 120000 | 1200000
 """Clips random tensors with clipper and with the framework of each profile (scripts/frameworks.py), and checks that both agree, or
-both refuse. Elements that the framework leaves unspecified (scripts/contract.py) need only be of the same kind."""
+both refuse. Elements that the framework leaves unspecified (scripts/contract.py) need only be of the same kind. Prints a table:
+tensors, refusals, and unspecified elements. The first run installs the frameworks in build-data/, torch as packages of Debian sid that
+are unpacked there: 5 GB."""
 
 import functools
 from collections import Counter
@@ -10,7 +13,7 @@ from trials import np
 
 import contract
 import frameworks
-from arrays_vs_numpy import simd_levels
+from ways import simd_levels
 
 BATCH = 10  # tensors that one process of clipper clips to the same bounds
 ROWS = [row for row in contract.PROFILES if row.name in frameworks.CLIPS]
@@ -33,7 +36,7 @@ class Trial(trials.Trial):
         else:
             kinds.append(rng.integers(0, 128, 64).astype(bits))
         weights = rng.dirichlet([1] * len(kinds))
-        return np.choose(rng.choice(len(kinds), size, p=weights), [rng.choice(kind, size) for kind in kinds]).astype(bits)
+        return np.asarray(np.choose(rng.choice(len(kinds), size, p=weights), [rng.choice(kind, size) for kind in kinds])).astype(bits)
 
     def draw(self):
         rng = self.rng
@@ -80,12 +83,13 @@ class Trial(trials.Trial):
         if self.dtype in contract.INTS:
             number = self.rng.choice([number, number + 256, number - 256, number + (1 << 40), number % 99 + 0.5])
             return -256 if self.dtype == "uint8" and number < 0 else number  # torch takes -1 for 255, and refuses -256
-        ulp = 2.0 ** -contract.FLOATS[self.dtype][1]
+        ulp = 2.0 ** -contract.FLOATS[self.dtype].fraction
         return float(number * (1 + ulp * self.rng.choice([0.5, -0.5, 0.75, 1.25, 2]) + self.rng.choice([0, 0, 2**-30, -(2**-30), 2**-45])))
 
     def converted(self, side):
         try:
-            bits = contract.bound(self.profile, self.dtype, side, self.text(self.typed[side]), None)
+            convert = contract.float_bound if self.dtype in contract.FLOATS else contract.int_bound
+            bits = convert(self.profile, self.dtype, contract.exact(self.text(self.typed[side])), side)
         except contract.Refused:
             bits = 0  # the framework and clipper must refuse
         return np.array(bits, contract.bits_type(self.dtype))
@@ -130,7 +134,7 @@ class Trial(trials.Trial):
     def alike(self, a, b):
         """NaNs, or numbers that are zero or subnormal."""
         a, b = (contract.values(bits, self.dtype) for bits in (a, b))
-        smallest = float(contract.value(1 << contract.FLOATS[self.dtype][1], self.dtype))
+        smallest = float(contract.value(1 << contract.FLOATS[self.dtype].fraction, self.dtype))
         return np.isnan(a) & np.isnan(b) | (abs(a) < smallest) & (abs(b) < smallest)
 
     def compare(self, bits, path):

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Compares random tensors with `clipper compare` and with numpy, and checks that both agree. For integers and dates, where numpy
-rounds or wraps, and for an integer of 64 bits and a float, uses Python's integers and fractions. Members of archives that are no
-numbers must be the same, whatever is tolerated."""
+# torture: 100 | 4000 | 100000
+"""Compares random and edge tensors of every dtype, of bool, dates and complex numbers, and with --any-dtype of two dtypes, with
+`clipper compare` and with numpy. Status, count, first mismatch and its values, largest difference, metrics and --diff-out are those
+of the rule, in numpy's float64; for integers and dates, where numpy rounds or wraps, and for an integer of 64 bits and a float, in
+Python's integers and fractions. Members of archives that are no numbers must be the same, also for --verify, whatever is tolerated."""
 
 import decimal
 import json

@@ -8,6 +8,12 @@
 #include "fuzz/require.hpp"
 
 /// The input is a rule and pairs of elements. Pairs of edge elements and of neighbours follow.
+///
+/// A rule and pairs of elements -> compare, in both byte orders, as a whole and in two parts. Count,
+/// first mismatches and maxima are those of reference_comparison.hpp. With the tolerance that clipper
+/// suggests, all pairs match
+/// libFuzzer tries comparisons against the naive rule: -max_len=256
+/// torture: 10000 | 300000 | 10000000
 namespace clipper::fuzz {
 namespace {
 

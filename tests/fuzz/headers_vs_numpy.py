@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# binary: header_dump
+# torture: 5000 | 100000 | 1000000
 """Reads damaged headers with clipper and with numpy. A header that clipper accepts, numpy must accept with the same dtype, order,
 shape and offset, except for EXCEPTIONS. A header that clipper refuses, numpy must refuse, except for REFUSALS. The same for what
 `clipper info` accepts, which reads all types, except that only headers that numpy writes must be accepted.

@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# binary: header_dump
+# torture: 20000 | 1000000 | 10000000
 """Reads damaged safetensors files with clipper and with the safetensors library. A file that clipper accepts, the library must
 accept with the same tensors. A file that clipper refuses, the library must refuse, except for REFUSALS.
 

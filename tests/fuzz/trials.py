@@ -1,6 +1,6 @@
-"""What the programs NAME_vs_numpy.py, casts_vs_fractions.py, clips_vs_frameworks.py and statistics_vs_exact.py share.
+"""What the programs in Python share.
 
-    NAME_vs_numpy.py CLIPPER CASES [SEED [DIRECTORY]]
+    NAME.py CLIPPER CASES [SEED [DIRECTORY]]
 
 Case K of a run uses the seed SEED + K. With DIRECTORY the files of the last case stay there.
 """

@@ -1,0 +1,500 @@
+"""What clipper must make of a tensor: result(case), in numpy's float32 and float64 where clipper calculates in them, and in Python's
+integers and fractions everywhere else.
+
+The steps are product and sum, each rounded to float32 (for halves, float8 and float32) or float64, or exact for integers of 64 bits;
+the two limits, in the order that the profile names; --nan and replacements; --round and --zero-point; one conversion to the dtype.
+"""
+
+import math
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+import numpy as np
+
+import contract
+from contract import FLOATS, FORMATS, INPUT, INTS, USAGE, Refused, is_nan, is_time, nearest, numbers, stored_type
+from tensor import Tensor, unsigned
+
+NATIVE = contract.PROFILES[0]
+BOUNDS, FACTORS, BOUND_NAMES = ("--min", "--max"), ("--scale", "--bias"), ("min", "max")
+ROUNDS = {"half-even": round, "trunc": math.trunc, "floor": math.floor, "ceil": math.ceil,
+          "half-away": lambda number: (math.floor(abs(number)) + (abs(number) % 1 * 2 >= 1)) * (1 if number > 0 else -1)}
+
+
+@dataclass
+class Case:
+    """A tensor and the options of a command line: the text of each, or a Tensor for the file that it names. --scale divides if `divides`."""
+    x: Tensor
+    parameters: dict = field(default_factory=dict)
+    profile: contract.Profile = NATIVE
+    divides: bool = False
+
+    def arrays(self):
+        return {option: given for option, given in self.parameters.items() if isinstance(given, Tensor)}
+
+    def word(self, option):
+        """What the command line says."""
+        given = self.parameters[option]
+        text = f"@{given.name or option[2:] + '.npy'}" if isinstance(given, Tensor) else given
+        return f"1/{text}" if self.divides and option == "--scale" else text
+
+    @property
+    def to(self):
+        return self.parameters.get("--to", self.x.dtype)
+
+    @property
+    def nan(self):
+        return self.parameters.get("--nan", self.profile.nan)
+
+    @property
+    def above(self):
+        return self.parameters.get("--min-above-max", self.profile.above)
+
+    @property
+    def arithmetic(self):
+        """The dtype of scale and bias, `object` for Python's integers; None without them."""
+        if not {*FACTORS} & {*self.parameters}:
+            return None
+        if self.x.dtype in FORMATS and self.x.dtype != "float64":
+            return "float32"
+        given = [self.factor(option) for option in FACTORS]
+        exact = self.x.dtype in ("int64", "uint64") and all(map(is_integral, given)) and not self.divides
+        return object if exact else "float64"
+
+    @property
+    def casts(self):
+        return bool({"--to", "--round"} & {*self.parameters})
+
+    @property
+    def bound_dtype(self):
+        """Bounds beside a scale or bias are numbers of the arithmetic only with --to or --round."""
+        return self.casts and self.arithmetic or self.x.dtype
+
+    def factor(self, option):
+        """Scale or bias: a Tensor, or a number as the profile rounds it."""
+        given = self.parameters.get(option, "1" if option == "--scale" else "0")
+        if isinstance(given, Tensor):
+            return given
+        number = contract.exact(given)
+        return contract.rounded(number, "float32") if self.profile.scale == "float32" else number
+
+
+def is_integral(given):
+    if isinstance(given, Tensor):
+        return given.dtype in INTS
+    return given == math.trunc(given) and -2**63 <= given < 2**64
+
+
+class Beyond(Refused):
+    """Elements beyond the range of the dtype, and where they are."""
+
+    def __init__(self, where, *words):
+        super().__init__("beyond the dtype", INPUT, *words)
+        self.where = where
+
+
+@dataclass
+class Expected:
+    result: Tensor
+    raised: int | None  # None: more than one number is right
+    lowered: int | None
+    nan: int
+    nans: np.ndarray  # where the result is NaN before --nan
+    infinite: int  # elements within the bounds that become infinite, and that become 0
+    zero: int
+
+
+# Percentiles ---------------------------------------------------------------------------------------------
+
+
+def percentile(x, text):
+    """The percentile as a fraction, an infinite float or -0.0. Of dates and flags the lower element of two."""
+    known = numbers(x.elements[~is_nan(x.elements, x.dtype)].ravel(), x.dtype)
+    if x.dtype in FORMATS:  # -0 before 0
+        known = known.astype(np.float64)
+        known = known[np.lexsort((~np.signbit(known), known))]
+    ranked = known.tolist() if x.dtype in FORMATS else sorted(known.tolist())
+    if not ranked:
+        raise Refused("percentile of no numbers", INPUT)
+    position = Fraction(text.rstrip("%")) / 100 * (len(ranked) - 1)
+    low = math.floor(position)
+    a, part = ranked[low], position - low
+    if part == 0 or x.dtype == "bool" or is_time(x.dtype):
+        return a
+    b = ranked[low + 1]
+    if math.inf in (abs(a), abs(b)):
+        if a != b and abs(a) == abs(b):
+            raise Refused("percentile between infinities", INPUT)
+        return a if abs(a) == math.inf else b
+    if a == b and math.copysign(1, a) == math.copysign(1, b):
+        return a
+    number = Fraction(a) + part * (Fraction(b) - Fraction(a))
+    if x.dtype in FORMATS and math.inf not in (-ranked[0], ranked[-1]):
+        near, span = float(np.percentile(known, float(text.rstrip("%")))), max(-ranked[0], ranked[-1])  # in float64
+        assert not math.isfinite(near) or math.isclose(near, number, rel_tol=1e-2, abs_tol=1e-2 * span), (text, number, near)
+    return number
+
+
+# Bounds and factors --------------------------------------------------------------------------------------
+
+
+@dataclass
+class Bound:
+    """Numbers as elements are compared with them, and the elements that they are, in bits, if they are elements."""
+    numbers: np.ndarray
+    bits: np.ndarray | None
+
+
+def checked_array(case, option, allowed):
+    """Raises Refused for an array that cannot be used."""
+    given, name = case.parameters[option], case.word(option).partition("@")[2]
+    if given.dtype not in allowed:
+        raise Refused("file dtype", USAGE, given.dtype, f"{option} @{name}", allowed)
+    if not fits(given.shape, case.x.shape) or given.elements.size != 1 and not case.profile.arrays:
+        raise Refused("file size", INPUT if case.profile.arrays else USAGE, name, f"{option} @{name}", str(given.shape), str(case.x.shape))
+    return given, name
+
+
+def fits(shape, other):
+    """Whether a shape broadcasts to another one."""
+    return len(shape) <= len(other) and all(a in (1, b) for a, b in zip(shape[::-1], other[::-1]))
+
+
+def places(case, given, wrong, word):
+    """The index of what is wrong in an array, in the array and in the tensor; `word` if it has one element."""
+    found = given.index_texts(wrong) | case.x.index_texts(np.broadcast_to(wrong, case.x.shape))
+    return found | ({word} if wrong.size == 1 else set())
+
+
+def array_bound(case, side):
+    given, name = checked_array(case, side, {case.x.dtype, case.bound_dtype})
+    nans = is_nan(given.elements, given.dtype)
+    if nans.any() and case.profile.nan_bounds == "error" and case.x.elements.size:
+        raise Refused("NaN file", USAGE, name, f"{side} @{name}", "NaN", places(case, given, nans, f"@{name}: NaN"))
+    found = numbers(given.elements, given.dtype)
+    bits = given.bits
+    if case.casts and case.arithmetic in ("float32", "float64"):
+        found = found.astype(case.arithmetic)
+        bits = found.view(unsigned(case.arithmetic))
+    if nans.all() and nans.size == 1 and case.profile.through:
+        bits = np.array(nearest(math.nan, case.x.dtype), bits.dtype)  # another type does not hold sign and payload
+    return Bound(found, bits)
+
+
+def ticks(dtype, text):
+    """The element of bool or of a unit of time. Text that it does not have exactly is not expected here."""
+    if dtype == "bool":
+        return {"0": 0, "false": 0, "1": 1, "true": 1}[text]
+    return int(text) if dtype.startswith("t") else int(np.datetime64(text, np.datetime_data(np.dtype(dtype))).astype("i8"))
+
+
+def bound(case, side):
+    """The bound, or None."""
+    given, profile, dtype = case.parameters.get(side), case.profile, case.bound_dtype
+    if isinstance(given, Tensor):
+        return array_bound(case, side)
+    if given is None:
+        truncates = dtype in INTS and case.arithmetic and not case.casts  # 255.5 is beyond uint8, unless it is rounded
+        if not truncates and (dtype not in FLOATS or profile.absent == "infinite"):
+            return None
+        bits = contract.absent_bound(profile, dtype, side)
+    elif dtype is not object and (dtype == "bool" or is_time(dtype)):
+        element = percentile(case.x, given) if given.endswith("%") else ticks(dtype, given)
+        bits = element % (1 << 8 * unsigned(dtype).itemsize)
+    else:
+        number = percentile(case.x, given) if given.endswith("%") else contract.exact(given)
+        if number != number and (profile.nan_bounds == "error" or dtype in INTS):
+            raise Refused("NaN", USAGE, given)
+        if dtype is object:
+            return Bound(plain(number), None)
+        bits = (contract.float_bound if dtype in FORMATS else contract.int_bound)(profile, dtype, number, side, given)
+    return Bound(element_of(bits, dtype), np.array(bits, unsigned(dtype)))
+
+
+def bound_bits(case, side):
+    """The element of a bound that is a number, also of one that is not given."""
+    found = bound(case, side)
+    return int(found.bits.reshape(-1)[0]) if found else contract.absent_bound(case.profile, case.x.dtype, side)
+
+
+def element_of(bits, dtype):
+    return numbers(np.array(bits, unsigned(dtype)).view(stored_type(dtype)), dtype)
+
+
+def factors(case):
+    """Scale and bias, as numbers of the arithmetic."""
+    found = []
+    for option in FACTORS:
+        given = case.factor(option)
+        if isinstance(given, Tensor):
+            wide = {"int64", "uint64"} if case.x.dtype in ("int64", "uint64") else set()
+            given, name = checked_array(case, option, {case.x.dtype, "float32", "float64"} | wide)
+            elements = numbers(given.elements, given.dtype)
+            number = plain(elements) if case.arithmetic is object else elements.astype(case.arithmetic)
+            beyond = ~np.isfinite(number.astype(float))
+            if beyond.any() and case.x.elements.size:
+                raise Refused("finite", USAGE, f"{option} @{name}", "finite", places(case, given, beyond, "finite"))
+        else:
+            number = plain(int(given)) if case.arithmetic is object else element_of(nearest(given, case.arithmetic), case.arithmetic)
+        found.append(number)
+    return found
+
+
+def plain(found):
+    """An array of Python's numbers, which compare exactly."""
+    result = np.empty(np.shape(found), object)
+    result.ravel()[:] = np.ravel(found).tolist() if isinstance(found, np.ndarray) else [found]
+    return result
+
+
+# Conversion ----------------------------------------------------------------------------------------------
+
+
+def rounded(number, mode):
+    """An int, or -0.0."""
+    return ROUNDS[mode](number) or math.copysign(0.0, number)
+
+
+def kept_nans(bits, source, target):
+    """NaNs of a float dtype as those of another: quiet, with the sign and the upper bits of the payload, where it has them."""
+    form, to = FORMATS[source], FORMATS[target]
+    signs = bits.astype("u8") // np.uint64(form.sign) * np.uint64(0 if to.nan == to.sign else to.sign)
+    shift = to.fraction - form.fraction
+    payloads = bits.astype("u8") & np.uint64((1 << form.fraction) - 1)
+    payloads = payloads << np.uint64(max(shift, 0)) >> np.uint64(max(-shift, 0))
+    return (signs | np.uint64(to.nan) | (payloads if to.infinity else np.uint64(0))).astype(unsigned(target))
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What follows the clip."""
+    to: str
+    mode: str | None
+    zero_point: int
+    saturate: bool
+
+    def keeps(self, dtype):
+        """Whether elements of a dtype stay as they are."""
+        return dtype == self.to and not (self.mode or self.zero_point or self.saturate)
+
+    def store(self, y):
+        """The bits of a number that is not NaN, and whether the range of the dtype has raised (1) or lowered (-1) it. 2: it has no bits."""
+        if self.mode and abs(y) != math.inf:
+            y = rounded(y, self.mode)
+        if self.to not in FORMATS:
+            limits = np.iinfo(self.to)
+            number = y if abs(y) == math.inf else int(y) + self.zero_point
+            within = int(min(max(number, int(limits.min)), int(limits.max)))
+            return within % (1 << limits.bits), (within > number) - (within < number)
+        bits, form = nearest(y, self.to), FORMATS[self.to]
+        if bits != form.nan and bits & ~form.sign <= form.last or form.infinity and not self.saturate:
+            return bits, 0
+        is_below = contract.is_negative(y) or not y
+        return (form.sign | form.last if form.sign else 0) if is_below else form.last, 2 if not self.saturate else 1 if is_below else -1
+
+    def stored(self, found):
+        """store() of an array. NaNs are kept; integers have none."""
+        known = {}
+
+        def one(number):
+            if number != number:
+                return 0, 0
+            key = number or repr(number)  # 0.0 and -0.0 are equal
+            if key not in known:
+                known[key] = self.store(number)
+            return known[key]
+
+        pairs = [one(number) for number in found.ravel().tolist()]
+        bits = np.array([pair[0] for pair in pairs], unsigned(self.to)).reshape(found.shape)
+        nans = found != found
+        if self.to in FORMATS and nans.any():
+            bits[nans] = kept_nans(found[nans].view(unsigned(found.dtype.name)), found.dtype.name, self.to)
+        return bits, np.array([pair[1] for pair in pairs], np.int8).reshape(found.shape)
+
+    def range_of(self, y):
+        """1 or -1 for a number above or below all numbers of the dtype."""
+        if abs(y) == math.inf and self.to in FORMATS and FORMATS[self.to].infinity:
+            return 0
+        return -replace(self, saturate=True).store(y)[1]
+
+
+def rule_of(case):
+    given, to_integer = case.parameters, case.to in INTS
+    zero_point = int(given.get("--zero-point", 0))
+    if "--zero-point" in given and ("--to" not in given or not to_integer or not np.iinfo(case.to).min <= zero_point <= np.iinfo(case.to).max):
+        raise Refused("zero point", USAGE)
+    if "--saturate" in given and "--to" not in given:
+        raise Refused("--saturate without --to", USAGE)
+    if case.nan in BOUND_NAMES and "--nan" in given and f"--{case.nan}" not in given:
+        raise Refused("--nan without its bound", USAGE)
+    if given.get("--nan") == "keep" and to_integer and case.x.dtype in FORMATS:
+        raise Refused("--nan keep", USAGE)
+    truncates = to_integer and "--to" not in given and case.arithmetic
+    converts = to_integer and (case.arithmetic or case.to != case.x.dtype)
+    mode = given.get("--round") or ("trunc" if truncates else "half-even" if converts else None)
+    return Rule(case.to, mode, zero_point, "--saturate" in given)
+
+
+def replacement(case, option):
+    """The number of --replace-below or --replace-above, or None."""
+    given = case.parameters.get(option)
+    if given is None:
+        return None
+    if {"--replace-below": "--min", "--replace-above": "--max"}[option] not in case.parameters:
+        raise Refused("replacement without its bound", USAGE)
+    number = contract.exact(given)
+    if case.to in FORMATS:
+        exists = number != number or contract.rounded(number, case.to) == number
+    else:
+        limits, whole = np.iinfo(case.to), math.isfinite(number) and number == math.trunc(number)
+        exists = whole and limits.min <= number + int(case.parameters.get("--zero-point", 0)) <= limits.max
+    if not exists:
+        raise Refused("replacement that the dtype does not have", USAGE)
+    return number
+
+
+# The formula ---------------------------------------------------------------------------------------------
+
+
+def beyond(profile, y, bound, upper):
+    """Where numbers that are not NaN become the bound."""
+    if profile.ties == "ordered" and y.dtype.kind == "f":  # -0.0 < 0.0
+        less = lambda a, b: (a < b) | (a == b) & np.signbit(a) & ~np.signbit(b)
+        where = less(bound, y) if upper else less(y, bound)
+    else:
+        where = (y >= bound if profile.ties == "upper" else y > bound) if upper else y < bound
+    return where.astype(bool) | (bound != bound) if profile.nan_bounds == "poisons" else where.astype(bool)
+
+
+def checked_bounds(case, rule, nan):
+    """The bounds, which are not such that no element could be within."""
+    if case.x.dtype in FORMATS and nan is not None and "--nan" in case.parameters and rule.range_of(nan):
+        raise Refused("--nan beyond the dtype", USAGE)
+    lo, hi = (bound(case, side) for side in BOUNDS)
+    for found, wrong in ((lo, 1), (hi, -1)):
+        if found and not rule.keeps(case.bound_dtype) and (case.x.elements.size or found.numbers.size == 1) \
+                and any(rule.range_of(each) == wrong for each in set(found.numbers.ravel().tolist())):
+            raise Refused("bound beyond the dtype", USAGE)
+    texts = [case.parameters[side] for side in BOUNDS if isinstance(case.parameters.get(side, None), str)]
+    typed = [contract.exact(text) for text in texts if not text.endswith("%")] if case.x.dtype in INTS or case.x.dtype in FORMATS else []
+    above_as_written = len(typed) == 2 and typed[0] > typed[1]
+    low, high = ((lo.numbers, hi.numbers) if lo.numbers.dtype == hi.numbers.dtype else (plain(lo.numbers), plain(hi.numbers))) if lo and hi else (0, 0)
+    is_above = np.asarray(low > high, bool)
+    if above_as_written or is_above.any():
+        if case.above == "error" or case.profile.integers == "inward" and not above_as_written:
+            words = [case.word("--min" if "--min" in case.parameters else "--max")]
+            if {*BOUNDS} & {*case.arrays()}:
+                where = np.broadcast_to(is_above, case.x.shape)
+                words = [*BOUNDS, {"exceeds"} if not where.any() else case.x.index_texts(where) | ({"exceeds"} if is_above.size == 1 else set())]
+            raise Refused("above" if above_as_written else "above as converted", USAGE, *words)
+    return lo, hi
+
+
+def numbers_of(case):
+    """The tensor, scaled and biased."""
+    x = numbers(case.x.elements, case.x.dtype)
+    if not case.arithmetic:
+        return x, False
+    scale, bias = factors(case)
+    x = plain(x) if case.arithmetic is object else x.astype(case.arithmetic)
+    product = np.asarray(x / scale if case.divides else x * scale)
+    underflows = (product == 0) & (x != 0) & (scale != 0) & (bias == 0)
+    return np.asarray(product + bias), underflows
+
+
+def typed_nan(case):
+    """The number of --nan, None if it has none."""
+    if case.nan in ("error", "kept", "keep", "canonical", *BOUND_NAMES):
+        return None
+    return ticks(case.x.dtype, case.nan) if is_time(case.x.dtype) else contract.exact(case.nan)
+
+
+def check(case):
+    """Raises Refused for a tensor or for options that the profile does not take."""
+    profile, given = case.profile, case.parameters
+    if case.x.dtype in contract.DTYPES:
+        contract.check_tensor(profile, case.x.dtype, case.x.shape)
+    for option in FACTORS:
+        if option in given and not (profile.scale and (isinstance(given[option], Tensor) or contract.is_finite(contract.exact(given[option])))):
+            raise Refused("scale" if profile.scale else "no scale", USAGE, option[2:])
+    missing = [side for side in BOUNDS if side not in given]
+    if len(missing) > {"optional": 2, "one": 1, "both": 0}[profile.bounds]:
+        raise Refused("required", USAGE, missing[0])
+
+
+def result(case):
+    """The output and what is counted. Raises Refused for a case that clipper must refuse, Unspecified if no rule says what it does."""
+    check(case)
+    with np.errstate(all="ignore"):
+        rule, nan = rule_of(case), typed_nan(case)
+        others = [replacement(case, option) for option in ("--replace-below", "--replace-above")]
+        return formula(case, rule, nan, others, *checked_bounds(case, rule, nan))
+
+
+def formula(case, rule, nan, others, lo, hi):
+    g, underflows = numbers_of(case)
+    shape = case.x.shape
+    nans = np.asarray(g != g, bool) if case.arithmetic else is_nan(case.x.elements, case.x.dtype)
+    source = g.dtype if case.arithmetic else case.x.dtype
+    same = Tensor(case.to, g if case.arithmetic or case.to == "bool" else case.x.elements).bits if source == case.to else None
+    bits, limited = (same, np.zeros(shape, np.int8)) if rule.keeps(source) else rule.stored(g)
+    bits = bits if same is None else np.where(nans, same, bits)
+    y = before = g
+    limits = [(each, upper) for each, upper in ((lo, False), (hi, True)) if each]
+    if any(each.numbers.dtype != g.dtype for each, _ in limits):
+        y = before = plain(g)
+    for each, upper in reversed(limits) if case.above == "min" else limits:
+        bound_numbers = plain(each.numbers) if y.dtype == object else each.numbers
+        where = beyond(case.profile, y, bound_numbers, upper) & ~nans & (y == y).astype(bool)  # NaN, also of the other bound
+        its_bits, its_limits = (each.bits, 0) if rule.keeps(case.bound_dtype) else rule.stored(each.numbers)
+        y, bits, limited = np.where(where, bound_numbers, y), np.where(where, its_bits, bits), np.where(where, its_limits, limited)
+    moved = (y > before).astype(np.int8) - (y < before).astype(np.int8)
+    for other, sign in zip(others, (1, -1)):
+        if other is not None:
+            its = (nearest(other, rule.to), 0) if other != other else rule.store(other)
+            bits, limited = (np.where(moved == sign, np.array(each, was.dtype), was) for each, was in zip(its, (bits, limited)))
+    bits, limited = with_nans_replaced(case, rule, nan, bits, limited, nans, lo, hi)
+    refuse_elements(case, nans, limited == 2)
+    moved = np.where(nans, 0, np.where(moved == 0, limited, moved))
+    big = case.x.big and (case.x.elements.itemsize > 1 or case.to == case.x.dtype)
+    found = Tensor(case.to, np.asarray(bits, unsigned(case.to)).view(stored_type(case.to)).reshape(shape), case.x.fortran, big)
+    counts = [int((moved == sign).sum()) for sign in (1, -1)]
+    if "--saturate" in case.parameters and any(each and inf in plain(each.numbers).ravel() for each, inf in ((lo, math.inf), (hi, -math.inf))):
+        counts = [None, None]  # elements beyond the limit of the dtype, which is that bound now, may count as raised or as lowered
+    return Expected(found, *counts, int(nans.sum()), nans, *losses(case, rule, g, underflows, found.elements, moved, nans))
+
+
+def with_nans_replaced(case, rule, nan, bits, limited, nans, lo, hi):
+    if not nans.any() or case.nan in ("kept", "keep", "error"):
+        return bits, limited
+    its_limits = 0
+    if case.nan in BOUND_NAMES:
+        each = lo if case.nan == "min" else hi
+        element, its_limits = (each.bits, 0) if rule.keeps(case.bound_dtype) else rule.stored(each.numbers)
+        if "--nan" not in case.parameters and lo.numbers <= hi.numbers:  # the profile replaces NaN, and then clips
+            element = result(replace(case, x=Tensor(case.x.dtype, element.view(stored_type(case.x.dtype))))).result.bits
+    elif case.nan == "canonical":
+        element = nearest(math.nan, rule.to)
+    else:
+        element = nan % (1 << 64) if is_time(rule.to) else rule.store(nan)[0]
+    return np.where(nans, np.asarray(element).astype(bits.dtype), bits), np.where(nans, its_limits, limited)
+
+
+def refuse_elements(case, nans, wrong):
+    """Raises Refused for elements that the result cannot have."""
+    places = case.x.index_texts(wrong) | {f"(element {np.flatnonzero(wrong.ravel())[0]})"} if wrong.any() else set()
+    if nans.any() and (case.nan == "error" or case.nan == "kept" and case.to in INTS):
+        raise Refused("NaN element", INPUT, case.x.index_texts(nans) | places, {"NaN", "NaT", *places})
+    if wrong.any():
+        raise Beyond(wrong, places)
+
+
+def losses(case, rule, g, underflows, elements, moved, nans):
+    """The numbers of elements within the bounds that become infinite, and that become 0."""
+    if case.to == "bool" or is_time(case.to):
+        return 0, 0
+    within, y = (moved == 0) & ~nans, numbers(elements, case.to)
+    zero = within & (y == rule.zero_point) & ((g != 0) | underflows).astype(bool)
+    if case.to in INTS:
+        return 0, int(zero.sum())
+    return int((within & np.isfinite(numbers(case.x.elements, case.x.dtype).astype(float)) & np.isinf(y)).sum()), int(zero.sum())

@@ -1,0 +1,349 @@
+"""The ways to run clipper, each a function of a Trial. WAYS says how often each is drawn."""
+
+import functools
+import json
+import subprocess
+import zipfile
+from dataclasses import dataclass
+
+import trials
+from trials import Run, np
+
+from contract import FLOAT8, FORMATS, INTS, Refused, is_nan, nearest, numbers
+from exact import BOUNDS, FACTORS, Case, Tensor, bound, result
+
+SHARDS = 3
+AGAIN = "clips every element again"  # the reason why --direct refuses
+
+
+@functools.cache
+def simd_levels(clipper):
+    line = next(line for line in subprocess.check_output([clipper, "--version"], text=True).splitlines() if "SIMD" in line)
+    return line.split("has ")[1].rstrip(")").split(", ")
+
+
+def described(tensor):
+    return f"{tensor.dtype} {tensor.shape} {'CF'[tensor.fortran]}{'<>'[tensor.big]}"
+
+
+@dataclass
+class Trial(trials.Trial):
+    """One case: `case` and what is `expected`, or the `refusal` of what exact.result() does not read."""
+    refusal: Refused | None = None
+
+    def take(self, case: Case):
+        """Writes the case's files. Raises Refused if clipper must refuse it."""
+        self.case = case
+        given = (f"{option} {described(each) if isinstance(each, Tensor) else each}" for option, each in case.parameters.items())
+        self.about = f"{self.way}: {described(case.x)}; {'; '.join(given)}; {case.profile.name}"
+        for option, array in case.arrays().items():
+            self.path(f"{option[2:]}.npy").write_bytes(array.file())
+        self.path("in.npy").write_bytes(self.file_of(case.x))
+        if self.refusal:
+            raise self.refusal
+        self.expected = result(case)
+
+    def file_of(self, tensor):
+        """The file of a tensor; of bool with any byte but 0 for True, as views of masks have."""
+        if tensor.dtype != "bool":
+            return tensor.file()
+        return tensor.like(tensor.elements * np.random.default_rng(self.seed).integers(1, 256, tensor.shape, "u1")).file()
+
+    def settings(self):
+        """Random settings that must not change the result."""
+        rng, words = self.rng, []
+        if rng.random() < 0.7:
+            words += ["--threads", str(rng.choice([1, 2, 3, 8]))]
+        if rng.random() < 0.7:
+            words += ["--chunk-size", str(rng.choice([4096, 4096, 5000, 8192, 65536, 1 << 20]))]
+        if rng.random() < 0.7:
+            words += ["--simd", rng.choice(simd_levels(self.clipper))]
+        return words
+
+    def operation(self):
+        """The options of the case, in a random order."""
+        case = self.case
+        words = [[option] if option == "--saturate" else [f"{option}={case.word(option)}"] if self.rng.random() < 0.3 else [option, case.word(option)]
+                 for option in case.parameters]
+        words += [["--dtype", case.x.dtype]] if case.x.dtype in FLOAT8 else []
+        words += [["--profile", case.profile.name]] if case.profile.name != "native" else []
+        self.rng.shuffle(words)
+        return [word for each in words for word in each]
+
+    def clip(self, *words, stdin=None):
+        return self.run(*self.operation(), *self.settings(), *words, stdin=stdin)
+
+    def files(self):
+        return {str(path.relative_to(self.directory)): path.read_bytes() for path in self.directory.rglob("*") if path.is_file()}
+
+    def check_done(self, run, code=0):
+        errors = [line for line in run.err.splitlines() if not line.startswith("clipper: warning: ")]
+        return self.check(run.code == code and not errors, f"exit {run.code}: {run.out[:300].decode(errors='replace')} {run.err.strip()}")
+
+    def check_bytes(self, found, wanted, what="the result"):
+        """Compares a file with the file of a Tensor."""
+        if found == wanted.file():
+            return
+        if found is None or len(found) != len(wanted.file()) or not found.startswith(wanted.header()):
+            self.wrong.append(f"{what} is {found and found[:128]!r}, not {wanted.header()!r}")
+            return
+        order, x = "F" if wanted.fortran else "C", self.case.x
+        got = np.frombuffer(found[len(wanted.header()):], wanted.bits.dtype.newbyteorder(">" if wanted.big else "<"))
+        right = wanted.bits.ravel(order)
+        at = int(np.flatnonzero(got != right)[0])
+        before = f"; x is {x.bits.ravel(order)[at]:#x}" if wanted.shape == x.shape else ""
+        index = [int(each) for each in np.unravel_index(at, wanted.shape, order)]
+        self.wrong.append(f"{what} differs in {int((got != right).sum())} of {right.size}, first at {index}: {got[at]:#x}, not {right[at]:#x}{before}")
+
+    def check_only(self, before, new=()):
+        """Checks that of the files `before` none changed, and that there is none but `new` besides."""
+        now = self.files()
+        for name in sorted(set(before) | set(now)):
+            if name not in new and before.get(name) != now.get(name):
+                self.wrong.append(f"{name} was {'changed' if name in before and name in now else 'left' if name in now else 'removed'}")
+
+    def check_counts(self, run, expected=None, parts=1):
+        """The counts that `parts` objects of JSON say, together."""
+        if run.code:
+            return
+        expected = expected or self.expected
+        said = [json.loads(line) for line in run.out.splitlines()]
+        self.check(len(said) == parts, f"{len(said)} objects of JSON, not {parts}")
+        counts = [sum(each.get(name, 0) for each in said) for name in ("raised", "lowered", "nan", "became_infinite", "became_zero")]
+        right = [expected.raised, expected.lowered, expected.nan, expected.infinite, expected.zero]
+        right = [number if each is None else each for each, number in zip(right, counts)]
+        self.check(counts == right, f"raised, lowered, NaN, became infinite and became 0 are {counts}, not {right}")
+
+    def check_result(self, run, before, name):
+        self.check_done(run)
+        self.check_bytes(self.files().get(name), self.expected.result, name)
+        self.check_only(before, (name,))
+
+    def check_refused(self, run, before, code, words):
+        """`words`: alternatives for each word that the message must have."""
+        self.check(run.code == code, f"exit {run.code}, not {code}: {run.err.strip()}")
+        errors = [line for line in run.err.splitlines() if not line.startswith("clipper: warning: ")]
+        self.check(len(errors) == 1 and errors[0].startswith("clipper: "), f"on stderr: {run.err!r}")
+        for alternatives in words:
+            self.check(any(word in run.err for word in alternatives), f"none of {sorted(alternatives)} in: {run.err.strip()}")
+        self.check_only(before)
+
+
+# One tensor ----------------------------------------------------------------------------------------------
+
+
+def to_file(trial):
+    if trial.rng.random() < 0.3:
+        trial.path("out.npy").write_bytes(b"something else")
+    before = trial.files()
+    run = trial.clip("--json", "in.npy", "out.npy")
+    trial.check_result(run, before, "out.npy")
+    trial.check_counts(run)
+    if run.code:
+        return
+    said = json.loads(run.out)
+    result, x = trial.expected.result, trial.case.x
+    changed = bool(x.elements.size) and (result.dtype, result.file()) != (x.dtype, before["in.npy"])
+    trial.check(said["changed"] == changed, f"changed is {said['changed']}")
+    for side in BOUNDS:
+        if str(trial.case.parameters.get(side)).endswith("%") and x.dtype in FORMATS | dict.fromkeys(INTS):
+            found = nearest(float(said[side[2:]]), x.dtype) if x.dtype in FORMATS else int(said[side[2:]]) % (1 << 8 * x.elements.itemsize)
+            trial.check(found == bound(trial.case, side).bits, f"{side} is {said[side[2:]]}, not {bound(trial.case, side).numbers}")
+
+
+def from_pipe(trial):
+    before = trial.files()
+    run = trial.clip("--json", "-", "out.npy", stdin=before["in.npy"])
+    trial.check_result(run, before, "out.npy")
+    trial.check_counts(run)
+
+
+def through_pipes(trial):
+    before = trial.files()
+    run = trial.clip("-", "-", stdin=before["in.npy"])
+    trial.check_done(run)
+    trial.check_bytes(run.out, trial.expected.result, "standard output")
+    trial.check_only(before)
+
+
+def in_place(trial, *more):
+    before = trial.files()
+    run = trial.clip("--in-place", "--json", *more, "in.npy")
+    trial.check_result(run, before, "in.npy")
+    trial.check_counts(run)
+
+
+def in_place_direct(trial):
+    """What would change elements a second time is refused. Whether a replacement would, clipper alone decides."""
+    parameters, before = trial.case.parameters, trial.files()
+    refused = {*FACTORS, "--round", "--to"} & set(parameters)
+    if refused or ({"--nan", "--replace-below", "--replace-above"} & set(parameters) and trial.clip("--in-place", "--direct", "--dry-run", "in.npy").code):
+        return trial.check_refused(trial.clip("--in-place", "--direct", "in.npy"), before, 2, [{AGAIN}] if not refused else ())
+    return in_place(trial, "--direct")
+
+
+def in_archive(trial, *more, out="out.npz"):
+    """A member with the case's tensor, stored or deflated."""
+    with zipfile.ZipFile(trial.path("a.npz"), "w", trial.rng.choice([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])) as archive:
+        archive.writestr("x.npy", trial.path("in.npy").read_bytes())
+        if more:
+            archive.writestr("other.npy", Tensor("float64", np.array([1.5])).file())
+    before = trial.files()
+    run = trial.clip("--json", *(more or ["--only", "all"]), "a.npz", out)
+    trial.check_only(before, (out,))
+    if trial.check_done(run):
+        with zipfile.ZipFile(trial.path(out)) as archive:
+            trial.check_bytes(archive.read("x.npy"), trial.expected.result, f"{out}:x.npy")
+        lines = [line for line in run.out.splitlines() if json.loads(line).get("member", "x.npy") == "x.npy"]
+        trial.check_counts(Run(0, b"\n".join(lines), ""))
+
+
+def named_member(trial):
+    in_archive(trial, "--member", "x")
+
+
+def member_as_file(trial):
+    with zipfile.ZipFile(trial.path("a.npz"), "w") as archive:
+        archive.writestr("x.npy", trial.path("in.npy").read_bytes())
+    before = trial.files()
+    trial.check_result(trial.clip("a.npz:x", "out.npy"), before, "out.npy")
+
+
+def verify(trial):
+    trial.path("golden.npy").write_bytes(trial.expected.result.file())
+    before = trial.files()
+    trial.check_done(trial.clip("in.npy", "--verify", "golden.npy"))
+    trial.check_only(before)
+
+
+def verify_another(trial):
+    """A golden with one element changed."""
+    right, dtype = trial.expected.result, trial.expected.result.dtype
+    if not right.elements.size:
+        return verify(trial)
+    other = right.bits.copy().ravel()
+    at = trial.rng.randrange(other.size)
+    one, two = (nearest(number, dtype) if dtype in FORMATS else other[at] ^ other.dtype.type(1) for number in (1, 2))
+    other[at] = two if other[at] == one else one
+    trial.path("golden.npy").write_bytes(right.like(other.view(right.elements.dtype).reshape(right.shape)).file())
+    before = trial.files()
+    run = trial.clip("in.npy", "--verify", "golden.npy")
+    index = str([int(each) for each in np.unravel_index(at, right.shape)])
+    trial.check(run.code == 1 and index.replace(" ", "") in run.out.decode().replace(" ", ""),
+                f"--verify of another golden, {index}: exit {run.code}: {run.out.decode()} {run.err}")
+    return trial.check_only(before)
+
+
+def dry_run(trial):
+    before = trial.files()
+    run = trial.clip("--dry-run", "--json", "in.npy", "out.npy")
+    trial.check(run.code == 0, f"exit {run.code}: {run.err}")
+    trial.check_counts(run)
+    trial.check_only(before)
+
+
+def fail_if_clipped(trial):
+    before, expected, count = trial.files(), trial.expected, trial.case.x.elements.size
+    if expected.raised is None:
+        return to_file(trial)
+    clipped = expected.raised + expected.lowered + expected.infinite
+    limit = trial.rng.choice([0, 1, 25, 50, 99, 100])
+    run = trial.clip("--fail-if-clipped", f"{limit}%", "in.npy", "out.npy")
+    if clipped * 100 <= limit * count:
+        return trial.check_result(run, before, "out.npy")
+    trial.check(run.code == 1, f"{clipped} of {count} clipped, limit {limit} %: exit {run.code}: {run.err}")
+    return trial.check_only(before)
+
+
+def info(trial):
+    """Elements below and above the bounds, and the mean of flags."""
+    case, before = trial.case, trial.files()
+    words = [word for side in BOUNDS if side in case.parameters for word in (side, case.word(side))]
+    words += ["--dtype", case.x.dtype] if case.x.dtype in FLOAT8 else []
+    if not words or any(word.endswith("%") for word in words) or set(case.parameters) - {*BOUNDS, *FACTORS, "--nan", "--min-above-max"} or case.profile.name != "native":
+        return to_file(trial)
+    run = trial.run("info", "--stats", "--json", *words, "in.npy")
+    trial.check_done(run)
+    trial.check_only(before)
+    if run.code:
+        return None
+    limits = [bound(Case(case.x, {side: case.parameters[side]} if side in case.parameters else {}), side) for side in BOUNDS]
+    x, nans = numbers(case.x.elements, case.x.dtype), is_nan(case.x.elements, case.x.dtype)
+    right = [int(((x < limit.numbers if sign < 0 else x > limit.numbers) & ~nans).sum()) if limit else 0 for limit, sign in zip(limits, (-1, 1))]
+    said = json.loads(run.out)["statistics"]
+    trial.check([said["bounds"]["below"], said["bounds"]["above"]] == right, f"below and above are {said}, not {right}")
+    if case.x.dtype == "bool" and x.size:
+        trial.check(said.get("mean") == int(x.sum()) / x.size, f"mean is {said}")
+    return None
+
+
+# Several files -------------------------------------------------------------------------------------------
+
+
+def batch(trial):
+    """Three files of different shapes."""
+    tensors = {"in.npy": trial.case.x}
+    for name in ("b.npy", "c.npy"):
+        shape, dtype = trial.draw.other_shape(trial.case), trial.case.x.dtype
+        tensors[name] = trial.draw.tensor(dtype, trial.draw.elements(dtype, shape, nan=trial.case.nan != "error"))
+        trial.path(name).write_bytes(trial.file_of(tensors[name]))
+    before = trial.files()
+    names = trial.rng.sample(list(tensors), 3)
+    run = trial.clip("--json", "--output-dir", "made", *names)
+    trial.check_done(run)
+    now = trial.files()
+    said = {each["input"]: line for line in run.out.splitlines() if "input" in (each := json.loads(line))}  # not the summary
+    for name, tensor in tensors.items():
+        expected = result(Case(tensor, trial.case.parameters, trial.case.profile, trial.case.divides))
+        trial.check_bytes(now.get(f"made/{name}"), expected.result, f"made/{name}")
+        trial.check_counts(Run(run.code, said.get(name, b""), ""), expected)
+    trial.check_only(before, [f"made/{name}" for name in tensors])
+
+
+def shards(trial):
+    before, operation, runs = trial.files(), trial.operation(), []
+    for shard in trial.rng.sample(range(SHARDS), SHARDS):
+        runs.append(trial.run(*operation, *trial.settings(), "--json", "--shard", f"{shard}/{SHARDS}", "in.npy", "out.npy"))
+        trial.check_done(runs[-1])
+    trial.check_counts(Run(max(run.code for run in runs), b"".join(run.out for run in runs), ""), parts=SHARDS)
+    trial.check_result(trial.run("--finalize", *trial.rng.choice([[], [*operation, "in.npy"]]), "out.npy"), before, "out.npy")
+
+
+def split_output(trial):
+    """Only tensors in C order can be split along axis 0."""
+    if not trial.case.x.shape or b"'fortran_order': True" in trial.case.x.header():
+        return to_file(trial)
+    before = trial.files()
+    for shard in range(SHARDS):
+        trial.check_done(trial.clip("--shard", f"{shard}/{SHARDS}", "--split-output", "in.npy", "out.npy"))
+    now = trial.files()
+    if not trial.check("out.json" in now, "out.json is missing"):
+        return None
+    slabs = json.loads(now["out.json"])["slabs"]
+    for slab in slabs:
+        part = trial.expected.result.like(trial.expected.result.elements[slab["begin"]:slab["end"]])
+        trial.check_bytes(now.get(slab["file"]), part, slab["file"])
+    ends = [0, *(slab["end"] for slab in slabs)]
+    trial.check(ends[-1] == trial.case.x.shape[0] and ends[:-1] == [slab["begin"] for slab in slabs], f"slabs {slabs}")
+    return trial.check_only(before, ["out.json", *(slab["file"] for slab in slabs)])
+
+
+# A case that clipper must refuse -------------------------------------------------------------------------
+
+
+def refused(trial, refusal: Refused):
+    """In a way that reads one tensor: nothing is written."""
+    before, words = trial.files(), [["in.npy", "out.npy"], ["--in-place", "in.npy"], ["--dry-run", "in.npy", "out.npy"], ["--output-dir", "made", "in.npy"]]
+    if not any(str(each).endswith("%") for each in trial.case.parameters.values()):
+        words += [["-", "-"], ["-", "out.npy"]]
+        if not {*FACTORS, "--round", "--to", "--replace-below", "--replace-above", "--nan"} & set(trial.case.parameters):
+            words += [["--in-place", "--direct", "in.npy"]]
+    names = trial.rng.choice(words)
+    run = trial.clip(*names, stdin=before["in.npy"] if "-" in names else None)
+    trial.check(names != ["-", "-"] or not run.out, "something on standard output")
+    trial.check_refused(run, before, refusal.code, refusal.words)
+
+
+ONE_INPUT = {to_file: 6, in_place: 2, in_archive: 2, named_member: 1, member_as_file: 1, verify: 1, verify_another: 1, dry_run: 1, fail_if_clipped: 2,
+             info: 2}
+WAYS = ONE_INPUT | {in_place_direct: 2, through_pipes: 2, from_pipe: 2, batch: 2, shards: 2, split_output: 2}
