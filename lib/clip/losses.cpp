@@ -16,7 +16,7 @@
 namespace clipper {
 namespace {
 
-constexpr std::size_t kBlock = 512;  // elements, whose working elements fit the first-level cache
+constexpr std::size_t kLossBlock = 512;  // elements, whose working elements fit the first-level cache
 
 /// Counts in lanes as wide as the elements. lo and hi have a value for each element if kVaries, otherwise one
 /// for all.
@@ -110,7 +110,7 @@ class LossCounter::Block {
   }
 
  private:
-  using Elements = std::array<Working, kBlock>;
+  using Elements = std::array<Working, kLossBlock>;
 
   /// Elements of a dtype as working elements.
   void load(DType dtype, const std::byte* in, Elements& out, std::size_t count) noexcept {
@@ -118,7 +118,7 @@ class LossCounter::Block {
       if (is_float8(dtype)) return widen(dtype, in, out.data(), count);
     with_type(dtype, [&]<class From>() {
       if constexpr (kLoads<From, Working>) {
-        std::array<From, kBlock> elements;
+        std::array<From, kLossBlock> elements;
         std::memcpy(elements.data(), in, count * sizeof(From));
         run_loop<Load<From, Working>>(level_, static_cast<const From*>(elements.data()), out.data(), count);
       }
@@ -207,11 +207,12 @@ void LossCounter::count(const Operation& operation, const ParameterVectors* vect
   const std::size_t size = traits(casting_.from).size;
   with_working_type(casting_.dtype, [&]<class Working>() {
     Block<Working> block(*this, operation, level);
-    for (std::size_t done = 0; done < count; done += kBlock) {
+    for (std::size_t done = 0; done < count; done += kLossBlock) {
       std::optional<ParameterVectors> of_block;
       if (vectors != nullptr)
         of_block = after(done, *vectors, traits(bounds_).size, factor_size(operation.arithmetic));
-      block.count(in + done * size, of_block ? &*of_block : nullptr, std::min(kBlock, count - done), counts);
+      block.count(in + done * size, of_block ? &*of_block : nullptr, std::min(kLossBlock, count - done),
+                  counts);
     }
   });
 }

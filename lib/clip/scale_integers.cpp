@@ -196,7 +196,7 @@ template <class T, class Factor>
 }
 
 template <class T>
-struct Scale {
+struct ScaleIntegers {
   template <SimdLevel kLevel, class Vectors>
   [[gnu::always_inline]] static void run(const Operation& operation, const Vectors& vectors,
                                          const std::byte* in, std::byte* out, std::size_t count) noexcept {
@@ -205,7 +205,7 @@ struct Scale {
 };
 
 template <class T>
-struct Count {
+struct CountScaled {
   [[gnu::always_inline]] static ElementCounts run(const Operation& operation, const ParameterVectors& vectors,
                                                   const std::byte* in, std::size_t count) noexcept {
     const T* const from = reinterpret_cast<const T*>(in);
@@ -253,17 +253,17 @@ Int128 first(double guess, const F& is_true) noexcept {
 
 void scale_integers(const Operation& operation, const NoVectors& vectors, const std::byte* in, std::byte* out,
                     std::size_t count, SimdLevel level) noexcept {
-  run_integers<Scale>(level, operation, vectors, in, out, count);
+  run_integers<ScaleIntegers>(level, operation, vectors, in, out, count);
 }
 
 void scale_integers(const Operation& operation, const ParameterVectors& vectors, const std::byte* in,
                     std::byte* out, std::size_t count, SimdLevel level) noexcept {
-  run_integers<Scale>(level, operation, vectors, in, out, count);
+  run_integers<ScaleIntegers>(level, operation, vectors, in, out, count);
 }
 
 ElementCounts count_scaled(const Operation& operation, const ParameterVectors& vectors, const std::byte* in,
                            std::size_t count, SimdLevel level) noexcept {
-  return run_integers<Count>(level, operation, vectors, in, count);
+  return run_integers<CountScaled>(level, operation, vectors, in, count);
 }
 
 /// `slope` and `offset` are near scale and bias.

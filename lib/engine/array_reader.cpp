@@ -1,10 +1,9 @@
-#include "engine/parameter_tile.hpp"
-
 #include <algorithm>
 #include <cstring>
 #include <span>
 
 #include "clip/codec.hpp"
+#include "engine/parameter_tile.hpp"
 
 namespace clipper {
 namespace {

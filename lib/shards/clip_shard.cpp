@@ -17,8 +17,8 @@
 #include "error.hpp"
 #include "files/checksum.hpp"
 #include "files/place.hpp"
-#include "flows/selection.hpp"
 #include "flows/file_clip.hpp"
+#include "flows/selection.hpp"
 #include "npy/header.hpp"
 
 namespace clipper {

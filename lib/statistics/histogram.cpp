@@ -12,8 +12,8 @@
 namespace clipper {
 namespace {
 
-constexpr int kLowestExponent = -1074;  // of a float64
-constexpr int kPrecision = 53;
+constexpr int kLowestRowExponent = -1074;  // of a float64
+constexpr int kRowPrecision = 53;
 constexpr int kMaxRowsBits = std::bit_width(Histogram::kMaxRows);
 
 /// floor(x / 2^exponent) of an integer or a float64.
@@ -89,11 +89,11 @@ Histogram histogram_for(DType dtype, ElementBits lowest, ElementBits highest) no
       return histogram_from<Int128>(low, high, 0);
     } else {
       const double largest = std::max(std::fabs(as_double(low)), std::fabs(as_double(high)));
-      int exponent = largest == 0 ? kLowestExponent : std::ilogb(largest) - (kPrecision - 1);
+      int exponent = largest == 0 ? kLowestRowExponent : std::ilogb(largest) - (kRowPrecision - 1);
       // Narrower rows would be more than kMaxRows.
       const double half_range = as_double(high) / 2 - as_double(low) / 2;
       if (half_range > 0) exponent = std::max(exponent, std::ilogb(half_range) - kMaxRowsBits);
-      return histogram_from(as_double(low), as_double(high), std::max(exponent, kLowestExponent));
+      return histogram_from(as_double(low), as_double(high), std::max(exponent, kLowestRowExponent));
     }
   });
 }

@@ -1,9 +1,10 @@
 #include "console/progress.hpp"
 
-#include "support/catch.hpp"
-#include "support/files.hpp"
 #include <atomic>
 #include <set>
+
+#include "support/catch.hpp"
+#include "support/files.hpp"
 
 namespace clipper {
 namespace {
