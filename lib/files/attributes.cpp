@@ -24,6 +24,7 @@ namespace {
 
 constexpr const char* kAccessList = "system.posix_acl_access";
 constexpr std::size_t kMaxAttribute = 64UL * 1024;  // max size of an attribute in Linux
+constexpr std::size_t kMaxAttributes = 16UL << 20;  // more room is not tried for all attributes of a file
 
 /// Whether getxattr() or removexattr() failed because there is no such attribute, or the file system has
 /// none.
@@ -213,7 +214,8 @@ KeptAttributes::KeptAttributes(const InputFile& input)
       now_ = before_;
       return;
     }
-    if (errno != ERANGE) throw_system_error(input.path(), "cannot read its extended attributes");
+    if (errno != ERANGE || room > kMaxAttributes)
+      throw_system_error(input.path(), "cannot read its extended attributes");
   }
 }
 
