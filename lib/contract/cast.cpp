@@ -37,8 +37,7 @@ ElementBits integer_element(std::string_view field, const Given& given, DType dt
       return std::nullopt;
     });
   if (element) return *element;
-  const std::string plus =
-      zero_point.magnitude == 0 ? "" : " plus zero point " + decimal_text(Number(zero_point.magnitude));
+  const std::string plus = zero_point.magnitude == 0 ? "" : " plus zero point " + text_of(zero_point);
   refuse(label(field, given) + plus +
          fmt::format(" is not an integer from {} to {}, as {} needs it",
                      element_text(dtype, lowest_finite(dtype)), element_text(dtype, highest_finite(dtype)),

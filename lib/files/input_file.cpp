@@ -116,10 +116,7 @@ void InputFile::refuse_replaced(const std::string& path, const struct stat& was,
   struct statfs system {};
   const bool is_overlay = ::fstatfs(now.fd_.get(), &system) == 0 && system.f_type == OVERLAYFS_SUPER_MAGIC;
   if (is_overlay && was.st_nlink > 1 && now.status_.st_nlink == 1)
-    refuse(path,
-           fmt::format("overlayfs has separated it from its {} other hard links; to change only this file, "
-                       "try again",
-                       was.st_nlink - 1));
+    refuse(path, "overlayfs has separated it from its other hard links; to change only this file, try again");
   refuse(path, "was replaced while it was opened; try again");
 }
 
