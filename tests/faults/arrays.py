@@ -31,10 +31,14 @@ def scales(count: int, seed: int) -> array:
 
 
 def expected(mode: Mode, seed: int) -> bytes:
+    return result(LARGE if str(LARGE) in mode.name else HELD, mode.direct, seed)
+
+
+@functools.lru_cache
+def result(count: int, as_min: bool, seed: int) -> bytes:
     """The result with this array: as the scale, or, because --direct takes none, as min."""
-    count = LARGE if str(LARGE) in mode.name else HELD
     pairs = zip(numbers(count), scales(count, seed))
-    if mode.direct:
+    if as_min:
         return tensor(array("f", (min(max(x, low), HIGHEST) for x, low in pairs)))
     return tensor(array("f", (min(max(x * scale + 1, LOWEST), HIGHEST) for x, scale in pairs)))
 
