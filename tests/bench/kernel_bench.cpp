@@ -251,7 +251,7 @@ void measure_cast(benchmark::State& state, DType from, DType to, SimdLevel level
   operation.to = to;
   operation.lo = clipper::working_element(from, operation.lo, operation.dtype);
   operation.hi = clipper::working_element(from, operation.hi, operation.dtype);
-  Cast& cast = operation.cast.emplace();
+  clipper::Cast& cast = operation.cast.emplace();
   cast.saturates = !clipper::is_floating(to);
   if (cast.saturates) cast.round = clipper::Round::half_even;
   clipper::set_limits(operation);
