@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 MIB = 1 << 20
 MAX_SIZE = 12 * MIB
-OPERATION, OTHER_OPERATION = ("--min", "1", "--max", "100"), ("--min", "2", "--max", "99")  # allowed for every dtype
+OPERATION, OTHER_OPERATION = ("--min", "1", "--max", "96"), ("--min", "2", "--max", "64")  # exact in every dtype
 DTYPES = ("<f2", ">f2", "<V2", "<f4", ">f4", "<f8", "|i1", "<i2", "<i4", ">i8", "|u1", "<u2", "<u4", "<u8", ">m8[D]", "|V1")
 OPAQUE = {"<V2": ("--dtype", "bfloat16"), "|V1": ("--dtype", "float8_e4m3fn")}  # the dtypes that a header does not tell
 
