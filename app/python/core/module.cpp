@@ -408,3 +408,13 @@ void add_clip(nb::module_& module) {
 }  // namespace
 
 }  // namespace clipper::python
+
+NB_MODULE(_core, module) {
+  using namespace clipper::python;
+  if (_import_array() < 0) throw nb::python_error();
+  module.attr("__version__") = nb::str(clipper::version().data(), clipper::version().size());
+  error_maker = nb::object(nb::module_::import_("clipper._errors").attr("_error")).release();
+  nb::register_exception_translator(translate, error_maker.ptr());
+  add_clip(module);
+  add_file_functions(module);
+}
