@@ -210,9 +210,11 @@ class BlockConversion {
   }
 
   /// Writes the number that replaces NaN, or makes those quiet that float16, bfloat16 and float8 give
-  /// float32.
+  /// float32. Their g is loaded; of float64, whose NaN become quiet by themselves, results may have
+  /// overwritten g.
   void finish_nan(std::byte* out, std::size_t count) const noexcept {
-    const bool is_widened = operation_.to == DType::float32 && operation_.from != DType::float32;
+    const bool is_widened = std::is_same_v<Working, float> && operation_.to == DType::float32 &&
+                            operation_.from != DType::float32;
     if (!cast_.nan && (clipping_.nan || !is_widened)) return;
     constexpr std::uint32_t kQuiet = 0x400000;
     with_size(traits(operation_.to).size, [&]<std::size_t kSize>() {

@@ -220,6 +220,14 @@ TEST_CASE("byte order and memory order are those of the input; one byte gives li
   CHECK(directory.read("out.npy") == npy_file("<i2", "False", "(2,)", {"\1\0\2\0", 4}));
 }
 
+TEST_CASE("a number of float64 stays what it is beside a NaN whose result overwrites it") {
+  const auto nan = from_bits<double>(~std::uint64_t{0});
+  const WorkingDirectory directory{{"in.npy", npy_file("<f8", "False", "(2,)", bytes_of<double>({2, nan}))}};
+  check_done(directory.run({"--to", "float32", "in.npy", "out.npy"}));
+  const std::string expected = bytes_of<std::uint32_t>({0x40000000, 0xffffffff});
+  CHECK(directory.read("out.npy") == npy_file("<f4", "False", "(2,)", expected));
+}
+
 TEST_CASE("what a cast cannot do is refused in one line, and nothing is written") {
   struct Row {
     Words options;
