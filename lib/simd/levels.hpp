@@ -83,13 +83,8 @@ decltype(auto) with_level([[maybe_unused]] SimdLevel level, const F& f) noexcept
 
 /// run_loop() for one of simd_levels().
 template <class Loop, class... Arguments>
-[[gnu::always_inline]] inline auto run_loop([[maybe_unused]] SimdLevel level,
-                                            const Arguments&... arguments) noexcept {
-#if defined(__x86_64__)
-  if (level == SimdLevel::v3) return run_loop<Loop, SimdLevel::v3>(arguments...);
-  if (level == SimdLevel::v4) return run_loop<Loop, SimdLevel::v4>(arguments...);
-#endif
-  return run_loop<Loop, SimdLevel::baseline>(arguments...);
+[[gnu::always_inline]] inline auto run_loop(SimdLevel level, const Arguments&... arguments) noexcept {
+  return with_level(level, [&]<SimdLevel kLevel>() { return run_loop<Loop, kLevel>(arguments...); });
 }
 
 }  // namespace clipper
