@@ -93,7 +93,8 @@ void DirectFile::commit() {
   expect_own();  // others had much time to write meanwhile
   write_at(input_.descriptor(), start_, 0, input_.path());
   unfinished_ = false;
-  look();
+  struct stat now {};  // the file is complete: if it cannot be examined, the change has not failed
+  if (::fstat(input_.descriptor().get(), &now) == 0) expect_whole(now);
   if (::fsync(input_.descriptor().get()) != 0)
     throw Error(
         ErrorKind::not_durable,
@@ -109,7 +110,6 @@ void DirectFile::sync() const {
 /// Remembers how the file looks after a write.
 void DirectFile::look() {
   known_ = status();
-  if (known_.st_size != input_.status().st_size) refuse_written();
 }
 
 /// Cannot detect a write between this process's last write and the fstat() after it, nor a write in the same
@@ -118,12 +118,17 @@ void DirectFile::expect_own() const {
   if (is_written(known_, status())) refuse_written();
 }
 
-/// A file without a name could not be finished after an interruption.
 struct stat DirectFile::status() const {
   struct stat now {};
   if (::fstat(input_.descriptor().get(), &now) != 0) throw_system_error(input_.path(), "cannot be examined");
-  if (now.st_nlink == 0) refuse(input_.path(), "was removed while it was changed");
+  expect_whole(now);
   return now;
+}
+
+/// A file without a name could not be finished after an interruption.
+void DirectFile::expect_whole(const struct stat& now) const {
+  if (now.st_nlink == 0) refuse(input_.path(), "was removed while it was changed");
+  if (now.st_size != input_.status().st_size) refuse_written();
 }
 
 void DirectFile::refuse_written() const {

@@ -52,6 +52,7 @@ class DirectFile {
   void sync() const;
   void look();
   void expect_own() const;
+  void expect_whole(const struct stat& now) const;
   [[nodiscard]] struct stat status() const;
   [[noreturn]] void refuse_written() const;
 
