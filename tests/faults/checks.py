@@ -94,6 +94,8 @@ def is_checked(mode: Mode, calls: tuple[Call, ...], fault: Fault) -> bool:
     call, later = calls[fault.at - 1], calls[fault.at :]
     if call.name == "sync_file_range" and "--no-cache" in mode.words:
         return True
+    if mode.direct and call.name == "fstat" and "pwrite" in (names := [each.name for each in calls]):
+        return "pwrite" in names[fault.at:]  # after the last write the file is complete
     if call.name != "close_written":
         return call.name in MUST_FAIL
     if mode.in_place and not mode.direct and any(each.name in placing for each in calls[:fault.at - 1]):
