@@ -1,7 +1,6 @@
 #include "commands.hpp"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -25,6 +24,7 @@
 #include "console/terminal.hpp"
 #include "generate/generate_command.hpp"
 #include "info/info_command.hpp"
+#include "os/os.hpp"
 #include "profiles/profiles_command.hpp"
 #include "show/show_command.hpp"
 
@@ -97,8 +97,8 @@ std::optional<std::string_view> meant_by(std::string_view word) {
 }
 
 bool is_file(const std::string& name) {
-  struct stat status {};
-  return ::lstat(name.c_str(), &status) == 0;
+  os::Status status{};
+  return os::lstat(name.c_str(), &status) == 0;
 }
 
 /// Refuses a first word that is probably meant as a command, unless a file has this name.

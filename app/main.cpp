@@ -1,7 +1,5 @@
-#include <fcntl.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -14,6 +12,7 @@
 #include "console/ending.hpp"
 #include "error.hpp"
 #include "files/temporary_file.hpp"
+#include "os/os.hpp"
 #include "parallel/pool.hpp"
 
 namespace clipper {
@@ -25,8 +24,8 @@ namespace {
   constexpr std::string_view kLine = "clipper: out of memory or threads\n";
   become_the_last();
   // write(), because a waiting thread may hold the lock of stdio.
-  if (::write(STDERR_FILENO, kLine.data(), kLine.size()) < 0) ::_exit(static_cast<int>(ErrorKind::io));
-  ::_exit(static_cast<int>(ErrorKind::io));
+  if (os::write(STDERR_FILENO, kLine.data(), kLine.size()) < 0) os::_exit(static_cast<int>(ErrorKind::io));
+  os::_exit(static_cast<int>(ErrorKind::io));
 }
 
 /// Runs before all constructors of the program.
@@ -38,18 +37,17 @@ namespace {
 /// stream's descriptor, and messages would be written into the file.
 void reserve_standard_streams() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    if (::fcntl(fd, F_GETFD) == -1 && ::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
+    if (os::fcntl(fd, F_GETFD) == -1 && os::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
       return;
 }
 
 /// The kernel ends a process whose stack is full by SIGSEGV. An exception would need more than the smallest
 /// stack.
 bool has_stack() {
-  constexpr rlim_t kMin = rlim_t{256} * 1024;
+  constexpr std::uint64_t kMin = 256UL * 1024;
   constexpr std::string_view kLine = "clipper: the stack is too small (ulimit -s); clipper needs 256 KiB\n";
-  struct rlimit limit {};
-  if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= kMin) return true;
-  std::ignore = ::write(STDERR_FILENO, kLine.data(), kLine.size());
+  if (os::limit_of(os::Limit::stack).value_or(kMin) >= kMin) return true;
+  std::ignore = os::write(STDERR_FILENO, kLine.data(), kLine.size());
   return false;
 }
 

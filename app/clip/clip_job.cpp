@@ -1,7 +1,6 @@
 #include "clip/clip_job.hpp"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <cerrno>
 #include <chrono>
@@ -20,6 +19,7 @@
 #include "files/place.hpp"
 #include "flows/percentile_bounds.hpp"
 #include "flows/selection.hpp"
+#include "os/os.hpp"
 #include "shards/clip_shard.hpp"
 
 namespace clipper {
@@ -120,8 +120,8 @@ double seconds(Clock::duration duration) {
 }
 
 bool is_stream(const std::string& path) {
-  struct stat status {};
-  return path == "-" || (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode));
+  os::Status status{};
+  return path == "-" || (os::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode));
 }
 
 /// Whether no result is in place because the disk or a quota is full.

@@ -1,8 +1,6 @@
 #include "clip/clip_options.hpp"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -17,6 +15,7 @@
 #include "command_line/shared_options.hpp"
 #include "files/place.hpp"
 #include "npy/utf8.hpp"
+#include "os/os.hpp"
 
 namespace clipper {
 namespace {
@@ -195,7 +194,7 @@ void check_destination_options(const RawOptions& raw) {
 
 /// `clipper --min 0 <in.npy >out.npy`: standard input is read only if it is named.
 [[noreturn]] void refuse_without_input() {
-  const bool is_redirected = ::isatty(STDIN_FILENO) == 0 && ::isatty(STDOUT_FILENO) == 0;
+  const bool is_redirected = os::isatty(STDIN_FILENO) == 0 && os::isatty(STDOUT_FILENO) == 0;
   refuse(is_redirected ? "IN is missing; to read standard input and write standard output, use - -"
                        : "IN is missing; see clipper --help");
 }
@@ -280,10 +279,10 @@ void validate_discard(const RawOptions& raw, Command& command) {
 
 /// Whether the path is "-" or leads to the file or pipe that is standard output, as /dev/stdout does.
 bool is_standard_output(const std::string& path) {
-  struct stat output {};
-  struct stat named {};
-  return path == "-" || (::fstat(STDOUT_FILENO, &output) == 0 && !S_ISCHR(output.st_mode) &&
-                         ::stat(path.c_str(), &named) == 0 && id_of(named) == id_of(output));
+  os::Status output{};
+  os::Status named{};
+  return path == "-" || (os::fstat(STDOUT_FILENO, &output) == 0 && !S_ISCHR(output.st_mode) &&
+                         os::stat(path.c_str(), &named) == 0 && id_of(named) == id_of(output));
 }
 
 void validate_running(const RawOptions& raw, Command& command) {

@@ -1,7 +1,6 @@
 #include "clip/jobs.hpp"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -21,6 +20,7 @@
 #include "error.hpp"
 #include "files/container.hpp"
 #include "files/place.hpp"
+#include "os/os.hpp"
 
 namespace clipper {
 
@@ -118,8 +118,8 @@ class Inputs {
 
   /// `is_named`: on the command line, not in the list.
   void take(const std::string& input, bool is_named) {
-    struct stat status {};
-    const bool exists = input != "-" && ::stat(input.c_str(), &status) == 0;
+    os::Status status{};
+    const bool exists = input != "-" && os::stat(input.c_str(), &status) == 0;
     if (exists && S_ISDIR(status.st_mode)) {
       if (command_.recursive) return take_below(input);
       fail(input, ErrorKind::io, "is a directory; to clip the .npy and .npz files below it, add --recursive");

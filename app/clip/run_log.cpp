@@ -15,6 +15,7 @@
 #include "console/terminal.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
+#include "os/os.hpp"
 
 namespace clipper {
 namespace {
@@ -374,7 +375,7 @@ std::string RunLog::others_text() const {
 
 void RunLog::announce_summary() const {
   const Finishing finishing;
-  if (command_.json) set_summary(::fileno(json_stream()));
+  if (command_.json) set_summary(os::fileno(json_stream()));
 }
 
 void RunLog::print_summary(bool is_batch) {

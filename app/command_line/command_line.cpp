@@ -1,7 +1,6 @@
 #include "command_line/command_line.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/Split.hpp>
 #include <algorithm>
@@ -18,6 +17,7 @@
 #include "error.hpp"
 #include "files/descriptor.hpp"
 #include "npy/utf8.hpp"
+#include "os/os.hpp"
 
 namespace clipper {
 namespace {

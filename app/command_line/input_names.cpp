@@ -1,10 +1,6 @@
 #include "command_line/input_names.hpp"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <fnmatch.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -20,6 +16,7 @@
 #include "files/container.hpp"
 #include "files/descriptor.hpp"
 #include "files/input_file.hpp"
+#include "os/os.hpp"
 
 namespace clipper {
 namespace {
@@ -97,29 +94,29 @@ namespace fs = std::filesystem;
 using Kind = TensorWalk::Kind;
 
 struct CloseDirectory {
-  void operator()(DIR* directory) const noexcept { ::closedir(directory); }
+  void operator()(os::DIR* directory) const noexcept { os::closedir(directory); }
 };
 using Directory = std::unique_ptr<DIR, CloseDirectory>;
 
 Directory open_directory(const std::string& path, int flags) {
   flags |= O_RDONLY | O_DIRECTORY | O_CLOEXEC;
-  Descriptor fd(retry_interrupted([&] { return ::open(path.c_str(), flags); }));
-  Directory directory(fd.get() < 0 ? nullptr : ::fdopendir(fd.get()));
+  Descriptor fd(retry_interrupted([&] { return os::open(path.c_str(), flags); }));
+  Directory directory(fd.get() < 0 ? nullptr : os::fdopendir(fd.get()));
   if (!directory) throw_system_error(path, "cannot be read");
   static_cast<void>(fd.release());
   return directory;
 }
 
-const dirent* next_entry(DIR* directory, const std::string& path) {
+const os::dirent* next_entry(os::DIR* directory, const std::string& path) {
   errno = 0;
-  const dirent* const entry = ::readdir(directory);
+  const os::dirent* const entry = os::readdir(directory);
   if (entry == nullptr && errno != 0) throw_system_error(path, "cannot be read");
   return entry;
 }
 
 bool is_taken(const TensorWalk& walk, const std::string& path) {
   const auto matches = [&](const std::string& pattern) {
-    return ::fnmatch(pattern.c_str(), path.c_str(), 0) == 0;
+    return os::fnmatch(pattern.c_str(), path.c_str(), 0) == 0;
   };
   if (std::ranges::any_of(walk.exclude, matches)) return false;
   if (!walk.include.empty()) return std::ranges::any_of(walk.include, matches);
@@ -127,7 +124,7 @@ bool is_taken(const TensorWalk& walk, const std::string& path) {
   return format != nullptr && (walk.every_format || (format->is_walked && format->is_supported()));
 }
 
-Kind kind_of(mode_t mode) {
+Kind kind_of(os::Mode mode) {
   return S_ISREG(mode) ? Kind::file : S_ISDIR(mode) ? Kind::directory : Kind::other;
 }
 
@@ -140,7 +137,7 @@ class Walker {
     if (!attempt(path, [&] { directory = enter(path); })) return;
     walk_.entered(levels_.back().id);
     std::vector<std::string> directories;
-    const dirent* read = nullptr;
+    const os::dirent* read = nullptr;
     while (attempt(path, [&] { read = next_entry(directory.get(), path); }) && read != nullptr) {
       Entry entry{read->d_name, Kind::nowhere, read->d_type == DT_LNK};
       if (entry.name == "." || entry.name == "..") continue;
@@ -188,8 +185,8 @@ class Walker {
   /// O_NOFOLLOW: after its name was read, somebody may have replaced the directory by a link.
   [[nodiscard]] Directory enter(const std::string& path) {
     Directory directory = open_directory(path, levels_.empty() || follows() ? 0 : O_NOFOLLOW);
-    struct stat status {};
-    if (::fstat(::dirfd(directory.get()), &status) != 0) throw_system_error(path, "cannot be examined");
+    os::Status status{};
+    if (os::fstat(os::dirfd(directory.get()), &status) != 0) throw_system_error(path, "cannot be examined");
     const FileId id = id_of(status);
     const auto same = std::ranges::find(levels_, id, &Level::id);
     if (same != levels_.end())
@@ -200,15 +197,15 @@ class Walker {
 
   /// Sets the entry's kind. Many file systems report it with the name (`type`). Links need fstatat(), unless
   /// they are skipped.
-  void examine(DIR* directory, unsigned char type, const std::string& path, const std::string& prefix,
+  void examine(os::DIR* directory, unsigned char type, const std::string& path, const std::string& prefix,
                Entry& entry) const {
     if (type != DT_LNK && type != DT_UNKNOWN) {
-      entry.kind = kind_of(static_cast<mode_t>(DTTOIF(type)));
+      entry.kind = kind_of(static_cast<os::Mode>(DTTOIF(type)));
       return;
     }
-    struct stat status {};
+    os::Status status{};
     const auto look = [&](int flags) {
-      return ::fstatat(::dirfd(directory), entry.name.c_str(), &status, flags) == 0;
+      return os::fstatat(os::dirfd(directory), entry.name.c_str(), &status, flags) == 0;
     };
     if (type == DT_UNKNOWN) entry.is_link = look(AT_SYMLINK_NOFOLLOW) && S_ISLNK(status.st_mode);
     if (entry.is_link && !follows() && !is_taken(walk_, prefix + entry.name)) return;

@@ -1,7 +1,6 @@
 #include "command_line/shared_options.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -20,6 +19,7 @@
 #include "error.hpp"
 #include "files/container.hpp"
 #include "files/parameter_file.hpp"
+#include "os/os.hpp"
 #include "simd/levels.hpp"
 
 namespace clipper {
@@ -183,7 +183,7 @@ Given read_given(std::string_view flag, const std::string& path) {
 bool looks_like_file(const std::string& text) {
   const TensorFormat* const format = format_named(text);
   return (format != nullptr && !format->has_entries()) || member_path(text) ||
-         (!text.empty() && ::access(text.c_str(), F_OK) == 0);
+         (!text.empty() && os::access(text.c_str(), F_OK) == 0);
 }
 
 /// "1%" as a number; nothing for texts that are not a number and a percent sign.

@@ -1,7 +1,6 @@
 #include "compare/pair_log.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -15,6 +14,7 @@
 #include "console/progress.hpp"
 #include "element/tensor_layout.hpp"
 #include "error.hpp"
+#include "os/os.hpp"
 
 namespace clipper {
 namespace {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <spdlog/logger.h>
 #include <spdlog/sinks/base_sink.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -14,6 +13,7 @@
 
 #include "console/progress.hpp"
 #include "console/terminal.hpp"
+#include "os/os.hpp"
 
 namespace clipper {
 namespace {

@@ -1,8 +1,6 @@
 #include "console/ending.hpp"
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -13,6 +11,7 @@
 
 #include "console/progress.hpp"
 #include "files/cleanup_registry.hpp"
+#include "os/os.hpp"
 
 namespace clipper {
 namespace {
@@ -35,49 +34,15 @@ struct Tally {
   std::size_t line_size = 0;
 } tally;
 
-/// Whether the signal's default action ends the process (signal(7)).
-constexpr bool ends_process(int signal) {
-  switch (signal) {
-    case SIGCHLD:
-    case SIGCONT:
-    case SIGURG:
-    case SIGWINCH:
-    case SIGSTOP:
-    case SIGTSTP:
-    case SIGTTIN:
-    case SIGTTOU: return false;
-    default: return true;
-  }
-}
-
-/// Whether the thread cannot go on.
-constexpr bool is_fault(int signal) {
-  switch (signal) {
-    case SIGABRT:
-    case SIGBUS:
-    case SIGFPE:
-    case SIGILL:
-    case SIGSEGV:
-    case SIGSYS:
-    case SIGTRAP: return true;
-    default: return false;
-  }
-}
-
 /// Whether the signal asks for an end that the program was about to reach. SIGINT is not: a shell ends a loop
 /// only if the program ends by it.
 constexpr bool is_forgotten(int signal) {
   return signal == SIGTERM || signal == SIGHUP;
 }
 
-bool is_writable(int fd, int milliseconds) noexcept {
-  pollfd stream{fd, POLLOUT, 0};
-  return ::poll(&stream, 1, milliseconds) != 0 && stream.revents != 0;
-}
-
 bool wait_until_writable(int fd) noexcept {
   constexpr int kEach = 100;  // a signal may interrupt another thread's poll()
-  for (int wait = 0; !is_writable(fd, wait); wait = kEach) {
+  for (int wait = 0; !os::is_writable(fd, wait); wait = kEach) {
     if (waiting == 0) continue;
     given_up = true;
     return false;
@@ -90,7 +55,7 @@ bool write_all(int fd, std::string_view text) noexcept {
   constexpr std::size_t kMax = 4096;
   while (!text.empty()) {
     if (!wait_until_writable(fd)) return false;
-    const ssize_t put = ::write(fd, text.data(), std::min(kMax, text.size()));
+    const ssize_t put = os::write(fd, text.data(), std::min(kMax, text.size()));
     if (put < 0 && errno != EINTR && errno != EAGAIN) return false;
     text.remove_prefix(put < 0 ? 0 : static_cast<std::size_t>(put));
   }
@@ -102,7 +67,7 @@ void print_last_words(int signal) noexcept try {
   std::array<char, 512> text{};
   const auto print = [&](int fd, auto format, auto... values) {
     const auto end = fmt::format_to_n(text.begin(), text.size(), format, values...).out;
-    if (is_writable(fd, 0)) write_all(fd, {text.begin(), end});
+    if (os::is_writable(fd, 0)) write_all(fd, {text.begin(), end});
   };
   const std::size_t done = tally.done;
   const std::size_t failed = tally.failed;
@@ -112,7 +77,7 @@ void print_last_words(int signal) noexcept try {
         FMT_STRING("{{\"version\":2,\"summary\":true,\"status\":{},\"files\":{},\"ok\":{},\"failed\":{}}}\n"),
         128 + signal, done, done - failed, failed);
   if (tally.in_place == 0) return;
-  if (tally.in_place == 1 && is_writable(STDERR_FILENO, 0))
+  if (tally.in_place == 1 && os::is_writable(STDERR_FILENO, 0))
     write_all(STDERR_FILENO, {tally.line.data(), tally.line_size});
   else
     print(STDERR_FILENO, FMT_STRING("clipper: {} of {} files are in place; ended by a signal\n"),
@@ -125,19 +90,13 @@ void print_last_words(int signal) noexcept try {
 void end_by_signal(int signal) noexcept {
   become_the_last();
   erase_progress();
-  if (!is_fault(signal)) print_last_words(signal);
-  std::signal(signal, SIG_DFL);
-  std::raise(signal);
-  sigset_t own;
-  ::sigemptyset(&own);
-  ::sigaddset(&own, signal);
-  ::pthread_sigmask(SIG_UNBLOCK, &own, nullptr);
-  ::_exit(128 + signal);  // PID 1 of a container survives its own signals
+  if (!os::is_fault(signal)) print_last_words(signal);
+  os::end_by_signal(signal);
 }
 
 /// A reader that has gone comes as SIGPIPE in the middle of a report.
 extern "C" void take_signal(int signal) {
-  if (is_fault(signal)) return end_by_signal(signal);
+  if (os::is_fault(signal)) return end_by_signal(signal);
   if (is_over && is_forgotten(signal)) return;
   if (signal == SIGPIPE) given_up = true;
   int before = waiting;
@@ -150,30 +109,14 @@ extern "C" void take_signal(int signal) {
 
 void become_the_last() {
   static std::atomic_flag has_begun;
-  sigset_t all;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, nullptr);  // a fault in this thread then ends the process at once
+  os::block_signals();  // a fault in this thread then ends the process at once
   if (has_begun.test_and_set())
-    for (;;) ::pause();
+    for (;;) os::pause();
   remove_temporaries();
 }
 
-/// The actions of others, SIG_IGN from nohup or a sanitizer's handler, are put back: to ask for each action
-/// first would take twice as many calls. Signals wait meanwhile.
 void handle_signals() {
-  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond RLIMIT_FSIZE then fails with EFBIG
-  struct sigaction action {};
-  action.sa_handler = take_signal;
-  action.sa_flags = SA_RESTART;
-  ::sigfillset(&action.sa_mask);
-  sigset_t blocked;
-  ::pthread_sigmask(SIG_SETMASK, &action.sa_mask, &blocked);
-  for (int signal = 1; signal <= SIGRTMAX; ++signal) {
-    struct sigaction before {};
-    if (ends_process(signal) && ::sigaction(signal, &action, &before) == 0 && before.sa_handler != SIG_DFL)
-      ::sigaction(signal, &before, nullptr);
-  }
-  ::pthread_sigmask(SIG_SETMASK, &blocked, nullptr);
+  os::handle_ending_signals(take_signal);
 }
 
 /// The handler stores the signal before it looks for a Finishing: one of the two sees the other.
@@ -182,7 +125,7 @@ Finishing::Finishing() noexcept {
   ++finishing;
   if (waiting == 0 || !work_left) return;
   if (--finishing == 0) end_by_signal(waiting);
-  for (;;) ::pause();  // the last Finishing of the other threads ends the process
+  for (;;) os::pause();  // the last Finishing of the other threads ends the process
 }
 
 Finishing::~Finishing() {

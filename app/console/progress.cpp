@@ -1,7 +1,6 @@
 #include "console/progress.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -17,6 +16,7 @@
 
 #include "console/ending.hpp"
 #include "console/terminal.hpp"
+#include "os/os.hpp"
 
 namespace clipper {
 namespace {
@@ -137,7 +137,7 @@ std::atomic<bool> shown = false;
 std::mutex printing;  ///< held while the line or a text is printed
 
 void write_to_standard_error(std::string_view text) noexcept {
-  if (::write(STDERR_FILENO, text.data(), text.size()) < 0) return;  // clipping continues without progress
+  if (os::write(STDERR_FILENO, text.data(), text.size()) < 0) return;  // clipping continues without progress
 }
 
 double seconds_since(Clock::time_point start) {
@@ -192,7 +192,7 @@ void Progress::show_until_the_end(bool redraws) {
 bool print_above_progress(std::FILE* stream, std::initializer_list<std::string_view> texts) noexcept {
   const std::lock_guard lock(printing);
   erase_progress();
-  return write_texts(::fileno(stream), texts);
+  return write_texts(os::fileno(stream), texts);
 }
 
 void erase_progress() noexcept {

@@ -1,8 +1,6 @@
 #include "console/terminal.hpp"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -11,18 +9,19 @@
 #include <string_view>
 
 #include "npy/utf8.hpp"
+#include "os/os.hpp"
 
 namespace clipper {
 
 bool is_capable_terminal(int fd) {
   const char* const name = std::getenv("TERM");
-  return ::isatty(fd) != 0 && name != nullptr && std::string_view(name) != "dumb";
+  return os::isatty(fd) != 0 && name != nullptr && std::string_view(name) != "dumb";
 }
 
 std::size_t terminal_columns(int fd) {
   constexpr std::size_t kUsual = 80;
-  struct winsize size {};
-  return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col != 0 ? size.ws_col : kUsual;
+  const std::size_t columns = os::columns(fd);
+  return columns != 0 ? columns : kUsual;
 }
 
 std::string escape_for_terminal(std::string_view text) {

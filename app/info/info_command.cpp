@@ -1,7 +1,6 @@
 #include "info/info_command.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -24,6 +23,7 @@
 #include "files/container.hpp"
 #include "flows/tensor_statistics.hpp"
 #include "info/info_report.hpp"
+#include "os/os.hpp"
 #include "statistics/percentiles.hpp"
 
 namespace clipper {

@@ -94,7 +94,7 @@ class RetypedArray : public ParameterArray {
     return array_->fingerprint() + (converted_ ? 1 + static_cast<std::uint64_t>(layout_.dtype) : 0);
   }
   void expect_unwritten() const override { array_->expect_unwritten(); }
-  [[nodiscard]] bool is(const struct stat& file) const override { return array_->is(file); }
+  [[nodiscard]] bool is(const os::Status& file) const override { return array_->is(file); }
 
  private:
   std::shared_ptr<const ParameterArray> array_;

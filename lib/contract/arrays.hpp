@@ -1,7 +1,5 @@
 #pragma once
 
-#include <sys/stat.h>
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +12,7 @@
 
 #include "contract/profile.hpp"
 #include "element/tensor_layout.hpp"
+#include "os/os.hpp"
 
 /// Arrays as min, max, scale and bias: which element of an array belongs to which element of the tensor, and
 /// what dtype it has.
@@ -44,7 +43,7 @@ class ParameterArray {
   virtual void expect_unwritten() const = 0;
 
   /// Whether the array's file is the file with this status.
-  [[nodiscard]] virtual bool is(const struct stat& file) const = 0;
+  [[nodiscard]] virtual bool is(const os::Status& file) const = 0;
 };
 
 enum class Parameter : std::uint8_t { min, max, scale, bias };

@@ -1,9 +1,6 @@
 #include "engine/engine.hpp"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <sys/types.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -15,6 +12,7 @@
 #include "error.hpp"
 #include "files/checksum.hpp"
 #include "files/input_file.hpp"
+#include "os/os.hpp"
 #include "parallel/pool.hpp"
 
 namespace clipper {
@@ -49,10 +47,10 @@ class SharedEngine {
   static std::shared_ptr<Engine> get(unsigned threads) {
     static auto* const shared = new SharedEngine;  // never destroyed: other threads may use it at the exit
     const std::lock_guard lock(shared->mutex_);
-    if (shared->process_ != 0 && shared->process_ != ::getpid()) return nullptr;
+    if (shared->process_ != 0 && shared->process_ != os::getpid()) return nullptr;
     if (!shared->engine_ || shared->threads_ != threads) {
       shared->engine_ = start_engine(std::numeric_limits<std::size_t>::max(), threads);
-      shared->process_ = ::getpid();
+      shared->process_ = os::getpid();
       shared->threads_ = threads;
     }
     return shared->engine_;
@@ -64,15 +62,6 @@ class SharedEngine {
   unsigned threads_ = 0;
   pid_t process_ = 0;
 };
-
-/// Whether the process can map `size` more bytes.
-bool is_available(std::size_t size) {
-  void* const memory =
-      ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) return false;
-  ::munmap(memory, size);
-  return true;
-}
 
 /// The output of a tensor without elements.
 void write_alone(std::span<const std::byte> header, OutputFile& output, const Looks& looks) {
@@ -129,14 +118,15 @@ void Engine::choose_threads() {
   };
   const unsigned most = std::min(threads_with_files(), Pool::limit());
   const unsigned surrounding = options_.threads == 0 ? Pool::surrounding_threads() : 0;
-  shares_ = surrounding != 0 && surrounding <= threads_with_files() && most > 1 &&
-            is_available(needed(surrounding));
+  shares_ =
+      surrounding != 0 && surrounding <= threads_with_files() && most > 1 && os::can_map(needed(surrounding));
   if (shares_) {
     threads_ = surrounding;
   } else {
     unsigned threads = std::min(options_.threads != 0 ? options_.threads : available_threads(), most);
-    while (threads > 1 && !is_available(needed(threads))) threads /= 2;
-    threads_ = startable_threads(threads, Pool::stack());
+    while (threads > 1 && !os::can_map(needed(threads))) threads /= 2;
+    // oneTBB ends the process when it cannot start a thread.
+    threads_ = os::startable_threads(threads, Pool::stack());
   }
   buffers_ = buffers(threads_);
   options_.chunk_size = chunk(threads_);

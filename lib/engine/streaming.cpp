@@ -1,12 +1,10 @@
 #include "engine/streaming.hpp"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
+#include "os/os.hpp"
 #include "simd/levels.hpp"
 
 namespace clipper {
@@ -40,13 +38,7 @@ bool should_stream([[maybe_unused]] const std::byte* out, [[maybe_unused]] std::
 #if defined(__x86_64__)
   constexpr std::size_t kLarge = 16UL << 20;
   if (size < kLarge) return false;
-  static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const auto is_resident = [](const std::byte* at) {
-    unsigned char state = 0;
-    void* const begin = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(at) / page * page);
-    return ::mincore(begin, page, &state) == 0 && (state & 1) != 0;
-  };
-  return is_resident(out) && is_resident(out + size / 2) && is_resident(out + size - 1);
+  return os::is_resident(out) && os::is_resident(out + size / 2) && os::is_resident(out + size - 1);
 #else
   return false;
 #endif

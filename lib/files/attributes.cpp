@@ -1,9 +1,6 @@
 #include "files/attributes.hpp"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <sys/xattr.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -48,47 +45,15 @@ bool is_kept(std::string_view name) {
   return name == "security.selinux" || name.starts_with("user.");
 }
 
-/// The result of a call for an open file, or, where containers refuse that system call, of the same call for
-/// its path in /proc.
-template <class OnDescriptor, class OnPath>
-auto either(const Descriptor& file, OnDescriptor on_descriptor, OnPath on_path) {
-  const auto result = on_descriptor(file.get());
-  return result < 0 && (errno == EPERM || errno == ENOSYS) ? on_path(path_of(file).data()) : result;
-}
-
-ssize_t read_attribute(const Descriptor& file, const char* name, char* to, std::size_t room) {
-  return either(
-      file, [&](int fd) { return ::fgetxattr(fd, name, to, room); },
-      [&](const char* path) { return ::getxattr(path, name, to, room); });
-}
-
-bool write_attribute(const Descriptor& file, const char* name, const char* from, std::size_t size) {
-  return either(
-             file, [&](int fd) { return ::fsetxattr(fd, name, from, size, 0); },
-             [&](const char* path) { return ::setxattr(path, name, from, size, 0); }) == 0;
-}
-
-ssize_t list_attributes(const Descriptor& file, char* to, std::size_t room) {
-  return either(
-      file, [&](int fd) { return ::flistxattr(fd, to, room); },
-      [&](const char* path) { return ::listxattr(path, to, room); });
-}
-
-bool remove_attribute(const Descriptor& file, const char* name) {
-  return either(
-             file, [&](int fd) { return ::fremovexattr(fd, name); },
-             [&](const char* path) { return ::removexattr(path, name); }) == 0;
-}
-
 /// The names, each followed by a NUL; empty if the file system has no attributes.
 std::string attribute_names(const InputFile& input) {
   std::string names;
   for (;;) {
-    const ssize_t size = list_attributes(input.descriptor(), nullptr, 0);
+    const ssize_t size = os::list_attributes(input.descriptor().get(), nullptr, 0);
     if (size < 0 && errno == EOPNOTSUPP) return {};
     if (size < 0) throw_system_error(input.path(), "cannot read its extended attributes");
     names.resize(static_cast<std::size_t>(size));
-    const ssize_t got = list_attributes(input.descriptor(), names.data(), names.size());
+    const ssize_t got = os::list_attributes(input.descriptor().get(), names.data(), names.size());
     if (got >= 0) return names.substr(0, static_cast<std::size_t>(got));
     if (errno != ERANGE) throw_system_error(input.path(), "cannot read its extended attributes");
   }
@@ -97,7 +62,7 @@ std::string attribute_names(const InputFile& input) {
 /// Nothing if the attribute does not exist or cannot be read.
 std::optional<std::string> attribute(const Descriptor& file, const char* name) {
   std::string value(kMaxAttribute, '\0');
-  const ssize_t size = read_attribute(file, name, value.data(), value.size());
+  const ssize_t size = os::read_attribute(file.get(), name, value.data(), value.size());
   if (size < 0) return std::nullopt;
   return value.substr(0, static_cast<std::size_t>(size));
 }
@@ -123,23 +88,23 @@ class SeenIds {
   std::uint64_t unmapped_ = 65534;
 };
 
-bool is_owner_known(const struct stat& status) {
+bool is_owner_known(const os::Status& status) {
   static const SeenIds users("/proc/self/uid_map", "/proc/sys/kernel/overflowuid");
   static const SeenIds groups("/proc/self/gid_map", "/proc/sys/kernel/overflowgid");
   return users.has(status.st_uid) && groups.has(status.st_gid);
 }
 
 void keep_owner(const InputFile& input, const Descriptor& replacement) {
-  struct stat created {};
-  if (::fstat(replacement.get(), &created) != 0) throw_system_error(input.path(), "cannot be replaced");
-  const struct stat& status = input.status();
+  os::Status created{};
+  if (os::fstat(replacement.get(), &created) != 0) throw_system_error(input.path(), "cannot be replaced");
+  const os::Status& status = input.status();
   if (!is_owner_known(status))
     refuse_loss(input,
                 fmt::format("owner {}:{}, which may stand for users without an ID in this user namespace",
                             status.st_uid, status.st_gid),
                 EPERM);
   if (created.st_uid == status.st_uid && created.st_gid == status.st_gid) return;
-  if (::fchown(replacement.get(), status.st_uid, status.st_gid) == 0) return;
+  if (os::fchown(replacement.get(), status.st_uid, status.st_gid) == 0) return;
   refuse_loss(input, fmt::format("owner {}:{}", status.st_uid, status.st_gid));
 }
 
@@ -148,23 +113,24 @@ template <class Read>
 bool give_access_list(const Descriptor& replacement, Read read) {
   std::array<char, kMaxAttribute> list;  // not filled with zeros: that would take time at each replacement
   const ssize_t size = read(list.data(), list.size());
+  const int fd = replacement.get();
   if (size >= 0)
-    return write_attribute(replacement, kAccessList, list.data(), static_cast<std::size_t>(size));
-  return is_none(errno) && (remove_attribute(replacement, kAccessList) || is_none(errno));
+    return os::write_attribute(fd, kAccessList, list.data(), static_cast<std::size_t>(size)) == 0;
+  return is_none(errno) && (os::remove_attribute(fd, kAccessList) == 0 || is_none(errno));
 }
 
 }  // namespace
 
 bool keep_access_list(const std::string& path, const Descriptor& replacement) {
   return give_access_list(replacement, [&](char* list, std::size_t room) {
-    return ::getxattr(path.c_str(), kAccessList, list, room);
+    return os::getxattr(path.c_str(), kAccessList, list, room);
   });
 }
 
 void keep_attributes(const InputFile& input, const Descriptor& replacement) {
   keep_owner(input, replacement);
   const auto read_access_list = [&](char* list, std::size_t room) {
-    return read_attribute(input.descriptor(), kAccessList, list, room);
+    return os::read_attribute(input.descriptor().get(), kAccessList, list, room);
   };
   if (!give_access_list(replacement, read_access_list)) refuse_loss(input, "access control list");
   const std::string names = attribute_names(input);
@@ -172,7 +138,7 @@ void keep_attributes(const InputFile& input, const Descriptor& replacement) {
     if (!is_kept(name)) continue;
     const std::optional<std::string> value = attribute(input.descriptor(), name);
     if (value && value == attribute(replacement, name)) continue;
-    if (!value || !write_attribute(replacement, name, value->data(), value->size()))
+    if (!value || os::write_attribute(replacement.get(), name, value->data(), value->size()) != 0)
       refuse_loss(input, fmt::format("attribute {}", name));
   }
 }
@@ -180,7 +146,7 @@ void keep_attributes(const InputFile& input, const Descriptor& replacement) {
 /// Nothing, with errno, if that fails: ERANGE if there is not enough room. The ACL is read by name, because
 /// MooseFS does not list it.
 std::optional<std::size_t> KeptAttributes::read(Attributes& to) const noexcept {
-  ssize_t listed = list_attributes(input_.descriptor(), to.names.data(), to.names.size());
+  ssize_t listed = os::list_attributes(input_.descriptor().get(), to.names.data(), to.names.size());
   if (listed < 0 && errno == EOPNOTSUPP) listed = 0;
   if (listed < 0) return std::nullopt;
   std::size_t end = 0;
@@ -192,7 +158,7 @@ std::optional<std::size_t> KeptAttributes::read(Attributes& to) const noexcept {
     }
     char* const value = to.kept.data() + end + sizeof size;
     size = static_cast<std::int32_t>(
-        read_attribute(input_.descriptor(), name, value, to.kept.size() - end - sizeof size));
+        os::read_attribute(input_.descriptor().get(), name, value, to.kept.size() - end - sizeof size));
     if (size < 0 && !is_none(errno)) return false;
     std::memcpy(to.kept.data() + end, &size, sizeof size);
     end += sizeof size + static_cast<std::size_t>(std::max(size, 0));
@@ -220,8 +186,8 @@ KeptAttributes::KeptAttributes(const InputFile& input)
 }
 
 bool KeptAttributes::are_unchanged() noexcept {
-  struct stat now {};
-  if (::fstat(input_.descriptor().get(), &now) != 0) return false;
+  os::Status now{};
+  if (os::fstat(input_.descriptor().get(), &now) != 0) return false;
   if (now.st_mode != status_.st_mode || now.st_uid != status_.st_uid || now.st_gid != status_.st_gid)
     return false;
   return read(now_) == size_ && std::memcmp(now_.kept.data(), before_.kept.data(), size_) == 0;

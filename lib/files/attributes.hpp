@@ -1,7 +1,5 @@
 #pragma once
 
-#include <sys/stat.h>
-
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -9,6 +7,7 @@
 
 #include "files/descriptor.hpp"
 #include "files/input_file.hpp"
+#include "os/os.hpp"
 
 /// What a replacement keeps from the file that it replaces. The permission bits are not included: the caller
 /// sets them as the last step.
@@ -41,7 +40,7 @@ class KeptAttributes {
   [[nodiscard]] std::optional<std::size_t> read(Attributes& to) const noexcept;
 
   const InputFile& input_;
-  struct stat status_ {};
+  os::Status status_{};
   Attributes before_;
   Attributes now_;
   std::size_t size_ = 0;  ///< of `kept` in before_

@@ -1,20 +1,18 @@
 #include "files/cleanup_registry.hpp"
 
 #include <fmt/format.h>
-#include <sched.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <climits>
-#include <csignal>
 #include <cstring>
+#include <thread>
 #include <tuple>
 
 #include "error.hpp"
 #include "files/descriptor.hpp"
+#include "os/os.hpp"
 
 namespace clipper {
 namespace {
@@ -37,24 +35,21 @@ std::atomic<bool> ending = false;
 /// interrupt one.
 class Use {
  public:
-  Use() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  Use() : before_(os::block_signals()) {
     ++in_use;
     if (!ending) return;
     --in_use;
-    for (;;) ::pause();
+    for (;;) os::pause();
   }
   Use(const Use&) = delete;
   Use& operator=(const Use&) = delete;
   ~Use() {
     --in_use;
-    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    os::restore_signals(before_);
   }
 
  private:
-  sigset_t before_{};
+  os::SignalMask before_;
 };
 
 /// Only during a Use.
@@ -73,12 +68,12 @@ int register_temporary(const Place& place, const std::function<int()>& create) {
     Slot& slot = slots[i];
     if (slot.taken.exchange(true)) continue;
     const Use use;
-    struct stat status {};
+    os::Status status{};
     try {
       const int fd = create();
-      if (fd < 0 || ::fstat(fd, &status) != 0) {
+      if (fd < 0 || os::fstat(fd, &status) != 0) {
         const int error = errno;
-        if (fd >= 0) ::unlinkat(place.directory(), place.name(), 0);
+        if (fd >= 0) os::unlinkat(place.directory(), place.name(), 0);
         slot.taken = false;
         errno = error;
         return -1;
@@ -108,7 +103,7 @@ void without_cleanup(int registration, const std::function<FileId()>& work) {
 
 void remove_temporaries() noexcept {
   ending = true;
-  while (in_use > 0) ::sched_yield();
+  while (in_use > 0) std::this_thread::yield();
   for (const Slot& slot : slots)
     if (slot.taken && slot.name[0] != '\0')
       std::ignore = remove_name(slot.directory, slot.name.data(), slot.file);

@@ -1,13 +1,13 @@
 #include "files/container.hpp"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <cerrno>
 #include <utility>
 
 #include "error.hpp"
 #include "npy/file_kind.hpp"
+#include "os/os.hpp"
 
 namespace clipper {
 namespace {
@@ -125,14 +125,14 @@ EntryHeader Container::header(const Entry& member, const npy::GivenDType& dtype,
 }
 
 std::optional<MemberPath> member_path(const std::string& path) {
-  struct stat status {};
+  os::Status status{};
   std::size_t at = entry_colon(path, path.size());
-  if (at == std::string::npos || ::lstat(path.c_str(), &status) == 0) return std::nullopt;
+  if (at == std::string::npos || os::lstat(path.c_str(), &status) == 0) return std::nullopt;
   if (errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG)  // there may be a file with this name
     throw_system_error(path, "cannot be examined");
   for (; at != std::string::npos; at = entry_colon(path, at)) {
     std::string archive = path.substr(0, at);
-    if (::stat(archive.c_str(), &status) == 0 && !S_ISDIR(status.st_mode))
+    if (os::stat(archive.c_str(), &status) == 0 && !S_ISDIR(status.st_mode))
       return MemberPath{std::move(archive), path.substr(at + 1)};
   }
   return std::nullopt;

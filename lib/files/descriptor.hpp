@@ -1,9 +1,5 @@
 #pragma once
 
-#include <sys/types.h>
-#include <sys/uio.h>
-
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
@@ -12,6 +8,8 @@
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include "os/os.hpp"
 
 namespace clipper {
 
@@ -63,23 +61,11 @@ class Descriptor {
 /// was read".
 [[noreturn]] void throw_changed(const std::string& path, std::string_view how = "");
 
-/// Whether a system call failed because the file system or the kernel does not support it. EPERM is the
-/// answer of old container runtimes to system calls that they do not know. Where it has its other meaning,
-/// the call that is tried instead fails with it, too.
-[[nodiscard]] bool is_unsupported(int error) noexcept;
-
 /// Whether link() failed because the file system has no hard links, or allows none for this file.
 [[nodiscard]] bool has_no_links(int error) noexcept;
 
 /// Whether open() with O_TMPFILE failed because the file system has no unnamed files.
 [[nodiscard]] bool has_no_unnamed_files(int error) noexcept;
-
-/// faccessat() with the permissions of the effective user; where that system call is not supported, with
-/// those of the real user. Returns 0, or -1 with errno.
-[[nodiscard]] int check_access(int directory, const char* name, int mode) noexcept;
-
-/// The path of an open file in /proc, for a call that takes no descriptor.
-[[nodiscard]] std::array<char, 32> path_of(const Descriptor& fd) noexcept;
 
 /// Repeats a system call while signals interrupt it (EINTR). Returns its result.
 template <class Call>
@@ -99,13 +85,13 @@ void write_at(const Descriptor& fd, std::span<const std::byte> bytes, std::uint6
               const std::string& path);
 
 /// Bytes that write_some() only reads.
-[[nodiscard]] inline iovec part_of(std::span<const std::byte> bytes) noexcept {
+[[nodiscard]] inline os::iovec part_of(std::span<const std::byte> bytes) noexcept {
   return {const_cast<std::byte*>(bytes.data()), bytes.size()};
 }
 
 /// Writes at `offset`, or one part at the file's position if `offset` is -1. Returns the number of bytes,
 /// which may be less than all.
-[[nodiscard]] std::size_t write_some(const Descriptor& fd, std::span<const iovec> bytes, off_t offset,
+[[nodiscard]] std::size_t write_some(const Descriptor& fd, std::span<const os::iovec> bytes, off_t offset,
                                      const std::string& path);
 
 /// With Caching::dropped, drops the pages of `size` bytes from the page cache, or to the end if it is 0,
@@ -135,10 +121,6 @@ void enlarge_pipe(const Descriptor& fd) noexcept;
 /// Whether the file is on ext4, XFS, btrfs or tmpfs: local file systems on which all processes of this
 /// machine see the same bytes and names at once, and syncfs() brings data to the disk as fsync() does.
 [[nodiscard]] bool is_of_one_machine(int fd) noexcept;
-
-/// The bytes that this process may still write to the file system: with root's reserve for root. The maximum
-/// of the type if they are unknown or have no limit.
-[[nodiscard]] std::uint64_t free_bytes(int fd) noexcept;
 
 /// Whether the file is on a FUSE file system of that type, such as "fuse.sshfs". False if the type is
 /// unknown.

@@ -1,7 +1,6 @@
 #include "files/direct_file.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -93,9 +92,9 @@ void DirectFile::commit() {
   expect_own();  // others had much time to write meanwhile
   write_at(input_.descriptor(), start_, 0, input_.path());
   unfinished_ = false;
-  struct stat now {};  // the file is complete: if it cannot be examined, the change has not failed
-  if (::fstat(input_.descriptor().get(), &now) == 0) expect_whole(now);
-  if (::fsync(input_.descriptor().get()) != 0)
+  os::Status now{};  // the file is complete: if it cannot be examined, the change has not failed
+  if (os::fstat(input_.descriptor().get(), &now) == 0) expect_whole(now);
+  if (os::fsync(input_.descriptor().get()) != 0)
     throw Error(
         ErrorKind::not_durable,
         fmt::format("{}: complete, but may not survive a power failure: it cannot be flushed to disk: {}",
@@ -103,7 +102,7 @@ void DirectFile::commit() {
 }
 
 void DirectFile::sync() const {
-  if (::fdatasync(input_.descriptor().get()) != 0)
+  if (os::fdatasync(input_.descriptor().get()) != 0)
     throw_system_error(input_.path(), "cannot be flushed to disk");
 }
 
@@ -118,15 +117,16 @@ void DirectFile::expect_own() const {
   if (is_written(known_, status())) refuse_written();
 }
 
-struct stat DirectFile::status() const {
-  struct stat now {};
-  if (::fstat(input_.descriptor().get(), &now) != 0) throw_system_error(input_.path(), "cannot be examined");
+os::Status DirectFile::status() const {
+  os::Status now{};
+  if (os::fstat(input_.descriptor().get(), &now) != 0)
+    throw_system_error(input_.path(), "cannot be examined");
   expect_whole(now);
   return now;
 }
 
 /// A file without a name could not be finished after an interruption.
-void DirectFile::expect_whole(const struct stat& now) const {
+void DirectFile::expect_whole(const os::Status& now) const {
   if (now.st_nlink == 0) refuse(input_.path(), "was removed while it was changed");
   if (now.st_size != input_.status().st_size) refuse_written();
 }

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <sys/stat.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -10,6 +8,7 @@
 
 #include "files/input_file.hpp"
 #include "npy/file_kind.hpp"
+#include "os/os.hpp"
 
 namespace clipper {
 
@@ -52,14 +51,14 @@ class DirectFile {
   void sync() const;
   void look();
   void expect_own() const;
-  void expect_whole(const struct stat& now) const;
-  [[nodiscard]] struct stat status() const;
+  void expect_whole(const os::Status& now) const;
+  [[nodiscard]] os::Status status() const;
   [[noreturn]] void refuse_written() const;
 
   const InputFile& input_;
   npy::Start start_{};  ///< the first bytes of the finished file
   npy::Start mark_{};   ///< those of the unfinished file
-  struct stat known_;   ///< the file's status after this process last wrote to it
+  os::Status known_;    ///< the file's status after this process last wrote to it
   bool interrupted_ = false;
   bool unfinished_ = false;
 };

@@ -1,11 +1,6 @@
 #include "files/input_file.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/magic.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -34,7 +29,7 @@ InputFile::InputFile(Descriptor fd, std::string path, const InputFile& archive, 
       contents_(std::move(contents)) {}
 
 InputFile InputFile::member(std::string path, MemberContents contents) const {
-  Descriptor copy(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0));
+  Descriptor copy(os::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0));
   if (copy.get() < 0) throw_system_error(path, "cannot be opened");
   copy.set_caching(fd_.caching());
   return {std::move(copy), std::move(path), *this, std::move(contents)};
@@ -55,9 +50,9 @@ void InputFile::set_caching(Caching caching) noexcept {
 
 InputFile InputFile::open(const std::string& path, Caching caching) {
   if (path == "-") {
-    if (::isatty(STDIN_FILENO) != 0)
+    if (os::isatty(STDIN_FILENO) != 0)
       throw Error(ErrorKind::usage, "standard input is a terminal; pipe or redirect a .npy file to it");
-    Descriptor copy(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
+    Descriptor copy(os::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
     if (copy.get() < 0) throw_system_error("standard input", "cannot be opened");
     enlarge_pipe(copy);
     return {std::move(copy), "standard input", status_of};
@@ -81,7 +76,7 @@ InputFile InputFile::open_regular_file(const std::string& path, Caching caching)
 
 InputFile InputFile::open_path(const std::string& path, int flags, Caching caching) {
   flags |= O_RDONLY | O_CLOEXEC | O_NOCTTY;
-  Descriptor fd(retry_interrupted([&] { return ::open(path.c_str(), flags); }));
+  Descriptor fd(retry_interrupted([&] { return os::open(path.c_str(), flags); }));
   if (fd.get() < 0) throw_system_error(path, "cannot be opened");
   InputFile file(std::move(fd), path, settled_status);
   if (S_ISDIR(file.status_.st_mode)) throw_system_error(path, "cannot be read", EISDIR);
@@ -112,9 +107,8 @@ void expect_replaceable(const Descriptor& fd, const std::string& path) {
 }  // namespace
 
 /// overlayfs copies a file of its lower layer when that is opened to be written, but only under this name.
-void InputFile::refuse_replaced(const std::string& path, const struct stat& was, const InputFile& now) {
-  struct statfs system {};
-  const bool is_overlay = ::fstatfs(now.fd_.get(), &system) == 0 && system.f_type == OVERLAYFS_SUPER_MAGIC;
+void InputFile::refuse_replaced(const std::string& path, const os::Status& was, const InputFile& now) {
+  const bool is_overlay = os::file_system(now.fd_.get()) == os::FileSystem::overlayfs;
   if (is_overlay && was.st_nlink > 1 && now.status_.st_nlink == 1)
     refuse(path, "overlayfs has separated it from its other hard links; to change only this file, try again");
   refuse(path, "was replaced while it was opened; try again");
@@ -130,13 +124,13 @@ InputFile InputFile::open_to_change(const std::string& path, Caching caching) {
                 path + ": is a member of an archive; " + Term{"in_place", "change the archive"} + " " +
                     npy::name_for_commands(member->archive) + Term{"member", " and choose the member"} + " " +
                     npy::name_for_commands(member->member, "MEMBER"));
-  struct stat followed {};  // fails if fs.protected_symlinks forbids following the links
-  if (::stat(path.c_str(), &followed) != 0) throw_system_error(path, "cannot be opened");
+  os::Status followed{};  // fails if fs.protected_symlinks forbids following the links
+  if (os::stat(path.c_str(), &followed) != 0) throw_system_error(path, "cannot be opened");
   if (S_ISDIR(followed.st_mode)) throw_system_error(path, "cannot be read", EISDIR);
   if (!S_ISREG(followed.st_mode)) refuse(path, kInPlaceChange + " needs a regular file");
   Place place = Place::resolved(path);
   constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW;
-  Descriptor fd(retry_interrupted([&] { return ::openat(place.directory(), place.name(), kFlags); }));
+  Descriptor fd(retry_interrupted([&] { return os::openat(place.directory(), place.name(), kFlags); }));
   if (fd.get() < 0 && errno == ELOOP) refuse(path, "was replaced while it was opened; try again");
   if (fd.get() < 0 && (errno == EACCES || errno == EPERM || errno == EROFS))
     refuse(path, "is write-protected");
@@ -158,24 +152,24 @@ void InputFile::lock() {
   if (!place_->is(id_of(status_))) refuse(path_, "was replaced while it was opened; try again");
 }
 
-bool InputFile::is_changed(const struct stat& now) const noexcept {
+bool InputFile::is_changed(const os::Status& now) const noexcept {
   return is_written(status_, now) || (place_ && now.st_nlink != status_.st_nlink);
 }
 
 bool InputFile::has_changed() const noexcept {
-  struct stat now {};
-  return ::fstat(fd_.get(), &now) != 0 || is_changed(now);
+  os::Status now{};
+  return os::fstat(fd_.get(), &now) != 0 || is_changed(now);
 }
 
 /// A program that writes may set the modification time back, but not the time of the last change of
 /// attributes.
 void InputFile::expect_unwritten() const {
-  const struct stat now = status_of(fd_, path_);
+  const os::Status now = status_of(fd_, path_);
   if (is_changed(now)) throw_changed(path_);
   if (regular_) expect_same_attributes(now);
 }
 
-void InputFile::expect_same_attributes(const struct stat& now) const {
+void InputFile::expect_same_attributes(const os::Status& now) const {
   if (!has_same_attributes(status_, now))
     throw Error(ErrorKind::io,
                 fmt::format("{}: was written to, or its attributes changed, while it was read", path_));
@@ -187,9 +181,9 @@ void InputFile::expect_unwritten_anywhere(std::chrono::steady_clock::time_point 
   if (clock_of(fd_) == FileClock::foreign) {
     std::this_thread::sleep_for(last_read + kKept - std::chrono::steady_clock::now());
     const Descriptor again(retry_interrupted(
-        [&] { return ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); }));
-    struct stat now {};
-    if (again.get() >= 0 && ::fstat(again.get(), &now) == 0 && id_of(now) == id_of(status_)) {
+        [&] { return os::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); }));
+    os::Status now{};
+    if (again.get() >= 0 && os::fstat(again.get(), &now) == 0 && id_of(now) == id_of(status_)) {
       if (is_written(status_, now)) throw_changed(path_);
       expect_same_attributes(now);
     }
@@ -213,7 +207,7 @@ std::size_t InputFile::read(std::span<std::byte> bytes) {
   }
   while (done < bytes.size()) {
     const ssize_t got =
-        retry_interrupted([&] { return ::read(fd_.get(), bytes.data() + done, bytes.size() - done); });
+        retry_interrupted([&] { return os::read(fd_.get(), bytes.data() + done, bytes.size() - done); });
     if (got < 0) throw_system_error(path_, "cannot be read");
     if (got == 0) break;
     done += static_cast<std::size_t>(got);
@@ -348,9 +342,9 @@ bool is_sparse(const InputFile& file) noexcept {
 Hole next_hole(const InputFile& file, std::uint64_t from, std::uint64_t end) noexcept {
   if (from >= end) return {end, end};
   const int fd = file.descriptor().get();
-  const off_t hole = ::lseek(fd, static_cast<off_t>(from), SEEK_HOLE);
+  const off_t hole = os::lseek(fd, static_cast<off_t>(from), SEEK_HOLE);
   if (hole < 0 || static_cast<std::uint64_t>(hole) >= end) return {end, end};
-  const off_t data = ::lseek(fd, hole, SEEK_DATA);
+  const off_t data = os::lseek(fd, hole, SEEK_DATA);
   if (data < 0 && errno != ENXIO) return {end, end};
   const std::uint64_t begin = static_cast<std::uint64_t>(hole);
   return {begin, data < 0 ? end : std::min(static_cast<std::uint64_t>(data), end)};

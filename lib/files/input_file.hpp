@@ -1,7 +1,5 @@
 #pragma once
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -18,6 +16,7 @@
 #include "files/place.hpp"
 #include "npy/file_kind.hpp"
 #include "npy/header.hpp"
+#include "os/os.hpp"
 
 /// Reading. Every failure is an Error that names the path; its kind is {io} unless stated otherwise.
 namespace clipper {
@@ -107,7 +106,7 @@ class InputFile {
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] const Descriptor& descriptor() const noexcept { return fd_; }
-  [[nodiscard]] const struct stat& status() const noexcept { return status_; }  ///< when it was opened
+  [[nodiscard]] const os::Status& status() const noexcept { return status_; }  ///< when it was opened
 
   /// Whether open_to_change() has locked the file; some network file systems have no locks.
   [[nodiscard]] bool is_locked() const noexcept { return locked_; }
@@ -139,7 +138,7 @@ class InputFile {
 
   /// The permissions of a new file that gets what is read, before the umask: those of a regular file, as cp
   /// keeps them.
-  [[nodiscard]] mode_t mode_of_copy() const noexcept { return regular_ ? status_.st_mode & 0777 : 0666; }
+  [[nodiscard]] os::Mode mode_of_copy() const noexcept { return regular_ ? status_.st_mode & 0777 : 0666; }
 
   /// Where the contents begin in the file that is read: not 0 for a stored member.
   [[nodiscard]] std::uint64_t begin() const noexcept { return contents_ ? contents_->begin() : 0; }
@@ -182,21 +181,21 @@ class InputFile {
   [[nodiscard]] std::size_t read_some_at(std::span<std::byte> bytes, std::uint64_t offset) const;
 
  private:
-  using Look = struct stat(const Descriptor& fd, const std::string& path);
+  using Look = os::Status(const Descriptor& fd, const std::string& path);
   InputFile(Descriptor fd, std::string path, Look& look);
   InputFile(Descriptor fd, std::string path, const InputFile& archive, MemberContents contents);
   [[nodiscard]] static InputFile open_path(const std::string& path, int flags, Caching caching);
-  [[noreturn]] static void refuse_replaced(const std::string& path, const struct stat& was,
+  [[noreturn]] static void refuse_replaced(const std::string& path, const os::Status& was,
                                            const InputFile& now);
   void set_caching(Caching caching) noexcept;
   void read_start();
   void lock();
-  [[nodiscard]] bool is_changed(const struct stat& now) const noexcept;
-  void expect_same_attributes(const struct stat& now) const;
+  [[nodiscard]] bool is_changed(const os::Status& now) const noexcept;
+  void expect_same_attributes(const os::Status& now) const;
 
   Descriptor fd_;  ///< for a member, that of the archive
   std::string path_;
-  struct stat status_ {};
+  os::Status status_{};
   std::optional<Place> place_;
   bool regular_ = false;
   bool locked_ = false;

@@ -1,13 +1,6 @@
 #include "files/output_file.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/fs.h>
-#include <linux/magic.h>
-#include <sys/ioctl.h>
-#include <sys/uio.h>
-#include <sys/vfs.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -23,7 +16,6 @@
 #include "files/cleanup_registry.hpp"
 #include "files/container.hpp"
 #include "files/file_state.hpp"
-#include "files/linux_calls.hpp"
 #include "files/output_target.hpp"
 
 namespace clipper {
@@ -35,12 +27,11 @@ constexpr std::uint64_t kReserved = 1 << 20;
 /// The write-out of a file is started at multiples of so many bytes: more calls take longer than the writes.
 constexpr std::uint64_t kWrittenOut = 32 << 20;
 
-/// File systems whose files can share blocks: XFS, btrfs and bcachefs.
-constexpr std::array<decltype(statfs::f_type), 3> kSharing{XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC, 0xca451a4e};
-
+/// Files of these file systems can share blocks.
 bool shares_blocks(int fd) noexcept {
-  struct statfs system {};
-  return ::fstatfs(fd, &system) == 0 && std::ranges::find(kSharing, system.f_type) != kSharing.end();
+  using os::FileSystem;
+  constexpr std::array kSharing{FileSystem::xfs, FileSystem::btrfs, FileSystem::bcachefs};
+  return std::ranges::find(kSharing, os::file_system(fd)) != kSharing.end();
 }
 
 }  // namespace
@@ -52,16 +43,16 @@ void OutputFile::check(const std::string& path, Existing existing, const OutputR
   if (root != nullptr) root->expect_inside(path, target.place);
   if (must_be_new && target.kind == OutputTarget::Kind::file) refuse_existing(path, existing);
   if (target.kind != OutputTarget::Kind::new_file) return;
-  if (check_access(target.place->directory(), ".", W_OK | X_OK) != 0)
+  if (os::check_access(target.place->directory(), ".", W_OK | X_OK) != 0)
     throw_system_error(path, "cannot be created");
 }
 
-OutputFile OutputFile::create(const std::string& path, Existing existing, Durability durability, mode_t mode,
-                              const OutputRoot* root) {
+OutputFile OutputFile::create(const std::string& path, Existing existing, Durability durability,
+                              os::Mode mode, const OutputRoot* root) {
   OutputTarget target = examine(path, existing);
   if (root != nullptr) root->expect_inside(path, target.place);
   if (target.kind == OutputTarget::Kind::standard_output) {
-    Descriptor copy(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
+    Descriptor copy(os::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
     if (copy.get() < 0) throw_system_error("standard output", "cannot be opened");
     enlarge_pipe(copy);
     return {std::move(copy), "standard output", durability};
@@ -103,7 +94,7 @@ OutputFile OutputFile::open_common(Descriptor fd, const Place& place, std::uint6
 }
 
 void OutputFile::close_common() const {
-  if (::fsync(fd_.get()) != 0) throw_system_error(path_, "cannot be flushed to disk");
+  if (os::fsync(fd_.get()) != 0) throw_system_error(path_, "cannot be flushed to disk");
   check_close(fd_, path_);
 }
 
@@ -111,16 +102,16 @@ OutputFile OutputFile::open_stream(const std::string& path, const OutputTarget& 
                                    Durability durability) {
   constexpr int kFlags = O_WRONLY | O_CLOEXEC | O_NOCTTY;
   Descriptor fd(retry_interrupted([&] {
-    return target.place ? ::openat(target.place->directory(), target.place->name(), kFlags | O_NOFOLLOW)
-                        : ::open(path.c_str(), kFlags);
+    return target.place ? os::openat(target.place->directory(), target.place->name(), kFlags | O_NOFOLLOW)
+                        : os::open(path.c_str(), kFlags);
   }));
   if (fd.get() < 0) throw_system_error(path, "cannot be opened");
-  struct stat status {};
-  if (::fstat(fd.get(), &status) != 0) throw_system_error(path, "cannot be examined");
+  os::Status status{};
+  if (os::fstat(fd.get(), &status) != 0) throw_system_error(path, "cannot be examined");
   const bool has_file = S_ISREG(status.st_mode);
   if (has_file && id_of(status) != id_of(target.status))
     refuse(path, "was replaced by a regular file while it was opened; try again");
-  if (::isatty(fd.get()) != 0)
+  if (os::isatty(fd.get()) != 0)
     throw Error(ErrorKind::usage, fmt::format("{}: is a terminal; write to a file or a pipe", path));
   enlarge_pipe(fd);
   OutputFile file(std::move(fd), path, durability);
@@ -128,7 +119,7 @@ OutputFile OutputFile::open_stream(const std::string& path, const OutputTarget& 
   return file;
 }
 
-OutputFile OutputFile::create_own(Place place, Existing existing, mode_t mode, Durability durability) {
+OutputFile OutputFile::create_own(Place place, Existing existing, os::Mode mode, Durability durability) {
   OutputFile file(std::move(place), durability);
   file.existing_ = existing;
   file.regular_ = true;
@@ -138,16 +129,16 @@ OutputFile OutputFile::create_own(Place place, Existing existing, mode_t mode, D
 }
 
 bool OutputFile::has_room(const InputFile& input, std::uint64_t size) noexcept {
-  return size <= free_bytes(input.descriptor().get());
+  return size <= os::free_bytes(input.descriptor().get());
 }
 
 /// btrfs counts the blocks of removed files as free only after a commit, which syncfs() makes.
 void OutputFile::expect_room(const InputFile& input, std::uint64_t size) {
   const int fd = input.descriptor().get();
-  if (has_room(input, size) || (::syncfs(fd) == 0 && has_room(input, size))) return;
+  if (has_room(input, size) || (os::syncfs(fd) == 0 && has_room(input, size))) return;
   throw Error(ErrorKind::refused,
               input.path() + ": " + kInPlaceChange +
-                  fmt::format(" needs {} free bytes, found {}", size, free_bytes(fd)),
+                  fmt::format(" needs {} free bytes, found {}", size, os::free_bytes(fd)),
               ENOSPC);
 }
 
@@ -155,7 +146,7 @@ void OutputFile::check_in_place(const InputFile& input) {
   expect_one_link(input);
   const Place& place = input.place();
   if (place.is_append_only()) refuse(input.path(), "its directory is append-only (chattr +a)");
-  if (check_access(place.directory(), ".", W_OK | X_OK) != 0)
+  if (os::check_access(place.directory(), ".", W_OK | X_OK) != 0)
     throw_system_error(input.path(), "cannot be replaced");
 }
 
@@ -179,8 +170,8 @@ OutputFile OutputFile::create_in_place(const InputFile& input) {
 
 /// A container may refuse linkat() altogether. Without names it fails with another error.
 bool OutputFile::can_be_named() noexcept {
-  static const bool can = ::access("/proc/self/fd", X_OK) == 0 &&
-                          ::linkat(AT_FDCWD, "", AT_FDCWD, "", 0) != 0 && !is_unsupported(errno);
+  static const bool can = os::access("/proc/self/fd", X_OK) == 0 &&
+                          os::linkat(AT_FDCWD, "", AT_FDCWD, "", 0) != 0 && !os::is_unsupported(errno);
   return can;
 }
 
@@ -189,10 +180,10 @@ bool OutputFile::can_be_named() noexcept {
 void OutputFile::create_temporary() {
   if (mode_ && place_->is_append_only()) refuse(path_, "its directory is append-only (chattr +a)");
   new_ = true;
-  const mode_t mode = mode_ ? 0600 : new_mode_;
+  const os::Mode mode = mode_ ? 0600 : new_mode_;
   if (!can_be_named()) return create_named_temporary();
   fd_ = Descriptor(retry_interrupted(
-      [&] { return ::openat(place_->directory(), ".", O_RDWR | O_TMPFILE | O_CLOEXEC, mode); }));
+      [&] { return os::openat(place_->directory(), ".", O_RDWR | O_TMPFILE | O_CLOEXEC, mode); }));
   if (fd_.get() >= 0) return;
   if (has_no_unnamed_files(errno)) return create_named_temporary();
   throw_system_error(path_, "cannot be created");
@@ -200,10 +191,10 @@ void OutputFile::create_temporary() {
 
 void OutputFile::create_named_temporary() {
   constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
-  const mode_t mode = mode_ ? 0600 : new_mode_;
+  const os::Mode mode = mode_ ? 0600 : new_mode_;
   const bool created = name_temporary([&](const Place& place) {
     fd_ = Descriptor(
-        retry_interrupted([&] { return ::openat(place.directory(), place.name(), kFlags, mode); }));
+        retry_interrupted([&] { return os::openat(place.directory(), place.name(), kFlags, mode); }));
     return fd_.get();
   });
   if (!created) throw_system_error(path_, "cannot be created");
@@ -241,31 +232,30 @@ OutputFile::OutputFile(OutputFile&& other) noexcept
 OutputFile::~OutputFile() {
   drop_pages(fd_, 0, 0);
   if (registration_ < 0) return;
-  drop(fd_, *temporary_, [&] { return ::unlinkat(temporary_->directory(), temporary_->name(), 0) == 0; });
+  drop(fd_, *temporary_, [&] { return os::unlinkat(temporary_->directory(), temporary_->name(), 0) == 0; });
   forget_temporary();
 }
 
 void OutputFile::set_base(std::uint64_t base) {
   base_ = base;
-  if (::lseek(fd_.get(), static_cast<off_t>(base), SEEK_SET) < 0)
+  if (os::lseek(fd_.get(), static_cast<off_t>(base), SEEK_SET) < 0)
     throw_system_error(path_, "cannot be written");
 }
 
 void OutputFile::set_size(std::uint64_t size) const {
-  if (::ftruncate(fd_.get(), static_cast<off_t>(base_ + size)) != 0)
+  if (os::ftruncate(fd_.get(), static_cast<off_t>(base_ + size)) != 0)
     throw_system_error(path_, "cannot be written");
 }
 
 void OutputFile::reserve(std::uint64_t size) const {
   const bool zeros_may_replace_a_file = mode_ && durability_ == Durability::none;  // at a power cut
   if (!is_regular() || size < kReserved || zeros_may_replace_a_file) return;
-  struct statfs system {};
-  if (::fstatfs(fd_.get(), &system) != 0) return;
-  if (system.f_type != EXT4_SUPER_MAGIC && system.f_type != XFS_SUPER_MAGIC) return;
+  const os::FileSystem system = os::file_system(fd_.get());
+  if (system != os::FileSystem::ext4 && system != os::FileSystem::xfs) return;
   const auto base = static_cast<off_t>(base_);
   const auto bytes = static_cast<off_t>(size);
-  if (retry_interrupted([&] { return ::fallocate(fd_.get(), 0, base, bytes); }) == 0) return;
-  if (!is_unsupported(errno)) throw_system_error(path_, "cannot be written");
+  if (retry_interrupted([&] { return os::fallocate(fd_.get(), 0, base, bytes); }) == 0) return;
+  if (!os::is_unsupported(errno)) throw_system_error(path_, "cannot be written");
 }
 
 bool OutputFile::may_share_parts(const InputFile& input) noexcept {
@@ -281,16 +271,15 @@ Sharing OutputFile::may_share(const InputFile& input) const {
 /// A write after the chunk was read may be in the clone. It always changes ctime; its program may set mtime
 /// back.
 bool OutputFile::share(const InputFile& input, std::uint64_t offset, std::uint64_t size) const {
-  const file_clone_range range{input.descriptor().get(), offset, size, offset};
-  return ::ioctl(fd_.get(), FICLONERANGE, &range) == 0 &&
+  return os::share_blocks(fd_.get(), input.descriptor().get(), offset, size) == 0 &&
          has_same_attributes(input.status(), status_of(input.descriptor(), input.path()));
 }
 
 void OutputFile::write(std::span<const std::byte> bytes) {
-  if (std::exchange(has_old_bytes_, false) && ::ftruncate(fd_.get(), 0) != 0)
+  if (std::exchange(has_old_bytes_, false) && os::ftruncate(fd_.get(), 0) != 0)
     throw_system_error(path_, "cannot be written");
   while (!bytes.empty()) {
-    const iovec part = part_of(bytes);
+    const os::iovec part = part_of(bytes);
     bytes = bytes.subspan(write_some(fd_, {&part, 1}, -1, path_));
   }
 }
@@ -311,12 +300,12 @@ void OutputFile::write_at(std::span<const std::byte> bytes, std::uint64_t offset
   const std::uint64_t begin = (base_ + offset) / kWrittenOut * kWrittenOut;
   const std::uint64_t end = (base_ + offset + bytes.size()) / kWrittenOut * kWrittenOut;
   if ((mode_ || durability_ == Durability::visible) && begin < end)
-    ::sync_file_range(fd_.get(), static_cast<off_t>(begin), static_cast<off_t>(end - begin),
-                      SYNC_FILE_RANGE_WRITE);
+    os::sync_file_range(fd_.get(), static_cast<off_t>(begin), static_cast<off_t>(end - begin),
+                        SYNC_FILE_RANGE_WRITE);
 }
 
 void OutputFile::complete() const {
-  if (mode_ && ::fchmod(fd_.get(), *mode_) != 0) throw_system_error(path_, "cannot set its permissions");
+  if (mode_ && os::fchmod(fd_.get(), *mode_) != 0) throw_system_error(path_, "cannot set its permissions");
 }
 
 void OutputFile::commit(const std::function<void()>& last_look) {
@@ -324,7 +313,7 @@ void OutputFile::commit(const std::function<void()>& last_look) {
   keep_permissions();
   complete();
   const bool on_disk = durability_ == Durability::on_disk;
-  if (durability_ != Durability::none && ::fsync(fd_.get()) != 0)
+  if (durability_ != Durability::none && os::fsync(fd_.get()) != 0)
     throw_system_error(path_, "cannot be flushed to disk");
   drop_rest(fd_, path_);
   check_close(fd_, path_);
@@ -345,9 +334,9 @@ void OutputFile::keep_permissions() {
 
 /// fsync() fails with EINVAL for pipes and devices.
 void OutputFile::commit_stream() {
-  if (durability_ == Durability::on_disk && ::fsync(fd_.get()) != 0 && errno != EINVAL && errno != EROFS)
+  if (durability_ == Durability::on_disk && os::fsync(fd_.get()) != 0 && errno != EINVAL && errno != EROFS)
     throw_system_error(path_, "cannot be flushed to disk");
-  if (::close(fd_.release()) != 0) throw_system_error(path_, "cannot be written");
+  if (os::close(fd_.release()) != 0) throw_system_error(path_, "cannot be written");
 }
 
 void OutputFile::put_in_place() {
@@ -358,8 +347,8 @@ void OutputFile::put_in_place() {
   }
   name_complete();
   const bool done = must_be_new ? rename_to_new()
-                                : ::renameat(temporary_->directory(), temporary_->name(), place_->directory(),
-                                             place_->name()) == 0;
+                                : os::renameat(temporary_->directory(), temporary_->name(),
+                                               place_->directory(), place_->name()) == 0;
   if (!done) throw_system_error(path_, "cannot be put in place");
   if (temporary_) forget_temporary();
 }
@@ -369,10 +358,10 @@ void OutputFile::put_in_place() {
 bool OutputFile::rename_to_new() {
   const int directory = place_->directory();
   const char* const hidden = temporary_->name();
-  if (rename_with(RENAME_NOREPLACE, directory, hidden, directory, place_->name()) == 0) return true;
-  if (is_unsupported(errno)) {
+  if (os::rename_new(directory, hidden, directory, place_->name()) == 0) return true;
+  if (os::is_unsupported(errno)) {
     const FileId own = own_id();
-    if (::linkat(directory, hidden, directory, place_->name(), 0) == 0) {
+    if (os::linkat(directory, hidden, directory, place_->name(), 0) == 0) {
       remove_temporary(own);
       return true;
     }
@@ -382,7 +371,7 @@ bool OutputFile::rename_to_new() {
                           " needs a file system with hard links or exclusive renames");
       static std::mutex one_at_a_time;  // two outputs may have one name that differs in case
       const std::scoped_lock lock(one_at_a_time);
-      if (!place_->status()) return ::renameat(directory, hidden, directory, place_->name()) == 0;
+      if (!place_->status()) return os::renameat(directory, hidden, directory, place_->name()) == 0;
       errno = EEXIST;
     }
   }
@@ -418,7 +407,7 @@ void OutputFile::replace(const InputFile& input) {
                               path_, temporary_->path()));
     case Exchanged::failed: throw_system_error(path_, "cannot be put in place");
     case Exchanged::unsupported:
-      if (::renameat(temporary_->directory(), temporary_->name(), place_->directory(), place_->name()) != 0)
+      if (os::renameat(temporary_->directory(), temporary_->name(), place_->directory(), place_->name()) != 0)
         throw_system_error(path_, "cannot be put in place");
       forget_temporary();
   }
@@ -427,8 +416,8 @@ void OutputFile::replace(const InputFile& input) {
 }
 
 FileId OutputFile::own_id() const {
-  struct stat status {};
-  if (::fstat(fd_.get(), &status) != 0) throw_system_error(path_, "cannot be put in place");
+  os::Status status{};
+  if (os::fstat(fd_.get(), &status) != 0) throw_system_error(path_, "cannot be put in place");
   return id_of(status);
 }
 
@@ -448,12 +437,9 @@ void OutputFile::name_complete() {
     throw_system_error(path_, "cannot be put in place");
 }
 
-/// Linux before 6.10 links a descriptor only for privileged processes: ENOENT. Does not use the heap: see
-/// without_cleanup().
+/// Does not use the heap: see without_cleanup().
 bool OutputFile::link_as(const Place& place) const {
-  if (::linkat(fd_.get(), "", place.directory(), place.name(), AT_EMPTY_PATH) == 0) return true;
-  if (errno != ENOENT) return false;
-  return ::linkat(AT_FDCWD, path_of(fd_).data(), place.directory(), place.name(), AT_SYMLINK_FOLLOW) == 0;
+  return os::link_file(fd_.get(), place.directory(), place.name()) == 0;
 }
 
 /// Removes the hidden name of `file` after the output is in place.

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <sys/stat.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -12,6 +10,7 @@
 #include "files/descriptor.hpp"
 #include "files/input_file.hpp"
 #include "files/place.hpp"
+#include "os/os.hpp"
 
 /// Writing. Every failure is an Error that names the path; its kind is {io} unless stated otherwise.
 namespace clipper {
@@ -42,7 +41,7 @@ class OutputFile {
   /// exists and may not be replaced, is a block device or a dangling link, if an append-only directory
   /// prevents the rename, or if it is not below `root`.
   [[nodiscard]] static OutputFile create(const std::string& path, Existing existing, Durability durability,
-                                         mode_t mode = 0666, const OutputRoot* root = nullptr);
+                                         os::Mode mode = 0666, const OutputRoot* root = nullptr);
 
   /// Throws the errors of create(), and creates nothing.
   static void check(const std::string& path, Existing existing, const OutputRoot* root = nullptr);
@@ -71,7 +70,7 @@ class OutputFile {
 
   /// Creates an internal file of clipper with the permissions `mode`, less the umask. commit() may replace
   /// any file or link at `place`, but no directory.
-  [[nodiscard]] static OutputFile create_own(Place place, Existing existing, mode_t mode,
+  [[nodiscard]] static OutputFile create_own(Place place, Existing existing, os::Mode mode,
                                              Durability durability);
 
   /// Whether `size` more bytes find room beside the input.
@@ -183,8 +182,8 @@ class OutputFile {
   std::uint64_t base_ = 0;          ///< added to all offsets
   std::optional<Place> temporary_;  ///< the hidden name in the same directory, while it has one
   int registration_ = -1;           ///< of temporary_, for unregister_temporary()
-  std::optional<mode_t> mode_;      ///< of the replaced file; nothing for a new file
-  mode_t new_mode_ = 0666;          ///< of a new file, before the umask
+  std::optional<os::Mode> mode_;    ///< of the replaced file; nothing for a new file
+  os::Mode new_mode_ = 0666;        ///< of a new file, before the umask
   Existing existing_ = Existing::replace;
 };
 

@@ -1,9 +1,6 @@
 #include "files/output_target.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -24,7 +21,7 @@ using Kind = OutputTarget::Kind;
 /// is written to like a stream.
 OutputTarget follow(const std::string& path) {
   OutputTarget target{Kind::stream, std::nullopt};
-  if (::stat(path.c_str(), &target.status) != 0) {
+  if (os::stat(path.c_str(), &target.status) != 0) {
     if (errno != ENOENT) throw_system_error(path, "cannot be examined");
     refuse(path, "is a dangling symbolic link");
   }
@@ -37,8 +34,8 @@ OutputTarget follow(const std::string& path) {
 
 void refuse_existing(const std::string& path, OutputFile::Existing existing) {
   if (existing == OutputFile::Existing::refuse) refuse(path, "already exists" + Term{"existing", ""});
-  struct stat status {};
-  if (::lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode))
+  os::Status status{};
+  if (os::lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode))
     static_cast<void>(follow(path));  // throws for a link that leads nowhere
   refuse(path,
          "refused to avoid data loss: did not exist when the run began; another output may be the same file");
@@ -46,7 +43,7 @@ void refuse_existing(const std::string& path, OutputFile::Existing existing) {
 
 OutputTarget examine(const std::string& path, OutputFile::Existing existing) {
   if (path == "-") {
-    if (::isatty(STDOUT_FILENO) != 0)
+    if (os::isatty(STDOUT_FILENO) != 0)
       throw Error(ErrorKind::usage, "standard output is a terminal; redirect it to a file or a pipe");
     return {Kind::standard_output, std::nullopt};
   }
@@ -58,13 +55,13 @@ OutputTarget examine(const std::string& path, OutputFile::Existing existing) {
   if (!found) return target;
   target.status = *found;
   if (S_ISLNK(found->st_mode)) target = follow(path);
-  const mode_t mode = target.status.st_mode;
+  const os::Mode mode = target.status.st_mode;
   if (S_ISDIR(mode)) throw_system_error(path, "cannot be written", EISDIR);
   if (S_ISBLK(mode)) refuse(path, "is a block device; write to a regular file");
   target.kind = S_ISREG(mode) && target.place ? Kind::file : Kind::stream;
   if (S_ISREG(mode) && existing != OutputFile::Existing::replace) refuse_existing(path, existing);
   if (target.kind == Kind::stream) return target;
-  if (check_access(target.place->directory(), target.place->name(), W_OK) != 0)
+  if (os::check_access(target.place->directory(), target.place->name(), W_OK) != 0)
     throw_system_error(path, "cannot be replaced");
   return target;
 }
@@ -73,7 +70,7 @@ namespace {
 
 Descriptor open_directory(int at, const char* name, int flags = 0) {
   return Descriptor(
-      retry_interrupted([&] { return ::openat(at, name, O_PATH | O_DIRECTORY | O_CLOEXEC | flags); }));
+      retry_interrupted([&] { return os::openat(at, name, O_PATH | O_DIRECTORY | O_CLOEXEC | flags); }));
 }
 
 }  // namespace
@@ -85,8 +82,8 @@ OutputRoot::OutputRoot(std::string path) : path_(std::move(path)) {
 void OutputRoot::open() {
   fd_ = open_directory(AT_FDCWD, path_.c_str());
   if (fd_.get() < 0) return;
-  struct stat status {};
-  if (::fstat(fd_.get(), &status) != 0) throw_system_error(path_, "cannot be examined");
+  os::Status status{};
+  if (os::fstat(fd_.get(), &status) != 0) throw_system_error(path_, "cannot be examined");
   id_ = id_of(status);
 }
 
@@ -106,7 +103,7 @@ void OutputRoot::follow(const std::string& path, Missing missing) const {
     Descriptor next = open_directory(at, name.c_str(), O_NOFOLLOW);
     if (next.get() < 0 && errno == ENOENT) {
       if (missing == Missing::end) return;
-      if (::mkdirat(at, name.c_str(), 0777) == 0 || errno == EEXIST)
+      if (os::mkdirat(at, name.c_str(), 0777) == 0 || errno == EEXIST)
         next = open_directory(at, name.c_str(), O_NOFOLLOW);
     }
     if (next.get() < 0 && (errno == ENOTDIR || errno == ELOOP)) {

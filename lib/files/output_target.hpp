@@ -1,7 +1,5 @@
 #pragma once
 
-#include <sys/stat.h>
-
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,6 +7,7 @@
 #include "files/descriptor.hpp"
 #include "files/output_file.hpp"
 #include "files/place.hpp"
+#include "os/os.hpp"
 
 namespace clipper {
 
@@ -18,7 +17,7 @@ struct OutputTarget {
 
   Kind kind;
   std::optional<Place> place;  ///< of a new or existing file, links resolved; nothing for a stream
-  struct stat status {};       ///< if the target exists
+  os::Status status{};         ///< if the target exists
 };
 
 /// Examines the path. Throws the errors of OutputFile::create() for a target that cannot be written. A target

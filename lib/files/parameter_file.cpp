@@ -60,7 +60,7 @@ class ParameterFile : public ParameterArray {
     if (header_.data_size() > kMaxHeldArray) file_.expect_unwritten();
   }
 
-  [[nodiscard]] bool is(const struct stat& file) const override {
+  [[nodiscard]] bool is(const os::Status& file) const override {
     return id_of(file_.status()) == id_of(file);
   }
 
@@ -88,7 +88,7 @@ class ParameterMemory : public ParameterArray {
     return checksum(std::as_bytes(std::span(header))) ^ placed_sum(elements_, 0);
   }
   void expect_unwritten() const override {}
-  [[nodiscard]] bool is(const struct stat& /*file*/) const override { return false; }
+  [[nodiscard]] bool is(const os::Status& /*file*/) const override { return false; }
 
  private:
   TensorLayout layout_;

@@ -1,16 +1,10 @@
 #include "files/place.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/magic.h>
-#include <sys/random.h>
-#include <sys/vfs.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <climits>
-#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -19,7 +13,6 @@
 
 #include "error.hpp"
 #include "files/descriptor.hpp"
-#include "files/linux_calls.hpp"
 
 namespace clipper {
 namespace {
@@ -34,11 +27,11 @@ void expect_lasting(int error, const std::string& path) {
 /// A file that is held open: its inode is not reused meanwhile.
 struct HeldFile {
   explicit HeldFile(const std::string& path)
-      : fd(retry_interrupted([&] { return ::open(path.c_str(), O_PATH | O_CLOEXEC); })) {
-    struct stat status {};
+      : fd(retry_interrupted([&] { return os::open(path.c_str(), O_PATH | O_CLOEXEC); })) {
+    os::Status status{};
     if (fd.get() < 0)
       expect_lasting(errno, path);
-    else if (::fstat(fd.get(), &status) != 0)
+    else if (os::fstat(fd.get(), &status) != 0)
       throw_system_error(path, "cannot be examined");
     else
       id = id_of(status);
@@ -52,9 +45,9 @@ struct HeldFile {
 bool is_descriptor(std::filesystem::path path) {
   constexpr int kMaxLinks = 40;  // as in the kernel
   for (int links = 0; links < kMaxLinks; ++links) {
-    struct statfs system {};
-    if (::statfs(directory_of(path).c_str(), &system) != 0) return false;
-    if (system.f_type == PROC_SUPER_MAGIC) return true;
+    const os::FileSystem system = os::file_system(directory_of(path).c_str());
+    if (system == os::FileSystem::unknown) return false;
+    if (system == os::FileSystem::procfs) return true;
     std::error_code error;
     const std::filesystem::path target = std::filesystem::read_symlink(path, error);
     if (error) return false;
@@ -65,7 +58,7 @@ bool is_descriptor(std::filesystem::path path) {
 
 }  // namespace
 
-FileId id_of(const struct stat& status) noexcept {
+FileId id_of(const os::Status& status) noexcept {
   return {status.st_dev, status.st_ino};
 }
 
@@ -74,8 +67,8 @@ std::uint64_t hash_of(const FileId& id) noexcept {
 }
 
 std::optional<FileId> find_file(const std::string& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) == 0) return id_of(status);
+  os::Status status{};
+  if (os::stat(path.c_str(), &status) == 0) return id_of(status);
   expect_lasting(errno, path);
   return std::nullopt;
 }
@@ -97,7 +90,7 @@ Place Place::of(const std::string& path, std::string_view what) {
   std::string name = path.substr(path.rfind('/') + 1);
   if (name.empty() || name == "." || name == "..") throw_system_error(path, what, EISDIR);
   const auto open = [&](int access) {
-    return retry_interrupted([&] { return ::open(directory.c_str(), access | O_DIRECTORY | O_CLOEXEC); });
+    return retry_interrupted([&] { return os::open(directory.c_str(), access | O_DIRECTORY | O_CLOEXEC); });
   };
   Descriptor fd(open(O_RDONLY));
   if (fd.get() < 0 && errno == EACCES) fd = Descriptor(open(O_PATH));
@@ -109,8 +102,8 @@ Place Place::of(const std::string& path, std::string_view what) {
 }
 
 Place Place::resolved(const std::string& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) {
+  os::Status status{};
+  if (os::stat(path.c_str(), &status) != 0) {
     expect_lasting(errno, path);
     throw_system_error(path, "cannot be opened", ENOENT);
   }
@@ -118,17 +111,17 @@ Place Place::resolved(const std::string& path) {
   refuse(path, "leads to a file that is not under its name: it was removed, replaced or hidden by a mount");
 }
 
-std::optional<Place> Place::of_file(const std::string& path, struct stat& status) {
+std::optional<Place> Place::of_file(const std::string& path, os::Status& status) {
   constexpr int kMaxTries = 100;
   for (int tries = 0; tries < kMaxTries; ++tries) {
-    const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
-    if (!real && errno != ENOENT && errno != ENOTDIR) throw_system_error(path, "cannot be opened");
-    if (real) {
-      Place place = of(real.get());
+    const std::string real = os::real_path(path);
+    if (real.empty() && errno != ENOENT && errno != ENOTDIR) throw_system_error(path, "cannot be opened");
+    if (!real.empty()) {
+      Place place = of(real);
       if (place.is(id_of(status))) return place;
     }
     if (is_descriptor(path)) return std::nullopt;
-    if (::stat(path.c_str(), &status) != 0) throw_system_error(path, "cannot be examined");
+    if (os::stat(path.c_str(), &status) != 0) throw_system_error(path, "cannot be examined");
   }
   throw_system_error(path, "cannot be examined", ESTALE);
 }
@@ -151,16 +144,16 @@ Place Place::with_name(const std::string& name) const {
   return {directory_, name, path_.substr(0, path_.size() - name_.size()) + name};
 }
 
-std::optional<struct stat> Place::status() const {
-  struct stat status {};
-  if (::fstatat(directory(), name(), &status, AT_SYMLINK_NOFOLLOW) == 0) return status;
+std::optional<os::Status> Place::status() const {
+  os::Status status{};
+  if (os::fstatat(directory(), name(), &status, AT_SYMLINK_NOFOLLOW) == 0) return status;
   if (errno != ENOENT) throw_system_error(path_, "cannot be examined");
   return std::nullopt;
 }
 
 std::optional<FileId> Place::id() const noexcept {
-  struct stat status {};
-  if (::fstatat(directory(), name(), &status, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
+  os::Status status{};
+  if (os::fstatat(directory(), name(), &status, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
   return id_of(status);
 }
 
@@ -170,20 +163,15 @@ bool Place::is(const FileId& id) const {
 }
 
 FileId Place::directory_id() const {
-  struct stat status {};
-  if (::fstat(directory(), &status) != 0) throw_system_error(directory_of(path_), "cannot be examined");
+  os::Status status{};
+  if (os::fstat(directory(), &status) != 0) throw_system_error(directory_of(path_), "cannot be examined");
   return id_of(status);
 }
 
 bool Place::is_same_place(const Place& other) const {
   if (directory_id() != other.directory_id()) return false;
   if (name_ == other.name_) return true;
-  ExtendedStatus own{};
-  ExtendedStatus others{};
-  constexpr int kFlags = AT_SYMLINK_NOFOLLOW;
-  return extended_status(directory(), name(), kFlags, STATX_MNT_ID, own) == 0 &&
-         extended_status(directory(), other.name(), kFlags, STATX_MNT_ID, others) == 0 &&
-         (own.stx_mask & others.stx_mask & STATX_MNT_ID) != 0 && own.stx_mnt_id == others.stx_mnt_id;
+  return os::are_on_one_mount(directory(), name(), other.name());
 }
 
 bool Place::is_below(std::span<const FileId> directories) const {
@@ -194,30 +182,28 @@ bool is_below(int directory, std::span<const FileId> directories, const std::str
   std::optional<FileId> below;
   Descriptor parent;
   for (int fd = directory;; fd = parent.get()) {
-    struct stat status {};
-    if (::fstat(fd, &status) != 0) throw_system_error(directory_of(path), "cannot be examined");
+    os::Status status{};
+    if (os::fstat(fd, &status) != 0) throw_system_error(directory_of(path), "cannot be examined");
     const FileId id = id_of(status);
     if (std::ranges::find(directories, id) != directories.end()) return true;
     if (id == below) return false;  // ".." of the root directory is the root directory
     below = id;
-    parent = Descriptor(retry_interrupted([&] { return ::openat(fd, "..", O_PATH | O_CLOEXEC); }));
+    parent = Descriptor(retry_interrupted([&] { return os::openat(fd, "..", O_PATH | O_CLOEXEC); }));
     if (parent.get() < 0) throw_system_error(directory_of(path), "cannot be examined");
   }
 }
 
 bool Place::is_append_only() const noexcept {
-  ExtendedStatus status{};
-  return extended_status(directory(), "", AT_EMPTY_PATH, 0, status) == 0 &&
-         (status.stx_attributes & STATX_ATTR_APPEND) != 0;
+  return os::is_append_only(directory());
 }
 
 void Place::expect_sync() const {
-  if ((::fcntl(directory(), F_GETFL) & O_PATH) != 0)
+  if ((os::fcntl(directory(), F_GETFL) & O_PATH) != 0)
     throw_system_error(directory_of(path_), "cannot be opened", EACCES);
 }
 
 bool Place::sync() const noexcept {
-  return ::fsync(directory()) == 0;
+  return os::fsync(directory()) == 0;
 }
 
 bool Place::remove(const FileId& file) const noexcept {
@@ -225,20 +211,20 @@ bool Place::remove(const FileId& file) const noexcept {
 }
 
 bool remove_name(int directory, const char* name, const FileId& file) noexcept {
-  struct stat status {};
-  if (::fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && id_of(status) != file) return true;
-  return ::unlinkat(directory, name, 0) == 0 || errno == ENOENT;
+  os::Status status{};
+  if (os::fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && id_of(status) != file) return true;
+  return os::unlinkat(directory, name, 0) == 0 || errno == ENOENT;
 }
 
 void drop(const Descriptor& fd, const Place& place, const std::function<bool()>& unlink) noexcept {
-  struct stat status {};
-  const bool is_known = ::fstat(fd.get(), &status) == 0;
+  os::Status status{};
+  const bool is_known = os::fstat(fd.get(), &status) == 0;
   const auto is_of_another = [&] {
     const auto named = place.id();
     return named && is_known && *named != id_of(status);
   };
   if (is_of_another() || unlink() || errno != ENOSPC) return;
-  if (!is_known || status.st_nlink != 1 || is_of_another() || ::ftruncate(fd.get(), 0) != 0) return;
+  if (!is_known || status.st_nlink != 1 || is_of_another() || os::ftruncate(fd.get(), 0) != 0) return;
   std::ignore = unlink();
 }
 
@@ -249,14 +235,14 @@ std::string directory_of(const std::string& path) {
 }
 
 std::string resolved(const std::string& path) {
-  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
-  if (!real) throw_system_error(path, "cannot be opened");
-  return real.get();
+  std::string real = os::real_path(path);
+  if (real.empty()) throw_system_error(path, "cannot be opened");
+  return real;
 }
 
 std::string random_suffix() {
   std::uint64_t number = 0;
-  if (::getrandom(&number, sizeof number, 0) != sizeof number)
+  if (os::getrandom(&number, sizeof number, 0) != sizeof number)
     throw_system_error("temporary name", "the system has no random number for it");
   return fmt::format("{:016x}", number);
 }
@@ -274,12 +260,11 @@ namespace {
 constexpr int kMaxTries = 1000;  // each try needs another program to rename within the same microseconds
 
 bool swap(const Place& a, const Place& b) {
-  return rename_with(RENAME_EXCHANGE, a.directory(), a.name(), b.directory(), b.name()) == 0;
+  return os::exchange_names(a.directory(), a.name(), b.directory(), b.name()) == 0;
 }
 
 bool give_back(const Place& hidden, const Place& place) {
-  return rename_with(RENAME_NOREPLACE, hidden.directory(), hidden.name(), place.directory(), place.name()) ==
-         0;
+  return os::rename_new(hidden.directory(), hidden.name(), place.directory(), place.name()) == 0;
 }
 
 /// Puts back the file that came out. The second exchange should bring out the file put in last, the
@@ -310,7 +295,7 @@ Exchanged take_back(const Place& hidden, const Place& place, const FileId& repla
 Exchanged exchange(const Place& hidden, const Place& place, const FileId& replacement,
                    const std::function<bool()>& is_right) noexcept {
   if (!swap(hidden, place)) {
-    return is_unsupported(errno) ? Exchanged::unsupported : Exchanged::failed;
+    return os::is_unsupported(errno) ? Exchanged::unsupported : Exchanged::failed;
   }
   return is_right() ? Exchanged::done : take_back(hidden, place, replacement);
 }

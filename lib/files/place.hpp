@@ -1,7 +1,5 @@
 #pragma once
 
-#include <sys/stat.h>
-
 #include <compare>
 #include <cstdint>
 #include <functional>
@@ -12,6 +10,7 @@
 #include <string_view>
 
 #include "files/descriptor.hpp"
+#include "os/os.hpp"
 
 /// The identity of files. A path identifies a file only for an instant: several names may belong to one file,
 /// and every name may belong to another file a moment later.
@@ -19,14 +18,14 @@ namespace clipper {
 
 /// Device and inode: the same for all names of a file, and unique while the file is open.
 struct FileId {
-  dev_t device = 0;
-  ino_t inode = 0;
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
 
   // clang-tidy 14 takes the 0 that comparisons of orderings use for a null pointer.
   friend auto operator<=>(const FileId&, const FileId&) = default;  // NOLINT
 };
 
-[[nodiscard]] FileId id_of(const struct stat& status) noexcept;
+[[nodiscard]] FileId id_of(const os::Status& status) noexcept;
 [[nodiscard]] std::uint64_t hash_of(const FileId& id) noexcept;
 
 /// Which file the path leads to, links followed. Nothing if there is none, or if the path cannot be followed
@@ -53,7 +52,7 @@ class Place {
   /// begins with; if another program replaces the file meanwhile, the one that it puts there. Nothing if the
   /// path is that of a descriptor, such as /dev/stdin, and the file is not under its name: it was removed,
   /// replaced, or hidden by a mount. Error{io} if the file is replaced again and again.
-  [[nodiscard]] static std::optional<Place> of_file(const std::string& path, struct stat& status);
+  [[nodiscard]] static std::optional<Place> of_file(const std::string& path, os::Status& status);
 
   /// The name ".NAME" and the suffix in the same directory, for internal files of clipper. If `shortened`,
   /// NAME is cut to keep within NAME_MAX.
@@ -70,7 +69,7 @@ class Place {
   [[nodiscard]] const std::string& path() const noexcept { return path_; }  ///< for messages
 
   /// The status of the file that has the name now, links not followed; nothing if there is none.
-  [[nodiscard]] std::optional<struct stat> status() const;
+  [[nodiscard]] std::optional<os::Status> status() const;
 
   /// The identity of the file that has the name now, links not followed; nothing if there is none or it
   /// cannot be examined.

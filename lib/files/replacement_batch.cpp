@@ -1,9 +1,5 @@
 #include "files/replacement_batch.hpp"
 
-#include <fcntl.h>
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -11,6 +7,7 @@
 #include "error.hpp"
 #include "files/descriptor.hpp"
 #include "files/place.hpp"
+#include "os/os.hpp"
 
 namespace clipper {
 namespace {
@@ -22,9 +19,8 @@ constexpr std::uint64_t kMaxBytes = 256UL * 1024 * 1024;
 /// Each file keeps three descriptors open, and one batch can grow while another is committed. The other half
 /// of the process's descriptors is for the threads.
 std::size_t max_files() {
-  struct rlimit limit {};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1;
-  return std::clamp<std::size_t>(limit.rlim_cur / 2 / 6, 1, kMaxFiles);
+  const std::uint64_t limit = os::limit_of(os::Limit::descriptors).value_or(1);
+  return std::clamp<std::uint64_t>(limit / 2 / 6, 1, kMaxFiles);
 }
 
 /// The commit of a batch. An error in one file does not stop the others.
@@ -63,21 +59,21 @@ class Commit {
   }
 
   void write_to_disk() {
-    std::map<dev_t, int> failed;  // errno of syncfs() for each file system, 0 for success
+    std::map<std::uint64_t, int> failed;  // errno of syncfs() for each file system, 0 for success
     each([&](const ReplacementBatch::Replacement& file) {
       const Descriptor& fd = file.output.descriptor();
       const auto error_of = [](int result) { return result == 0 ? 0 : errno; };
       int error = 0;
       if (files_.size() == 1 || !is_of_one_machine(fd.get())) {
-        error = error_of(::fsync(fd.get()));
+        error = error_of(os::fsync(fd.get()));
       } else {
         const auto [known, is_new] = failed.emplace(file.input.status().st_dev, 0);
-        if (is_new) known->second = error_of(::syncfs(fd.get()));
+        if (is_new) known->second = error_of(os::syncfs(fd.get()));
         // syncfs() does not report which file could not be written and, before Linux 5.8, not even that one
         // could not.
         constexpr unsigned kWritten = SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
-        error = known->second != 0 ? known->second : error_of(::sync_file_range(fd.get(), 0, 0, kWritten));
-        if (is_unsupported(error)) error = error_of(::fsync(fd.get()));
+        error = known->second != 0 ? known->second : error_of(os::sync_file_range(fd.get(), 0, 0, kWritten));
+        if (os::is_unsupported(error)) error = error_of(os::fsync(fd.get()));
       }
       if (error != 0) throw_system_error(file.output.path(), "cannot be flushed to disk", error);
     });

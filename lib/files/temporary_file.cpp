@@ -1,8 +1,6 @@
 #include "files/temporary_file.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <system_error>
 #include <utility>
@@ -11,6 +9,7 @@
 #include "files/cleanup_registry.hpp"
 #include "files/descriptor.hpp"
 #include "files/place.hpp"
+#include "os/os.hpp"
 
 namespace clipper {
 namespace {
@@ -36,11 +35,11 @@ Descriptor create_and_unlink(const std::string& contents) {
   Descriptor fd;
   const int registration = register_temporary(place, [&] {
     fd = Descriptor(
-        retry_interrupted([&] { return ::openat(place.directory(), place.name(), kFlags, 0600); }));
+        retry_interrupted([&] { return os::openat(place.directory(), place.name(), kFlags, 0600); }));
     return fd.get();
   });
   if (registration < 0) throw_failure(contents, errno);
-  const bool removed = ::unlinkat(place.directory(), place.name(), 0) == 0;
+  const bool removed = os::unlinkat(place.directory(), place.name(), 0) == 0;
   const int error = errno;
   unregister_temporary(registration);
   if (!removed) throw_failure(contents, error);
@@ -49,7 +48,7 @@ Descriptor create_and_unlink(const std::string& contents) {
 
 Descriptor create_unnamed(const std::string& contents) {
   constexpr int kFlags = O_RDWR | O_TMPFILE | O_EXCL | O_CLOEXEC;
-  Descriptor fd(retry_interrupted([] { return ::open(directory().c_str(), kFlags, 0600); }));
+  Descriptor fd(retry_interrupted([] { return os::open(directory().c_str(), kFlags, 0600); }));
   if (fd.get() >= 0) return fd;
   if (has_no_unnamed_files(errno)) return create_and_unlink(contents);
   throw_failure(contents, errno);
@@ -63,12 +62,12 @@ void set_temporary_directory(std::string path) {
 
 TemporaryFile::TemporaryFile(std::string contents, std::uint64_t size)
     : contents_(std::move(contents)), fd_(create_unnamed(contents_)) {
-  if (free_bytes(fd_.get()) < size) throw_failure(contents_, ENOSPC);
+  if (os::free_bytes(fd_.get()) < size) throw_failure(contents_, ENOSPC);
 }
 
 void TemporaryFile::write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const ssize_t put = retry_interrupted([&] { return ::write(fd_.get(), bytes.data(), bytes.size()); });
+    const ssize_t put = retry_interrupted([&] { return os::write(fd_.get(), bytes.data(), bytes.size()); });
     if (put < 0) throw_failure(contents_, errno);
     bytes = bytes.subspan(static_cast<std::size_t>(put));
   }

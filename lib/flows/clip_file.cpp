@@ -1,7 +1,6 @@
 #include "flows/clip_file.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -23,6 +22,7 @@
 #include "flows/file_clip.hpp"
 #include "flows/percentile_bounds.hpp"
 #include "flows/selection.hpp"
+#include "os/os.hpp"
 
 namespace clipper {
 namespace {
@@ -303,7 +303,7 @@ void check_output(const Clipping& clipping, const std::string& out, Existing exi
   if (root != nullptr && clipping.purpose != Purpose::run) root->check(out);
   const bool must_be_new = existing == Existing::refuse;
   if (clipping.purpose == Purpose::run || (clipping.purpose == Purpose::check && !must_be_new)) return;
-  if (directory == Directory::made_by_run && ::access(directory_of(out).c_str(), F_OK) != 0) return;
+  if (directory == Directory::made_by_run && os::access(directory_of(out).c_str(), F_OK) != 0) return;
   OutputFile::check(out, existing, root);
 }
 

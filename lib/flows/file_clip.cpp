@@ -1,7 +1,6 @@
 #include "flows/file_clip.hpp"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <span>
@@ -13,6 +12,7 @@
 #include "files/input_file.hpp"
 #include "files/place.hpp"
 #include "npy/header.hpp"
+#include "os/os.hpp"
 
 namespace clipper {
 namespace {
@@ -26,8 +26,8 @@ npy::Header header_of(const ClipSettings& settings, InputFile& input, std::optio
 /// The shell command `clipper IN - >>IN` would append to the file that is read.
 void expect_other_file(const InputFile& input, const OutputFile& output) {
   if (output.is_regular()) return;  // a new file
-  struct stat status {};
-  if (::fstat(output.descriptor().get(), &status) != 0)
+  os::Status status{};
+  if (os::fstat(output.descriptor().get(), &status) != 0)
     throw_system_error(output.path(), "cannot be examined");
   if (S_ISREG(status.st_mode) && id_of(status) == id_of(input.status()))
     refuse(input.path(), fmt::format("refused to avoid data loss: {} is the same file", output.path()));

@@ -1,7 +1,6 @@
 #include "flows/selection.hpp"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -14,6 +13,7 @@
 #include "npy/header.hpp"
 #include "npy/utf8.hpp"
 #include "npz/codecs.hpp"
+#include "os/os.hpp"
 
 namespace clipper {
 namespace {
@@ -23,9 +23,9 @@ namespace {
 }
 
 bool is_stream(const std::string& out) {
-  struct stat status {};
+  os::Status status{};
   return out == "-" ||
-         (::stat(out.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode));
+         (os::stat(out.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode));
 }
 
 std::string_view words_for(const TensorLayout& layout) {

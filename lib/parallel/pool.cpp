@@ -8,10 +8,6 @@
 #include <oneapi/tbb/task.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/version.h>
-#include <pthread.h>
-#include <sched.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -19,13 +15,14 @@
 #include <cmath>
 #include <exception>
 #include <fstream>
-#include <latch>
 #include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "os/os.hpp"
 
 namespace clipper {
 namespace {
@@ -256,54 +253,22 @@ unsigned control_group_limit() {
   return limit;
 }
 
-unsigned affinity() {
-  cpu_set_t cpus;
-  if (::sched_getaffinity(0, sizeof cpus, &cpus) != 0) return 1;
-  return static_cast<unsigned>(std::max(1, CPU_COUNT(&cpus)));
-}
-
 }  // namespace
-
-unsigned startable_threads(unsigned wanted, std::size_t stack_size) {
-  pthread_attr_t attributes;
-  if (::pthread_attr_init(&attributes) != 0) return 1;
-  ::pthread_attr_setstacksize(&attributes, stack_size);
-  std::latch all_started(1);
-  const auto wait = [](void* latch) -> void* {
-    static_cast<std::latch*>(latch)->wait();
-    return nullptr;
-  };
-  std::vector<pthread_t> threads;
-  threads.reserve(wanted);
-  for (pthread_t thread = 0; threads.size() + 1 < wanted; threads.push_back(thread))
-    if (::pthread_create(&thread, &attributes, wait, &all_started) != 0) break;
-  all_started.count_down();
-  for (const pthread_t thread : threads) ::pthread_join(thread, nullptr);
-  ::pthread_attr_destroy(&attributes);
-  return static_cast<unsigned>(threads.size()) + 1;
-}
 
 std::size_t cached_chunk() {
   constexpr std::size_t kLowest = 256UL << 10;
   constexpr std::size_t kHighest = 512UL << 10;
-#ifdef _SC_LEVEL2_CACHE_SIZE
-  const long cache = ::sysconf(_SC_LEVEL2_CACHE_SIZE);  // 0 or -1 if unknown
-#else
-  const long cache = 0;  // musl
-#endif
-  const auto half = static_cast<std::size_t>(std::max(cache, 0L)) / 2;
-  return std::clamp(std::bit_floor(half), kLowest, kHighest);
+  return std::clamp(std::bit_floor(os::second_level_cache() / 2), kLowest, kHighest);
 }
 
 unsigned threads_with_files() {
-  constexpr rlim_t kEach = 4;
-  struct rlimit limit {};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kNoLimit;
-  return static_cast<unsigned>(std::clamp<rlim_t>(limit.rlim_cur / 2 / kEach, 1, kNoLimit));
+  constexpr unsigned kEach = 4;
+  const auto limit = os::limit_of(os::Limit::descriptors);
+  return limit ? static_cast<unsigned>(std::clamp<std::uint64_t>(*limit / 2 / kEach, 1, kNoLimit)) : kNoLimit;
 }
 
 unsigned available_threads() {
-  return std::min(affinity(), control_group_limit());
+  return std::min(os::cpus(), control_group_limit());
 }
 
 }  // namespace clipper

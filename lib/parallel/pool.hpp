@@ -88,9 +88,4 @@ class Pool {
 /// have. At least 1.
 [[nodiscard]] unsigned threads_with_files();
 
-/// How many of `wanted` threads, including the calling one, the system lets this process run at once. At
-/// least 1. Starts and ends that many threads with stacks of `stack_size` bytes to find out, because oneTBB
-/// ends the process when it cannot start a thread.
-[[nodiscard]] unsigned startable_threads(unsigned wanted, std::size_t stack_size);
-
 }  // namespace clipper

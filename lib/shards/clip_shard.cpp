@@ -1,10 +1,6 @@
 #include "shards/clip_shard.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
@@ -40,8 +36,8 @@ void check_slab_index(const std::string& index, const InputFile& input) {
 
 /// Whether there is an index. Error{refused} if it has another text.
 bool has_slab_index(const std::string& index, const std::string& text) {
-  const Descriptor fd(
-      retry_interrupted([&] { return ::open(index.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); }));
+  const Descriptor fd(retry_interrupted(
+      [&] { return os::open(index.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); }));
   if (fd.get() < 0 && errno == ENOENT) return false;
   if (fd.get() < 0) throw_system_error(index, "cannot be opened");
   std::string there(text.size() + 1, '\0');
@@ -53,7 +49,7 @@ bool has_slab_index(const std::string& index, const std::string& text) {
 }
 
 /// Of several shards that end at once, one writes the index.
-void write_slab_index(const std::string& index, const std::string& text, mode_t mode) {
+void write_slab_index(const std::string& index, const std::string& text, os::Mode mode) {
   if (has_slab_index(index, text)) return;
   OutputFile file =
       OutputFile::create(index, OutputFile::Existing::must_be_new, OutputFile::Durability::none, mode);
@@ -218,7 +214,7 @@ void ShardOutput::write_run() {
   for (int tries = 1;; ++tries) {
     const std::optional<ShardRun> there = files_.read_run();
     if (there && there->fingerprint() == run_.fingerprint() && there->in_place.empty()) break;
-    ::unlinkat(place.directory(), place.name(), 0);  // of another run, or cut off
+    os::unlinkat(place.directory(), place.name(), 0);  // of another run, or cut off
     try {
       write(place, text, Existing::must_be_new);
       break;
@@ -234,10 +230,10 @@ void ShardOutput::write_run() {
 /// of a new one. Who may read may write, as far as the umask allows: several users may run shards. The group
 /// may differ from the output's, and group bits may be the mask of an ACL, so the group gets the permissions
 /// that everybody has.
-mode_t ShardOutput::mode() const {
+os::Mode ShardOutput::mode() const {
   if (!files_.replaced()) return 0600 | readers_ | readers_ >> 1;
-  const mode_t replaced = files_.replaced()->st_mode;
-  const mode_t all = replaced & replaced >> 3 & 07;
+  const os::Mode replaced = files_.replaced()->st_mode;
+  const os::Mode all = replaced & replaced >> 3 & 07;
   return 0600 | all << 3 | all;
 }
 
@@ -252,9 +248,9 @@ Descriptor ShardOutput::open_common() const {
   const Place place = files_.common(run_);
   if (!is_of_one_machine(place.directory())) return {};
   Descriptor fd = open_own(place, O_RDWR | O_CREAT, mode());
-  struct stat status {};
-  if (::flock(fd.get(), LOCK_SH | LOCK_NB) != 0 || ::fstat(fd.get(), &status) != 0 || status.st_nlink != 1 ||
-      place.id() != id_of(status))
+  os::Status status{};
+  if (os::flock(fd.get(), LOCK_SH | LOCK_NB) != 0 || os::fstat(fd.get(), &status) != 0 ||
+      status.st_nlink != 1 || place.id() != id_of(status))
     return {};
   return fd;
 }

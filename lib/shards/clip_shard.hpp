@@ -8,6 +8,7 @@
 #include "files/input_file.hpp"
 #include "files/output_file.hpp"
 #include "flows/clip_file.hpp"
+#include "os/os.hpp"
 #include "shards/join.hpp"
 #include "shards/shard.hpp"
 #include "shards/shard_files.hpp"
@@ -69,7 +70,7 @@ class ShardOutput {
       OutputFile& part, std::uint64_t sum, const std::function<void()>& last_look = [] {}) const;
 
  private:
-  [[nodiscard]] mode_t mode() const;
+  [[nodiscard]] os::Mode mode() const;
   [[nodiscard]] OutputFile begin(Place place, OutputFile::Existing existing) const;
   [[nodiscard]] Descriptor open_common() const;
   void write(Place place, const std::string& text, OutputFile::Existing existing) const;
@@ -78,8 +79,8 @@ class ShardOutput {
   ShardRun run_;
   std::uint64_t shard_;
   OutputFile::Durability durability_;
-  mode_t readers_;   ///< who may read the input
-  Descriptor held_;  ///< OUT.shards, see ShardFiles::hold_run()
+  os::Mode readers_;  ///< who may read the input
+  Descriptor held_;   ///< OUT.shards, see ShardFiles::hold_run()
   bool in_common_ = false;
 };
 

@@ -1,10 +1,6 @@
 #include "shards/join.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -170,11 +166,11 @@ bool Join::has_become_output(Engine& engine, std::vector<ShardRecord> records) {
       std::ranges::all_of(records, &ShardRecord::in_common) && (!common || common == id_of(*status));
   if (!is_common && existing_ == OutputFile::Existing::replace) return false;
   const Descriptor output(retry_interrupted([&] {
-    return ::openat(out.directory(), out.name(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    return os::openat(out.directory(), out.name(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
   }));
   for (ShardRecord& record : records) record.in_common = true;
   if (output.get() < 0 || !different_parts(engine, records, output, nullptr).empty()) return false;
-  if (::fsync(output.get()) != 0 || !out.sync()) throw_not_durable(out_, errno);
+  if (os::fsync(output.get()) != 0 || !out.sync()) throw_not_durable(out_, errno);
   placed_ = status;
   return true;
 }
@@ -183,10 +179,10 @@ bool Join::has_become_output(Engine& engine, std::vector<ShardRecord> records) {
 /// name. The file system must be local, because the lock does not reach processes on the server of a network
 /// file system.
 bool Join::is_whole(const Descriptor& common, const std::vector<ShardRecord>& records) const {
-  struct stat status {};
+  os::Status status{};
   return OutputFile::can_be_named() && is_of_one_machine(common.get()) &&
          std::ranges::all_of(records, &ShardRecord::in_common) &&
-         ::flock(common.get(), LOCK_EX | LOCK_NB) == 0 && ::fstat(common.get(), &status) == 0 &&
+         os::flock(common.get(), LOCK_EX | LOCK_NB) == 0 && os::fstat(common.get(), &status) == 0 &&
          status.st_nlink == 1 && files_.common(run_).id() == id_of(status);
 }
 
@@ -197,11 +193,11 @@ void Join::put_in_place(Engine& engine, const std::vector<ShardRecord>& records,
   Descriptor common;
   if (std::ranges::any_of(records, &ShardRecord::in_common)) common = open_own(place, O_RDWR);
   std::optional<OutputFile> output;
-  struct stat status {};
+  os::Status status{};
   const bool adopts = is_whole(common, records);
   if (!adopts) {
     const auto part = (common.get() >= 0 ? place : files_.part(run_, 0)).status();
-    const mode_t mode = part ? part->st_mode & 0777 : 0666;
+    const os::Mode mode = part ? part->st_mode & 0777 : 0666;
     output.emplace(OutputFile::create(out_, existing_, OutputFile::Durability::on_disk, mode));
     output->reserve(run_.size);
   }
@@ -214,7 +210,7 @@ void Join::put_in_place(Engine& engine, const std::vector<ShardRecord>& records,
                      " again, then " + Term{"finalize", "join them"});
   }
   if (adopts) {
-    if (::ftruncate(common.get(), static_cast<off_t>(run_.size)) != 0)
+    if (os::ftruncate(common.get(), static_cast<off_t>(run_.size)) != 0)
       throw_system_error(place.path(), "cannot be written");
     output.emplace(OutputFile::adopt(out_, existing_, std::move(common)));
   }
@@ -223,10 +219,10 @@ void Join::put_in_place(Engine& engine, const std::vector<ShardRecord>& records,
       expect_waiting();  // fsync() may have taken long
       placing();
     });
-    if (::fstat(output->descriptor().get(), &status) == 0) placed_ = status;
-    if (adopts && place.id() == id_of(status)) ::unlinkat(place.directory(), place.name(), 0);
+    if (os::fstat(output->descriptor().get(), &status) == 0) placed_ = status;
+    if (adopts && place.id() == id_of(status)) os::unlinkat(place.directory(), place.name(), 0);
   } catch (const Error& error) {
-    const bool has_no_name = ::fstat(output->descriptor().get(), &status) == 0 && status.st_nlink == 0;
+    const bool has_no_name = os::fstat(output->descriptor().get(), &status) == 0 && status.st_nlink == 0;
     if (adopts && has_no_name) refuse_removed();
     throw;
   }

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <sys/stat.h>
-
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -12,6 +10,7 @@
 #include "engine/engine.hpp"
 #include "files/descriptor.hpp"
 #include "files/output_file.hpp"
+#include "os/os.hpp"
 #include "shards/shard_files.hpp"
 
 namespace clipper {
@@ -72,7 +71,7 @@ class Join {
   ShardFiles files_;
   Clock::duration patience_;  ///< time left to look again
   ShardRun run_;
-  std::optional<struct stat> placed_;  ///< of the output in place, if known
+  std::optional<os::Status> placed_;  ///< of the output in place, if known
 };
 
 }  // namespace clipper

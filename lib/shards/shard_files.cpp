@@ -1,11 +1,6 @@
 #include "shards/shard_files.hpp"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -111,9 +106,9 @@ std::uint64_t sum_of_samples(const InputFile& input) {
 
 /// Called if the file cannot be opened (EACCES). Error{refused} if another user's umask is the reason.
 void expect_access(const Place& place) {
-  struct stat status {};
-  const bool is_known = ::fstatat(place.directory(), place.name(), &status, AT_SYMLINK_NOFOLLOW) == 0;
-  if (is_known && status.st_uid != ::geteuid())
+  os::Status status{};
+  const bool is_known = os::fstatat(place.directory(), place.name(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+  if (is_known && status.st_uid != os::geteuid())
     refuse(place.path(),
            fmt::format("belongs to user {}, whose umask keeps you out (mode {:03o}); run this as that user",
                        status.st_uid, status.st_mode & 0777));
@@ -125,7 +120,7 @@ std::uint64_t ShardRun::fingerprint() const {
   return hash_of(identity_text(*this));
 }
 
-std::string time_text(const struct stat& status) {
+std::string time_text(const os::Status& status) {
   return fmt::format("{}.{:09}", status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
 }
 
@@ -233,7 +228,7 @@ std::optional<ShardRun> ShardFiles::read_run() const {
 
 Descriptor ShardFiles::hold_run() const {
   Descriptor fd = open_own(run(), O_RDONLY);
-  if (fd.get() >= 0 && ::flock(fd.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+  if (fd.get() >= 0 && os::flock(fd.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     refuse(run().path(), "is just being removed together with the shards' other files; try again");
   return fd;
 }
@@ -245,22 +240,22 @@ std::optional<ShardRecord> ShardFiles::read_record(const ShardRun& run, std::uin
 
 /// The rule for owners is that of the kernel's fs.protected_regular. Network file systems may show one user
 /// as the owner of every file.
-Descriptor open_own(const Place& place, int flags, mode_t mode) {
+Descriptor open_own(const Place& place, int flags, os::Mode mode) {
   flags |= O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
-  Descriptor fd(retry_interrupted([&] { return ::openat(place.directory(), place.name(), flags, mode); }));
+  Descriptor fd(retry_interrupted([&] { return os::openat(place.directory(), place.name(), flags, mode); }));
   const int error = fd.get() < 0 ? errno : 0;
   if (is_gone(error)) return fd;
   if (error == ELOOP || error == ENXIO || error == EISDIR) refuse(place.path(), kNotOwn);
   if (error == EACCES) expect_access(place);
   if (error != 0) throw_system_error(place.path(), "cannot be opened", error);
-  struct stat status {};
-  struct stat directory {};
-  if (::fstat(fd.get(), &status) != 0 || ::fstat(place.directory(), &directory) != 0) {
+  os::Status status{};
+  os::Status directory{};
+  if (os::fstat(fd.get(), &status) != 0 || os::fstat(place.directory(), &directory) != 0) {
     if (is_gone(errno)) return {};
     throw_system_error(place.path(), "cannot be examined");
   }
   if (!S_ISREG(status.st_mode)) refuse(place.path(), kNotOwn);
-  if (status.st_uid != ::geteuid() && status.st_uid != directory.st_uid)
+  if (status.st_uid != os::geteuid() && status.st_uid != directory.st_uid)
     refuse(place.path(),
            fmt::format("belongs to user {}, not to you; remove it or choose another output", status.st_uid));
   return fd;
@@ -275,7 +270,7 @@ std::optional<std::string> read_text(const Place& place) {
     ssize_t got = 1;
     while (got > 0) {
       got = retry_interrupted([&] {
-        return ::pread(fd.get(), text.data() + done, text.size() - done, static_cast<off_t>(done));
+        return os::pread(fd.get(), text.data() + done, text.size() - done, static_cast<off_t>(done));
       });
       if (got > 0) done += static_cast<std::size_t>(got);
     }
@@ -286,7 +281,7 @@ std::optional<std::string> read_text(const Place& place) {
 }
 
 void remove_file(const Place& place) {
-  if (::unlinkat(place.directory(), place.name(), 0) != 0 && errno != ENOENT)
+  if (os::unlinkat(place.directory(), place.name(), 0) != 0 && errno != ENOENT)
     throw_system_error(place.path(), "cannot be removed");
 }
 
@@ -349,15 +344,15 @@ std::string_view without_suffix(std::string_view name) {
 
 /// All files that shards, --finalize, or killed ones of these have made for OUT.
 std::vector<Place> files_of_all_runs(const Place& out) {
-  Descriptor fd(
-      retry_interrupted([&] { return ::openat(out.directory(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
-  const std::unique_ptr<DIR, int (*)(DIR*)> directory(fd.get() < 0 ? nullptr : ::fdopendir(fd.get()),
-                                                      &::closedir);
+  Descriptor fd(retry_interrupted(
+      [&] { return os::openat(out.directory(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+  const std::unique_ptr<DIR, int (*)(os::DIR*)> directory(fd.get() < 0 ? nullptr : os::fdopendir(fd.get()),
+                                                          &os::closedir);
   if (!directory) throw_system_error(out.path(), "its directory cannot be read");
   std::ignore = fd.release();
   std::vector<Place> places;
   errno = 0;
-  while (const dirent* const entry = ::readdir(directory.get())) {
+  while (const os::dirent* const entry = os::readdir(directory.get())) {
     const std::string_view name = without_suffix(entry->d_name);
     if (name.starts_with(out.name()) && is_of_shards(name.substr(std::strlen(out.name()))))
       places.push_back(out.with_name(entry->d_name));
@@ -404,7 +399,7 @@ std::vector<std::string> discard_shards(const std::string& out, bool dry_run) {
     const bool may_be_locked = place.path().starts_with(files.run().path());
     Descriptor fd = open_own(place, may_be_locked ? O_RDWR : O_RDONLY);  // NFS locks only what can be written
     if (!may_be_locked) continue;
-    if (fd.get() >= 0 && ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    if (fd.get() >= 0 && os::flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
       refuse(out, kRunning + (" is running and uses " + place.path()));
     locked.push_back(std::move(fd));
   }

@@ -8,6 +8,7 @@
 
 #include "files/input_file.hpp"
 #include "files/place.hpp"
+#include "os/os.hpp"
 #include "shards/shard.hpp"
 
 /// The files in the directory of an output that its shards write and that Join reads. Every repetition of a
@@ -30,7 +31,7 @@ struct ShardRun {
 };
 
 /// The modification time of a file in seconds and nanoseconds: "1.000000005".
-[[nodiscard]] std::string time_text(const struct stat& status);
+[[nodiscard]] std::string time_text(const os::Status& status);
 
 /// The run that divides the output of `plan` into `shards` parts. The input is identified by its size, its
 /// modification time and 16 samples of 4 KiB, the first of which has the header.
@@ -67,7 +68,7 @@ class ShardFiles {
   [[nodiscard]] const Place& out() const noexcept { return out_; }
 
   /// The status of the existing OUT; nothing if there is none.
-  [[nodiscard]] const std::optional<struct stat>& replaced() const noexcept { return replaced_; }
+  [[nodiscard]] const std::optional<os::Status>& replaced() const noexcept { return replaced_; }
 
   [[nodiscard]] Place run() const;                                             ///< OUT.shards
   [[nodiscard]] Place common(const ShardRun& run) const;                       ///< OUT.shards.F
@@ -87,13 +88,13 @@ class ShardFiles {
 
  private:
   Place out_;
-  std::optional<struct stat> replaced_;
+  std::optional<os::Status> replaced_;
 };
 
 /// Opens a file that shards have made or, with O_CREAT, makes it. Nothing if it does not exist.
 /// Error{refused} if it is not a regular file, if another user's umask keeps this process out, or if it
 /// belongs neither to this process's user nor to the owner of the directory (who could replace it anyway).
-[[nodiscard]] Descriptor open_own(const Place& place, int flags, mode_t mode = 0);
+[[nodiscard]] Descriptor open_own(const Place& place, int flags, os::Mode mode = 0);
 
 /// The content of such a file, or its first 64 KiB, which are not valid in any file of clipper. On a network
 /// file system, an open file that another machine has replaced may vanish: then reads the file that replaced

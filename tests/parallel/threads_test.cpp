@@ -1,6 +1,7 @@
 #include <sched.h>
 
 #include "engine/engine.hpp"
+#include "os/os.hpp"
 #include "parallel/pool.hpp"
 #include "support/catch.hpp"
 
@@ -26,9 +27,9 @@ TEST_CASE("the affinity mask limits the number of threads") {
 TEST_CASE("startable_threads() counts only threads that can be started") {
   constexpr std::size_t kStack = 1 << 20;
   constexpr std::size_t kMoreThanAddresses = std::size_t{1} << 60;
-  CHECK(startable_threads(1, kStack) == 1);
-  CHECK(startable_threads(4, kStack) == 4);
-  CHECK(startable_threads(4, kMoreThanAddresses) == 1);
+  CHECK(os::startable_threads(1, kStack) == 1);
+  CHECK(os::startable_threads(4, kStack) == 4);
+  CHECK(os::startable_threads(4, kMoreThanAddresses) == 1);
 }
 
 TEST_CASE("cached_chunk() is a power of two from 256 to 512 KiB") {
