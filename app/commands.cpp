@@ -167,7 +167,7 @@ std::vector<std::string_view> command_names() {
 
 int run_command(int argc, const char* const* argv) {
   std::span words(argv, static_cast<std::size_t>(argc));
-  if (words.size() < 2) refuse("IN and OUT are missing; clipper --help lists all options and commands");
+  if (words.size() < 2) refuse("IN and OUT are missing; see clipper -h, or clipper --help for all options");
   const auto named = std::find_if(kCommands.begin() + 1, kCommands.end(),
                                   [&](const CommandRow& row) { return words[1] == row.spec->name; });
   const CommandRow& row = named == kCommands.end() ? kCommands.front() : *named;

@@ -138,11 +138,12 @@ inline constexpr Option kSaturate{
 infinity, and counts as raised or lowered. Integer dtypes saturate without it.)"};
 
 inline constexpr Option kFailIfClipped{
-    .names = "--fail-if-clipped", .type = "PERCENT", .group = "Operation",
-    .help = "Exit with 1 and write nothing if more than PERCENT of the elements would be clipped",
-    .details = R"(A check of data: if more than PERCENT of a tensor's elements would be clipped or
-become infinite, write nothing, say how many, and exit with 1. PERCENT is a number from 0 to 100, with or
-without a percent sign, and is compared exactly: `0` allows no such element. SCALE AND BIAS says which elements count as clipped. Each
+    .names = "--fail-if-clipped", .type = "P%", .group = "Operation",
+    .help = "Exit with 1 and write nothing if more than P% of the elements would be clipped",
+    .details = R"(A check of data: if more than P percent of a tensor's elements would be clipped or
+become infinite, write nothing, say how many, and exit with 1. P is a number from 0 to 100 with a percent sign, and
+is compared exactly: `10%`, `0.05%`; `0` allows no such element. A number without the sign is refused (2), because
+0.05 may stand for 5%. SCALE AND BIAS says which elements count as clipped. Each
 tensor of many files or of an archive is judged by itself. A shard cannot be judged, so `--shard` of one
 tensor excludes this option.)"};
 

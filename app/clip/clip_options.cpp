@@ -332,7 +332,7 @@ Command validate_clip(const RawOptions& raw) {
   if (raw.has(kSync)) command.settings.durability = OutputFile::Durability::on_disk;
   if (raw.has(kNoCache)) command.settings.caching = Caching::dropped;
   if (raw.has(kFailIfClipped))
-    command.settings.max_clipped = parse_percentage("--fail-if-clipped", raw.text(kFailIfClipped));
+    command.settings.max_clipped = parse_share("--fail-if-clipped", raw.text(kFailIfClipped));
   if (raw.has(kDtype)) command.settings.dtype.dtype = static_cast<DType>(word_of(raw, kDtype));
   command.settings.dtype.over_integers =
       !raw.has(kRecursive) && !raw.has(kFilesFrom) && !raw.has(kFiles0From);

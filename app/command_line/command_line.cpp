@@ -97,7 +97,7 @@ bool CommandLine::take_options(const std::string& word, const char* next) {
     if (after_equals)
       take_value_after_equals(*option, name, value.substr(1));
     else
-      give(*option, value);
+      give(*option, word, value);
     if (after_equals || !option->type.empty()) return false;
   }
   note(unknown_, rest);
@@ -106,12 +106,12 @@ bool CommandLine::take_options(const std::string& word, const char* next) {
 
 bool CommandLine::take_option(const Option& option, const std::string& word, const char* next) {
   if (option.type.empty()) {
-    give(option, "");
+    give(option, word, "");
     return false;
   }
   const bool is_value = next != nullptr && !std::string_view(next).starts_with("--");
   if (is_value)
-    give(option, next);
+    give(option, word, next);
   else if (next == nullptr)
     note(incomplete_, fmt::format("{} has no value", word));
   else
@@ -129,14 +129,15 @@ void CommandLine::take_value_after_equals(const Option& option, const std::strin
     note(incomplete_, fmt::format("{0} takes its value without =; write {0} {1}", name,
                                   npy::name_for_commands(value, option.type)));
   else
-    give(option, value);
+    give(option, name, value);
 }
 
-void CommandLine::give(const Option& option, const std::string& value) {
+void CommandLine::give(const Option& option, const std::string& word, const std::string& value) {
   for (const Option* const other : spec_.options)
     if (option.overrides == long_name(*other) || other->overrides == long_name(option)) typed_[other] = {};
   RawOption& typed = typed_[&option];
   typed.is_given = true;
+  typed.by_long_name = word.starts_with("--");
   if (option.type.empty()) return;
   typed.text = value;
   typed.texts.push_back(value);
@@ -159,6 +160,13 @@ void CommandLine::take_positional(const std::string& word) {
 bool CommandLine::has(std::string_view name) const {
   const Option* const option = option_named(spec_, name);
   return option != nullptr && typed_.at(option).is_given;
+}
+
+void CommandLine::print_help(const CommandSpecs& commands) const {
+  if (typed_.at(&kHelp).by_long_name)
+    clipper::print_help(spec_, commands);
+  else
+    print(short_help_of(spec_, commands, help_columns()));
 }
 
 void CommandLine::check() const {
@@ -185,7 +193,7 @@ void CommandLine::check() const {
 
 std::optional<RawOptions> parse(const CommandLine& line, const CommandSpecs& commands) {
   if (line.has("--help")) {
-    print_help(line.spec(), commands);
+    line.print_help(commands);
     return std::nullopt;
   }
   if (line.has("--version")) {

@@ -18,6 +18,7 @@ struct RawOption {
   bool is_given = false;
   std::string text;                ///< the value; of a repeated option, the last one
   std::vector<std::string> texts;  ///< all values; `text` is empty for a positional that takes many words
+  bool by_long_name = false;       ///< of an option, the last time: --help, not -h
 };
 
 /// What was typed, with all values as text. All functions throw std::out_of_range for an option that the
@@ -59,6 +60,9 @@ class CommandLine {
   /// What was typed, also if check() throws.
   [[nodiscard]] RawOptions typed() const { return RawOptions(typed_); }
 
+  /// Prints what -h or --help asks for, whichever was typed last, as wide as the terminal. Lists `commands`.
+  void print_help(const CommandSpecs& commands) const;
+
   /// Throws Error{usage} for the first mistake, such as an unknown option or an empty value.
   void check() const;
 
@@ -69,7 +73,7 @@ class CommandLine {
 
   void take_value_after_equals(const Option& option, const std::string& name, const std::string& value);
   void take_positional(const std::string& word);
-  void give(const Option& option, const std::string& value);
+  void give(const Option& option, const std::string& word, const std::string& value);
 
   const CommandSpec& spec_;
   std::map<const Option*, RawOption> typed_;
@@ -83,7 +87,7 @@ class CommandLine {
 /// `commands` (no list if empty), which it printed. Throws the error of check().
 [[nodiscard]] std::optional<RawOptions> parse(const CommandLine& line, const CommandSpecs& commands = {});
 
-/// Prints the help, as wide as the terminal.
+/// Prints the whole help, as wide as the terminal.
 void print_help(const CommandSpec& spec, const CommandSpecs& commands);
 
 /// Standard output cannot be written: an Error{io} that is not about a file, so that no other file is tried.

@@ -46,6 +46,7 @@ constexpr std::size_t kOptionColumn = 28;        ///< where the text about an op
 constexpr std::size_t kNarrowOptionColumn = 10;  ///< on a narrow terminal, below the option's names
 constexpr std::size_t kNarrow = 60;
 constexpr std::size_t kCommandColumn = 12;
+constexpr std::size_t kFew = 3;  ///< forms and examples in the short help
 
 #ifdef __clang__
 constexpr std::string_view kCompiler = __VERSION__;  // "Clang 14.0.6"
@@ -85,9 +86,9 @@ class Section {
     add_line(line);
   }
 
-  void add(const Option& option) {
+  void add(const Option& option, std::string_view text) {
     const std::size_t indent = columns_ < kNarrow ? kNarrowOptionColumn : kOptionColumn;
-    add(head_of(option), option.help, indent);
+    add(head_of(option), text, indent);
   }
 
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
@@ -110,11 +111,13 @@ class Section {
   std::string text_;
 };
 
-Section usage(const CommandSpec& spec, std::size_t columns) {
+Section usage(const CommandSpec& spec, std::size_t columns, std::size_t max) {
   constexpr std::string_view kUsage = "Usage: ";
   Section section(columns);
   std::string_view head = kUsage;
-  for (const std::string& form : usages_of(spec)) {
+  std::vector<std::string> forms = usages_of(spec);
+  forms.resize(std::min(forms.size(), max));
+  for (const std::string& form : forms) {
     section.add_line(fmt::format("{:{}}{}", head, kUsage.size(), form));
     head = "";
   }
@@ -129,16 +132,54 @@ Section command_list(const CommandSpecs& commands, std::size_t columns) {
   return section;
 }
 
+Section first_examples(const CommandSpec& spec, std::size_t columns) {
+  Section section(columns);
+  std::string_view lines = spec.footer.substr(1);  // after an empty line
+  for (std::size_t i = 0; i <= kFew; ++i) {
+    section.add_line(lines.substr(0, lines.find('\n')));
+    lines.remove_prefix(lines.find('\n') + 1);
+  }
+  return section;
+}
+
+Section where_more_is(const CommandSpec& spec, const CommandSpecs& commands, std::size_t columns) {
+  Section section(columns);
+  std::vector<std::string_view> names;
+  for (const CommandSpec* const command : commands) names.push_back(command->name);
+  if (!names.empty()) section.add("", fmt::format("Commands: {} (COMMAND -h)", joined(names, ", ")), 0);
+  section.add("", fmt::format("All options: {} --help. Everything: man clipper.", title_of(spec)), 0);
+  return section;
+}
+
+std::string joined_sections(const std::vector<Section>& sections) {
+  std::string text;
+  for (const Section& section : sections) text += (text.empty() ? "" : "\n") + section.text();
+  return text;
+}
+
 }  // namespace
+
+std::string short_help_of(const CommandSpec& spec, const CommandSpecs& commands, std::size_t columns) {
+  if (spec.common.empty()) return help_of(spec, commands, columns);
+  std::vector<Section> sections(1, Section(columns));
+  sections.back().add("", spec.description.substr(0, spec.description.find(". ") + 1), 0);
+  sections.push_back(usage(spec, columns, kFew));
+  sections.emplace_back(columns);
+  for (const CommonOption& common : spec.common) sections.back().add(*common.option, common.text);
+  sections.push_back(first_examples(spec, columns));
+  sections.push_back(where_more_is(spec, commands, columns));
+  return joined_sections(sections);
+}
 
 std::string help_of(const CommandSpec& spec, const CommandSpecs& commands, std::size_t columns) {
   std::vector<Section> sections(1, Section(columns));
   sections.back().add("", spec.description, 0);
-  sections.push_back(usage(spec, columns));
+  sections.push_back(usage(spec, columns, spec.forms.size()));
   if (!commands.empty()) sections.push_back(command_list(commands, columns));
   if (!spec.positionals.empty()) {
     sections.emplace_back(columns).add_line("Arguments:");
-    for (const Positional& positional : spec.positionals) sections.back().add(*positional.option);
+    for (const Positional& positional : spec.positionals)
+      sections.back().add(*positional.option, positional.option->help);
   }
   std::string_view heading = kHidden;
   for (const Option* const option : spec.options) {
@@ -146,11 +187,9 @@ std::string help_of(const CommandSpec& spec, const CommandSpecs& commands, std::
     const std::string_view group = spec.has_groups ? option->group : "Options";
     if (group != std::exchange(heading, group))
       sections.emplace_back(columns).add_line(fmt::format("{}:", group));
-    sections.back().add(*option);
+    sections.back().add(*option, option->help);
   }
-  std::string text;
-  for (const Section& section : sections) text += (text.empty() ? "" : "\n") + section.text();
-  return text.append(spec.footer);  // the footer begins with an empty line
+  return joined_sections(sections).append(spec.footer);  // the footer begins with an empty line
 }
 
 std::string version_text() {

@@ -37,6 +37,12 @@ struct Option {
   std::string_view details = {};  ///< more sentences, for the manual, in the markup of inline_to_troff()
 };
 
+/// An option that -h shows, and what -h says about it in one line.
+struct CommonOption {
+  const Option* option;
+  std::string_view text;
+};
+
 enum class Arity { optional, required, many };
 
 struct Positional {
@@ -52,6 +58,7 @@ struct CommandSpec {
   std::string_view footer = {};
   std::span<const Positional> positionals = {};
   std::span<const Option* const> options = {};  ///< in the order of --help
+  std::span<const CommonOption> common = {};    ///< what -h shows; if empty, -h prints what --help does
   bool has_groups = false;                      ///< --help has a heading for each group
   bool is_public = true;                        ///< in the manual and the completions
 };
@@ -86,6 +93,11 @@ using CommandSpecs = std::vector<const CommandSpec*>;
 /// What `clipper COMMAND --help` prints, wrapped between words to `columns` columns. The footer is not
 /// wrapped. Lists `commands` unless there are none.
 [[nodiscard]] std::string help_of(const CommandSpec& spec, const CommandSpecs& commands, std::size_t columns);
+
+/// What `clipper COMMAND -h` prints: at most 30 lines of 80 columns. The first sentence of the description,
+/// three forms, the common options and three examples.
+[[nodiscard]] std::string short_help_of(const CommandSpec& spec, const CommandSpecs& commands,
+                                        std::size_t columns);
 
 /// What --version prints: "clipper 0.1.0", and lines about this build and this CPU.
 [[nodiscard]] std::string version_text();

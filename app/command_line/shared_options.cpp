@@ -129,6 +129,17 @@ Percentage parse_percentage(std::string_view flag, std::string_view text) {
   refuse(fmt::format("{}: '{}' is not a percentage from 0 to 100", flag, text));
 }
 
+Percentage parse_share(std::string_view flag, std::string_view text) {
+  Percentage percentage = parse_percentage(flag, text);
+  const Number number = *parse_number(percentage.text());
+  if (text.ends_with('%') || number == Number{}) return percentage;
+  const std::string fraction = number > 1
+                                   ? ""
+                                   : fmt::format(", or {:.6g}% for the fraction {}",
+                                                 100 * std::strtod(percentage.text().c_str(), nullptr), text);
+  refuse(fmt::format("{0}: '{1}' has no percent sign; write {1}%{2}", flag, text, fraction));
+}
+
 Shard parse_shard(std::string_view text) {
   if (text == "auto") return automatic_shard();
   const std::size_t slash = text.find('/');

@@ -32,9 +32,9 @@ namespace clipper {
 
 inline constexpr Option kHelp{
     .names = "-h,--help",
-    .help = "Print this help",
-    .details = R"(Print a summary of the command's options, with examples, and exit. `clipper compare --help`
-is about compare.)"};
+    .help = "Print all options, or with -h only the most used",
+    .details = R"(`--help`: print a summary of all options of the command, with examples, and exit. `-h`: print its first
+screen, the options that most command lines use. `clipper compare --help` is about compare.)"};
 
 inline constexpr Option kVersion{
     .names = "-V,--version",
@@ -120,6 +120,7 @@ class RawOptions;
 [[nodiscard]] std::size_t parse_count(std::string_view flag, std::string_view text, std::size_t lowest,
                                       std::size_t highest);
 [[nodiscard]] Percentage parse_percentage(std::string_view flag, std::string_view text);  ///< "10" or "10%"
+[[nodiscard]] Percentage parse_share(std::string_view flag, std::string_view text);       ///< "10%" or "0"
 [[nodiscard]] unsigned parse_threads(std::string_view text);                              ///< of --threads
 
 /// The shard that --shard names: "K/N", or "auto", which takes K and N from the variables of Open MPI, PMI or

@@ -127,10 +127,10 @@ TEST_CASE("an archive that fails has one line of JSON and no lines about members
     CHECK_FALSE(contains(result.error, "clipped 66.7 % ("));
     CHECK_FALSE(contains(result.error, "copied"));
   };
-  check({"--fail-if-clipped", "50", "a.npz", "out.npz"}, 1,
+  check({"--fail-if-clipped", "50%", "a.npz", "out.npz"}, 1,
         "a.npz:w: 66.7 % would be clipped, more than 50 %");
-  check({"--fail-if-clipped", "50", "-i", "a.npz"}, 1, "a.npz:w: 66.7 % would be clipped");
-  check({"--fail-if-clipped", "50", "--dry-run", "a.npz", "out.npz"}, 1, "a.npz:w: 66.7 % would be clipped");
+  check({"--fail-if-clipped", "50%", "-i", "a.npz"}, 1, "a.npz:w: 66.7 % would be clipped");
+  check({"--fail-if-clipped", "50%", "--dry-run", "a.npz", "out.npz"}, 1, "a.npz:w: 66.7 % would be clipped");
   check({"--other", "error", "a.npz", "out.npz"}, 3, "a.npz:mask: ");
   check({"-n", "a.npz", "a.npz"}, 5, "a.npz: already exists");
   CHECK(directory.entries() == std::vector<std::string>{"a.npz"});
@@ -164,8 +164,9 @@ TEST_CASE("--fail-if-clipped judges each member by itself") {
   const WorkingDirectory directory{
       {"a.npz", npz_file({{"half.npy", float32_file({1, 7})}, {"none.npy", float32_file({1, 2})}})}};
   const auto run = [&](const Words& words) { return directory.run(clip(words)); };
-  check_refused(run({"--fail-if-clipped", "49", "a.npz", "out.npz"}), 1, "a.npz:half: 50 % would be clipped");
-  check_done(run({"--fail-if-clipped", "50", "a.npz", "out.npz"}));
+  check_refused(run({"--fail-if-clipped", "49%", "a.npz", "out.npz"}), 1,
+                "a.npz:half: 50 % would be clipped");
+  check_done(run({"--fail-if-clipped", "50%", "a.npz", "out.npz"}));
   check_done(run({"--fail-if-clipped", "0", "--member", "none", "a.npz", "out.npz"}));
 }
 

@@ -159,7 +159,7 @@ TEST_CASE("unknown options, unknown values and surplus files are refused") {
                     "too many files (expected IN OUT); for several inputs use --output-dir, --output or");
   directory.refused({"--min", "0", "in.npy"}, 2, "OUT is missing");
   directory.refused({"--min", "0"}, 2, "IN is missing; to read standard input");
-  directory.refused({}, 2, "clipper --help lists all options and commands");
+  directory.refused({}, 2, "see clipper -h, or clipper --help for all options");
   directory.refused({"--min", "0", "-r", "."}, 2, "--recursive needs --output-dir");
 }
 
@@ -175,10 +175,18 @@ TEST_CASE("the last of a repeated option counts, as aliases need") {
   CHECK(contains(verbose.error, "min 0"));
 }
 
-TEST_CASE("--fail-if-clipped accepts a percent sign") {
+TEST_CASE("--fail-if-clipped needs a percent sign, except for 0") {
   const Directory directory;
   CHECK(directory.clipped_by({"--min", "0", "--fail-if-clipped", "50%"}) == float32_file({0, 0, 0, 9}));
   directory.refused({"--min", "0", "--fail-if-clipped=49%", "in.npy", "out.npy"}, 1, "more than 49 %");
+  directory.check_usage({"--min", "0", "--fail-if-clipped", "10"}, ": '10' has no percent sign; write 10%\n");
+  directory.check_usage({"--min", "0", "--fail-if-clipped=0.05"},
+                        ": '0.05' has no percent sign; write 0.05%, or 5% for the fraction 0.05\n");
+  for (const char* none : {"0", "0%", "0.0", "-0"}) {
+    directory.refused({"--min", "0", "--fail-if-clipped", none, "in.npy", "out.npy"}, 1,
+                      "50 % would be clipped");
+    directory.done({"--min", "-9", "--fail-if-clipped", none, "in.npy", "same.npy"});
+  }
 }
 
 TEST_CASE("a first word that is nearly a command and not a file is refused") {
@@ -208,6 +216,11 @@ TEST_CASE("clipper help prints the help of clipper and of each command") {
     CHECK(contains(help, "\nUsage: clipper " + command + " "));
     CHECK(contains(output({"--help"}), "\n  " + command + " "));
   }
+  for (const Words& words : {Words{"-h"}, {"--help", "-h"}, {"-vh"}})
+    CHECK(output(words).ends_with("All options: clipper --help. Everything: man clipper.\n"));
+  CHECK(output({"-h", "--help"}) == output({"--help"}));
+  CHECK(output({"compare", "-h"}).size() < output({"compare", "--help"}).size() / 2);
+  CHECK(output({"show", "-h"}) == output({"show", "--help"}));
   check_refused(run_clipper({"help", "inof"}), 2, "unknown command 'inof'; did you mean 'info'?");
   check_refused(run_clipper({"help", "nonsense"}), 2,
                 "unknown command 'nonsense'; expected one of: compare, info, show, profiles, help");

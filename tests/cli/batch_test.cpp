@@ -199,7 +199,7 @@ TEST_CASE("--dry-run makes all checks and writes nothing") {
   check_refused(dry_run({"-n", "a.npy", "b.npy"}), 5, "b.npy: already exists");
   check_refused(dry_run({"-n", "-o", "b{ext}", "a.npy"}), 5, "b.npy: already exists");
   check_refused(dry_run({"--nan", "error", "nan.npy", "out.npy"}), 3, "nan.npy: NaN at [0]");
-  check_refused(dry_run({"--fail-if-clipped", "50", "-i", "a.npy"}), 1, "a.npy: 66.7 %");
+  check_refused(dry_run({"--fail-if-clipped", "50%", "-i", "a.npy"}), 1, "a.npy: 66.7 %");
 }
 
 TEST_CASE("--no-clobber refuses before anything is written") {
@@ -217,20 +217,20 @@ TEST_CASE("--fail-if-clipped writes nothing if too much would be clipped") {
   std::filesystem::create_directory(directory / "there");
   for (const Words& more : {Words{"x.npy", "out.npy"}, Words{"-i", "x.npy"}, Words{"-i", "--direct", "x.npy"},
                             Words{"x.npy", "-"}, Words{"--output-dir", "there", "x.npy"}}) {
-    const Result result = directory.refused(joined(clip({"--fail-if-clipped", "4.9"}), more), 1,
+    const Result result = directory.refused(joined(clip({"--fail-if-clipped", "4.9%"}), more), 1,
                                             "x.npy: 5 % would be clipped, more than 4.9 %");
     CHECK(result.output.empty());
   }
-  directory.done(clip({"--fail-if-clipped", "5", "x.npy", "out.npy"}));
+  directory.done(clip({"--fail-if-clipped", "5%", "x.npy", "out.npy"}));
   CHECK((directory.read("out.npy") == float32_file(clipped(elements, 0, 6))));
-  const Result piped = directory.run(clip({"--fail-if-clipped", "5", "x.npy", "-"}));
+  const Result piped = directory.run(clip({"--fail-if-clipped", "5%", "x.npy", "-"}));
   CHECK((piped.output == float32_file(clipped(elements, 0, 6))));
   check_refused(directory.run(clip({"--fail-if-clipped", "0", "-", "new.npy"}), input(1)), 1,
                 "standard input: 66.7 %");
   check_refused(run_clipper(clip({"--fail-if-clipped", "0", "-", "-"}), {}, input(1)), 2, "must be a file");
   for (const char* wrong : {"-1", "101", "nan", "5%%", "x", " 1"})
     directory.refused(clip({"--fail-if-clipped", wrong, "x.npy", "y.npy"}), 2, "--fail-if-clipped");
-  directory.done(clip({"--fail-if-clipped", "5", "-i", "--direct", "x.npy"}));
+  directory.done(clip({"--fail-if-clipped", "5%", "-i", "--direct", "x.npy"}));
   CHECK((directory.read("x.npy") == float32_file(clipped(elements, 0, 6))));
 }
 

@@ -200,7 +200,7 @@ TEST_CASE("reports say both dtypes and how many elements were raised, lowered an
   CHECK(contains(text.error, "below min becomes 9, rounded half-even, to uint8"));
   CHECK(contains(text.error,
                  "float32 to uint8, clipped 50 % (33.3 % raised, 16.7 % lowered, 33.3 % replaced)"));
-  check_refused(directory.run({"--to", "uint8", "--fail-if-clipped", "40", "in.npy", "new.npy"}), 1,
+  check_refused(directory.run({"--to", "uint8", "--fail-if-clipped", "40%", "in.npy", "new.npy"}), 1,
                 "50 % would be clipped");
 }
 

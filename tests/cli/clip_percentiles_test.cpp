@@ -30,7 +30,7 @@ TEST_CASE("the bounds of a file are the percentiles of its elements") {
   const Result trial = directory.run(percent({"--dry-run", "--json", "-i", "x.npy"}));
   CHECK(contains(trial.output, "\"min\":10,\"max\":990"));
   CHECK(contains(trial.output, "\"raised\":10,\"lowered\":10"));
-  check_refused(directory.run(percent({"--fail-if-clipped", "1", "x.npy", "z.npy"})), 1,
+  check_refused(directory.run(percent({"--fail-if-clipped", "1%", "x.npy", "z.npy"})), 1,
                 "2 % would be clipped, more than 1 %");
   directory.done(percent({"-i", "x.npy"}));
   CHECK((directory.read("x.npy") == kClipped));

@@ -137,9 +137,9 @@ TEST_CASE("every way counts the numbers that become infinite and 0") {
   check({"--shard", "0/1", "x.npy", "s.npy"});
   check({"--in-place", "x.npy"});
   directory.write("x.npy", file);
-  check_refused(directory.run({"--to", "float16", "--fail-if-clipped", "29.9", "x.npy", "y.npy"}), 1,
+  check_refused(directory.run({"--to", "float16", "--fail-if-clipped", "29.9%", "x.npy", "y.npy"}), 1,
                 "30 % would be clipped or become infinite, more than 29.9 %");
-  directory.done({"--to", "float16", "--fail-if-clipped", "30", "x.npy", "y.npy"});
+  directory.done({"--to", "float16", "--fail-if-clipped", "30%", "x.npy", "y.npy"});
   CHECK(contains(directory.run({"-v", "--to", "float16", "x.npy", "y.npy"}).error,
                  "(0 % raised, 0 % lowered), 3 became infinite, 2 became 0, 1 NaN kept"));
   CHECK_FALSE(contains(directory.run({"--max", "6", "--json", "x.npy", "y.npy"}).output, "became"));
@@ -226,7 +226,7 @@ TEST_CASE("--max-mismatch P% accepts exactly P percent") {
 TEST_CASE("what --fail-if-clipped prints is more than the limit") {
   const WorkingDirectory directory{{"a.npy", float32_file({0, 1, 0})}};
   const auto refused = [&](const std::string& limit, const std::string& percent) {
-    check_refused(directory.run({"--max", "0", "--fail-if-clipped", limit, "a.npy", "out.npy"}), 1,
+    check_refused(directory.run({"--max", "0", "--fail-if-clipped", limit + "%", "a.npy", "out.npy"}), 1,
                   percent + " % would be clipped, more than " + limit + " %");
   };
   refused("33", "33.3");
@@ -234,11 +234,11 @@ TEST_CASE("what --fail-if-clipped prints is more than the limit") {
   refused("33.333333333333333333333", "33.3333333333333333333333");
 }
 
-TEST_CASE("--fail-if-clipped P accepts exactly P percent") {
+TEST_CASE("--fail-if-clipped P% accepts exactly P percent") {
   const WorkingDirectory directory;
   for (const Row& row : kRows) {
     CAPTURE(row.percent, row.count);
-    const Words words{"--max", "0", "--fail-if-clipped", row.percent, "a.npy", "out.npy"};
+    const Words words{"--max", "0", "--fail-if-clipped", row.percent + "%", "a.npy", "out.npy"};
     directory.write("a.npy", with_ones(row.most, row.count));
     directory.done(words);
     directory.write("a.npy", with_ones(row.most + 1, row.count));

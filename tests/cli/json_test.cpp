@@ -204,7 +204,7 @@ TEST_CASE("--json reports failures") {
   CHECK(lines[0].at("input") == "bad.npy");
   CHECK(lines[1] == expected("out/x.npy"));
 
-  const Result clipped = directory.run(clip_json({"--fail-if-clipped", "1", "x.npy", "out.npy"}));
+  const Result clipped = directory.run(clip_json({"--fail-if-clipped", "1%", "x.npy", "out.npy"}));
   CHECK(clipped.exit_code == 1);
   const std::vector<Json> different = parsed(clipped.output);
   REQUIRE(different.size() == 1);

@@ -139,7 +139,7 @@ TEST_CASE("--discard-shards refuses while a shard is running, and takes OUT alon
                 "--discard-shards takes only OUT");
   for (const Words& more :
        {Words{"--finalize"}, Words{"--min", "0"}, Words{"--in-place", "--direct"}, Words{"--json"},
-        Words{"--flat"}, Words{"--member", "w"}, Words{"--fail-if-clipped", "1"}, Words{"--force"}}) {
+        Words{"--flat"}, Words{"--member", "w"}, Words{"--fail-if-clipped", "1%"}, Words{"--force"}}) {
     check_refused(run_clipper(joined(words, more), {directory.path()}), 2,
                   "--discard-shards and " + more.front() + " cannot be used together");
   }

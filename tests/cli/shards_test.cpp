@@ -170,7 +170,7 @@ TEST_CASE("--shard refuses invalid shards and unsafe combinations") {
   check(shard(0, 2, {"--max", "1", "in.npy", "-"}), 2, "--shard needs files");
   check(shard(0, 2, {"--max", "1", "/dev/null", "out.npy"}), 3, "not a regular file");
   check(shard(0, 2, {"--max", "1", "in.npy", "/dev/null"}), 5, "is not a regular file");
-  check(shard(0, 2, {"--fail-if-clipped", "1", "--max", "1", "in.npy", "out.npy"}), 2, "--fail-if-clipped");
+  check(shard(0, 2, {"--fail-if-clipped", "1%", "--max", "1", "in.npy", "out.npy"}), 2, "--fail-if-clipped");
   check(shard(0, 2, {"--output-dir", ".", "--max", "1", "in.npy"}), 2, "IN is OUT");
   check({"--split-output", "--max", "1", "in.npy", "out.npy"}, 2, "--split-output needs --shard");
   check(shard(0, 2, {"--split-output", "--output-dir", "d", "--max", "1", "in.npy"}), 2,

@@ -461,7 +461,7 @@ TEST_CASE("wrong usage of --verify is refused") {
                                                {"--sync"},
                                                {"--no-clobber"},
                                                {"--dry-run"},
-                                               {"--fail-if-clipped", "5"}}) {
+                                               {"--fail-if-clipped", "5%"}}) {
     check_usage(joined({"in.npy", "--verify", "golden.npy"}, other),
                 fmt::format("--verify and {} cannot be used together", other[0]));
   }

@@ -96,6 +96,26 @@ TEST_CASE("the help of every command fits 80 columns and separates sections by o
   }
 }
 
+TEST_CASE("the first screen of every command has at most 30 lines, and an option takes one of them") {
+  for (const CommandSpec* const spec : command_specs()) {
+    const std::string help = short_help_of(*spec, listed_commands(*spec), 80);
+    CAPTURE(spec->name, help);
+    const std::vector<std::string> lines = lines_of(help);
+    CHECK(lines.size() <= 30);
+    for (const std::string& line : lines) CHECK(line.size() <= 80);
+    CHECK(spec->common.size() <= 13);
+    for (const CommonOption& common : spec->common) {
+      CHECK(std::ranges::find(spec->options, common.option) != spec->options.end());
+      CHECK(std::ranges::count_if(lines, [&](const std::string& line) {
+              return line.ends_with("  " + std::string(common.text)) && line.starts_with("  ");
+            }) == 1);
+    }
+    if (spec->common.empty()) continue;
+    CHECK(std::ranges::count(lines, "Examples:") == 1);
+    CHECK(help.ends_with(title_of(*spec) + " --help. Everything: man clipper.\n"));
+  }
+}
+
 TEST_CASE("only the help of the command without a name lists commands") {
   const CommandSpecs commands = command_specs();
   CHECK(command_names() == std::vector<std::string_view>{"compare", "info", "show", "profiles", "help"});

@@ -57,8 +57,8 @@ def program_seeds():
         for words in ("in.npy out.npy --min 0 --max 6", "-i in.npy --max=1 --scale 2 -v", "in.npy - --min-above-max min --min 3 --max 2",
                       "- out.npy --profile onnx --nan 1", "in.npy old.npy -n", "--output-dir d in.npy old.npy --min @old.npy",
                       "--in-place --direct in.npy --max 2", "--direct -i old.npy in.npy --min 1 --nan 3", "in.npy out.npy --sync --max 0",
-                      "-o {stem}.b in.npy old.npy --keep-going --json", "in.npy old.npy --dry-run --fail-if-clipped 10 --min 3",
-                      "--fail-if-clipped 50 -i in.npy --max 3", "in.npy -o - --json --max 1 --progress",
+                      "-o {stem}.b in.npy old.npy --keep-going --json", "in.npy old.npy --dry-run --fail-if-clipped 10% --min 3",
+                      "--fail-if-clipped 50% -i in.npy --max 3", "in.npy -o - --json --max 1 --progress",
                       "in.npy old.npy --bias .5 --simd baseline --chunk-size 4096 --threads 2 --dtype " + dtype):
             yield "\0".join([*words.split(), "", ""]).encode() + file
 
