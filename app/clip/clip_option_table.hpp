@@ -374,15 +374,16 @@ inline constexpr Option kVerbose{
     .names = "-v,--verbose",
     .help = "Print settings and a summary to stderr",
     .details = R"(Print on standard error, for every input: its dtype and shape, the bounds as converted, the
-number of threads, the SIMD level, and how many elements were raised, lowered or NaN. `--quiet` after it
+number of threads that run, the SIMD level, and how many elements were raised, lowered or NaN. `--quiet` after it
 cancels it.)"};
 
 inline constexpr Option kChunkSize{
     .names = "--chunk-size", .type = "BYTES", .group = kHidden,
     .help = "Bytes that a thread clips at a time; all threads together hold at most 16 MiB",
     .details = R"(Each thread reads, clips and writes BYTES at a time: 4096 to 1073741824; by default half of
-the CPU's L2 cache, at least 256 and at most 512 KiB. All threads together hold at most 16 MiB whatever the
-value. The result does not depend on it.)"};
+the CPU's L2 cache, at least 256 and at most 512 KiB. K, M and G, or KiB, MiB and GiB, after the number are units
+of 1024: 1M and 1MiB are 1048576. All threads together hold at most 16 MiB whatever the value. The result does not
+depend on it.)"};
 
 inline constexpr Option kSimd{
     .names = "--simd", .type = "LEVEL", .words = &simd_level_names, .group = kHidden,

@@ -301,7 +301,7 @@ void validate_running(const RawOptions& raw, Command& command) {
   command.progress = raw.has(kQuiet) ? Progress::When::never : progress_when(raw);
   if (raw.has(kThreads)) command.engine.threads = parse_threads(raw.text(kThreads));
   if (raw.has(kChunkSize))
-    command.engine.chunk_size = parse_count("--chunk-size", raw.text(kChunkSize), 4096, std::size_t{1} << 30);
+    command.engine.chunk_size = parse_bytes("--chunk-size", raw.text(kChunkSize), 4096, std::size_t{1} << 30);
   if (raw.has(kSimd)) command.engine.level = simd_level_of(raw);
 }
 

@@ -52,7 +52,7 @@ inline constexpr Option kThreads{
     .names = "-j,--threads", .type = "N",
     .help = "Use at most N threads (default: all available CPUs)",
     .details = R"(Use at most N threads, 1 to 1024. By default clipper uses one for each CPU that it may run
-on, and fewer if the tensor is small or memory is limited. The result does not depend on it.)"};
+on. It uses fewer if the tensor is small or memory is limited. The result does not depend on it.)"};
 
 inline constexpr Option kNoCache{
     .names = "--no-cache", .group = "Files",
@@ -119,6 +119,8 @@ class RawOptions;
 
 [[nodiscard]] std::size_t parse_count(std::string_view flag, std::string_view text, std::size_t lowest,
                                       std::size_t highest);
+[[nodiscard]] std::size_t parse_bytes(std::string_view flag, std::string_view text, std::size_t lowest,
+                                      std::size_t highest);  ///< "1048576", "1M" or "1MiB"
 [[nodiscard]] Percentage parse_percentage(std::string_view flag, std::string_view text);  ///< "10" or "10%"
 [[nodiscard]] Percentage parse_share(std::string_view flag, std::string_view text);       ///< "10%" or "0"
 [[nodiscard]] unsigned parse_threads(std::string_view text);                              ///< of --threads

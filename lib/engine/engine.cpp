@@ -91,31 +91,25 @@ Engine::Memory Engine::allocate(std::size_t size) {
 void Engine::prepare(std::uint64_t data_size, Cost cost) {
   const bool is_short = options_.threads == 0 && cost == Cost::low && data_size <= kAlone;
   const bool alone = !pool_ && (is_short || data_size <= options_.chunk_size);
-  if (data_size <= prepared_for_ && (alone || prepared_for_ == kNone)) return;
-  if (!alone && !pool_) choose_threads();
-  const std::uint64_t chunk = std::max(options_.chunk_size, kMinRoom);
-  const std::size_t size = alone ? (std::min(data_size, chunk) + kPage - 1) / kPage * kPage : chunk;
+  if (data_size <= prepared_for_ && (alone || pool_ || prepared_for_ == kNone)) return;
+  const bool takes_all = pool_ || cost == Cost::high;
   prepared_for_ = 0;
   memory_.reset();
-  memory_ = allocate(buffers_ * (size + kPage));
-  if (!alone && threads_ > 1 && !pool_) pool_ = shares_ ? Pool::surrounding() : Pool::start(threads_);
-  if (!pool_) {
-    threads_ = 1;
-    buffers_ = 1;
-  }
-  prepared_for_ = alone ? data_size : kNone;
+  pool_.reset();
+  const std::uint64_t enough_for = alone ? data_size : choose_threads(takes_all ? kNone : data_size);
+  const std::uint64_t chunk = std::max(options_.chunk_size, kMinRoom);
+  const std::size_t size = alone ? (std::min(data_size, chunk) + kPage - 1) / kPage * kPage : chunk;
+  memory_ = allocate(threads_ * (size + kPage));
+  if (!alone && threads_ > 1) pool_ = shares_ ? Pool::surrounding() : Pool::start(threads_);
+  if (!pool_) threads_ = 1;
+  prepared_for_ = alone || pool_ ? enough_for : kNone;
 }
 
-/// Chooses the number of threads that the memory allows, and the size and number of buffers.
-void Engine::choose_threads() {
+/// Chooses the number of threads that the memory allows and that have a chunk each, and the size of
+/// chunks. Returns the largest data size for which more threads would not be chosen.
+std::uint64_t Engine::choose_threads(std::uint64_t data_size) {
   const auto chunk = [&](unsigned n) { return std::min(options_.chunk_size, kMemory / n / kPage * kPage); };
-  // Two buffers per thread, so that ordered reads and writes go on while every thread clips.
-  const auto buffers = [&](unsigned n) {
-    return n == 1 ? 1 : std::min(std::size_t{2} * n, kMemory / chunk(n));
-  };
-  const auto needed = [&](unsigned n) {
-    return kOfPool + n * (Pool::stack() + kOfThread) + buffers(n) * chunk(n);
-  };
+  const auto needed = [&](unsigned n) { return kOfPool + n * (Pool::stack() + kOfThread + chunk(n)); };
   const unsigned most = std::min(threads_with_files(), Pool::limit());
   const unsigned surrounding = options_.threads == 0 ? Pool::surrounding_threads() : 0;
   shares_ =
@@ -124,12 +118,15 @@ void Engine::choose_threads() {
     threads_ = surrounding;
   } else {
     unsigned threads = std::min(options_.threads != 0 ? options_.threads : available_threads(), most);
+    const unsigned allowed = threads;
+    while (threads > 1 && (threads - 1) * chunk(threads) >= data_size) --threads;
+    if (threads == allowed) data_size = kNone;
     while (threads > 1 && !os::can_map(needed(threads))) threads /= 2;
     // oneTBB ends the process when it cannot start a thread.
     threads_ = os::startable_threads(threads, Pool::stack());
   }
-  buffers_ = buffers(threads_);
   options_.chunk_size = chunk(threads_);
+  return shares_ ? kNone : data_size;
 }
 
 void Engine::for_each(std::size_t count, const std::function<void(std::size_t)>& work) {
@@ -171,18 +168,18 @@ void Engine::take_each(std::uint64_t count, bool parallel, const std::function<v
     pool_->call(take_all);
 }
 
-/// Streams need ordered reads and writes. The memory of a chunk is reused after the chunk is written. `read`
-/// returns false to stop.
-void Engine::pipe_chunks(std::uint64_t count, const std::function<bool(std::uint64_t, std::byte*)>& read,
-                         const Step& clip, const Step& write) {
-  const auto memory = [&](std::uint64_t i) { return buffer(i % buffers_); };
-  pool_->pipe(
-      count, buffers_,
+/// A stream is read or written in order, each chunk by the thread that clips it.
+void Engine::stream_chunks(std::uint64_t count, const InputFile& input,
+                           const std::function<bool(std::uint64_t, std::byte*)>& read, const Step& clip,
+                           const Step& write) {
+  const auto memory = [&] { return buffer(Pool::this_thread()); };
+  pool_->in_turns(
+      count, input.is_regular() ? Pool::Reads::at_once : Pool::Reads::in_order,
       [&](std::uint64_t i) {
         expect_going_on(options_.stop);
-        return read(i, memory(i));
+        return read(i, memory());
       },
-      [&](std::uint64_t i) { clip(i, memory(i)); }, [&](std::uint64_t i) { write(i, memory(i)); });
+      [&](std::uint64_t i) { clip(i, memory()); }, [&](std::uint64_t i) { write(i, memory()); });
 }
 
 std::size_t Engine::slots() const noexcept {
@@ -203,9 +200,7 @@ void Engine::in_order(std::uint64_t count, const SlotStep& make, const SlotStep&
       write(i, 0);
     }
   else
-    pool_->pipe(
-        count, slots, [](std::uint64_t /*i*/) { return true; }, make_one,
-        [&](std::uint64_t i) { write(i, i % slots); });
+    pool_->pipe(count, slots, make_one, [&](std::uint64_t i) { write(i, i % slots); });
 }
 
 void Engine::check(const Plan& plan, TensorClip& clip) {
@@ -249,7 +244,7 @@ ElementCounts Engine::run(const Plan& plan, InputFile& input, OutputFile& output
   if (chunks.size() == 0) write_alone(header, output, looks);
   const bool streams = !input.is_regular() || !output.is_regular();
   if (streams && pool_ && !many_)
-    pipe_chunks(chunks.size(), read, clip, write);
+    stream_chunks(chunks.size(), input, read, clip, write);
   else
     for_each_chunk(chunks.size(), !streams, [&](std::uint64_t chunk, std::byte* memory) {
       if (!read(chunk, memory)) return;
@@ -325,7 +320,7 @@ void Engine::read(const TensorLayout& layout, InputFile& input,
   };
 
   if (!input.is_regular() && pool_ && !many_)
-    pipe_chunks(chunks.size(), read, look_at, [](std::uint64_t, std::byte*) {});
+    stream_chunks(chunks.size(), input, read, look_at, [](std::uint64_t, std::byte*) {});
   else
     for_each_chunk(chunks.size(), input.is_regular(), [&](std::uint64_t chunk, std::byte* memory) {
       read(chunk, memory);

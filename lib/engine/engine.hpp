@@ -61,8 +61,8 @@ class Engine {
 
   /// Allocates memory and starts threads for a tensor of `data_size` bytes. All functions that work on a
   /// tensor call this; an earlier call lets it fail before the output is created. A tensor of one chunk
-  /// starts no threads, nor does one of low cost and up to 4 MiB, unless the options name a number. Error{io}
-  /// if there is not enough memory.
+  /// starts no threads, nor does one of low cost and up to 4 MiB, unless the options name a number; others of
+  /// low cost start at most one for each chunk. Error{io} if there is not enough memory.
   void prepare(std::uint64_t data_size, Cost cost = Cost::low);
 
   /// Calls `work(0)` to `work(count - 1)`, several at once; each may call run() and read(). After an
@@ -149,10 +149,11 @@ class Engine {
 
   /// Calls `step` for every chunk of `size` bytes, several at once.
   void for_each_chunk_of(std::uint64_t size, const ByteStep& step);
-  void choose_threads();
+  std::uint64_t choose_threads(std::uint64_t data_size);
   void take_each(std::uint64_t count, bool parallel, const std::function<void(std::uint64_t)>& take);
-  void pipe_chunks(std::uint64_t count, const std::function<bool(std::uint64_t, std::byte*)>& read,
-                   const Step& clip, const Step& write);
+  void stream_chunks(std::uint64_t count, const InputFile& input,
+                     const std::function<bool(std::uint64_t, std::byte*)>& read, const Step& clip,
+                     const Step& write);
   /// Clips the elements from the index `position` on. Throws the errors of TensorClip::expect_valid().
   ElementCounts clip_part(const Plan& plan, TensorClip& clip, std::uint64_t position,
                           std::span<const std::byte> before, std::span<std::byte> after);
@@ -162,9 +163,8 @@ class Engine {
   Options options_;
   std::uint64_t prepared_for_ = 0;  ///< the largest data_size of prepare()
   unsigned threads_ = 1;
-  bool shares_ = false;      ///< whether the threads are those of an arena that the caller is in
-  std::size_t buffers_ = 1;  ///< in memory_, each of one chunk
-  Memory memory_;
+  bool shares_ = false;         ///< whether the threads are those of an arena that the caller is in
+  Memory memory_;               ///< of a chunk for each thread
   std::unique_ptr<Pool> pool_;  ///< null with one thread
   bool many_ = false;           ///< true in for_each(), where every thread has its own tensor
   std::atomic<std::uint64_t> done_ = 0;

@@ -13,9 +13,11 @@
 #include <atomic>
 #include <bit>
 #include <cmath>
+#include <condition_variable>
 #include <exception>
 #include <fstream>
 #include <limits>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,6 +43,8 @@ class FirstFailure {
     }
   }
 
+  [[nodiscard]] bool is_known() const noexcept { return failed_; }
+
   /// Only after all threads have left guard().
   void throw_again() const {
     if (exception_) std::rethrow_exception(exception_);
@@ -49,6 +53,30 @@ class FirstFailure {
  private:
   std::atomic<bool> failed_ = false;
   std::exception_ptr exception_;
+};
+
+/// Gives the threads that hold consecutive numbers their turns.
+class Turns {
+ public:
+  explicit Turns(std::size_t threads) : waiting_(threads) {}
+
+  /// Calls `work` after all lower numbers have had their turns.
+  template <class Work>
+  void take(std::uint64_t number, const Work& work) {
+    std::unique_lock lock(mutex_);
+    waiting_[number % waiting_.size()].wait(lock, [&] { return turn_ == number; });
+    lock.unlock();
+    work();
+    lock.lock();
+    ++turn_;
+    waiting_[turn_ % waiting_.size()].notify_one();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::condition_variable>
+      waiting_;  ///< each for one thread, because each thread holds one number
+  std::uint64_t turn_ = 0;
 };
 
 using Control = tbb::global_control;
@@ -169,28 +197,61 @@ void Pool::call(const std::function<void()>& work) {
   failure.throw_again();
 }
 
-void Pool::pipe(std::uint64_t count, std::size_t ahead, const std::function<bool(std::uint64_t)>& read,
-                const Work& clip, const Work& write) {
+void Pool::pipe(std::uint64_t count, std::size_t ahead, const Work& make, const Work& write) {
   FirstFailure failure;
   std::uint64_t next = 0;
-  const auto read_next = [&](tbb::flow_control& control) {
-    const std::uint64_t i = next++;
-    bool goes_on = false;
-    if (i < count) failure.guard([&] { goes_on = read(i); });
-    if (!goes_on) control.stop();
-    return i;
+  const auto take = [&](tbb::flow_control& control) {
+    if (next == count || failure.is_known()) control.stop();
+    return next++;
   };
-  const auto clip_one = [&](std::uint64_t i) {
-    failure.guard([&] { clip(i); });
+  const auto make_one = [&](std::uint64_t i) {
+    failure.guard([&] { make(i); });
     return i;
   };
   const auto write_one = [&](std::uint64_t i) { failure.guard([&] { write(i); }); };
   using tbb::filter_mode;
-  const auto steps = tbb::make_filter<void, std::uint64_t>(filter_mode::serial_in_order, read_next) &
-                     tbb::make_filter<std::uint64_t, std::uint64_t>(filter_mode::parallel, clip_one) &
+  const auto steps = tbb::make_filter<void, std::uint64_t>(filter_mode::serial_in_order, take) &
+                     tbb::make_filter<std::uint64_t, std::uint64_t>(filter_mode::parallel, make_one) &
                      tbb::make_filter<std::uint64_t, void>(filter_mode::serial_in_order, write_one);
   const auto run = [&] { tbb::parallel_pipeline(ahead, steps); };
   threads_->execute([&] { tbb::this_task_arena::isolate(run); });
+  failure.throw_again();
+}
+
+void Pool::in_turns(std::uint64_t count, Reads reads, const std::function<bool(std::uint64_t)>& read,
+                    const Work& clip, const Work& write) {
+  const auto threads = static_cast<std::size_t>(threads_->arena.max_concurrency());
+  Turns turns(threads);
+  FirstFailure failure;
+  std::mutex reading;
+  std::uint64_t next = 0;
+  std::atomic<bool> ended = false;
+  const auto take_numbers = [&](std::uint64_t /*thread*/) {
+    for (;;) {
+      std::unique_lock lock(reading);
+      if (next == count || ended || failure.is_known()) return;
+      const std::uint64_t i = next++;
+      if (reads == Reads::at_once) lock.unlock();
+      bool goes_on = false;
+      std::exception_ptr failed;
+      try {
+        goes_on = read(i);
+        if (lock) lock.unlock();
+        if (goes_on) clip(i);
+      } catch (...) {
+        failed = std::current_exception();
+      }
+      if (failed || !goes_on) ended = true;
+      if (lock) lock.unlock();
+      turns.take(i, [&] {
+        failure.guard([&] {
+          if (failed) std::rethrow_exception(failed);
+          if (goes_on) write(i);
+        });
+      });
+    }
+  };
+  for_each(threads, Effort::uneven, take_numbers);
   failure.throw_again();
 }
 

@@ -57,10 +57,17 @@ class Pool {
   /// thread that waits for the inner call takes no work from the outer one, which could last long.
   void for_each(std::uint64_t count, Effort effort, const Work& work);
 
-  /// Calls all three functions for each number: `read` and `write` in order, `clip` for several numbers at
-  /// once. `read` returns false to stop, and is at most `ahead` numbers before `write`.
-  void pipe(std::uint64_t count, std::size_t ahead, const std::function<bool(std::uint64_t)>& read,
-            const Work& clip, const Work& write);
+  /// Calls both functions for each number: `make` for several numbers at once and at most `ahead` numbers
+  /// before `write`, which is called in order.
+  void pipe(std::uint64_t count, std::size_t ahead, const Work& make, const Work& write);
+
+  /// Calls all three functions for each number, in one thread: `write` in order, and `read`, too, unless
+  /// `reads` says that several may be called at once. `read` returns false if its number and all later ones
+  /// are to be left out. Of several exceptions, that of the lowest number is thrown again. A thread that
+  /// waits for its turn sleeps: idle threads of oneTBB would look for work meanwhile.
+  enum class Reads : std::uint8_t { in_order, at_once };
+  void in_turns(std::uint64_t count, Reads reads, const std::function<bool(std::uint64_t)>& read,
+                const Work& clip, const Work& write);
 
   /// Calls `work` in the calling thread, where this_thread() is valid.
   void call(const std::function<void()>& work);

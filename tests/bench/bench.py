@@ -1,6 +1,7 @@
 """The program behind scripts/bench, which builds clipper and kernel_bench first."""
 
 import argparse
+import os
 import sys
 from datetime import date
 from pathlib import Path
@@ -27,6 +28,8 @@ def arguments():
                         help="measure only whole processes with numbers as bounds (files), with arrays and percentiles (bounds), "
                              "with .npz archives (archives), or only the clip loops (kernels)")
     parser.add_argument("--quick", action="store_true", help="run fewer rounds, with files of 128 MiB instead of 1 GiB")
+    parser.add_argument("--cores", type=int,
+                        help="let all programs run on the first CORES CPUs only; the tables are then written to build/bench/")
     parser.add_argument("--dir", type=Path, default=ROOT / "build/bench", help="directory for the measured files (default: build/bench)")
     return parser.parse_args()
 
@@ -59,11 +62,13 @@ def measure(options, parts, settings):
 
 def main():
     options = arguments()
+    if options.cores:
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.cores])
     libraries.require(libraries.PEERS)
     import report
 
     parts = [options.part] if options.part else PARTS
-    everything = len(parts) == len(PARTS) and not options.quick
+    everything = len(parts) == len(PARTS) and not options.quick and not options.cores
     generated = ROOT / "build/bench"
     results = HERE if everything else generated
     samples, about = measure(options, parts, QUICK if options.quick else THOROUGH)

@@ -4,6 +4,7 @@ import os
 import shlex
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 from statistics import median
 
@@ -72,6 +73,15 @@ def commands(clipper, i):
         Command("clipper over a file", f"{clip} float32.npy old-clipper.npy"),
         Command("cat | cat", in_shell("cat float32.npy | cat > out.npy")),
         Command("cat | clipper", in_shell(f"cat float32.npy | {clip} - - > out.npy")),
+        Command("cat to /dev/null", in_shell("cat float32.npy > /dev/null")),
+        Command("clipper to /dev/null", f"{clip} float32.npy /dev/null"),
+        Command("cat | cat to /dev/null", in_shell("cat float32.npy | cat > /dev/null")),
+        Command("clipper | cat", in_shell(f"{clip} float32.npy - | cat > /dev/null")),
+        Command("cat | cat | cat", in_shell("cat float32.npy | cat | cat > /dev/null")),
+        Command("cat | clipper | cat", in_shell(f"cat float32.npy | {clip} - - | cat > /dev/null")),
+        Command("clipper, float32 to uint8", f"{clip} --to uint8 --round half-even float32.npy out.npy"),
+        Command("cp to tmpfs", "cp float32.npy tmpfs/out.npy"),
+        Command("clipper to tmpfs", f"{clip} float32.npy tmpfs/out.npy"),
         Command("cp -r, many files", f"cp -r many cp-{i}"),
         Command("clipper, many files", in_shell(f"exec {clip} --output-dir clipper-{i} many/*.npy")),
     ]
@@ -127,7 +137,8 @@ def measure_memory(clipper, size, samples):
 
 def measure(clipper, directory, size, rounds, samples):
     """Measures with tensors of `size` bytes in a temporary directory below `directory`."""
-    with scratch_directory(directory, 11 * size):
+    with scratch_directory(directory, 11 * size), tempfile.TemporaryDirectory(prefix="bench-", dir="/dev/shm") as tmpfs:
+        os.symlink(tmpfs, "tmpfs")
         write_inputs(size)
         clipper = shlex.quote(str(clipper))
         measure_times(clipper, rounds, samples)

@@ -51,7 +51,7 @@ def take_turns(commands, i, inputs, samples):
     that no command waits for another's writes."""
     warm(*inputs)
     row = commands[:: -1 if i % 2 else 1]
-    settle = ("--prepare", in_shell(f"rm -f out.npy out.npz; sync; {BACK_MEMORY}"))
+    settle = ("--prepare", in_shell(f"rm -f out.npy out.npz tmpfs/out.npy; sync; {BACK_MEMORY}"))
     times = hyperfine(*(word for command in row for word in (*settle, command.line)))
     for command, (seconds, cpu) in zip(row, times, strict=True):
         samples[command.name].append(seconds)

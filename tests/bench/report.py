@@ -58,7 +58,7 @@ def for_readme(samples, about, directory):
     text = textwrap.fill(f"`scripts/bench`, {about['date']}, {machine['CPU']}, {machine['memory']}, {machine['kernel']}; "
                          f"{about['file_bytes'] >> 20} MiB of float32 in the page cache; medians of {about['rounds']['files']} "
                          f"rounds, in which the programs take turns. [All figures]({directory}/results.md).", 100)
-    text += "\n\n" + table(["clipper's time / other program's time", "median", "range over the rounds", "CPU"], rows)
+    text += "\n\n" + table(["clipper's time / other program's time", "median", "range over the rounds", "CPU / peer's CPU"], rows)
     return text
 
 
@@ -69,8 +69,8 @@ def summary(samples, about):
             f"Each figure is the median of the ratios in {rounds}, and the worst of several dtypes. CPU is the median of user and "
             f"system time of all threads. A ratio that is missed is noisy if its rounds spread by more than {NOISY:g}. "
             f"Unless stated otherwise, files hold {about['file_bytes'] >> 20} MiB of float32 and are in the page cache.\n\n")
-    return text + table(["clipper's time / other program's time", "median", "range over the rounds", "CPU", "target", "reached"],
-                        target_rows(samples, about["parts"]))
+    head = ["clipper's time / other program's time", "median", "range over the rounds", "CPU / peer's CPU", "target", "reached"]
+    return text + table(head, target_rows(samples, about["parts"]))
 
 
 def processes(samples):

@@ -143,7 +143,18 @@ TEST_CASE("counts are whole decimal numbers") {
   const Result result =
       directory.run({"-v", "--min", "0", "--threads", "010", "--chunk-size", "4096", "large.npy", "out.npy"});
   CHECK(result.exit_code == 0);
-  CHECK(contains(result.error, "10 threads"));
+  CHECK(contains(result.error, "10 threads, 4 KiB chunks"));
+}
+
+TEST_CASE("-v says how many threads run, at most one for each chunk") {
+  const Directory directory;
+  directory.write("large.npy", float32_file(scattered_floats(100'000)));
+  for (const char* size : {"131072", "128K", "128KiB"}) {
+    const Result result =
+        directory.run({"-f", "-v", "--min", "0", "-j10", "--chunk-size", size, "large.npy", "out.npy"});
+    CHECK(result.exit_code == 0);
+    CHECK(contains(result.error, "4 threads, 128 KiB chunks"));
+  }
 }
 
 TEST_CASE("unknown options, unknown values and surplus files are refused") {

@@ -51,6 +51,17 @@ TEST_CASE("a percentage may end with a percent sign") {
           "--limit: '" + text + "' is not a percentage from 0 to 100");
 }
 
+TEST_CASE("a number of bytes may have a unit of 1024, 1024^2 or 1024^3") {
+  const auto bytes = [](const std::string& text) { return parse_bytes("--size", text, 4096, 1 << 30); };
+  for (const std::string text : {"1048576", "1024K", "1024KiB", "1M", "1MiB"}) CHECK(bytes(text) == 1 << 20);
+  CHECK(bytes("1G") == 1 << 30);
+  for (const std::string text : {"", "K", "iB", "KiB", "4095", "3K", "2G", "1k", "1MB", "1B", "1Mi", "1 M",
+                                 "1.5M", "-1M", "1iB", "5iB", "18446744073709551616K", "18014398509481984K"})
+    CHECK(refused([&] { return bytes(text); }) ==
+          "--size: '" + text +
+              "' is not a number of bytes from 4096 to 1073741824, such as 65536, 64K or 1MiB");
+}
+
 TEST_CASE("a shard's index is less than the number of shards") {
   CHECK(parse_shard("3/4").index == 3);
   CHECK(refused([] { return parse_shard("5/4"); }) == "--shard: shard index 5 out of range (0 to 3)");

@@ -217,6 +217,19 @@ TEST_CASE("a small tensor starts no threads, a large one starts the requested nu
   CHECK(threads(4'000'000, {.threads = 1}) == 1);
 }
 
+TEST_CASE("a tensor starts at most one thread for each chunk, a later and larger one as many as requested") {
+  Engine engine({.threads = 8, .chunk_size = kChunk});
+  engine.prepare(3 * kChunk);
+  CHECK(engine.threads() == 3);
+  engine.prepare(2 * kChunk);
+  CHECK(engine.threads() == 3);
+  engine.prepare(4 * kChunk);
+  CHECK(engine.threads() == 8);
+  Engine deflating({.threads = 8, .chunk_size = kChunk});
+  deflating.prepare(2 * kChunk, Engine::Cost::high);
+  CHECK(deflating.threads() == 8);
+}
+
 TEST_CASE("up to 4 MiB that are not deflated start no threads, unless the number of threads is given") {
   constexpr std::uint64_t kLimit = 4UL << 20;
   const bool one_cpu = available_threads() == 1;
