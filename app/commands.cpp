@@ -59,11 +59,15 @@ int generate(const RawOptions& raw) {
   return generate_file(raw, command_specs());
 }
 
+int complete(const RawOptions& raw) {
+  return print_completions(raw, command_specs());
+}
+
 constexpr std::array kCommands{
     CommandRow{&kClipSpec, &run_clip},          CommandRow{&kCompareSpec, &run_compare},
     CommandRow{&kInfoSpec, &show_info},         CommandRow{&kShowSpec, &show_elements},
-    CommandRow{&kProfilesSpec, &list_profiles}, CommandRow{&kHelpSpec, &show_help},
-    CommandRow{&kGenerateSpec, &generate},
+    CommandRow{&kProfilesSpec, &list_profiles}, CommandRow{&kCompletionSpec, &complete},
+    CommandRow{&kHelpSpec, &show_help},         CommandRow{&kGenerateSpec, &generate},
 };
 
 /// What people who know other programs type, and what clipper calls it: nothing for what needs no command.

@@ -45,7 +45,7 @@ namespace {
 constexpr std::size_t kOptionColumn = 28;        ///< where the text about an option begins
 constexpr std::size_t kNarrowOptionColumn = 10;  ///< on a narrow terminal, below the option's names
 constexpr std::size_t kNarrow = 60;
-constexpr std::size_t kCommandColumn = 12;
+constexpr std::size_t kCommandColumn = 14;
 constexpr std::size_t kFew = 3;  ///< forms and examples in the short help
 
 #ifdef __clang__

@@ -145,8 +145,11 @@ double seconds_since(Clock::time_point start) {
 }
 
 void redraw(const Extent& extent, double seconds) {
-  // The last column stays free: some terminals begin a new line after it.
-  const std::string text = progress_text(extent, seconds, terminal_columns(STDERR_FILENO) - 1);
+  // Three columns stay free: two for ^C, which the terminal shows after the line, and the last one, after
+  // which some terminals begin a new line, which kErase would erase instead of this one.
+  constexpr std::size_t kFree = 3;
+  const std::size_t columns = std::max(terminal_columns(STDERR_FILENO), kFree) - kFree;
+  const std::string text = progress_text(extent, seconds, columns);
   shown = true;
   write_to_standard_error(std::string(kErase) + text);
 }

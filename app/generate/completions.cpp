@@ -13,7 +13,7 @@ namespace {
 // The constant parts of the completions. fmt replaces names in braces, and turns two braces into one.
 
 constexpr std::string_view kBash =
-    R"text(# Completions for clipper, written by clipper --generate bash.
+    R"text(# Completions for clipper, written by clipper completion bash.
 _clipper_words() {{
   mapfile -t COMPREPLY < <(compgen -W "$1" -- "$current")
 }}
@@ -99,7 +99,7 @@ _clipper_tensors() {
 )text";
 
 constexpr std::string_view kFish =
-    R"text(# Completions for clipper, written by clipper --generate fish.
+    R"text(# Completions for clipper, written by clipper completion fish.
 function __clipper_command_is --argument-names expected
     set --local words (commandline --tokenize --cut-at-cursor --current-process)
     set --local command ''
@@ -300,7 +300,7 @@ std::string zsh_completions(const CommandSpecs& commands) {
     rows += fmt::format(" '{}:{}'", command->name, escaped(command->summary, "'", R"('\')"));
   }
   return fmt::format(
-      "#compdef clipper\n# Written by clipper --generate zsh.\n{}"
+      "#compdef clipper\n# Written by clipper completion zsh.\n{}"
       "local result=1\n"
       "(( CURRENT > 2 )) && case $words[2] in\n{}esac\n"
       "if (( CURRENT == 2 )); then\n  local -a commands=({})\n"

@@ -1,8 +1,9 @@
 #include "generate/generate_command.hpp"
 
+#include <algorithm>
 #include <array>
-#include <map>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "command_line/command_line.hpp"
@@ -14,8 +15,6 @@
 
 namespace clipper {
 namespace {
-
-using Writer = std::string (*)(const CommandSpecs&);
 
 constexpr std::string_view kMembers = "members";
 
@@ -31,37 +30,76 @@ std::string members_of(const std::string& path) {
   return lines;
 }
 
-const std::map<std::string_view, Writer>& writers() {
-  static const std::map<std::string_view, Writer> rows{
-      {"bash", &bash_completions}, {"fish", &fish_completions}, {"man", &manual}, {"zsh", &zsh_completions}};
-  return rows;
-}
+struct Shell {
+  std::string_view name;
+  std::string (*completions)(const CommandSpecs&);
+};
 
-std::vector<std::string_view> kinds() {
-  std::vector<std::string_view> words{kMembers};
-  for (const auto& [kind, writer] : writers()) words.push_back(kind);
+constexpr std::array kShells{Shell{"bash", &bash_completions}, Shell{"zsh", &zsh_completions},
+                             Shell{"fish", &fish_completions}};
+
+Words shell_names() {
+  Words words;
+  for (const Shell& shell : kShells) words.push_back(shell.name);
   return words;
 }
 
-constexpr Option kKind{.names = "KIND",
-                       .words = &kinds,
-                       .help = "The manual (man), the completions of a shell, or the members of an archive"};
+Words kinds() {
+  Words words = page_names();
+  words.insert(words.begin(), kMembers);
+  return words;
+}
+
+constexpr Option kKind{
+    .names = "KIND", .words = &kinds, .help = "A page of the manual, or the members of an archive"};
 constexpr Option kArchive{.names = "FILE", .help = "An archive, for members"};
 constexpr std::array kPositionals{Positional{&kKind, Arity::required},
                                   Positional{&kArchive, Arity::optional}};
 constexpr std::array<std::string_view, 2> kForms{"KIND", "members FILE"};
 constexpr std::array kOptions{&kHelp};
 
+// clang-format off
+constexpr Option kShell{
+    .names = "SHELL", .words = &shell_names,
+    .help = "bash, zsh or fish",
+    .details = R"(The shell for which the completions are printed.)"};
+// clang-format on
+constexpr std::array kShellPositionals{Positional{&kShell, Arity::required}};
+constexpr std::array<std::string_view, 1> kShellForms{"SHELL"};
+constexpr std::string_view kShellFooter = R"(
+Examples:
+  source <(clipper completion bash)                  # a line of ~/.bashrc
+  clipper completion zsh >~/.zfunc/_clipper          # a directory of $fpath
+  clipper completion fish >~/.config/fish/completions/clipper.fish
+)";
+
+CommandSpecs only_public(CommandSpecs commands) {
+  std::erase_if(commands, [](const CommandSpec* command) { return !command->is_public; });
+  return commands;
+}
+
 }  // namespace
 
 constexpr CommandSpec kGenerateSpec{
     .name = "--generate",
     .summary = "print a file for packages",
-    .description = "Prints the manual or a shell's completions, for packages, or what completes FILE:MEMBER.",
+    .description = "Prints a page of the manual, for packages, or what completes FILE:MEMBER.",
     .forms = kForms,
     .positionals = kPositionals,
     .options = kOptions,
     .is_public = false,
+};
+
+constexpr CommandSpec kCompletionSpec{
+    .name = "completion",
+    .summary = "print the completions for bash, zsh or fish",
+    .description =
+        "Prints what a shell loads to complete commands, options, their values, files and the members of "
+        "archives.",
+    .forms = kShellForms,
+    .footer = kShellFooter,
+    .positionals = kShellPositionals,
+    .options = kOptions,
 };
 
 int generate_file(const RawOptions& raw, CommandSpecs commands) {
@@ -73,8 +111,13 @@ int generate_file(const RawOptions& raw, CommandSpecs commands) {
     print(members_of(raw.text(kArchive)));
     return 0;
   }
-  std::erase_if(commands, [](const CommandSpec* command) { return !command->is_public; });
-  print(writers().at(raw.text(kKind))(commands));
+  print(manual(raw.text(kKind), only_public(std::move(commands))));
+  return 0;
+}
+
+int print_completions(const RawOptions& raw, CommandSpecs commands) {
+  const auto* const shell = std::ranges::find(kShells, std::string_view(raw.text(kShell)), &Shell::name);
+  print(shell->completions(only_public(std::move(commands))));
   return 0;
 }
 

@@ -10,11 +10,15 @@ namespace clipper {
 class RawOptions;
 
 extern const CommandSpec kGenerateSpec;
+extern const CommandSpec kCompletionSpec;
 
-/// `clipper --generate man|bash|zsh|fish`: prints the manual or a shell's completions for packages. Covers
-/// the public commands among `commands`, the first of which has no name. `clipper --generate members FILE` is
-/// for the completions: it prints the members of an archive. Returns the exit status.
+/// `clipper --generate PAGE` prints a page of the manual for packages. Covers the public commands among
+/// `commands`, the first of which has no name. `clipper --generate members FILE` is for the completions: it
+/// prints the members of an archive. Returns the exit status.
 [[nodiscard]] int generate_file(const RawOptions& raw, CommandSpecs commands);
+
+/// `clipper completion bash|zsh|fish` prints the shell's completions. Returns the exit status.
+[[nodiscard]] int print_completions(const RawOptions& raw, CommandSpecs commands);
 
 /// Files that a shell loads to complete options (with their help), known values, files and directories. The
 /// file for bash does not need the package bash-completion. The first of the commands has no name.
@@ -25,7 +29,10 @@ extern const CommandSpec kGenerateSpec;
 /// The text in the language of man(7), with `code` in bold.
 [[nodiscard]] std::string inline_to_troff(std::string_view text);
 
-/// The manual page clipper(1), in the language of man(7).
-[[nodiscard]] std::string manual(const CommandSpecs& commands);
+/// The pages of the manual: "clipper.1".
+[[nodiscard]] Words page_names();
+
+/// A page of the manual, in the language of man(7).
+[[nodiscard]] std::string manual(std::string_view page, const CommandSpecs& commands);
 
 }  // namespace clipper

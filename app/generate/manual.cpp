@@ -188,10 +188,16 @@ std::string inline_to_troff(std::string_view text) {
   return result;
 }
 
-std::string manual(const CommandSpecs& commands) {
+Words page_names() {
+  Words names;
+  for (const PageTemplate& page : kPages) names.push_back(page.name);
+  return names;
+}
+
+std::string manual(std::string_view page, const CommandSpecs& commands) {
   constexpr std::string_view kGenerated = ".Generated ";
   std::string text;
-  for (const std::string_view line : lines_of(kManualTemplate)) {
+  for (const std::string_view line : lines_of(std::ranges::find(kPages, page, &PageTemplate::name)->text)) {
     if (!line.starts_with(kGenerated)) {
       text.append(line).append("\n");
       continue;

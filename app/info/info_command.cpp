@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <exception>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "engine/engine.hpp"
 #include "error.hpp"
 #include "files/container.hpp"
+#include "files/output_file.hpp"
 #include "flows/tensor_statistics.hpp"
 #include "info/info_report.hpp"
 #include "os/os.hpp"
@@ -42,6 +44,7 @@ Examples:
   clipper info --stats *.npy
   clipper info --min 0 --max 6 x.npy
   clipper info --percentile 1,50,99 x.npy
+  clipper info --min 0 --max 6 --histogram-svg x.svg x.npy
   clipper info weights.npz
   clipper info --stats weights.npz:bias
   clipper info --json tensors/
@@ -88,6 +91,13 @@ neighbours in sorted order, as by default in numpy.percentile, but its position 
 to a float of the dtype; of integers the fraction is cut off. The input must be a file, not a stream, because
 it is read several times. Implies `--stats`.)"};
 
+constexpr Option kHistogramSvg{
+    .names = "--histogram-svg", .type = "FILE.svg", .value = Value::file,
+    .help = "Write the histogram of one tensor as a picture; implies --stats",
+    .details = R"(Write the histogram to FILE.svg, a name that must end so, as a picture: lines mark `--min` and `--max`,
+and what lies beyond them has another color. The bar in which a bound lies is divided at the bound. The picture is complete or
+not there. Takes one tensor: a file, or FILE:NAME of an archive. Implies `--stats`.)"};
+
 constexpr Option kMin{
     .names = "--min", .type = "X", .value = Value::number,
     .help = "Count the elements less than X, a number or @FILE.npy; implies --stats",
@@ -118,9 +128,9 @@ them: |V2, |V1 and, in files that the command line names, integers of the same s
 // clang-format on
 
 constexpr std::array kPositionals{Positional{&kFiles, Arity::many}};
-constexpr std::array kOptions{&kRecursive, &kStats,      &kPercentile, &kMin,     &kMax,
-                              &kDtype,     &kTrailing,   &kNoCache,    &kThreads, &kJson,
-                              &kProgress,  &kNoProgress, &kColor,      &kHelp};
+constexpr std::array kOptions{&kRecursive, &kStats,    &kPercentile, &kHistogramSvg, &kMin,
+                              &kMax,       &kDtype,    &kTrailing,   &kNoCache,      &kThreads,
+                              &kJson,      &kProgress, &kNoProgress, &kColor,        &kHelp};
 
 constexpr std::array kCommon{
     CommonOption{&kStats, "Range, mean, std, median, NaN count, histogram"},
@@ -166,7 +176,11 @@ InfoCommand validate_info(const RawOptions& raw) {
   command.bounds.min = given_limit(raw, kMin);
   command.bounds.max = given_limit(raw, kMax);
   if (raw.has(kPercentile)) command.percentages = parse_percentages(raw.text(kPercentile));
-  command.statistics = raw.has(kStats) || raw.has(kPercentile) || command.bounds.min || command.bounds.max;
+  command.svg = raw.value(kHistogramSvg);
+  if (command.svg && !command.svg->ends_with(".svg"))
+    refuse(fmt::format("--histogram-svg: '{}' does not end in .svg", *command.svg));
+  command.statistics =
+      command.svg || raw.has(kStats) || raw.has(kPercentile) || command.bounds.min || command.bounds.max;
   if (raw.has(kDtype)) command.dtype.dtype = static_cast<DType>(word_of(raw, kDtype));
   command.dtype.over_integers = true;
   command.ignore_trailing = word_of(raw, kTrailing) != 0;
@@ -346,7 +360,15 @@ class Display {
   }
 
   void show_tensor(InputFile& input, const std::string& path) {
-    print_tensor(inspect(command_, engine_, input, path, tally_));
+    const TensorInfo tensor = inspect(command_, engine_, input, path, tally_);
+    print_tensor(tensor);
+    if (!command_.svg) return;
+    if (!tensor.statistics) throw Error(ErrorKind::input, tensor.path + ": its elements have no histogram");
+    OutputFile file =
+        OutputFile::create(*command_.svg, OutputFile::Existing::replace, OutputFile::Durability::none);
+    const std::string picture = histogram_svg(tensor);
+    file.write(std::as_bytes(std::span(picture)));
+    file.commit();
   }
 
   void print_tensor(const TensorInfo& tensor) {
@@ -365,6 +387,10 @@ class Display {
 
   /// Without statistics, shows a table; it is printed when the widths of all its cells are known.
   void show_archive(const Container& archive) {
+    if (command_.svg)
+      throw Error(ErrorKind::usage, archive.file().path() +
+                                        ": is an archive; --histogram-svg takes one tensor, "
+                                        "FILE:NAME");
     const bool is_table = !command_.json && !command_.statistics && !is_list_;
     Table table = member_table();
     if (command_.statistics) tally_.expect(contents_of(archive));
@@ -401,6 +427,8 @@ class Display {
 int show_info(const RawOptions& raw) {
   InfoCommand command = validate_info(raw);
   const int status = expand_directories(command);
+  if (command.svg && command.inputs.size() != 1)
+    refuse(fmt::format("--histogram-svg takes one tensor, not {}", command.inputs.size()));
   Display display(command);
   for (const std::string& path : command.inputs) display.show(path);
   display.end();

@@ -24,6 +24,7 @@ struct InfoCommand {
   std::vector<Number> percentages;  ///< of --percentile, in the order given
   npy::GivenDType dtype;
   bool ignore_trailing = false;
+  std::optional<std::string> svg;  ///< of --histogram-svg
   Caching caching = Caching::kept;
   Engine::Options engine;
   Progress::When progress = Progress::When::never;  ///< never without statistics: headers are read at once

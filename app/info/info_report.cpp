@@ -139,6 +139,82 @@ std::string histogram_text(const ElementStatistics& statistics, const Meaning& m
 
 namespace {
 
+/// Where the bound lies among the rows: 2.5 is the middle of row 2. Integers have the width 1, as in their
+/// rows.
+std::optional<double> place_of(const ElementStatistics& statistics, const std::optional<Limit>& limit,
+                               bool is_max) {
+  if (!limit || limit->plan) return std::nullopt;
+  const double step = is_max && !is_floating(statistics.dtype) ? 1 : 0;
+  const Histogram& histogram = statistics.histogram;
+  const double bound = round_to<double>(next_within(statistics.dtype, *limit)) + step;
+  return std::clamp(std::ldexp(bound, -histogram.exponent) - static_cast<double>(histogram.first), 0.,
+                    static_cast<double>(histogram.rows));
+}
+
+constexpr double kPlotLeft = 20;
+constexpr double kPlotWidth = 600;
+constexpr double kPlotBottom = 260;
+constexpr double kPlotHeight = 200;
+
+/// The part of a bar from `begin` to `end`, in rows.
+std::string bar_svg(double begin, double end, double height, std::string_view kind) {
+  if (begin >= end) return "";
+  return fmt::format(R"(<rect class="{}" x="{:.2f}" y="{:.2f}" width="{:.2f}" height="{:.2f}"/>)", kind,
+                     kPlotLeft + begin, kPlotBottom - height, end - begin, height);
+}
+
+std::string text_svg(double x, double y, std::string_view anchor, std::string_view text) {
+  return fmt::format("<text x=\"{:.2f}\" y=\"{}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor, text);
+}
+
+std::string bound_svg(std::string_view name, const Limit& limit, double x, double y) {
+  const bool is_right = x > kPlotLeft + kPlotWidth / 2;
+  return fmt::format("<path class=\"bound\" d=\"M{0:.2f} {1}V{2}\"/>\n", x, y - 10, kPlotBottom) +
+         text_svg(x + (is_right ? -4 : 4), y, is_right ? "end" : "start",
+                  fmt::format("{} {}", name, limit.text));
+}
+
+}  // namespace
+
+std::string histogram_svg(const TensorInfo& tensor) {
+  const ElementStatistics& statistics = *tensor.statistics;
+  const Histogram& histogram = statistics.histogram;
+  std::string text =
+      R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 640 290" font-family="sans-serif" font-size="13">
+<style>.kept{fill:#4477aa}.clipped{fill:#cc5544}.bound{stroke:#222;stroke-dasharray:4 3}</style>
+<rect width="640" height="290" fill="#fff"/>
+)";
+  text += text_svg(kPlotLeft, 18, "start", fmt::format("{} finite elements", statistics.finite_count()));
+  const std::optional<double> min = place_of(statistics, tensor.min, false);
+  const std::optional<double> max = place_of(statistics, tensor.max, true);
+  const std::uint64_t max_count = *std::ranges::max_element(histogram.counts);
+  const double width = kPlotWidth / static_cast<double>(std::max<std::size_t>(histogram.rows, 1));
+  for (std::size_t row = 0; row < histogram.rows; ++row) {
+    const double begin = static_cast<double>(row) * width;
+    const double end = begin + width;
+    const double low = std::clamp(min.value_or(0) * width, begin, end);
+    const double high = std::clamp(max.value_or(static_cast<double>(histogram.rows)) * width, low, end);
+    const double height =
+        kPlotHeight * static_cast<double>(histogram.counts[row]) / static_cast<double>(max_count);
+    const Label label = label_of(statistics, tensor.header.meaning, row);
+    text += fmt::format("<g><title>{}: {}</title>{}{}{}</g>\n", range_text(label, 0, 0),
+                        histogram.counts[row], bar_svg(begin, low, height, "clipped"),
+                        bar_svg(low, high, height, "kept"), bar_svg(high, end, height, "clipped"));
+  }
+  if (histogram.rows != 0) {
+    const Label last = label_of(statistics, tensor.header.meaning, histogram.rows - 1);
+    text +=
+        text_svg(kPlotLeft, kPlotBottom + 18, "start", label_of(statistics, tensor.header.meaning, 0).begin);
+    text +=
+        text_svg(kPlotLeft + kPlotWidth, kPlotBottom + 18, "end", last.end.empty() ? last.begin : last.end);
+  }
+  if (min) text += bound_svg("min", *tensor.min, kPlotLeft + *min * width, 40);
+  if (max) text += bound_svg("max", *tensor.max, kPlotLeft + *max * width, 54);
+  return text + "</svg>\n";
+}
+
+namespace {
+
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
 std::string_view word(ByteOrder order) {

@@ -28,6 +28,12 @@ namespace clipper {
                                          const std::optional<Limit>& min, const std::optional<Limit>& max,
                                          std::size_t width, const Paint& paint);
 
+struct TensorInfo;
+
+/// The histogram as an SVG picture, from edge to edge of its rows: lines mark bounds that are numbers, and
+/// the parts of bars beyond them have another color. The tensor must have statistics.
+[[nodiscard]] std::string histogram_svg(const TensorInfo& tensor);
+
 struct Percentile {
   Number percentage;
   std::optional<ElementBits> value;  ///< nothing if all elements are NaN

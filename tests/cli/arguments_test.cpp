@@ -220,7 +220,7 @@ TEST_CASE("clipper help prints the help of clipper and of each command") {
     return result.output;
   };
   CHECK(output({"help"}) == output({"--help"}));
-  for (const std::string command : {"compare", "info", "show", "profiles", "help"}) {
+  for (const std::string command : {"compare", "info", "show", "profiles", "completion", "help"}) {
     CAPTURE(command);
     const std::string help = output({"help", command});
     CHECK(help == output({command, "--help"}));
@@ -233,8 +233,9 @@ TEST_CASE("clipper help prints the help of clipper and of each command") {
   CHECK(output({"compare", "-h"}).size() < output({"compare", "--help"}).size() / 2);
   CHECK(output({"show", "-h"}) == output({"show", "--help"}));
   check_refused(run_clipper({"help", "inof"}), 2, "unknown command 'inof'; did you mean 'info'?");
-  check_refused(run_clipper({"help", "nonsense"}), 2,
-                "unknown command 'nonsense'; expected one of: compare, info, show, profiles, help");
+  check_refused(
+      run_clipper({"help", "nonsense"}), 2,
+      "unknown command 'nonsense'; expected one of: compare, info, show, profiles, completion, help");
   check_refused(run_clipper({"help", "info", "compare"}), 2, "unexpected argument 'compare'");
 }
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/clipper.hpp"
+#include "support/archives.hpp"
 
 namespace clipper::testing {
 namespace {
@@ -126,6 +127,43 @@ TEST_CASE("the lines of the bounds enclose the rows within the bounds") {
   CHECK(histogram({"--min", "0", "--max", "255"}) == " min 034567 max 255");
   CHECK(histogram({"--min", "8"}) == "34567 min 8");
   CHECK(histogram({"--max", "1"}) == " max 134567");
+}
+
+TEST_CASE("info --histogram-svg writes a picture with the bounds, complete or not at all") {
+  const WorkingDirectory directory{{"x.npy", mixed_file()},
+                                   {"u.npy", npy_file("|u1", "False", "(4,)", "\1\2\3\4")},
+                                   {"c.npy", npy_file("<c8", "False", "(1,)", "12345678")},
+                                   {"a.npz", npz_file({{"w.npy", mixed_file()}})}};
+  const auto svg = [&](const Words& more) {
+    CHECK(directory.run(joined({"info", "--histogram-svg", "o.svg"}, more)).exit_code == 0);
+    return directory.read("o.svg");
+  };
+  const auto count = [](const std::string& text, const std::string& part) {
+    return (replaced(text, part, part + "x").size() - text.size());
+  };
+  const std::string picture = svg({"--min", "0", "--max", "6", "x.npy"});
+  CAPTURE(picture);
+  CHECK(picture.starts_with("<svg "));
+  CHECK(picture.ends_with("</svg>\n"));
+  CHECK(count(picture, "<title>") == 17);
+  CHECK(contains(picture, "<title>[-1.5, -1): 1</title><rect class=\"clipped\" x=\"20.00\" y=\"160.00\" "));
+  CHECK(contains(picture, ">min 0</text>"));
+  CHECK(contains(picture, ">max 6</text>"));
+  // The bar of 6.0 begins at max, that of 3 ends there: integers have rows of their own.
+  CHECK(count(svg({"--max", "3", "u.npy"}), "\"clipped\"") == 1);
+  CHECK(count(svg({"--min", "2.5", "u.npy"}), "\"clipped\"") == 2);
+  CHECK(count(svg({"a.npz:w"}), "\"clipped\"") == 0);
+  const std::string before = directory.read("o.svg");
+  const auto refused = [&](const Words& more, int status, std::string_view word) {
+    check_refused(directory.run(joined({"info", "--histogram-svg", "o.svg"}, more)), status, word);
+    CHECK(directory.read("o.svg") == before);
+  };
+  refused({"x.npy", "u.npy"}, 2, "takes one tensor, not 2");
+  refused({"a.npz"}, 2, "a.npz: is an archive; --histogram-svg takes one tensor, FILE:NAME");
+  check_refused(directory.run({"info", "--histogram-svg", "x.npy", "u.npy"}), 2,
+                "'x.npy' does not end in .svg");
+  CHECK(directory.run({"info", "--histogram-svg", "o.svg", "c.npy"}).exit_code == 3);
+  CHECK(directory.run({"info", "--histogram-svg", "none/o.svg", "x.npy"}).exit_code == 4);
 }
 
 TEST_CASE("info --stats without finite elements prints no mean and no histogram") {

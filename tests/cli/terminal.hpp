@@ -31,6 +31,8 @@ class Terminal {
     REQUIRE(::ioctl(fd_.get(), TIOCSWINSZ, &size) == 0);
   }
 
+  void type(std::string_view text) const { REQUIRE(::write(fd_.get(), text.data(), text.size()) > 0); }
+
   /// Redirects a standard stream to the terminal, with escape sequences. For Settings::prepare.
   [[nodiscard]] std::function<void()> as(int stream) const {
     return [this, stream] {

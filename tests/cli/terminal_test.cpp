@@ -66,6 +66,31 @@ bool is_plain_text(const std::string& text) {
   return std::ranges::all_of(text, [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); });
 }
 
+/// What a terminal of this width shows, without spaces and line ends.
+std::string screen_of(const std::string& written, std::size_t columns) {
+  std::vector<std::string> rows(1);
+  std::size_t column = 0;
+  for (std::size_t at = 0; at < written.size(); ++at) {
+    if (written.substr(at, 3) == "\x1b[K") {
+      rows.back().resize(std::min(column, rows.back().size()));
+      at += 2;
+    } else if (written[at] == '\r') {
+      column = 0;
+    } else {
+      if (column == columns) {
+        rows.emplace_back();
+        column = 0;
+      }
+      rows.back().resize(std::max(rows.back().size(), ++column), ' ');
+      rows.back()[column - 1] = written[at];
+    }
+  }
+  std::string shown;
+  for (const std::string& row : rows) shown += row;
+  std::erase_if(shown, [](char c) { return c == ' ' || c == '\n'; });
+  return shown;
+}
+
 Words pipe_into_file(const Words& more) {
   Words words = joined({"--min", "0"}, more);
   words.insert(words.end(), {"-", "out.npy"});
@@ -234,6 +259,28 @@ TEST_CASE("a signal erases the progress") {
   CHECK(directory.entries().empty());
 }
 
+TEST_CASE("Ctrl-C leaves nothing of the progress on the screen, however wide it is") {
+  if (!Terminal::exists()) return;
+  for (const unsigned short columns : {8, 20, 33, 46, 60, 70, 80, 120}) {
+    CAPTURE(columns);
+    const WorkingDirectory directory;
+    Terminal terminal;
+    terminal.resize(columns);
+    Process process(clipper_words(pipe_into_file({})), {directory.path(), [&] {
+                                                          terminal.as(STDERR_FILENO)();
+                                                          ::setsid();
+                                                          ::ioctl(STDERR_FILENO, TIOCSCTTY, 0);
+                                                        }});
+    process.write(kInput.substr(0, kGiven));
+    wait_until([&] { return terminal.written().find('%') != std::string::npos; });
+    CHECK(contains(screen_of(terminal.written(), columns), "%"));
+    terminal.type("\x03");
+    CHECK(process.finish().signal == SIGINT);
+    CHECK(contains(terminal.written(), "^C"));
+    CHECK(screen_of(terminal.written(), columns).empty());
+  }
+}
+
 TEST_CASE("the progress fits the terminal, also after a resize") {
   if (!Terminal::exists()) return;
   const WorkingDirectory directory;
@@ -247,15 +294,15 @@ TEST_CASE("the progress fits the terminal, also after a resize") {
       return length >= least && length <= most;
     });
   };
-  wait_for_length(60, 69);
+  wait_for_length(60, 67);
   const std::size_t before = shown_in(terminal.written()).size();
   terminal.resize(40);
-  wait_for_length(30, 39);
+  wait_for_length(30, 37);
   terminal.resize(200);
   wait_for_length(80, 199);
   CHECK(process.finish(kInput.substr(kGiven)).exit_code == 0);
   const std::vector<std::string> lines = shown_in(terminal.written());
-  for (std::size_t i = 0; i < before; ++i) CHECK(lines[i].size() <= 69);
+  for (std::size_t i = 0; i < before; ++i) CHECK(lines[i].size() <= 67);
 }
 
 TEST_CASE("info, compare and --verify show progress and print in its place") {

@@ -39,7 +39,7 @@ Usage: clipper try FILE...
        clipper try --text TEXT
 
 Commands:
-  try       try it
+  try         try it
 
 Arguments:
   FILE                      A file
@@ -118,8 +118,9 @@ TEST_CASE("the first screen of every command has at most 30 lines, and an option
 
 TEST_CASE("only the help of the command without a name lists commands") {
   const CommandSpecs commands = command_specs();
-  CHECK(command_names() == std::vector<std::string_view>{"compare", "info", "show", "profiles", "help"});
-  CHECK(listed_commands(*commands.front()).size() == 5);
+  CHECK(command_names() ==
+        std::vector<std::string_view>{"compare", "info", "show", "profiles", "completion", "help"});
+  CHECK(listed_commands(*commands.front()).size() == 6);
   CHECK(listed_commands(*commands.back()).empty());
 }
 

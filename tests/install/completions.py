@@ -34,6 +34,7 @@ VALUES = {
     **dict.fromkeys(["ACTUAL", "EXPECTED", "GOLDEN", "FILE"], TENSOR),
     **dict.fromkeys(["DIR", "TEMPLATE"], DIRECTORY),
     "LIST": [("tex\t", "text"), ("directory/inner.t\t", "directory/inner.txt")],
+    "FILE.svg": [("tex\t", "text")],
     "X": NUMBER,
     **dict.fromkeys(["A", "C", "DB", "E", "GLOB", "INDEX", "N", "N|P%", "NAME", "P%", "PERCENTS", "R", "V", "Z"], [("tens\t", "tens")]),
 }
@@ -41,6 +42,7 @@ VALUES = {
 # The same for options and arguments that take fixed words.
 WORDS = {
     ("help", "COMMAND"): ("inf\t", "info"),
+    ("completion", "SHELL"): ("fi\t", "fish"),
     ("", "--profile"): ("directml-1\t", "directml-1.0"),
     ("", "--nan"): ("ke\t", "keep"),
     ("", "--min-above-max"): ("e\t", "error"),
