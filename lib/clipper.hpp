@@ -142,13 +142,14 @@ concept WritableElements =
 
 template <Element T>
 [[nodiscard]] constexpr DType dtype_of() {
-  if constexpr (std::same_as<T, Float16>) return DType::float16;
-  if constexpr (std::same_as<T, BFloat16>) return DType::bfloat16;
-  const NumberKind kind = !std::integral<T>     ? NumberKind::floating
-                          : std::is_signed_v<T> ? NumberKind::signed_integer
-                                                : NumberKind::unsigned_integer;
-  for (const DTypeTraits& row : kDTypes)
-    if (row.kind == kind && row.size == sizeof(T)) return row.dtype;
+  const auto is_type = []<class U>() {
+    if constexpr (std::integral<T> && std::integral<U>)  // long and long long can have one size
+      return sizeof(T) == sizeof(U) && std::is_signed_v<T> == std::is_signed_v<U>;
+    else
+      return std::same_as<T, U>;
+  };
+  for (const DTypeTraits& row : kKernelDTypes)
+    if (with_type(row.dtype, is_type)) return row.dtype;
   return DType::float32;
 }
 

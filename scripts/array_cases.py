@@ -105,7 +105,7 @@ class Draw:
 
     def edges(self, dtype):
         if dtype in FLOAT8:
-            every = np.arange(256, dtype=np.uint8)
+            every = np.arange(256**size(dtype)).astype(stored_type(dtype))
             return every[~is_nan(every, dtype)]
         if dtype not in FLOATS:
             info = np.iinfo(stored_type(dtype))
@@ -122,7 +122,7 @@ class Draw:
         if is_time(dtype):
             return np.full(count, NAT)
         if dtype in FLOAT8:
-            every = np.arange(256, dtype=np.uint8)
+            every = np.arange(256**size(dtype)).astype(stored_type(dtype))
             return self.numpy.choice(every[is_nan(every, dtype)], count)
         unsigned, form = np.dtype(f"u{size(dtype)}"), FLOATS[dtype]
         payload = np.maximum(self.bits(count, unsigned) % unsigned.type(1 << form.fraction), 1).astype(unsigned)

@@ -7,6 +7,7 @@ A number is rounded once per step that the rules name. Elements are unsigned int
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 from math import ceil, floor, inf, trunc
 
 import numpy as np
@@ -54,9 +55,11 @@ def is_time(dtype):
 
 def stored_type(dtype):
     """numpy's type of the elements of a tensor: of bfloat16 and float8, which numpy does not have, and of bool their bits, of dates integers."""
-    if dtype == "bool" or dtype in FLOAT8:
+    if dtype == "bool":
         return np.dtype("u1")
-    return np.dtype("u2" if dtype == "bfloat16" else "i8" if is_time(dtype) else dtype)
+    if dtype == "bfloat16" or dtype in FLOAT8:
+        return np.dtype(f"u{FORMATS[dtype].size}")
+    return np.dtype("i8" if is_time(dtype) else dtype)
 
 
 def size(dtype):
@@ -84,10 +87,16 @@ def to_bits(numbers, dtype):
 def numbers(elements, dtype):
     """Elements of the stored type as numbers that numpy compares exactly: halves and float8 as float32, with the payloads of their NaNs."""
     if dtype in FLOAT8:
-        return np.array([float32_of(bits, FLOAT8[dtype]) for bits in range(256)], "u4").view("f4")[elements]
+        return widened(dtype)[elements]
     if dtype == "bool":
         return np.asarray(elements != 0).astype("u1")
     return elements.astype(np.float32) if dtype == "float16" else values(elements, dtype) if dtype == "bfloat16" else elements
+
+
+@cache
+def widened(dtype):
+    """All elements of a float8 as float32."""
+    return np.array([float32_of(bits, FLOAT8[dtype]) for bits in range(256**size(dtype))], "u4").view("f4")
 
 
 def float32_of(bits, form):
@@ -95,7 +104,7 @@ def float32_of(bits, form):
     if not is_nan_of(bits, form):
         return nearest(decoded(bits, form), "float32")
     payload = (bits & ((1 << form.fraction) - 1)) << (23 - form.fraction) if form.infinity else 0
-    return FLOATS["float32"].nan | payload | (bits & form.sign) << 24 if form.nan != form.sign else FLOATS["float32"].nan
+    return FLOATS["float32"].nan | payload | (bits & form.sign) << (32 - 8 * form.size) if form.nan != form.sign else FLOATS["float32"].nan
 
 
 def is_nan(elements, dtype):

@@ -31,7 +31,7 @@ class Tensor:
     @property
     def descr(self):
         if self.dtype in FLOAT8:
-            return "<>"[self.big] + ("f1" if self.dtype == "float8_e5m2" else "V1")  # as ml_dtypes says
+            return "<>"[self.big] + ("f1" if self.dtype == "float8_e5m2" else f"V{self.elements.itemsize}")  # as ml_dtypes says
         text = "V2" if self.dtype == "bfloat16" else np.dtype(self.dtype).str[1:]
         return ("|" if self.elements.itemsize == 1 else ">" if self.big else "<") + text
 

@@ -238,7 +238,7 @@ void Verifier::read_golden(InputFile& golden, const TensorLayout& result, PairRe
   report.layout = golden_layout(golden, report.member.has_value());
   TensorLayout& layout = report.layout;
   if (!to_.golden_dtype && layout.stored_as.find('V') != std::string_view::npos) {
-    if (layout.dtype == DType::bfloat16 ? result.dtype == DType::bfloat16 : is_float8(result.dtype)) {
+    if (is_foreign(result.dtype) && result.element_size() == layout.element_size()) {
       layout.dtype = result.dtype;
     } else {
       report.reason = fmt::format("dtype {}, expected {}; --golden-dtype says what it is", type_name(result),

@@ -117,7 +117,7 @@ Plan make_plan_in_units(const Request& in_units, const TensorLayout& layout) {
 
 std::string Plan::fingerprint() const {
   const char order = traits(input.dtype).size == 1 ? '|' : input.order == ByteOrder::little ? '<' : '>';
-  const bool is_descr = has_kernels(input.dtype) && input.meaning.kind == Meaning::Kind::number;
+  const bool is_descr = !traits(input.dtype).only_if_named && input.meaning.kind == Meaning::Kind::number;
   std::string text = fmt::format("plan 1: {}{}{} {}({}) {}+{}", order,
                                  is_descr ? std::string(traits(input.dtype).descr) : type_name(input),
                                  input.stored_as.empty() ? "" : " opaque", input.fortran_order ? 'F' : 'C',

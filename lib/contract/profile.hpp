@@ -28,6 +28,11 @@ class DTypeSet {
   constexpr DTypeSet(std::initializer_list<DType> dtypes) {
     for (const DType dtype : dtypes) bits_ |= bit(dtype);
   }
+  [[nodiscard]] static constexpr DTypeSet all() {
+    DTypeSet every{};
+    every.bits_ = ~0U;
+    return every;
+  }
   [[nodiscard]] constexpr bool contains(DType dtype) const { return (bits_ & bit(dtype)) != 0; }
   [[nodiscard]] friend constexpr DTypeSet operator|(DTypeSet a, DTypeSet b) {
     a.bits_ |= b.bits_;

@@ -139,6 +139,11 @@ inline constexpr std::span kKernelDTypes = std::span(kDTypes).first<12>();
   return kDTypes[static_cast<std::size_t>(dtype)];
 }
 
+/// Whether numpy lacks the dtype, and ml_dtypes adds it.
+[[nodiscard]] constexpr bool is_foreign(DType dtype) {
+  return traits(dtype).descr[0] == 'V' || traits(dtype).only_if_named;
+}
+
 /// Whether the dtype has fractions, NaN and infinities.
 [[nodiscard]] constexpr bool is_floating(DType dtype) {
   return traits(dtype).kind == NumberKind::floating;

@@ -7,13 +7,19 @@
 namespace clipper {
 
 Message opaque_dtype(std::string_view descr) {
-  if (descr.ends_with("V1"))
-    return fmt::format("dtype '{}' (", descr) + Term{kTypeField, "raw bytes"} +
-           ") may be float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz, float8_e4m3b11fnuz or "
-           "float8_e8m0fnu; " +
-           Term{"dtype", "if it is, say which one"} +
-           "; int4, uint4, float4 and float6 are not supported: save x.astype('i1') or x.astype('f4')";
-  return fmt::format("dtype '{}' may be bfloat16; ", descr) + Term{"dtype", "if it is, say so"};
+  std::vector<std::string_view> names;
+  for (const DTypeTraits& row : kDTypes)
+    if (is_foreign(row.dtype) && descr.ends_with(fmt::format("V{}", row.size))) names.push_back(row.name);
+  if (names.size() == 1)
+    return fmt::format("dtype '{}' may be {}; ", descr, names[0]) + Term{"dtype", "if it is, say so"};
+  const std::string last(names.back());
+  names.pop_back();
+  return fmt::format("dtype '{}' (", descr) + Term{kTypeField, "raw bytes"} +
+         fmt::format(") may be {} or {}; ", joined(names, ", "), last) +
+         Term{"dtype", "if it is, say which one"} +
+         (descr.ends_with("V1")
+              ? "; int4, uint4, float4 and float6 are not supported: save x.astype('i1') or x.astype('f4')"
+              : "");
 }
 
 std::string shape_text(std::span<const std::int64_t> shape) {

@@ -252,11 +252,6 @@ std::string loaded(std::string_view python, bool has_objects) {
 /// All types of ml_dtypes of one byte, except float8_e5m2.
 constexpr std::string_view kRawByte = "V1";
 
-/// Whether numpy lacks the dtype.
-bool is_foreign(DType dtype) {
-  return dtype == DType::bfloat16 || is_float8(dtype);
-}
-
 /// The descriptor of elements that are stored as those of another dtype: TensorLayout::stored_as.
 std::string_view kept_descr(const DTypeTraits& stored, bool has_order, ByteOrder order) {
   constexpr std::array<std::string_view, 10> kDescrs{"|V2", "|V1", "<V1", "|f1", "|u1",

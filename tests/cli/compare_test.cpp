@@ -5,6 +5,7 @@
 #include <set>
 
 #include "compare/tolerance.hpp"
+#include "support/tsv.hpp"
 
 namespace clipper::testing {
 namespace {
@@ -401,7 +402,7 @@ TEST_CASE("a preset that does not exist is an error that names the nearest, and 
   check_refused(run_compare(directory, {"--tolerance", "numpy", "--rtol", "1", "a.npy", "a.npy"}), 2,
                 "--rtol and --tolerance cannot be used together");
   const Result help = run_clipper({"compare", "--help"});
-  for (const DTypeTraits& row : kKernelDTypes) {
+  for (const DTypeTraits& row : tsv::kGoldenDTypes) {
     const PresetTolerance torch = preset_tolerance(TolerancePreset::torch, row.dtype);
     const std::string_view name = is_floating(row.dtype) ? row.name : "integers";
     CHECK(contains(std::regex_replace(help.output, std::regex("\\s+"), " "),

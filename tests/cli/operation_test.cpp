@@ -25,7 +25,7 @@ std::string output_for(const std::string& file, Words arguments) {
 /// Rows of goldens/cases.tsv: a plain clip and one with scale and bias, for every dtype.
 std::vector<std::vector<std::string>> some_cases() {
   std::vector<std::vector<std::string>> cases;
-  for (const DTypeTraits& dtype : kKernelDTypes) {
+  for (const DTypeTraits& dtype : tsv::kGoldenDTypes) {
     const int limit = is_floating(dtype.dtype) ? 6 : 100;
     for (const std::string& arguments :
          {std::string("--min 0 --max 6"), fmt::format("--min 0 --max {} --scale 0.5 --bias 1", limit)}) {

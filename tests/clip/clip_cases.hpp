@@ -17,6 +17,14 @@ namespace clipper::cases {
 using Elements = std::vector<ElementBits>;
 using Bounds = std::pair<ElementBits, ElementBits>;
 
+/// The float dtypes of 16 bits.
+inline std::vector<DType> halves() {
+  std::vector<DType> dtypes;
+  for (const DTypeTraits& row : kDTypes)
+    if (is_floating(row.dtype) && row.size == 2) dtypes.push_back(row.dtype);
+  return dtypes;
+}
+
 /// An operation without scale and bias, in native byte order.
 inline Operation operation(DType dtype, Bounds bounds) {
   Operation result;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "clip/clip_cases.hpp"
 #include "element/element.hpp"
 #include "element/half.hpp"
 #include "element/number.hpp"
@@ -168,7 +169,7 @@ TEST_CASE("each dtype becomes each other dtype, rounded once and saturated") {
 }
 
 TEST_CASE("all elements of 16 bits become each dtype in each rounding") {
-  for (const DType from : {DType::float16, DType::bfloat16})
+  for (const DType from : cases::halves())
     for (const DTypeTraits& to : kKernelDTypes)
       for (const std::optional<Round> round : kRounds) {
         Elements elements;

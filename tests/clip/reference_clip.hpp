@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <iomanip>
 #include <limits>
+#include <map>
 #include <ostream>
 #include <span>
 #include <sstream>
@@ -91,12 +92,12 @@ inline std::vector<double> magnitudes(DType dtype) {
   return result;
 }
 
-/// The float16 or bfloat16 element nearest to a float, ties to even. NaN becomes quiet and keeps its sign and
+/// The element of 16 bits nearest to a float, ties to even. NaN becomes quiet and keeps its sign and
 /// the upper bits of its payload.
 inline ElementBits nearest_half(DType dtype, float number) {
-  static const std::vector<double> float16 = magnitudes(DType::float16);
-  static const std::vector<double> bfloat16 = magnitudes(DType::bfloat16);
-  const std::vector<double>& values = dtype == DType::float16 ? float16 : bfloat16;
+  static std::map<DType, std::vector<double>> known;
+  std::vector<double>& values = known[dtype];
+  if (values.empty()) values = magnitudes(dtype);
 
   const ElementBits bits = to_bits(number);
   const ElementBits sign = (bits & sign_bit(DType::float32)) != 0 ? sign_bit(dtype) : 0;

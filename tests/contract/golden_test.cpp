@@ -210,7 +210,7 @@ TEST_CASE("every profile has goldens for the dtypes that it takes and refusals f
     if (row.exit_code == "3") ++refused_dtypes[{row.profile, row.dtype}];
 
   for (const Profile& profile : profiles()) {
-    for (const DTypeTraits& dtype : kKernelDTypes) {
+    for (const DTypeTraits& dtype : tsv::kGoldenDTypes) {
       const std::pair key{std::string(profile.name), std::string(dtype.name)};
       INFO(profile.name << " " << dtype.name);
       if (profile.dtypes.contains(dtype.dtype)) {

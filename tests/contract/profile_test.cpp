@@ -3,7 +3,7 @@
 #include <set>
 
 #include "element/tensor_layout.hpp"
-#include "support/catch.hpp"
+#include "support/tsv.hpp"
 
 namespace clipper {
 namespace {
@@ -28,7 +28,7 @@ std::set<DType> operator+(std::set<DType> a, const std::set<DType>& b) {
 
 std::set<DType> dtypes_of(const Profile& profile) {
   std::set<DType> dtypes;
-  for (const DTypeTraits& row : kKernelDTypes)
+  for (const DTypeTraits& row : tsv::kGoldenDTypes)
     if (profile.dtypes.contains(row.dtype)) dtypes.insert(row.dtype);
   return dtypes;
 }

@@ -21,7 +21,7 @@ std::string escape_for_terminal(const std::string& bytes) {
 }
 
 DType dtype_of(std::string_view descr) {
-  for (const DTypeTraits& row : kKernelDTypes)
+  for (const DTypeTraits& row : tsv::kGoldenDTypes)
     if (row.descr == descr.substr(1)) return row.dtype;
   FAIL(descr);
   return {};
@@ -105,7 +105,7 @@ TEST_CASE("the golden headers cover every descriptor, both memory orders and ext
     fortran += saved.bytes.find("True") != std::string::npos ? 1U : 0U;
     wide += saved.bytes.size() > 128 ? 1U : 0U;
   }
-  for (const DTypeTraits& dtype : kKernelDTypes)
+  for (const DTypeTraits& dtype : tsv::kGoldenDTypes)
     for (const char order : std::string_view(dtype.size == 1 ? "|" : dtype.descr == "V2" ? "<|" : "<>")) {
       INFO(order << dtype.descr);
       CHECK(std::find(descriptors.begin(), descriptors.end(), order + std::string(dtype.descr)) !=

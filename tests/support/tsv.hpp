@@ -1,10 +1,18 @@
 #pragma once
 
+#include <algorithm>
+#include <span>
+
+#include "element/dtype.hpp"
 #include "support/catch.hpp"
 #include "support/paths.hpp"
 
 /// Reads the tables in data/.
 namespace clipper::tsv {
+
+/// The dtypes that have goldens: all but those that are found only by their name, which come last.
+inline constexpr std::span kGoldenDTypes = std::span(kDTypes).first(
+    static_cast<std::size_t>(std::ranges::count(kDTypes, false, &DTypeTraits::only_if_named)));
 
 /// The parts of a text between separators; an empty text has no parts.
 inline std::vector<std::string> split(std::string_view text, char separator) {

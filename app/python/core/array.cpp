@@ -19,7 +19,7 @@ std::optional<DType> dtype_of_ml_dtypes(PyArray_Descr* descr) {
   if (found != known.end()) return kDTypes.at(static_cast<std::size_t>(found - known.begin())).dtype;
   const nb::handle type(reinterpret_cast<PyObject*>(descr->typeobj));
   const std::optional<DType> dtype = dtype_named(nb::cast<std::string>(type.attr("__name__")));
-  if (!dtype || !is_of_ml_dtypes(*dtype)) return std::nullopt;
+  if (!dtype || !is_foreign(*dtype)) return std::nullopt;
   known.at(static_cast<std::size_t>(*dtype)) = descr->type_num;
   return dtype;
 }
@@ -27,7 +27,7 @@ std::optional<DType> dtype_of_ml_dtypes(PyArray_Descr* descr) {
 std::optional<DType> dtype_of(PyArray_Descr* descr) {
   for (const DTypeTraits& row : kDTypes)
     if (row.descr[0] == descr->kind && row.descr[1] - '0' == PyDataType_ELSIZE(descr) &&
-        !is_of_ml_dtypes(row.dtype))
+        !is_foreign(row.dtype))
       return row.dtype;
   return dtype_of_ml_dtypes(descr);
 }
@@ -39,7 +39,7 @@ std::string text_of(nb::handle object) {
 /// numpy's dtype in this machine's byte order; a new reference.
 PyArray_Descr* descr_of(DType dtype) {
   nb::object name;
-  if (!is_of_ml_dtypes(dtype)) {
+  if (!is_foreign(dtype)) {
     name = nb::str(traits(dtype).descr.data(), traits(dtype).descr.size());
   } else {
     try {
@@ -98,7 +98,7 @@ std::optional<ArrayType> type_of(PyArrayObject* array, std::optional<DType> give
   const bool is_raw = descr->type_num == NPY_VOID && descr->kind == 'V';
   const bool has_size = given && static_cast<npy_intp>(traits(*given).size) == PyDataType_ELSIZE(descr);
   const bool is_integer = dtype && !is_floating(*dtype);
-  if (has_size && is_of_ml_dtypes(*given) && (is_raw || is_integer)) dtype = given;
+  if (has_size && is_foreign(*given) && (is_raw || is_integer)) dtype = given;
   if (!dtype) return std::nullopt;
   return ArrayType{*dtype, PyArray_ISNOTSWAPPED(array) ? kNativeOrder : ByteOrder::big};
 }

@@ -103,11 +103,6 @@ struct ArrayType {
   friend bool operator==(const ArrayType&, const ArrayType&) = default;
 };
 
-/// Whether ml_dtypes adds the dtype to numpy.
-[[nodiscard]] inline bool is_of_ml_dtypes(DType dtype) {
-  return dtype == DType::bfloat16 || is_float8(dtype);
-}
-
 /// The array's dtype, or nothing if clipper does not take it. `given` is what the user says about raw bytes
 /// and integers: those of two bytes can be bfloat16, those of one byte a float8.
 [[nodiscard]] std::optional<ArrayType> type_of(PyArrayObject* array, std::optional<DType> given = {});

@@ -160,7 +160,7 @@ void check_out(PyArrayObject* x, const ArrayType& type, const ArrayType& result,
   if (array == x && !is_kept)
     refuse("out", "is x, whose elements cannot become " + name + " in the same memory");
   const std::optional<ArrayType> own =
-      type_of(array, is_of_ml_dtypes(result.dtype) ? dtype_of_argument(dtype) : std::nullopt);
+      type_of(array, is_foreign(result.dtype) ? dtype_of_argument(dtype) : std::nullopt);
   if (!own || own->dtype != result.dtype)
     refuse("out", "has dtype " + dtype_text(array) + ", but " +
                       (is_kept ? "x has dtype " + dtype_text(x) : "the result has dtype " + name));
@@ -450,8 +450,7 @@ nb::object clip_array(nb::handle x, const RequestArguments& given, nb::handle ou
     plain.emplace(given, array.get(), type);
   const RequestArguments& arguments = plain ? plain->get() : given;
   const std::optional<DType> to = to_of_argument(arguments.to);
-  if (to && is_of_ml_dtypes(*to) &&
-      type.order != kNativeOrder) {  // ml_dtypes knows only this machine's order
+  if (to && is_foreign(*to) && type.order != kNativeOrder) {  // ml_dtypes knows only this machine's order
     array = in_native_order(array.get());
     type.order = kNativeOrder;
   }

@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <bit>
 #include <clipper/clipper.hpp>
-#include <cmath>
 #include <new>
 #include <optional>
 #include <string>
@@ -23,23 +21,11 @@ namespace nb = nanobind;
 namespace clipper::python {
 namespace {
 
-/// The value of a float of at most 32 bits.
-double value_of(const DTypeTraits& dtype, ElementBits bits) {
-  const int special = (1 << dtype.exponent_bits) - 1;  // of inf and NaN; half of it is 1's exponent
-  const int exponent = static_cast<int>(bits >> dtype.fraction_bits) & special;
-  const int leading = 1 << dtype.fraction_bits;
-  const int fraction = static_cast<int>(bits) & (leading - 1);
-  const int unit = std::max(exponent, 1) - special / 2 - dtype.fraction_bits;
-  double value = std::ldexp(exponent == 0 ? fraction : leading + fraction, unit);
-  if (exponent == special) value = fraction == 0 ? HUGE_VAL : std::nan("");
-  return bits >> (8 * dtype.size - 1) == 0 ? value : -value;
-}
-
-/// The value of a float8, which is a float32.
-double float8_value(DType dtype, ElementBits bits) {
-  const auto element = static_cast<std::uint8_t>(bits);
-  float value = 0;
-  clip(dtype, &element, &value, 1, {.to = DType::float32});
+/// The value of a float.
+double value_of(DType dtype, ElementBits bits) {
+  const std::size_t unused = kNativeOrder == ByteOrder::big ? sizeof bits - traits(dtype).size : 0;
+  double value = 0;
+  clip(dtype, reinterpret_cast<const std::byte*>(&bits) + unused, &value, 1, {.to = DType::float64});
   return value;
 }
 
@@ -52,8 +38,7 @@ nb::object number_of(DType dtype, ElementBits bits) {
     }
     case NumberKind::floating: break;
   }
-  if (dtype == DType::float64) return nb::float_(std::bit_cast<double>(bits));
-  return nb::float_(is_float8(dtype) ? float8_value(dtype, bits) : value_of(traits(dtype), bits));
+  return nb::float_(value_of(dtype, bits));
 }
 
 nb::str name_of(DType dtype, const Meaning& meaning) {

@@ -9,6 +9,7 @@ import numpy as np
 
 from ._errors import ClipperError
 
+OF_ML_DTYPES = ("bfloat16", "float8_")  # the names of dtypes that it adds to numpy begin so
 _DIGITS = 1200  # more than a tie between two floats has, so that a further digit decides on which side of a tie a number is
 
 
@@ -85,7 +86,7 @@ def plain(name: str, value: object, dtype: "np.dtype | None") -> object:
         return value
     if isinstance(value, (list, tuple)) or hasattr(value, "__array__") or hasattr(value, "__dlpack__"):
         array = array_of(value)
-        if array.dtype.kind in "biuf" or array.dtype.name.startswith(("bfloat16", "float8_")):
+        if array.dtype.kind in "biuf" or array.dtype.name.startswith(OF_ML_DTYPES):
             if array.ndim == 0:
                 return plain(name, array[()], dtype) if array.dtype.kind == "b" else array[()]
             if name in ("scale", "bias") and array.dtype.kind in "biu":

@@ -8,6 +8,7 @@ import numpy as np
 
 from . import _core
 from ._errors import ClipperError
+from ._parameters import OF_ML_DTYPES
 
 
 class Mismatch(NamedTuple):
@@ -102,9 +103,7 @@ def _write(array, file) -> None:
     if np.ma.isMaskedArray(array):
         raise TypeError("a masked array cannot be a tensor, because the mask would be lost")
     descr = array.dtype.str
-    if array.dtype.name == "bfloat16":
-        descr = "<V2"
-    elif array.dtype.name.startswith("float8_"):
+    if array.dtype.name.startswith(OF_ML_DTYPES):
         descr = array.dtype.name  # "<V1" would not say which one
     elif array.dtype.hasobject or array.dtype.names:
         raise ClipperError(f"a tensor has dtype {array.dtype}, which is none of clipper's", "input")
