@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "clip/clip_cases.hpp"
 #include "element/element.hpp"
 #include "element/half.hpp"
 #include "element/number.hpp"
