@@ -252,12 +252,15 @@ std::string loaded(std::string_view python, bool has_objects) {
 /// All types of ml_dtypes of one byte, except float8_e5m2.
 constexpr std::string_view kRawByte = "V1";
 
-/// The descriptor of elements that are stored as those of another dtype: TensorLayout::stored_as.
-std::string_view kept_descr(const DTypeTraits& stored, bool has_order, ByteOrder order) {
-  constexpr std::array<std::string_view, 10> kDescrs{"|V2", "|V1", "<V1", "|f1", "|u1",
+/// The descriptor of elements that are stored as those of another dtype: TensorLayout::stored_as. `mark` is
+/// the first character of the file's descriptor.
+std::string_view kept_descr(const DTypeTraits& stored, bool has_order, char mark, ByteOrder order) {
+  constexpr std::array<std::string_view, 11> kDescrs{"|V2", "|V1", "<V1", ">V1", "|f1", "|u1",
                                                      "|i1", "<u2", ">u2", "<i2", ">i2"};
-  const bool is_plain = !has_order || (stored.size == 1 && stored.kind != NumberKind::floating);
-  const char mark = is_plain ? '|' : order == ByteOrder::little || stored.size == 1 ? '<' : '>';
+  if (!has_order || (stored.size == 1 && stored.kind != NumberKind::floating))
+    mark = '|';
+  else if (stored.size > 1)
+    mark = order == ByteOrder::little ? '<' : '>';
   return *std::ranges::find(kDescrs, fmt::format("{}{}", mark, stored.descr));
 }
 
@@ -324,9 +327,11 @@ void read_descr(const Descr& descr, const GivenDType& given, Opaque opaque, Type
           (is_void || (is_integer && given.over_integers)))
         row = &traits(*expected);
       header.dtype = row->dtype;
-      const bool is_kept = is_integer || (type == stored.descr && (!ordered || stored.descr != row->descr));
+      const bool is_odd = row->size == 1 && descr.text[0] == '>';  // a byte has no order, so '<' is written
+      const bool is_kept =
+          is_integer || (type == stored.descr && (!ordered || is_odd || stored.descr != row->descr));
       if (is_raw || (is_foreign(row->dtype) && is_kept))
-        header.stored_as = kept_descr(stored, ordered || is_integer, header.order);
+        header.stored_as = kept_descr(stored, ordered || is_integer, descr.text[0], header.order);
       if (is_raw && opaque == Opaque::refused) refuse(opaque_dtype(descr.text));
     }
   }

@@ -460,7 +460,7 @@ TEST_CASE(
     CAPTURE(row.name);
     const bool is_float8 = row.size == 1 && row.kind == NumberKind::floating;
     const bool is_half = row.size == 2 && is_foreign(row.dtype);
-    for (const std::string descr : {"|V1", "<V1"})
+    for (const std::string descr : {"|V1", "<V1", ">V1"})
       CHECK(written(descr, row.dtype, false) == (is_float8 ? descr : "refused"));
     CHECK(written("<f1", row.dtype, true) == (row.dtype == DType::float8_e5m2 ? "<f1" : "refused"));
     for (const std::string descr : {"|u1", "|i1"}) {
