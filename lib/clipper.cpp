@@ -55,10 +55,12 @@ Caching caching_of(const FileOptions& options) {
 std::optional<TypeChoice> types_of(const FileOptions& options) {
   TypeChoice types;
   for (const std::string& word : options.only)
-    if (!types.add(word))
-      throw Error(ErrorKind::usage, Term{"only", "only"} + Message(": '" + word +
-                                                                   "' is neither float, int, bool, date or "
-                                                                   "all nor a dtype"));
+    if (!types.add(word)) {
+      const std::string_view objection = dtype_word(word).objection;
+      const std::string why =
+          objection.empty() ? "is neither float, int, bool, date or all nor a dtype" : std::string(objection);
+      throw Error(ErrorKind::usage, Term{"only", "only"} + Message(": '" + word + "' " + why));
+    }
   return options.only.empty() ? std::nullopt : std::optional(types);
 }
 

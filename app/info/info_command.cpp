@@ -157,7 +157,7 @@ InfoCommand validate_info(const RawOptions& raw) {
   command.bounds.max = given_limit(raw, kMax);
   if (raw.has(kPercentile)) command.percentages = parse_percentages(raw.text(kPercentile));
   command.statistics = raw.has(kStats) || raw.has(kPercentile) || command.bounds.min || command.bounds.max;
-  if (raw.has(kDtype)) command.dtype.dtype = static_cast<DType>(word_of(raw, kDtype));
+  command.dtype.dtype = parse_dtype(raw, kDtype);
   command.dtype.over_integers = true;
   command.ignore_trailing = word_of(raw, kTrailing) != 0;
   if (raw.has(kNoCache)) command.caching = Caching::dropped;

@@ -191,29 +191,32 @@ namespace {
 
 /// The dtype of this name.
 DType dtype_of_name(std::string_view field, std::string_view name) {
-  if (const std::optional<DType> found = dtype_named(name)) return *found;
+  const DTypeWord word = dtype_word(name);
+  if (word.dtype) return *word.dtype;
+  if (!word.objection.empty())
+    throw Error(ErrorKind::usage,
+                argument(field) + (" '" + std::string(name) + "' " + std::string(word.objection)));
   std::vector<std::string_view> names;
   for (const DTypeTraits& row : kDTypes) names.push_back(row.name);
   refuse_word(field, name, names);
 }
 
-/// What np.dtype() makes of the argument.
-nb::object descr_of(std::string_view field, nb::handle dtype) {
-  PyArray_Descr* descr = nullptr;
-  if (PyArray_DescrConverter(dtype.ptr(), &descr) != 0) return nb::steal(reinterpret_cast<PyObject*>(descr));
-  const nb::python_error error;
-  if (!error.matches(PyExc_TypeError)) throw error;
-  if (PyUnicode_Check(dtype.ptr())) dtype_of_name(field, characters_of(dtype));
-  refuse_type(field, dtype, "a dtype, its name or a scalar type");
-}
-
-/// clipper's name of a dtype, or what np.dtype() takes; with `native` only in this machine's byte order.
+/// clipper's name of a dtype, what np.dtype() takes, or a word that np.dtype() does not know, such as
+/// "bf16" and what str() makes of torch.float16. With `native` only in this machine's byte order.
 std::optional<DType> dtype_in(std::string_view field, nb::handle dtype, bool native) {
   if (dtype.is_none()) return std::nullopt;
-  if (PyUnicode_Check(dtype.ptr()))
+  const bool is_text = PyUnicode_Check(dtype.ptr());
+  if (is_text)
     if (const std::optional<DType> found = dtype_named(characters_of(dtype))) return found;
-  const nb::object descr = descr_of(field, dtype);
-  if (native && !PyArray_ISNBO(reinterpret_cast<PyArray_Descr*>(descr.ptr())->byteorder))
+  PyArray_Descr* converted = nullptr;
+  if (PyArray_DescrConverter(dtype.ptr(), &converted) == 0) {
+    if (const nb::python_error error; !error.matches(PyExc_TypeError)) throw error;
+    const nb::str text(dtype);
+    if (is_text || dtype_word(characters_of(text)).dtype) return dtype_of_name(field, characters_of(text));
+    refuse_type(field, dtype, "a dtype, its name or a scalar type");
+  }
+  const nb::object descr = nb::steal(reinterpret_cast<PyObject*>(converted));
+  if (native && !PyArray_ISNBO(converted->byteorder))
     throw Error(ErrorKind::usage, argument(field) + (" '" + nb::cast<std::string>(descr.attr("str")) +
                                                      "' has a byte order; the result has that of the input"));
   const nb::object name = descr.attr("name");

@@ -257,9 +257,11 @@ Args:
     replace_below, replace_above: elements below min, above max, become this number, not the bound; also nan.
     round: "half-even", "half-away", "trunc", "floor" or "ceil": makes the result integers, in any dtype.
     zero_point: an integer that is added after rounding, if `to` is an integer dtype.
-    to: the dtype of the result: "uint8", "u1", np.dtype or scalar type. To an integer dtype the result is rounded,
-        to the nearest, ties to even, unless `round` says otherwise, and saturated; NaN is an error unless `nan`
-        replaces it. To a float dtype, numbers beyond its range become infinite, or an error if it has no infinity.
+    to: the dtype of the result: "uint8", "u1", np.dtype or scalar type, or a name that numpy does not know, such as
+        "bf16" or what torch.float16 prints. To an integer dtype the result is
+        rounded, to the nearest, ties to even, unless `round` says otherwise, and saturated; NaN is an error unless
+        `nan` replaces it. To a float dtype, numbers beyond its range become infinite, or an error if it has no
+        infinity.
     saturate: such numbers become the largest finite number.
     out: array, or another package's tensor in this memory, of the result's shape and dtype that is written and
         returned; out=x clips in place, which needs the same dtype. It may hold anything after Ctrl-C, and after
