@@ -196,6 +196,12 @@ def test_messages():
         clipper.clip(np.zeros(2), round="trunk")
     with pytest.raises(clipper.ClipperError, match="expected one of: native, directml, "):
         clipper.clip(X, 0, profile="onx")
+    for name, meant in (("onx", "onnx"), ("onnx-14", "onnx"), ("numpy2", "numpy"), ("ONNX-13", "onnx-13"), ("torch", "pytorch")):
+        with pytest.raises(clipper.ClipperError, match=f"did you mean '{meant}'[?]"):
+            clipper.clip(X, 0, profile=name)
+    for path in ("x.npy", b"x.npy", pathlib.Path("x.npy")):
+        with pytest.raises(TypeError, match="x must be an array, not the path of a file, which clip_file.. clips"):
+            clipper.clip(path, 0, 6)
     with pytest.raises(clipper.ClipperError, match="min_above_max") as caught:
         clipper.clip(X, 6, 0)
     assert caught.value.field in ("min", "min_above_max")

@@ -65,10 +65,7 @@ bool is_time(nb::handle scalar) {
 Given given_of_time(std::string_view field, nb::handle scalar) {
   const nb::object ticks = scalar.attr("astype")("int64");
   const auto type = nb::cast<std::string>(nb::str(nb::object(scalar.attr("dtype"))));
-  const std::size_t bracket = type.find('[') + 1;  // 0 if there is none
-  const TimeUnit unit = bracket == 0
-                            ? TimeUnit{}
-                            : *parse_unit(std::string_view(type).substr(bracket, type.size() - bracket - 1));
+  const TimeUnit unit = unit_of(type);
   const auto count = nb::cast<std::int64_t>(ticks.attr("item")());
   if (count != kNaT && PyArray_IsScalar(scalar.ptr(), Timedelta)) return Given::duration(count, unit);
   std::string text = date_text(count, unit);
@@ -104,6 +101,18 @@ bool is_path(nb::handle object) {
   return nb::hasattr(object, "__fspath__");
 }
 
+/// The nearest of the words, or of words like numpy2 and ONNX-14, which have a number too many or in
+/// capitals, the nearest to their letters.
+std::optional<std::string_view> meant_by(std::string_view word, std::span<const std::string_view> words) {
+  if (const auto meant = nearest_name(word, words)) return meant;
+  std::string lower(word);
+  for (char& c : lower)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  if (const auto meant = nearest_name(lower, words)) return meant;
+  const std::string letters = lower.substr(0, lower.find_first_of("-.0123456789"));
+  return letters.empty() ? std::nullopt : nearest_name(letters, words);
+}
+
 }  // namespace
 
 Message argument(std::string_view field) {
@@ -120,7 +129,7 @@ void refuse_word(std::string_view field, std::string_view word, std::span<const 
   std::string text = " '" + std::string(word) + "' is unknown; expected one of: ";
   for (const std::string_view& each : words) text += (&each == words.data() ? "" : ", ") + std::string(each);
   text += others;
-  if (const std::optional<std::string_view> meant = nearest_name(word, words))
+  if (const std::optional<std::string_view> meant = meant_by(word, words))
     text += "; did you mean '" + std::string(*meant) + "'?";
   throw Error(ErrorKind::usage, argument(field) + text);
 }
