@@ -55,10 +55,12 @@ Caching caching_of(const FileOptions& options) {
 std::optional<TypeChoice> types_of(const FileOptions& options) {
   TypeChoice types;
   for (const std::string& word : options.only)
-    if (!types.add(word))
-      throw Error(ErrorKind::usage, Term{"only", "only"} + Message(": '" + word +
-                                                                   "' is neither float, int, bool, date or "
-                                                                   "all nor a dtype"));
+    if (!types.add(word)) {
+      const std::string_view objection = dtype_word(word).objection;
+      const std::string why =
+          objection.empty() ? "is neither float, int, bool, date or all nor a dtype" : std::string(objection);
+      throw Error(ErrorKind::usage, Term{"only", "only"} + Message(": '" + word + "' " + why));
+    }
   return options.only.empty() ? std::nullopt : std::optional(types);
 }
 
@@ -85,17 +87,21 @@ Engine::Options engine_options(const FileOptions& options) {
   return {.threads = options.threads, .stop = options.stop};
 }
 
-TensorLayout layout_of(const Tensor& tensor) {
-  if (tensor.meaning.kind != Meaning::Kind::number)
-    throw Error(ErrorKind::usage,
-                "elements in memory are numbers, not " + type_name(tensor.dtype, tensor.meaning));
+TensorLayout layout_of_any(const Tensor& tensor) {
   TensorLayout layout;
+  layout.meaning = tensor.meaning;
   layout.dtype = tensor.dtype;
   layout.order = tensor.order;
   layout.fortran_order = tensor.fortran_order;
   layout.shape = tensor.shape;
   for (const std::int64_t size : tensor.shape) layout.count *= static_cast<std::uint64_t>(size);
   return layout;
+}
+
+TensorLayout layout_of(const Tensor& tensor) {
+  if (tensor.meaning.kind == Meaning::Kind::number) return layout_of_any(tensor);
+  throw Error(ErrorKind::usage,
+              "elements in memory are numbers, not " + type_name(tensor.dtype, tensor.meaning));
 }
 
 npy::Header header_of(InputFile& input, const FileOptions& options, npy::Types types) {
@@ -112,6 +118,42 @@ void check_tolerance(std::string_view field, const Number& number) {
   if (!is_tolerance(number))
     throw Error(ErrorKind::usage, Term{field, field} + Message(" " + decimal_text(number) +
                                                                ": must be a finite number, 0 or more"));
+}
+
+ComparisonRule rule_of(const CompareOptions& compare) {
+  check_tolerance("rtol", compare.rtol);
+  check_tolerance("atol", compare.atol);
+  return {.bits = compare.bits,
+          .nan_equal = compare.nan_equal,
+          .tolerance = {compare.atol, compare.rtol},
+          .ulps = compare.ulps,
+          .listed = std::max<std::size_t>(compare.max_listed, 1)};
+}
+
+Comparison comparison_of(const FileComparison& result, const ComparisonRule& rule,
+                         const CompareOptions& compare) {
+  const Difference largest = result.comparison.largest;
+  Comparison comparison{
+      .reason = result.reason,
+      .dtype = result.layout.dtype,
+      .meaning = result.layout.meaning,
+      .shape = result.layout.shape,
+      .compared = result.comparison.compared,
+      .mismatches = result.comparison.mismatches,
+      .first = {},
+      .largest = is_floating(result.layout.dtype) ? float_difference(largest) : static_cast<double>(largest),
+      .summary = result.reason,
+      .report = result.reason};
+  if (result.comparison.mismatches != 0) {
+    constexpr ToleranceNames kNames{"atol=", "ulp=", "rtol="};
+    comparison.summary = summary_text(result, rule.bits ? Compared::bits : Compared::values, kNames);
+    comparison.report = report_text(result, rule, kNames);
+  }
+  for (const Mismatch& mismatch : result.comparison.first)
+    comparison.first.push_back({index_of(result.layout, mismatch.position), mismatch.actual,
+                                mismatch.expected, mismatch.actual_imaginary, mismatch.expected_imaginary});
+  if (compare.max_listed == 0) comparison.first.clear();
+  return comparison;
 }
 
 }  // namespace
@@ -217,40 +259,31 @@ bool PreparedClip::clip_to(const BoundArrays& bounds, const void* in, void* out,
 Comparison compare_files(const std::string& actual, const std::string& expected,
                          const CompareOptions& compare, const FileOptions& options) {
   if (actual == "-" && expected == "-") throw Error(ErrorKind::usage, "standard input cannot be both files");
-  check_tolerance("rtol", compare.rtol);
-  check_tolerance("atol", compare.atol);
   CompareSettings settings;
   settings.dtype = given_dtype(options);
-  settings.rule = {.bits = compare.bits,
-                   .nan_equal = compare.nan_equal,
-                   .tolerance = {compare.atol, compare.rtol},
-                   .ulps = compare.ulps,
-                   .listed = std::max<std::size_t>(compare.max_listed, 1)};
+  settings.rule = rule_of(compare);
   Engine engine(engine_options(options));
   InputFile actual_file = open(actual, options);
   InputFile expected_file = open(expected, options);
   FileComparison result;
   compare_files(engine, settings, actual_file, expected_file, result);
+  return comparison_of(result, settings.rule, compare);
+}
 
-  const Difference largest = result.comparison.largest;
-  Comparison comparison{
-      .reason = result.reason,
-      .dtype = result.layout.dtype,
-      .meaning = result.layout.meaning,
-      .shape = result.layout.shape,
-      .compared = result.comparison.compared,
-      .mismatches = result.comparison.mismatches,
-      .first = {},
-      .largest = is_floating(result.layout.dtype) ? float_difference(largest) : static_cast<double>(largest),
-      .summary = result.reason};
-  if (result.comparison.mismatches != 0)
-    comparison.summary = summary_text(result, compare.bits ? Compared::bits : Compared::values,
-                                      ToleranceNames{"atol=", "ulp="});
-  for (const Mismatch& mismatch : result.comparison.first)
-    comparison.first.push_back({index_of(result.layout, mismatch.position), mismatch.actual,
-                                mismatch.expected, mismatch.actual_imaginary, mismatch.expected_imaginary});
-  if (compare.max_listed == 0) comparison.first.clear();
-  return comparison;
+Comparison compare_memory(const TensorView& actual, const TensorView& expected, const CompareOptions& compare,
+                          unsigned threads, const std::atomic<bool>* stop) {
+  const ComparisonRule rule = rule_of(compare);
+  const TensorLayout layout = layout_of_any(actual.tensor);
+  FileComparison result;
+  result.layout = layout_of_any(expected.tensor);
+  result.reason = difference_as_whole(layout, result.layout);
+  if (result.reason.empty()) {
+    Engine engine({.threads = threads, .stop = stop});
+    result.comparison =
+        clipper::compare(engine, {static_cast<const std::byte*>(actual.elements), layout},
+                         {static_cast<const std::byte*>(expected.elements), result.layout}, rule);
+  }
+  return comparison_of(result, rule, compare);
 }
 
 std::vector<std::optional<ElementBits>> percentiles(const std::string& path,

@@ -192,7 +192,7 @@ struct Tensor {
   std::vector<std::int64_t> shape{};  ///< each size is 0 or more; empty: one element
   bool fortran_order = false;         ///< the first axis is contiguous, not the last one
   ByteOrder order = kNativeOrder;
-  Meaning meaning{};  ///< of tensor_in(); all functions of memory take only numbers, and throw Error{usage}
+  Meaning meaning{};  ///< compare_memory() takes all; other functions of memory throw Error{usage}
 };
 
 /// min, max, scale or bias from elements in memory, by the rules of from_file(). They are not copied: they
@@ -271,6 +271,9 @@ struct Comparison {
   /// For people, if the tensors differ: "2 of 6 differ (33.3 %); first [0] actual -3.5 expected 0 ...".
   std::string summary;
 
+  /// The same for an assertion, in lines: also the rule, NaN among them, and all of `first`.
+  std::string report{};
+
   [[nodiscard]] bool equal() const noexcept { return reason.empty() && mismatches == 0; }
 };
 
@@ -278,6 +281,18 @@ struct Comparison {
 /// standard input. Byte order and memory order may differ.
 [[nodiscard]] Comparison compare_files(const std::string& actual, const std::string& expected,
                                        const CompareOptions& compare = {}, const FileOptions& options = {});
+
+/// A tensor in memory and its elements, which are read only.
+struct TensorView {
+  const Tensor& tensor;
+  const void* elements;
+};
+
+/// Compares two tensors in memory as compare_files() compares files. `stop` ends the work as
+/// FileOptions::stop does.
+[[nodiscard]] Comparison compare_memory(const TensorView& actual, const TensorView& expected,
+                                        const CompareOptions& compare = {}, unsigned threads = 0,
+                                        const std::atomic<bool>* stop = nullptr);
 
 /// For each percentage the element of the tensor in a file below which this share of the elements lies: see
 /// Given::percentile(); rounded once to floats, truncated toward zero to integers. Nothing if all elements

@@ -53,15 +53,16 @@ Request typed_request(const RawOptions& raw) {
   if (raw.has(kMinAboveMax)) request.min_above_max = static_cast<MinAboveMax>(word_of(raw, kMinAboveMax));
   take_numbers(raw, NumberSource::typed, request);
   if (raw.has(kNan)) request.nan = parse_on_nan(raw.text(kNan));
-  if (raw.has(kTo) && raw.text(kTo).find_first_of("./") != std::string::npos)
+  const DTypeWord to = dtype_word(raw.text(kTo));
+  if (!to.dtype && to.objection.empty() && raw.text(kTo).find_first_of("./") != std::string::npos)
     refuse(fmt::format("--to: '{}' is not a dtype; OUT comes last: clipper --to {} IN OUT", raw.text(kTo),
                        kTo.type));
-  if (raw.has(kTo)) request.to = static_cast<DType>(word_of(raw, kTo));
+  request.to = parse_dtype(raw, kTo);
   if (raw.has(kRound)) request.round = static_cast<Round>(word_of(raw, kRound));
   request.saturate = raw.has(kSaturate);
   if (raw.has(kNan) && request.nan.action == OnNan::keep && request.to && !is_floating(*request.to))
-    refuse(fmt::format("--nan keep and --to {} cannot be used together: {} has no NaN", raw.text(kTo),
-                       raw.text(kTo)));
+    refuse(fmt::format("--nan keep and --to {0} cannot be used together: {0} has no NaN",
+                       traits(*request.to).name));
   return request;
 }
 
@@ -146,7 +147,7 @@ void validate_golden(const RawOptions& raw, Command& command) {
                 .reports = parse_reports(raw.texts(kReport)),
                 .prints_all = raw.has(kMetrics),
                 .layout = std::nullopt};
-  if (raw.has(kGoldenDtype)) verify.golden_dtype = static_cast<DType>(word_of(raw, kGoldenDtype));
+  verify.golden_dtype = parse_dtype(raw, kGoldenDtype);
   if (!has_rule(raw)) {
     verify.matching.compared = Compared::bits;
     verify.matching.rule.bits = true;
@@ -333,7 +334,7 @@ Command validate_clip(const RawOptions& raw) {
   if (raw.has(kNoCache)) command.settings.caching = Caching::dropped;
   if (raw.has(kFailIfClipped))
     command.settings.max_clipped = parse_share("--fail-if-clipped", raw.text(kFailIfClipped));
-  if (raw.has(kDtype)) command.settings.dtype.dtype = static_cast<DType>(word_of(raw, kDtype));
+  command.settings.dtype.dtype = parse_dtype(raw, kDtype);
   command.settings.dtype.over_integers =
       !raw.has(kRecursive) && !raw.has(kFilesFrom) && !raw.has(kFiles0From);
   command.settings.selection = {raw.texts(kMember), parse_types(raw),

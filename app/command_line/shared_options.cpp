@@ -189,11 +189,27 @@ std::size_t word_of(const RawOptions& raw, const Option& option) {
   return static_cast<std::size_t>(word - words.begin());
 }
 
+namespace {
+
+[[noreturn]] void refuse_dtype(const Option& option, std::string_view text) {
+  if (const std::string_view objection = dtype_word(text).objection; !objection.empty())
+    refuse(fmt::format("{}: '{}' {}", long_name(option), text, objection));
+  refuse_word(option, text);
+}
+
+}  // namespace
+
+std::optional<DType> parse_dtype(const RawOptions& raw, const Option& option) {
+  if (!raw.has(option)) return std::nullopt;
+  if (const std::optional<DType> dtype = dtype_word(raw.text(option)).dtype) return dtype;
+  refuse_dtype(option, raw.text(option));
+}
+
 std::optional<TypeChoice> parse_types(const RawOptions& raw) {
   if (!raw.has(kOnly)) return std::nullopt;
   TypeChoice types;
   for (const std::string& word : raw.texts(kOnly))
-    if (!types.add(word)) refuse_word(kOnly, word);
+    if (!types.add(word)) refuse_dtype(kOnly, word);
   return types;
 }
 

@@ -133,6 +133,9 @@ class RawOptions;
 /// The place of the option's value among its words: 0, the place of the default, if the option was not given.
 [[nodiscard]] std::size_t word_of(const RawOptions& raw, const Option& option);
 
+/// The dtype that the option's value means, see dtype_word(); nothing if the option was not given.
+[[nodiscard]] std::optional<DType> parse_dtype(const RawOptions& raw, const Option& option);
+
 /// What --only asks for, which must be an option of the command; nothing if it was not given.
 [[nodiscard]] std::optional<TypeChoice> parse_types(const RawOptions& raw);
 

@@ -209,7 +209,7 @@ CompareCommand validate_compare(const RawOptions& raw) {
   command.expected = raw.text(kExpected);
   validate_rule(raw, command);
   command.settings.difference_file = raw.value(kDiffOut);
-  if (raw.has(kDtype)) command.settings.dtype.dtype = static_cast<DType>(word_of(raw, kDtype));
+  command.settings.dtype.dtype = parse_dtype(raw, kDtype);
   command.settings.dtype.over_integers = !is_directory(command.actual);
   command.settings.ignore_trailing = word_of(raw, kTrailing) != 0;
   if (raw.has(kNoCache)) command.settings.caching = Caching::dropped;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <optional>
 #include <span>
@@ -214,6 +215,10 @@ std::string github_property(std::string_view text) {
   return replaced(github_data(text), kProperty);
 }
 
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
 }  // namespace
 
 ReportTargets parse_reports(const std::vector<std::string>& texts) {
@@ -251,10 +256,12 @@ void Reports::add(const PairReport& report) {
   errors_ += report.failed ? 1 : 0;
   if (github_ && !passed && failures_ + errors_ <= kMaxAnnotations)
     print_above_progress(stderr,
-                         {fmt::format("::error file={}::{}: {}\n", github_property(report.actual),
+                         {fmt::format("::error file={}::{}: {}\n", github_property(report.expected),
                                       github_data(name_of(report)), github_data(message_of(report)))});
   if (files_.empty()) return;
-  cases_ += fmt::format("  <testcase classname=\"clipper.{}\" name=\"{}\"", name_, xml(name_of(report)));
+  cases_ += fmt::format("  <testcase classname=\"clipper.{}\" name=\"{}\" time=\"{:.6f}\"", name_,
+                        xml(name_of(report)), seconds_since(added_));
+  added_ = std::chrono::steady_clock::now();
   if (passed) {
     cases_ += "/>\n";
     return;
@@ -278,8 +285,8 @@ void Reports::write_junit() {
   if (files_.empty()) return;
   const std::string text = fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"clipper {}\" tests=\"{}\" "
-      "failures=\"{}\" errors=\"{}\">\n{}</testsuite>\n",
-      name_, tests_, failures_, errors_, cases_);
+      "failures=\"{}\" errors=\"{}\" time=\"{:.6f}\">\n{}</testsuite>\n",
+      name_, tests_, failures_, errors_, seconds_since(begun_), cases_);
   for (const auto& file : std::exchange(files_, {})) {
     file->write(std::as_bytes(std::span(text)));
     file->commit();

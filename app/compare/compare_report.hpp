@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -93,7 +94,9 @@ class Reports {
   bool github_;
   std::string name_;
   std::vector<std::unique_ptr<OutputFile>> files_;
-  std::string cases_;  ///< the elements of the test suite
+  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point added_ = begun_;  ///< the end of the last case
+  std::string cases_;                                     ///< the elements of the test suite
   std::size_t tests_ = 0;
   std::size_t failures_ = 0;
   std::size_t errors_ = 0;

@@ -147,8 +147,8 @@ inline constexpr Option kReport{
     .help = "Also write a report: junit=FILE, or github on stderr; may be given again",
     .details = R"(`junit=FILE`: write FILE, JUnit XML by the schema of Jenkins, with a test case for each pair of
 files or members. FILE is complete or not there, also if pairs fail; if it cannot be written, clipper exits with
-4 before the work. `github`: print the first 10 pairs that fail on standard error as `::error file=`, which GitHub
-shows beside the file, then a line that counts all. Give the option again for another report. Excludes
+4 before the work. The time of a case is that since the case before it. `github`: print the first 10 pairs that fail on standard error as
+`::error file=`, which GitHub shows beside the expected file, then a line that counts all. Give the option again for another report. Excludes
 `--shard`.)"};
 
 // clang-format on

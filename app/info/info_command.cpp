@@ -181,7 +181,7 @@ InfoCommand validate_info(const RawOptions& raw) {
     refuse(fmt::format("--histogram-svg: '{}' does not end in .svg", *command.svg));
   command.statistics =
       command.svg || raw.has(kStats) || raw.has(kPercentile) || command.bounds.min || command.bounds.max;
-  if (raw.has(kDtype)) command.dtype.dtype = static_cast<DType>(word_of(raw, kDtype));
+  command.dtype.dtype = parse_dtype(raw, kDtype);
   command.dtype.over_integers = true;
   command.ignore_trailing = word_of(raw, kTrailing) != 0;
   if (raw.has(kNoCache)) command.caching = Caching::dropped;

@@ -239,17 +239,24 @@ const DTypeSet& unspecified(const Column& column, const Profile& profile) {
   return profile.unspecified.*column.unspecified;
 }
 
-/// "i8 u32 bf16": the names as short as a table needs them.
-std::string short_dtypes(const Profile& profile) {
-  std::vector<std::string> codes;
-  for (const DTypeTraits& row : kKernelDTypes) {
-    if (!profile.dtypes.contains(row.dtype)) continue;
-    const std::size_t digits = row.name.find_first_of("0123456789");
-    codes.push_back(
-        fmt::format("{}{}", row.name.substr(0, row.name.starts_with('b') ? 2 : 1), row.name.substr(digits)));
+/// "int8-int64 float32": names that differ only in their size, three or more of them, by the first and last.
+std::string dtypes_text(const Profile& profile) {
+  const auto kind = [](std::string_view name) { return name.substr(0, name.find_first_of("0123456789")); };
+  std::vector<std::string> texts;
+  std::size_t taken = 0;
+  for (std::size_t i = 0, end = 0; i < kKernelDTypes.size(); i = std::max(end, i + 1)) {
+    const std::string_view first = kKernelDTypes[i].name;
+    for (end = i; end < kKernelDTypes.size() && kind(kKernelDTypes[end].name) == kind(first) &&
+                  profile.dtypes.contains(kKernelDTypes[end].dtype);)
+      ++end;
+    taken += end - i;
+    if (end - i > 2)
+      texts.push_back(fmt::format("{}-{}", first, kKernelDTypes[end - 1].name));
+    else
+      for (std::size_t j = i; j < end; ++j) texts.emplace_back(kKernelDTypes[j].name);
   }
-  const std::string text = codes.size() == kKernelDTypes.size() ? "all" : joined(codes, " ");
-  return profile.dtypes.contains(DType::float8_e4m3fn) ? text + " f8" : text;
+  const std::string text = taken == kKernelDTypes.size() ? "all" : joined(texts, " ");
+  return profile.dtypes.contains(DType::float8_e4m3fn) ? text + " float8" : text;
 }
 
 std::string dimensions(const Profile& profile) {
@@ -278,7 +285,7 @@ std::string as_json() {
 std::string cell(const Profile& profile, std::string_view heading) {
   if (heading == "PROFILE") return std::string(profile.name);
   if (heading == "STANDS FOR") return std::string(profile.system);
-  if (heading == "DTYPES") return short_dtypes(profile);
+  if (heading == "DTYPES") return dtypes_text(profile);
   if (heading == "DIMS") return dimensions(profile);
   const Column& column = *std::ranges::find(kColumns, heading, &Column::heading);
   const bool is_open = column.unspecified != nullptr && !names_of(unspecified(column, profile)).empty();
@@ -382,8 +389,7 @@ Json as_json(DType dtype, const std::vector<ProfileCheck>& checks) {
 /// What each profile makes of the bounds for the tensor in the file, of which only the header is read.
 std::string text_about_file(const RawOptions& raw) {
   const std::string& path = raw.text(kFile);
-  std::optional<DType> dtype;
-  if (raw.has(kDtype)) dtype = static_cast<DType>(word_of(raw, kDtype));
+  const std::optional<DType> dtype = parse_dtype(raw, kDtype);
   const Request bounds = bounds_of(raw);
   InputFile file = InputFile::open(path);
   const npy::Header header = read_header(file, dtype);

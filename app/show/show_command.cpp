@@ -285,7 +285,7 @@ constexpr CommandSpec kShowSpec{
 int show_elements(const RawOptions& raw) {
   if (!raw.has(kFile)) refuse("FILE is missing; see clipper show --help");
   npy::GivenDType dtype;
-  if (raw.has(kDtype)) dtype.dtype = static_cast<DType>(word_of(raw, kDtype));
+  dtype.dtype = parse_dtype(raw, kDtype);
   dtype.over_integers = true;
   InputFile input = InputFile::open(raw.text(kFile));
   expect_tensor(input, {"show", "show"});

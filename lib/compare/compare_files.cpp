@@ -71,11 +71,11 @@ TensorLayout compare_headers(const CompareSettings& settings, InputFile& actual,
 DifferenceFile create_difference_file(const std::string& path, const TensorInput& actual,
                                       const TensorInput& expected, bool nan_equal, Caching caching) {
   for (const TensorInput& tensor : {actual, expected})
-    if (tensor.file.is_regular() && find_file(path) == id_of(tensor.file.status()))
+    if (tensor.is_regular() && find_file(path) == id_of(tensor.file->status()))
       throw Error(ErrorKind::usage,
                   kDifferences + fmt::format(": {} is one of the compared files; name another file", path));
   OutputFile output = OutputFile::create(path, OutputFile::Existing::replace, OutputFile::Durability::none,
-                                         actual.file.mode_of_copy() & expected.file.mode_of_copy());
+                                         actual.file->mode_of_copy() & expected.file->mode_of_copy());
   if (!output.is_regular())
     throw Error(ErrorKind::usage, kDifferences + fmt::format(": {} is not a regular file", path));
   output.set_caching(caching);

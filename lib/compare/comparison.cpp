@@ -183,6 +183,10 @@ ElementComparison& ElementComparison::operator+=(const ElementComparison& other)
   if (metrics && other.metrics) *metrics += *other.metrics;
   absolute = std::max(absolute, other.absolute);
   ulps = std::max(ulps, other.ulps);
+  relative = std::max(relative, other.relative);
+  largest_relative = std::max(largest_relative, other.largest_relative);
+  if (other.nan != 0) nan_at = nan == 0 ? other.nan_at : std::min(nan_at, other.nan_at);
+  nan += other.nan;
   std::vector<Mismatch> merged;
   std::ranges::merge(first, other.first, std::back_inserter(merged), {}, &Mismatch::position,
                      &Mismatch::position);

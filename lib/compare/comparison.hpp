@@ -70,6 +70,12 @@ struct ElementComparison {
   // The limits with which all mismatches would match, if the rest of the rule stays.
   Difference absolute = 0;  ///< of Tolerance; infinity if there is none for floats
   std::uint64_t ulps = 0;   ///< for floats; kNoUlps if there is none
+  double relative = 0;      ///< of Tolerance, or slightly more; infinity if there is none
+
+  // Of the mismatches.
+  std::uint64_t nan = 0;        ///< those in which an element is NaN or NaT
+  std::uint64_t nan_at = 0;     ///< the first of them, if there is one
+  double largest_relative = 0;  ///< |a - e| / |e| of the others, infinity if e is 0; of dates 0
 
   std::optional<MetricSums> metrics{};  ///< only if the rule asks for it
   Meaning meaning{};                    ///< of the elements

@@ -112,7 +112,7 @@ std::string mismatch_text(const FileComparison& files, Compared compared, const 
                   element_text(files.comparison.actual_dtype.value_or(dtype), meaning, mismatch.actual,
                                mismatch.actual_imaginary),
                   element_text(dtype, meaning, mismatch.expected, mismatch.expected_imaginary));
-  if (compared == Compared::bits && difference == Difference{0} && !meaning.is_complex())
+  if (compared == Compared::bits && difference.value_or(0) == 0 && !meaning.is_complex())
     text += fmt::format(" (bits {:#x} and {:#x})", mismatch.actual, mismatch.expected);
   else if (!distances.empty())
     text += fmt::format(" ({})", joined(distances, ", "));
@@ -129,6 +129,70 @@ std::string summary_text(const FileComparison& files, Compared compared,
   const std::string first = mismatch_text(files, compared, comparison.first.front());
   return fmt::format("{}; first {}{}{}{}{}", count_text(files, compared), first, largest.empty() ? "" : "; ",
                      largest, last, names ? advice_text(files, compared, *names) : "");
+}
+
+namespace {
+
+/// "rtol=1e-05, ulp=4"
+std::string rule_text(const ComparisonRule& rule, const ToleranceNames& names) {
+  if (rule.bits) return "bits are compared";
+  std::vector<std::string> given;
+  if (rule.tolerance.relative() != 0)
+    given.push_back(fmt::format("{}{}", names.relative, rule.tolerance.relative()));
+  if (rule.tolerance.absolute() != 0)
+    given.push_back(fmt::format("{}{}", names.absolute, rule.tolerance.absolute()));
+  if (rule.ulps) given.push_back(fmt::format("{}{}", names.ulps, *rule.ulps));
+  return given.empty() ? "no tolerance" : joined(given, ", ");
+}
+
+/// "3 NaN against numbers, first [2]"
+std::string nan_text(const FileComparison& files, const ComparisonRule& rule) {
+  const ElementComparison& comparison = files.comparison;
+  const bool is_one = comparison.nan == 1;
+  const bool is_time = comparison.meaning.is_time();
+  const std::string_view number = is_time ? (is_one ? "a time" : "times") : (is_one ? "a number" : "numbers");
+  return fmt::format("{} {} {}{}{}", comparison.nan, is_time ? "NaT" : "NaN",
+                     rule.nan_equal ? fmt::format("against {}", number) : "match nothing",
+                     is_one ? " at " : ", first ", index_text(files.layout, comparison.nan_at));
+}
+
+std::string passing_text(const FileComparison& files, const ComparisonRule& rule,
+                         const ToleranceNames& names) {
+  const ElementComparison& comparison = files.comparison;
+  const auto absolute = passing_absolute(comparison, Compared::values);
+  const auto ulps = passing_ulps(comparison, Compared::values);
+  const bool any = rule.tolerance.relative() == 0 && rule.tolerance.absolute() == 0 && !rule.ulps;
+  const auto options = [&](bool all) {
+    std::vector<std::string> passing;
+    if (std::isfinite(comparison.relative) && (all || rule.tolerance.relative() != 0))
+      passing.push_back(std::string(names.relative) + rounded_up(comparison.relative));
+    if (absolute && (all || rule.tolerance.absolute() != 0))
+      passing.push_back(std::string(names.absolute) + tolerance_text(comparison, *absolute));
+    if (ulps && (all || rule.ulps)) passing.push_back(fmt::format("{}{}", names.ulps, *ulps));
+    return joined(passing, " or ");
+  };
+  std::string text = options(any);
+  if (text.empty()) text = options(true);
+  return text.empty() ? "no tolerance would let it pass" : "would pass with " + text;
+}
+
+}  // namespace
+
+std::string report_text(const FileComparison& files, const ComparisonRule& rule,
+                        const ToleranceNames& names) {
+  const ElementComparison& comparison = files.comparison;
+  const Compared compared = rule.bits ? Compared::bits : Compared::values;
+  std::vector<std::string> lines{count_text(files, compared) + "; " + rule_text(rule, names)};
+  if (comparison.nan != 0 && !rule.bits) lines.push_back(nan_text(files, rule));
+  if (comparison.largest != 0) {
+    lines.push_back(largest_text(files));
+    if (comparison.largest_relative != 0) lines.back() += ", max rel " + rounded(comparison.largest_relative);
+  }
+  for (const Mismatch& mismatch : comparison.first) lines.push_back(mismatch_text(files, compared, mismatch));
+  if (const std::uint64_t more = comparison.mismatches - comparison.first.size(); more != 0)
+    lines.push_back(fmt::format("and {} more", more));
+  if (!rule.bits) lines.push_back(passing_text(files, rule, names));
+  return joined(lines, "\n  ");
 }
 
 }  // namespace clipper

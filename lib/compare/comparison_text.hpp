@@ -19,6 +19,7 @@ enum class Compared : std::uint8_t { values, bits, bytes };
 struct ToleranceNames {
   std::string_view absolute;
   std::string_view ulps;
+  std::string_view relative = "";  ///< for report_text() only
 };
 
 /// The smallest absolute tolerance, and the fewest ulps, with which all elements would match; nothing if
@@ -38,5 +39,11 @@ struct ToleranceNames {
 /// 0.99998, SQNR 45.1 dB".
 [[nodiscard]] std::string summary_text(const FileComparison& files, Compared compared,
                                        const std::optional<ToleranceNames>& names);
+
+/// The same for an assertion, in lines: how many differ, by which rule; NaN among them; the largest
+/// differences; those that are listed; and which of the given tolerances, or any if none is given, would let
+/// all pass. At least one pair must differ.
+[[nodiscard]] std::string report_text(const FileComparison& files, const ComparisonRule& rule,
+                                      const ToleranceNames& names);
 
 }  // namespace clipper

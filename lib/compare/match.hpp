@@ -355,11 +355,57 @@ Mismatch mismatch_of(Complex<T> a, Complex<T> e, std::uint64_t position) noexcep
   return {position, to_bits(a.real), to_bits(e.real), to_bits(a.imaginary), to_bits(e.imaginary)};
 }
 
+/// The smallest R, or slightly more, with which difference <= A + R * size; infinity if there is none.
+/// Integers match by exact arithmetic, in which a product that was rounded up may be too small.
+[[nodiscard]] inline double relative_for(double difference, double size, double absolute,
+                                         bool is_exact) noexcept {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (!std::isfinite(difference) || !std::isfinite(size) || size == 0) return kInfinity;
+  double relative = std::max((difference - absolute) / size, 0.0);
+  while (difference > absolute + relative * size ||
+         (is_exact && std::fma(relative, size, absolute - difference) < 0))
+    relative = std::nextafter(relative, kInfinity);
+  return relative;
+}
+
+/// |e| as float64.
+template <class T>
+[[nodiscard]] inline double size_of(T e) noexcept {
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<double>(magnitude(e));
+  else
+    return std::fabs(as_double(e));
+}
+template <TimeType T>
+[[nodiscard]] inline double size_of(T e) noexcept {
+  return size_of(e.ticks);
+}
+template <class T>
+[[nodiscard]] inline double size_of(Complex<T> e) noexcept {
+  return modulus(e);
+}
+
+template <class A, class E>
+void note_relative(A a, E e, std::uint64_t position, const Tolerance& tolerance, ElementComparison& result) {
+  constexpr bool kIsExact = TimeType<A> || (std::integral<A> && std::integral<E>);
+  const std::optional<Difference> difference = difference_of(a, e);
+  if (!difference && result.nan++ == 0) result.nan_at = position;
+  if (!difference || std::same_as<A, Date>) {
+    result.relative = std::numeric_limits<double>::infinity();
+    return;
+  }
+  const double distance = kIsExact ? static_cast<double>(*difference) : float_difference(*difference);
+  const double size = size_of(e);
+  result.relative = std::max(result.relative, relative_for(distance, size, tolerance.absolute(), kIsExact));
+  if (distance != 0) result.largest_relative = std::max(result.largest_relative, distance / size);
+}
+
 template <class A, class E>
 void add_mismatch(A a, E e, std::uint64_t position, const ComparisonRule& rule, ElementComparison& result) {
   ++result.mismatches;
   if (result.first.size() < result.listed) result.first.push_back(mismatch_of(a, e, position));
   result.absolute = std::max(result.absolute, absolute_for(a, e, rule.tolerance));
+  note_relative(a, e, position, rule.tolerance, result);
   if constexpr (!std::integral<A> ? !TimeType<A> : !std::integral<E>)
     result.ulps = std::max(result.ulps, ulps_between(a, e, rule.float8).value_or(ElementComparison::kNoUlps));
 }

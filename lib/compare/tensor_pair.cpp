@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <mutex>
 #include <span>
 
@@ -117,7 +118,11 @@ class Total {
 };
 
 void read(const TensorInput& tensor, std::span<std::byte> bytes, std::uint64_t position) {
-  tensor.file.read_next_at(bytes, tensor.file.data_begin() + position * tensor.layout.element_size());
+  const std::uint64_t begin = position * tensor.layout.element_size();
+  if (tensor.file != nullptr)
+    tensor.file->read_next_at(bytes, tensor.file->data_begin() + begin);
+  else if (!bytes.empty())
+    std::memcpy(bytes.data(), tensor.elements + begin, bytes.size());
   decode(tensor.layout, bytes);
 }
 
@@ -129,7 +134,7 @@ void compare_in_order(Engine& engine, const TensorInput& actual, const TensorInp
   const std::size_t block = kPairBlock * largest;  // metrics add blocks, which must not depend on the threads
   if (room > block) room = room / block * block;
   const Chunks chunks(expected.layout.count, largest, std::max(room, kLine), 0);
-  const bool parallel = actual.file.is_regular() && expected.file.is_regular();
+  const bool parallel = actual.is_regular() && expected.is_regular();
   engine.for_each_chunk(chunks.size(), parallel, [&](std::uint64_t i, std::byte* memory) {
     const auto [begin, count] = chunks[i];
     std::byte* const elements = memory + count * (std::max(from, size) - from);
@@ -148,11 +153,11 @@ void read_box(const TensorInput& tensor, const std::vector<FileRange>& ranges, s
 
 void compare_by_index(Engine& engine, const TensorInput& actual, const TensorInput& expected,
                       const ComparisonRule& rule, Total& total) {
-  if (!actual.file.is_regular() || !expected.file.is_regular())
-    throw Error(
-        ErrorKind::input,
-        fmt::format("{}: is in {} order and {} is not; to compare them, both must be regular files",
-                    actual.file.path(), actual.layout.fortran_order ? "Fortran" : "C", expected.file.path()));
+  if (!actual.is_regular() || !expected.is_regular())
+    throw Error(ErrorKind::input,
+                fmt::format("{}: is in {} order and {} is not; to compare them, both must be regular files",
+                            actual.file->path(), actual.layout.fortran_order ? "Fortran" : "C",
+                            expected.file->path()));
   const std::size_t from = actual.layout.element_size();
   const std::size_t size = expected.layout.element_size();
   const std::size_t largest = std::max(from, size);
@@ -176,11 +181,11 @@ void compare_by_index(Engine& engine, const TensorInput& actual, const TensorInp
   });
 }
 
-void check_end(InputFile& file) {
-  if (!file.is_regular())
-    file.expect_end();
-  else
-    file.expect_unwritten();
+void check_end(const TensorInput& tensor) {
+  if (!tensor.is_regular())
+    tensor.file->expect_end();
+  else if (tensor.file != nullptr)
+    tensor.file->expect_unwritten();
 }
 
 }  // namespace
@@ -204,8 +209,8 @@ ElementComparison compare(Engine& engine, const TensorInput& actual, const Tenso
     compare_in_order(engine, actual, expected, total);
   else
     compare_by_index(engine, actual, expected, rule, total);
-  check_end(actual.file);
-  check_end(expected.file);
+  check_end(actual);
+  check_end(expected);
   return total.sum();
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 
@@ -10,10 +11,17 @@
 
 namespace clipper {
 
-/// A tensor to compare: an open file or stream, read up to its first element, and its layout.
+/// A tensor to compare: an open file or stream, read up to its first element, or elements in memory.
 struct TensorInput {
-  InputFile& file;
+  TensorInput(InputFile& opened, const TensorLayout& its_layout) : file(&opened), layout(its_layout) {}
+  TensorInput(const std::byte* memory, const TensorLayout& its_layout)
+      : layout(its_layout), elements(memory) {}
+
+  [[nodiscard]] bool is_regular() const { return file == nullptr || file->is_regular(); }
+
+  InputFile* file = nullptr;  ///< null for elements in memory
   const TensorLayout& layout;
+  const std::byte* elements = nullptr;
 };
 
 /// How dtype or shape differ, for people. With `any_dtype`, numbers and bool may have any dtype: "shape (2,),

@@ -1,5 +1,7 @@
 #include "element/dtype.hpp"
 
+#include <algorithm>
+
 namespace clipper {
 
 static_assert(
@@ -14,10 +16,97 @@ static_assert(
     }(),
     "kDTypes has one row for each DType, in its order");
 
+namespace {
+
+/// Other words for the dtypes of kDTypes, in their order and in lower case. A word without a prefix is also
+/// known with one of kPrefixes.
+constexpr std::array<std::string_view, kDTypes.size()> kWords{
+    "i1 torch.char np.byte numpy.byte",
+    "i2 i16 short",
+    "i4 i32 intc torch.int",
+    "i64 longlong torch.long",
+    "u1 ubyte torch.byte",
+    "u2 u16 ushort",
+    "u4 u32 uintc",
+    "u64 ulonglong",
+    "f2 f16 fp16 half",
+    "f4 f32 fp32 single torch.float tensorproto.float onnx.tensorproto.float",
+    "f64 fp64 double",
+    "bf16",
+    "f8_e4m3 fp8_e4m3 float8e4m3fn",
+    "f8_e5m2 fp8_e5m2 float8e5m2",
+    "f8_e4m3fnuz float8e4m3fnuz",
+    "f8_e5m2fnuz float8e5m2fnuz",
+    "",
+    "f8_e8m0 float8e8m0",
+};
+
+constexpr std::array<std::string_view, 9> kPrefixes{"torch.",     "np.",          "numpy.",
+                                                    "ml_dtypes.", "jnp.",         "jax.numpy.",
+                                                    "tf.",        "tensorproto.", "onnx.tensorproto."};
+
+struct Ambiguous {
+  std::string_view word;
+  std::string_view objection;
+};
+constexpr std::array kAmbiguous{Ambiguous{"i8", "is int64 in numpy and int8 elsewhere"},
+                                Ambiguous{"u8", "is uint64 in numpy and uint8 elsewhere"},
+                                Ambiguous{"f8", "is float64 in numpy and one of the float8 dtypes elsewhere"},
+                                Ambiguous{"float", "is float64 in numpy and float32 elsewhere"},
+                                Ambiguous{"int", "is int64 in numpy and int32 elsewhere"},
+                                Ambiguous{"uint", "is uint64 in numpy and uint32 elsewhere"},
+                                Ambiguous{"byte", "is int8 in numpy and uint8 elsewhere"},
+                                Ambiguous{"long", "is int64 in torch and on Linux, and int32 on Windows"},
+                                Ambiguous{"ulong", "is uint64 on Linux and uint32 on Windows"}};
+
+bool has_word(std::string_view words, std::string_view word) {
+  if (word.empty() || word.find(' ') != word.npos) return false;
+  for (std::size_t at = words.find(word); at != words.npos; at = words.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    if ((at == 0 || words[at - 1] == ' ') && (end == words.size() || words[end] == ' ')) return true;
+  }
+  return false;
+}
+
+/// The dtype that follows a mark for the byte order in .npy headers, unless several have its descriptor.
+std::optional<DType> dtype_described(std::string_view descr) {
+  for (const DTypeTraits& row : kDTypes)
+    if (row.descr == descr && !descr.starts_with('V')) return row.dtype;
+  return std::nullopt;
+}
+
+DTypeWord word_in_lower_case(std::string_view word) {
+  if (const std::optional<DType> dtype = dtype_named(word)) return {dtype};
+  for (std::size_t i = 0; i < kWords.size(); ++i)
+    if (has_word(kWords.at(i), word)) return {kDTypes.at(i).dtype};
+  const auto* const found = std::ranges::find(kAmbiguous, word, &Ambiguous::word);
+  return {std::nullopt, found == kAmbiguous.end() ? "" : found->objection};
+}
+
+}  // namespace
+
 std::optional<DType> dtype_named(std::string_view name) noexcept {
   for (const DTypeTraits& row : kDTypes)
     if (row.name == name) return row.dtype;
   return std::nullopt;
+}
+
+DTypeWord dtype_word(std::string_view word) {
+  constexpr std::string_view kMarks = "<=|";
+  const std::string_view marked = word.substr(std::min<std::size_t>(word.size(), 1));
+  if (word.starts_with('>') && dtype_described(marked))
+    return {std::nullopt, "has a byte order, but tensors keep that of the input"};
+  if (!word.empty() && kMarks.find(word.front()) != kMarks.npos) return {dtype_described(marked)};
+  std::string lower(word);
+  for (char& c : lower)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  const DTypeWord found = word_in_lower_case(lower);
+  if (found.dtype || !found.objection.empty()) return found;
+  for (const std::string_view prefix : kPrefixes) {
+    const std::string_view rest = std::string_view(lower).substr(std::min(prefix.size(), lower.size()));
+    if (lower.starts_with(prefix) && rest.find('.') == rest.npos) return word_in_lower_case(rest);
+  }
+  return {};
 }
 
 }  // namespace clipper

@@ -152,6 +152,17 @@ inline constexpr std::span kKernelDTypes = std::span(kDTypes).first<12>();
 /// The dtype called `name` ("float32"), or nothing.
 [[nodiscard]] std::optional<DType> dtype_named(std::string_view name) noexcept;
 
+/// What a word means that somebody types for a dtype.
+struct DTypeWord {
+  std::optional<DType> dtype{};
+  std::string_view objection{};  ///< why it names none: "is int64 in numpy and int8 elsewhere"
+};
+
+/// The dtype of a name of clipper, numpy, torch, safetensors or ONNX: "float32", "<f4", "torch.half", "BF16",
+/// "FLOAT16". Nothing for unknown words, and only an objection for a word that names different dtypes in
+/// different programs or a byte order other than that of numpy's usual files.
+[[nodiscard]] DTypeWord dtype_word(std::string_view word);
+
 /// A number of any size and precision: (-1)^negative * 0.DIGITS * 10^exponent, an infinity or NaN. Convert an
 /// integer, float or double to it, or call parse_number(). Owns its digits.
 struct Number {

@@ -1,5 +1,7 @@
 #include "element/type_choice.hpp"
 
+#include <optional>
+
 namespace clipper {
 namespace {
 
@@ -14,9 +16,10 @@ TypeChoice choice_of(std::string_view word) {
 bool TypeChoice::add(std::string_view word) {
   const bool is_all = word == "all";
   bool is_known = is_all || word == "bool" || word == "date";
+  const std::optional<DType> dtype = dtype_word(word).dtype;
   for (const DTypeTraits& row : kDTypes) {
     const bool is_kind = !row.only_if_named && word == (is_floating(row.dtype) ? "float" : "int");
-    if (!is_all && !is_kind && word != row.name) continue;
+    if (!is_all && !is_kind && dtype != row.dtype) continue;
     dtypes_ |= 1U << static_cast<unsigned>(row.dtype);
     is_known = true;
   }

@@ -12,10 +12,10 @@ namespace clipper {
 /// A choice of tensors by their types.
 class TypeChoice {
  public:
-  /// The words besides the names of dtypes. Float8 is chosen only by "all" or by its name.
+  /// The words besides those of dtype_word(). Float8 is chosen only by "all" or by its name.
   static constexpr std::array<std::string_view, 5> kKinds{"float", "int", "bool", "date", "all"};
 
-  /// Also chooses the tensors that the word stands for. False for an unknown word.
+  /// Also chooses the tensors that the word stands for. False for a word that names none.
   [[nodiscard]] bool add(std::string_view word);
 
   [[nodiscard]] bool contains(DType dtype, const Meaning& meaning) const;

@@ -228,6 +228,17 @@ TEST_CASE("a number of float64 stays what it is beside a NaN whose result overwr
   CHECK(directory.read("out.npy") == npy_file("<f4", "False", "(2,)", expected));
 }
 
+TEST_CASE("a dtype may have the name of another program") {
+  const WorkingDirectory directory{{"in.npy", float32_file({1, 2})}};
+  directory.done({"--to", "float64", "in.npy", "expected.npy"});
+  for (const std::string word : {"<f8", "double", "torch.double", "F64"}) {
+    CAPTURE(word);
+    directory.done({"--to", word, "in.npy", "out.npy"});
+    CHECK(directory.read("out.npy") == directory.read("expected.npy"));
+    directory.done({"compare", "--dtype", word, "out.npy", "expected.npy"});
+  }
+}
+
 TEST_CASE("what a cast cannot do is refused in one line, and nothing is written") {
   struct Row {
     Words options;
@@ -237,6 +248,10 @@ TEST_CASE("what a cast cannot do is refused in one line, and nothing is written"
   const Row row = GENERATE(values<Row>({
       {{"--to", "complex64"}, 2, "--to: unknown value 'complex64'"},
       {{"--to", "out.npy"}, 2, "OUT comes last"},
+      {{"--to", "I8"}, 2, "--to: 'I8' is int64 in numpy and int8 elsewhere"},
+      {{"--to", ">f4"}, 2, "--to: '>f4' has a byte order"},
+      {{"--dtype", "float"}, 2, "--dtype: 'float' is float64 in numpy and float32 elsewhere"},
+      {{"--to", "u1", "--nan", "keep"}, 2, "--nan keep and --to uint8"},
       {{"--to", "uint8", "--in-place", "--direct"}, 2, "--direct and --to cannot be used together"},
       {{"--round", "up"}, 2, "--round: unknown value 'up'"},
       {{"--to", "uint8", "--nan", "keep"}, 2, "--nan keep and --to uint8"},

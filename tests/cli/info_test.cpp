@@ -490,7 +490,7 @@ TEST_CASE("wrong usage of info is refused") {
   check_usage({"--percentile", "5,101%", example}, "--percentile: '101%' is not a percentage from 0 to 100");
   check_usage({"--percentile", "0.12345678901234567", example}, "more than 16 decimal places");
   check_usage({"--trailing", "drop", example}, "--trailing: unknown value 'drop'");
-  check_usage({"--dtype", "float", example}, "--dtype: unknown value 'float'");
+  check_usage({"--dtype", "floot32", example}, "--dtype: unknown value 'floot32'");
   check_usage({"--threads", "0", example}, "--threads: '0'");
   check_usage({"--histogram", example}, "--histogram");
   CHECK(contains(run_clipper({"info", "--help"}).output, "--stats"));

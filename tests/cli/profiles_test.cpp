@@ -67,6 +67,7 @@ TEST_CASE("clipper profiles lists every profile") {
     const Result result = run_clipper(words);
     check_done(result);
     for (const Profile& profile : profiles()) CHECK(contains(result.output, profile.name));
+    if (words.size() == 1) CHECK(contains(result.output, "  int8-int64 uint8 float16-float64 bfloat16  "));
     check_refused(run_in_shell("\"$@\" >/dev/full", words), 4, "standard output: ");
   }
   check_done(run_clipper({"profiles", "--help"}));

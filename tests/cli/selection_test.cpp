@@ -108,7 +108,7 @@ TEST_CASE("--member, FILE:NAME and --only select integers for --to") {
   CHECK(directory.read("out.npy") == seven);
   directory.done({"--to", "float32", "--only", "int", "a.npz", "out.npz"});
   CHECK(directory.read("out.npz") == members(float32_file({1}), seven));
-  directory.done({"--to", "float16", "--only", "float32", "--only", "int8", "a.npz", "out.npz"});
+  directory.done({"--to", "float16", "--only", "F32", "--only", "|i1", "a.npz", "out.npz"});
   CHECK(directory.read("out.npz") == members(kHalf, int64_file({7})));
   directory.done({"--max", "0", "--only", "bool", "a.npz", "out.npz"});
   CHECK(directory.read("out.npz") ==
@@ -118,6 +118,7 @@ TEST_CASE("--member, FILE:NAME and --only select integers for --to") {
     CHECK(directory.read("out.npz") == members(float32_file({9}), int64_file({9})));
   }
   directory.refused({"--max", "0", "--only", "flaot", "a.npz", "out.npz"}, 2, "did you mean 'float'?");
+  directory.refused({"--max", "0", "--only", "u8", "a.npz", "out.npz"}, 2, "--only: 'u8' is uint64 in numpy");
 }
 
 TEST_CASE("an archive in which --to finds nothing to convert is refused, with the kind that it has") {

@@ -104,7 +104,14 @@ struct Pairs {
   }
 };
 
-/// The expected comparison except `absolute`, which depends on rounding.
+/// Copies what depends on rounding.
+inline void copy_rounded(const ElementComparison& found, ElementComparison& expected) {
+  expected.absolute = found.absolute;
+  expected.relative = found.relative;
+  expected.largest_relative = found.largest_relative;
+}
+
+/// The expected comparison except what copy_rounded() copies.
 inline ElementComparison compare(const Pairs& pairs, const Rule& rule, std::size_t listed = 5) {
   ElementComparison result;
   result.dtype = pairs.dtype;
@@ -117,6 +124,7 @@ inline ElementComparison compare(const Pairs& pairs, const Rule& rule, std::size
       ++result.mismatches;
       if (result.first.size() < listed) result.first.push_back({i, a, e});
       result.ulps = std::max(result.ulps, ulps_of(pairs.dtype, a, e));
+      if (!oracle_difference(pairs.dtype, a, e) && result.nan++ == 0) result.nan_at = i;
     }
     const Difference difference = oracle_difference(pairs.dtype, a, e).value_or(0);
     if (difference > result.largest) {

@@ -68,6 +68,59 @@ TEST_CASE("only the whole name, as numpy writes it, names a dtype") {
   }
 }
 
+TEST_CASE("a word of another program names a dtype, in any case of letters") {
+  using enum DType;
+  struct Row {
+    DType dtype;
+    std::string_view words;
+  };
+  for (const auto& [dtype, words] : std::initializer_list<Row>{
+           {int8, "int8 Int8 i1 |i1 <i1 torch.int8 torch.char np.byte"},
+           {int16, "INT16 i2 <i2 =i2 I16 short"},
+           {int32, "i4 I32 intc torch.int np.int32"},
+           {int64, "<i8 |i8 =i8 i64 torch.long LongLong"},
+           {uint8, "u1 |u1 torch.byte numpy.uint8 UBYTE"},
+           {uint16, "u2 U16 ushort"},
+           {uint32, "u4 U32 uintc"},
+           {uint64, "<u8 U64 tf.uint64"},
+           {float16, "f2 <f2 half torch.half FLOAT16 F16 fp16 TensorProto.FLOAT16"},
+           {float32, "f4 single torch.float F32 TensorProto.FLOAT onnx.TensorProto.FLOAT"},
+           {float64, "<f8 double torch.double F64 DOUBLE"},
+           {bfloat16, "bf16 BF16 torch.bfloat16 BFLOAT16 jnp.bfloat16"},
+           {float8_e4m3fn, "F8_E4M3 FLOAT8E4M3FN torch.float8_e4m3fn"},
+           {float8_e5m2, "F8_E5M2 FLOAT8E5M2 <f1 ml_dtypes.float8_e5m2"},
+           {float8_e4m3fnuz, "F8_E4M3FNUZ FLOAT8E4M3FNUZ"},
+           {float8_e5m2fnuz, "F8_E5M2FNUZ FLOAT8E5M2FNUZ"},
+           {float8_e4m3b11fnuz, "FLOAT8_E4M3B11FNUZ"},
+           {float8_e8m0fnu, "F8_E8M0 FLOAT8E8M0"}}) {
+    for (std::size_t begin = 0; begin < words.size();) {
+      const std::string_view word = words.substr(begin, words.find(' ', begin) - begin);
+      INFO(word);
+      CHECK(dtype_word(word).dtype == dtype);
+      begin += word.size() + 1;
+    }
+  }
+}
+
+TEST_CASE("a word that names different dtypes, none or a byte order names no dtype") {
+  for (const std::string_view word : {"i8", "I8", "u8", "U8", "f8", "F8", "float", "Float", "INT", "uint",
+                                      "byte", "long", "ulong", "np.int"}) {
+    INFO(word);
+    CHECK(dtype_word(word).dtype == std::nullopt);
+    CHECK(dtype_word(word).objection.find("is ") == 0);
+  }
+  CHECK(dtype_word("i8").objection == "is int64 in numpy and int8 elsewhere");
+  CHECK(dtype_word(">f4").objection == "has a byte order, but tensors keep that of the input");
+  for (const std::string_view word :
+       {"",     " ",         "<",      "|V1",         "<V2",      "|F4",         "<i3",  ">",
+        ">x",   "f4 ",       "f2 f16", "torch.",      "torch",    "torch.np.i4", "f16x", "float128",
+        "bool", "complex64", "float8", "float8_e4m3", "<float32", "np.torch.int"}) {
+    INFO(word);
+    CHECK(dtype_word(word).dtype == std::nullopt);
+    CHECK(dtype_word(word).objection.empty());
+  }
+}
+
 TEST_CASE("with_type() calls the function with the C++ type of the dtype") {
   const auto is = [](DType dtype, auto example) {
     return with_type(dtype, [&]<class T>() { return std::is_same_v<T, decltype(example)>; });

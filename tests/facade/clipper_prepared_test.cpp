@@ -199,4 +199,50 @@ TEST_CASE("a comparison has a summary, if the tensors differ") {
   CHECK(compare_files(a, b, {.atol = 0.5}).summary.empty());
 }
 
+TEST_CASE("tensors in memory are compared as files are, in any order and of any type") {
+  using Kind = Meaning::Kind;
+  const TemporaryDirectory directory;
+  const std::string elements = bytes_of<std::int64_t>({1, 2, 3, 4, 5, kNaT});
+  std::string other = bytes_of<std::int64_t>({1, 9, 3, 4, 5, 6});
+  struct Row {
+    std::string descr;
+    Tensor tensor;
+  };
+  for (const Row& row :
+       {Row{"<i8", {DType::int64, {2, 3}}}, Row{"<i8", {DType::int64, {2, 3}, true}},
+        Row{">u4", {DType::uint32, {3, 4}, false, ByteOrder::big}},
+        Row{"|b1", {DType::uint8, {48}, false, kNativeOrder, {Kind::boolean}}},
+        Row{"<M8[s]", {DType::int64, {6}, false, kNativeOrder, {Kind::datetime, *parse_unit("s")}}},
+        Row{"<c16", {DType::float64, {3}, false, kNativeOrder, {Kind::complex}}},
+        Row{"<f2", {DType::float16, {0, 5}}}}) {
+    CAPTURE(row.descr, row.tensor.fortran_order);
+    std::string shape;
+    for (const std::int64_t size : row.tensor.shape) shape += std::to_string(size) + ", ";
+    const bool is_empty = row.tensor.shape.front() == 0;
+    const auto file = [&](const std::string& name, const std::string& bytes) {
+      write_file(directory / name, npy_file(row.descr, row.tensor.fortran_order ? "True" : "False",
+                                            "(" + shape + ")", is_empty ? "" : bytes));
+      return directory / name;
+    };
+    const Comparison in_files = compare_files(file("a.npy", elements), file("e.npy", other), {.rtol = 1e-9});
+    const Comparison found =
+        compare_memory({row.tensor, elements.data()}, {row.tensor, other.data()}, {.rtol = 1e-9});
+    CHECK(found.summary == in_files.summary);
+    CHECK(found.report == in_files.report);
+    CHECK(found.compared == in_files.compared);
+    CHECK(compare_memory({row.tensor, elements.data()}, {row.tensor, elements.data()}).equal());
+  }
+  const Tensor row{DType::int64, {6}};
+  const Tensor column{DType::int64, {6, 1}};
+  CHECK(compare_memory({row, elements.data()}, {column, other.data()}).reason ==
+        "shape (6,), expected (6, 1)");
+  CHECK(compare_memory({row, elements.data()}, {row, other.data()}, {.atol = 1, .max_listed = 2}).report ==
+        "2 of 6 differ (33.3 %); atol=1\n  max abs 9223372036854775814 at [5], max rel 1.54e+18\n"
+        "  [1] actual 2 expected 9 (7)\n  [5] actual -9223372036854775808 expected 6 (9223372036854775814)\n"
+        "  would pass with atol=9223372036854775814");
+  CHECK(refusal(ErrorKind::usage, [&] {
+          static_cast<void>(compare_memory({row, elements.data()}, {row, other.data()}, {.rtol = -1}));
+        }) == "rtol -1: must be a finite number, 0 or more");
+}
+
 }  // namespace clipper::testing

@@ -12,6 +12,7 @@ from fractions import Fraction
 
 import clipper
 import clipper._errors
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -160,6 +161,32 @@ def test_names_that_are_refused(name, words):
     assert caught.value.field == "to"
 
 
+@pytest.mark.parametrize("name", ["bf16", "BF16", "BFLOAT16", "torch.bfloat16", "jnp.bfloat16", "bfloat16"])
+def test_names_of_other_programs(name):
+    x = np.arange(4, dtype=np.float32)
+    assert clipper.clip(x, to=name).dtype == ml_dtypes.bfloat16
+    assert clipper.clip(x.astype(np.uint16), 1, dtype=name).dtype == np.uint16
+
+
+def test_objects_that_print_the_name_of_a_dtype():
+    class TorchType:
+        def __repr__(self):
+            return "torch.float16"
+
+    assert clipper.clip(X, to=TorchType()).dtype == np.float16
+    with pytest.raises(TypeError, match="to must be a dtype, its name or a scalar type, not object"):
+        clipper.clip(X, to=object())
+
+
+def test_numpy_decides_what_its_own_names_mean():
+    for name in ("i8", "u8", "f8", "float", "byte", "long", "|i1", "<i8"):
+        assert clipper.clip(np.ones(2, np.int8), to=name).dtype == np.dtype(name)
+    for name in ("I8", "F8", "Float"):
+        with pytest.raises(clipper.ClipperError, match=f"to '{name}' is .* in numpy and .* elsewhere") as caught:
+            clipper.clip(np.ones(2, np.int8), to=name)
+        assert caught.value.field == "to"
+
+
 def test_messages():
     with pytest.raises(clipper.ClipperError, match=r"'lo.npy' is not a number; a file is pathlib.Path\('lo.npy'\)"):
         clipper.clip(X, "lo.npy")
@@ -169,6 +196,12 @@ def test_messages():
         clipper.clip(np.zeros(2), round="trunk")
     with pytest.raises(clipper.ClipperError, match="expected one of: native, directml, "):
         clipper.clip(X, 0, profile="onx")
+    for name, meant in (("onx", "onnx"), ("onnx-14", "onnx"), ("numpy2", "numpy"), ("ONNX-13", "onnx-13"), ("torch", "pytorch")):
+        with pytest.raises(clipper.ClipperError, match=f"did you mean '{meant}'[?]"):
+            clipper.clip(X, 0, profile=name)
+    for path in ("x.npy", b"x.npy", pathlib.Path("x.npy")):
+        with pytest.raises(TypeError, match="x must be an array, not the path of a file, which clip_file.. clips"):
+            clipper.clip(path, 0, 6)
     with pytest.raises(clipper.ClipperError, match="min_above_max") as caught:
         clipper.clip(X, 6, 0)
     assert caught.value.field in ("min", "min_above_max")

@@ -6,8 +6,10 @@ import importlib.resources
 import inspect
 import subprocess
 import sys
+import tempfile
 
 import clipper
+import numpy as np
 import pytest
 
 TREE = ast.parse((importlib.resources.files(clipper) / "__init__.pyi").read_text())
@@ -37,6 +39,10 @@ lowered: int = clipper.clip_file("in.npy", "out.npy", max=6, to="float16", satur
 first: tuple[int, ...] = clipper.compare(x, "golden.npy", ulp=2).first[0].index
 names: tuple[str, ...] = clipper.profiles()
 clipper.assert_same({"a": x}, "b.npz")
+clipper.clip(x, profile="onx-13")  # type: ignore[call-overload] # pyright: ignore
+clipper.clip_file("in.npz", "out.npz", 0, profile="numpi")  # type: ignore[arg-type] # pyright: ignore
+clipper.clip_file("in.npz", "out.npz", 0, only="flaot")  # type: ignore[arg-type] # pyright: ignore
+clipper.clip_file("in.npz", "out.npz", 0, profile="numpy", only=["float", "int8"])
 clipper.clip(x, threads="2")  # type: ignore[call-overload] # pyright: ignore
 clipper.clip(x, round="up")  # type: ignore[call-overload] # pyright: ignore
 clipper.clip_file("in.npy")  # type: ignore[call-arg] # pyright: ignore
@@ -50,6 +56,22 @@ def test_version():
 def test_names():
     assert {node.name for node in FUNCTIONS} | set(CLASSES) == set(clipper.__all__)
     assert (importlib.resources.files(clipper) / "py.typed").is_file()
+
+
+def test_words():
+    """The words that mypy knows are those that clipper takes."""
+    words = {line.targets[0].id: line for line in TREE.body if isinstance(line, ast.Assign)}
+    literals = lambda name: [node.value for node in ast.walk(words[name]) if isinstance(node, ast.Constant)]
+    assert set(clipper.profiles()) <= set(literals("_Profile"))
+    for profile in literals("_Profile"):
+        clipper.clip(np.zeros((1, 1, 1, 1), np.float32), 0, 6, profile=profile)
+    with tempfile.TemporaryDirectory() as directory:
+        np.savez(f"{directory}/x.npz", x=np.zeros(1))
+        for kind in literals("_Kind"):
+            try:
+                clipper.clip_file(f"{directory}/x.npz", f"{directory}/y.npz", 0, only=kind)
+            except clipper.ClipperError as refused:
+                assert "no member can be clipped" in str(refused)
 
 
 @pytest.mark.parametrize("node", FUNCTIONS, ids=lambda node: node.name)

@@ -65,10 +65,7 @@ bool is_time(nb::handle scalar) {
 Given given_of_time(std::string_view field, nb::handle scalar) {
   const nb::object ticks = scalar.attr("astype")("int64");
   const auto type = nb::cast<std::string>(nb::str(nb::object(scalar.attr("dtype"))));
-  const std::size_t bracket = type.find('[') + 1;  // 0 if there is none
-  const TimeUnit unit = bracket == 0
-                            ? TimeUnit{}
-                            : *parse_unit(std::string_view(type).substr(bracket, type.size() - bracket - 1));
+  const TimeUnit unit = unit_of(type);
   const auto count = nb::cast<std::int64_t>(ticks.attr("item")());
   if (count != kNaT && PyArray_IsScalar(scalar.ptr(), Timedelta)) return Given::duration(count, unit);
   std::string text = date_text(count, unit);
@@ -104,6 +101,18 @@ bool is_path(nb::handle object) {
   return nb::hasattr(object, "__fspath__");
 }
 
+/// The nearest of the words, or of words like numpy2 and ONNX-14, which have a number too many or in
+/// capitals, the nearest to their letters.
+std::optional<std::string_view> meant_by(std::string_view word, std::span<const std::string_view> words) {
+  if (const auto meant = nearest_name(word, words)) return meant;
+  std::string lower(word);
+  for (char& c : lower)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  if (const auto meant = nearest_name(lower, words)) return meant;
+  const std::string letters = lower.substr(0, lower.find_first_of("-.0123456789"));
+  return letters.empty() ? std::nullopt : nearest_name(letters, words);
+}
+
 }  // namespace
 
 Message argument(std::string_view field) {
@@ -120,7 +129,7 @@ void refuse_word(std::string_view field, std::string_view word, std::span<const 
   std::string text = " '" + std::string(word) + "' is unknown; expected one of: ";
   for (const std::string_view& each : words) text += (&each == words.data() ? "" : ", ") + std::string(each);
   text += others;
-  if (const std::optional<std::string_view> meant = nearest_name(word, words))
+  if (const std::optional<std::string_view> meant = meant_by(word, words))
     text += "; did you mean '" + std::string(*meant) + "'?";
   throw Error(ErrorKind::usage, argument(field) + text);
 }
@@ -191,29 +200,32 @@ namespace {
 
 /// The dtype of this name.
 DType dtype_of_name(std::string_view field, std::string_view name) {
-  if (const std::optional<DType> found = dtype_named(name)) return *found;
+  const DTypeWord word = dtype_word(name);
+  if (word.dtype) return *word.dtype;
+  if (!word.objection.empty())
+    throw Error(ErrorKind::usage,
+                argument(field) + (" '" + std::string(name) + "' " + std::string(word.objection)));
   std::vector<std::string_view> names;
   for (const DTypeTraits& row : kDTypes) names.push_back(row.name);
   refuse_word(field, name, names);
 }
 
-/// What np.dtype() makes of the argument.
-nb::object descr_of(std::string_view field, nb::handle dtype) {
-  PyArray_Descr* descr = nullptr;
-  if (PyArray_DescrConverter(dtype.ptr(), &descr) != 0) return nb::steal(reinterpret_cast<PyObject*>(descr));
-  const nb::python_error error;
-  if (!error.matches(PyExc_TypeError)) throw error;
-  if (PyUnicode_Check(dtype.ptr())) dtype_of_name(field, characters_of(dtype));
-  refuse_type(field, dtype, "a dtype, its name or a scalar type");
-}
-
-/// clipper's name of a dtype, or what np.dtype() takes; with `native` only in this machine's byte order.
+/// clipper's name of a dtype, what np.dtype() takes, or a word that np.dtype() does not know, such as
+/// "bf16" and what str() makes of torch.float16. With `native` only in this machine's byte order.
 std::optional<DType> dtype_in(std::string_view field, nb::handle dtype, bool native) {
   if (dtype.is_none()) return std::nullopt;
-  if (PyUnicode_Check(dtype.ptr()))
+  const bool is_text = PyUnicode_Check(dtype.ptr());
+  if (is_text)
     if (const std::optional<DType> found = dtype_named(characters_of(dtype))) return found;
-  const nb::object descr = descr_of(field, dtype);
-  if (native && !PyArray_ISNBO(reinterpret_cast<PyArray_Descr*>(descr.ptr())->byteorder))
+  PyArray_Descr* converted = nullptr;
+  if (PyArray_DescrConverter(dtype.ptr(), &converted) == 0) {
+    if (const nb::python_error error; !error.matches(PyExc_TypeError)) throw error;
+    const nb::str text(dtype);
+    if (is_text || dtype_word(characters_of(text)).dtype) return dtype_of_name(field, characters_of(text));
+    refuse_type(field, dtype, "a dtype, its name or a scalar type");
+  }
+  const nb::object descr = nb::steal(reinterpret_cast<PyObject*>(converted));
+  if (native && !PyArray_ISNBO(converted->byteorder))
     throw Error(ErrorKind::usage, argument(field) + (" '" + nb::cast<std::string>(descr.attr("str")) +
                                                      "' has a byte order; the result has that of the input"));
   const nb::object name = descr.attr("name");

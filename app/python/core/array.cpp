@@ -196,4 +196,28 @@ Tensor tensor_of(PyArrayObject* array, const ArrayType& type) {
           type.order};
 }
 
+TimeUnit unit_of(std::string_view type) {
+  const std::size_t bracket = type.find('[') + 1;  // 0 if there is none
+  return bracket == 0 ? TimeUnit{} : *parse_unit(type.substr(bracket, type.size() - bracket - 1));
+}
+
+std::optional<Tensor> comparable_tensor(PyArrayObject* array) {
+  using Kind = Meaning::Kind;
+  if (const std::optional<ArrayType> type = type_of(array)) return tensor_of(array, *type);
+  const auto as = [&](DType dtype, const Meaning& meaning) {
+    const ByteOrder order = PyArray_ISNOTSWAPPED(array) ? kNativeOrder : ByteOrder::big;
+    Tensor tensor = tensor_of(array, {dtype, order});
+    tensor.meaning = meaning;
+    return std::optional(std::move(tensor));
+  };
+  switch (PyArray_DESCR(array)->type_num) {
+    case NPY_BOOL: return as(DType::uint8, {Kind::boolean});
+    case NPY_CFLOAT: return as(DType::float32, {Kind::complex});
+    case NPY_CDOUBLE: return as(DType::float64, {Kind::complex});
+    case NPY_DATETIME: return as(DType::int64, {Kind::datetime, unit_of(dtype_text(array))});
+    case NPY_TIMEDELTA: return as(DType::int64, {Kind::timedelta, unit_of(dtype_text(array))});
+    default: return std::nullopt;
+  }
+}
+
 }  // namespace clipper::python

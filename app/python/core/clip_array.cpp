@@ -103,11 +103,6 @@ std::optional<PreparedClip> PlanCache::find(const RequestArguments& arguments, P
 
 namespace {
 
-/// Bytes from which on other Python threads run meanwhile. Giving the GIL away and taking it back costs 0.05
-/// us if nobody wants it, but 5 ms if a Python thread is calculating; two threads that clip less are slower
-/// than one.
-constexpr npy_intp kReleaseGil = 1L << 17;
-
 PyArrayObject* array_in(nb::handle object) {
   return reinterpret_cast<PyArrayObject*>(object.ptr());
 }
@@ -128,6 +123,8 @@ Array array_of(nb::handle x) {
   }
   if (PyArray_Check(x.ptr()) && nb::hasattr(x, "mask"))
     throw nb::type_error("x must not be a masked array, because the mask would be lost");
+  if (PyUnicode_Check(x.ptr()) || PyBytes_Check(x.ptr()) || nb::hasattr(x, "__fspath__"))
+    throw nb::type_error("x must be an array, not the path of a file, which clip_file() clips");
   if (!PyArray_Check(x.ptr()) && nb::hasattr(x, "__dlpack__"))
     return Array(of_parameters("array_of")(x).release().ptr());
   return Array(PyArray_FROM_O(x.ptr()));
@@ -184,20 +181,6 @@ bool is_writable_meanwhile(PyArrayObject* out, PyArrayObject* x, const ArrayType
   return is_in_place || !overlap(x, out);
 }
 
-/// Bytes from which on a signal such as Ctrl-C ends the work: more than 10 ms, of which starting a thread
-/// takes less than a hundredth.
-constexpr npy_intp kInterruptible = 1L << 26;
-
-/// Calls work(stop) for x, while other Python threads run if x is large.
-template <class Work>
-auto work_on(PyArrayObject* x, Work work) {
-  const auto work_to_the_end = [&] { return work(static_cast<const std::atomic<bool>*>(nullptr)); };
-  if (PyArray_NBYTES(x) < kReleaseGil) return work_to_the_end();
-  if (PyArray_NBYTES(x) < kInterruptible) return without_gil(work_to_the_end);
-  std::atomic<bool> stop = false;
-  return interruptible(stop, [&] { return work(&stop); });
-}
-
 /// The elements, of one or two bytes, as unsigned integers.
 Array as_integers(PyArrayObject* array) {
   PyArray_Descr* descr = PyArray_DescrFromType(PyArray_ITEMSIZE(array) == 1 ? NPY_UINT8 : NPY_UINT16);
@@ -219,7 +202,7 @@ void copy(PyArrayObject* to, PyArrayObject* from) {
 
 void run(const PreparedClip& prepared, PyArrayObject* from, PyArrayObject* to, unsigned threads) {
   const auto count = static_cast<std::size_t>(PyArray_SIZE(from));
-  work_on(from, [&](const std::atomic<bool>* stop) {
+  work_on(PyArray_NBYTES(from), [&](const std::atomic<bool>* stop) {
     prepared.clip(PyArray_DATA(from), PyArray_DATA(to), count, threads, stop);
     return true;
   });
@@ -252,7 +235,7 @@ void copy_and_run(const PreparedClip& prepared, PyArrayObject* x, PyArrayObject*
 PreparedClip prepare(const HeldRequest& held, PyArrayObject* x, const ArrayType& type, unsigned threads) {
   const Tensor tensor = tensor_of(x, type);
   const void* const elements = PyArray_DATA(x);
-  return work_on(x, [&](const std::atomic<bool>* stop) {
+  return work_on(PyArray_NBYTES(x), [&](const std::atomic<bool>* stop) {
     return PreparedClip(held.request, tensor, elements, threads, stop);
   });
 }
@@ -294,7 +277,7 @@ std::optional<nb::object> clip_to_arrays(PlanCache& cache, const RequestArgument
   const Array to = out.is_none() ? new_like(x.get(), NPY_KEEPORDER) : Array(out.inc_ref().ptr());
   if (!have_same_layout(x.get(), to.get())) return std::nullopt;
   const auto count = static_cast<std::size_t>(PyArray_SIZE(x.get()));
-  const bool clipped = work_on(x.get(), [&](const std::atomic<bool>* stop) {
+  const bool clipped = work_on(PyArray_NBYTES(x.get()), [&](const std::atomic<bool>* stop) {
     return prepared->clip_to(bounds, PyArray_DATA(x.get()), PyArray_DATA(to.get()), count, threads, stop);
   });
   return clipped ? std::optional(to.object()) : std::nullopt;

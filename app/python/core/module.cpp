@@ -125,21 +125,34 @@ nb::object clip_path_in_place(nb::handle path, const nb::tuple& request, std::ve
   return object_of(run(options, [&](const FileOptions& o) { return clip_in_place(name, held.request, o); }));
 }
 
-nb::object compare_paths(nb::handle actual, nb::handle expected, nb::handle rtol, nb::handle atol,
-                         std::optional<std::uint64_t> ulp, bool nan_equal, bool bits, std::size_t max_listed,
-                         nb::handle dtype, bool ignore_trailing, bool no_cache, nb::handle threads) {
+/// An int, 0 or more. Error{usage} or TypeError.
+std::uint64_t whole_of(std::string_view field, nb::handle number) {
+  if (!PyLong_Check(number.ptr())) refuse_type(field, number, "an int");
+  const unsigned long long value = PyLong_AsUnsignedLongLong(number.ptr());
+  if (PyErr_Occurred() == nullptr) return value;
+  PyErr_Clear();
+  throw Error(ErrorKind::usage, argument(field) + " must be from 0 to 2^64 - 1");
+}
+
+bool is_true(nb::handle object) {
+  const int truth = PyObject_IsTrue(object.ptr());
+  if (truth < 0) throw nb::python_error();
+  return truth != 0;
+}
+
+/// rtol, atol, ulp, nan_equal, bits and max_listed, in the order of the package's compare().
+CompareOptions compare_options(const nb::tuple& rule) {
   CompareOptions compare;
-  compare.rtol = number_of_argument("rtol", rtol).number;
-  compare.atol = number_of_argument("atol", atol).number;
-  compare.ulps = ulp;
-  compare.nan_equal = nan_equal;
-  compare.bits = bits;
-  compare.max_listed = max_listed;
-  const FileOptions options = options_of(dtype, ignore_trailing, no_cache, threads);
-  const std::string first = path_of(actual);
-  const std::string second = path_of(expected);
-  const Comparison result =
-      run(options, [&](const FileOptions& o) { return compare_files(first, second, compare, o); });
+  compare.rtol = number_of_argument("rtol", rule[0]).number;
+  compare.atol = number_of_argument("atol", rule[1]).number;
+  if (!rule[2].is_none()) compare.ulps = whole_of("ulp", rule[2]);
+  compare.nan_equal = is_true(rule[3]);
+  compare.bits = is_true(rule[4]);
+  compare.max_listed = whole_of("max_listed", rule[5]);
+  return compare;
+}
+
+nb::object object_of(const Comparison& result) {
   nb::list mismatches;
   for (const Comparison::Mismatch& mismatch : result.first)
     mismatches.append(nb::make_tuple(
@@ -148,7 +161,41 @@ nb::object compare_paths(nb::handle actual, nb::handle expected, nb::handle rtol
         object_of(result.dtype, result.meaning, mismatch.expected, mismatch.expected_imaginary)));
   return nb::make_tuple(result.equal(), result.summary, name_of(result.dtype, result.meaning),
                         shape_of(result.shape), result.compared, result.mismatches, nb::tuple(mismatches),
-                        result.largest);
+                        result.largest, result.report);
+}
+
+nb::object compare_paths(nb::handle actual, nb::handle expected, const nb::tuple& rule, nb::handle dtype,
+                         bool ignore_trailing, bool no_cache, nb::handle threads) {
+  const CompareOptions compare = compare_options(rule);
+  const FileOptions options = options_of(dtype, ignore_trailing, no_cache, threads);
+  const std::string first = path_of(actual);
+  const std::string second = path_of(expected);
+  return object_of(
+      run(options, [&](const FileOptions& o) { return compare_files(first, second, compare, o); }));
+}
+
+/// The array, or a copy of it without gaps.
+Array without_gaps(nb::handle array) {
+  auto* const given = reinterpret_cast<PyArrayObject*>(array.ptr());
+  if (!is_contiguous(given)) return Array(PyArray_NewCopy(given, NPY_CORDER));
+  Py_INCREF(array.ptr());
+  return Array(array.ptr());
+}
+
+/// Two arrays. None if clipper does not compare the elements of one of them.
+nb::object compare_arrays(nb::handle actual, nb::handle expected, const nb::tuple& rule, nb::handle threads) {
+  if (!PyArray_Check(actual.ptr()) || !PyArray_Check(expected.ptr())) return nb::none();
+  const CompareOptions compare = compare_options(rule);
+  const unsigned most = threads_of(threads);
+  const Array first = without_gaps(actual);
+  const Array second = without_gaps(expected);
+  const std::optional<Tensor> a = comparable_tensor(first.get());
+  const std::optional<Tensor> e = comparable_tensor(second.get());
+  if (!a || !e) return nb::none();
+  return object_of(work_on(PyArray_NBYTES(second.get()), [&](const std::atomic<bool>* stop) {
+    return compare_memory({*a, PyArray_DATA(first.get())}, {*e, PyArray_DATA(second.get())}, compare, most,
+                          stop);
+  }));
 }
 
 nb::object statistics_of_path(nb::handle path, nb::handle dtype, bool ignore_trailing, bool no_cache,
@@ -203,9 +250,9 @@ void add_file_functions(nb::module_& module) {
              arg("threads"));
   module.def("clip_in_place", clip_path_in_place, arg("path"), arg("request"), arg("members"), arg("only"),
              any("dtype"), arg("ignore_trailing"), arg("direct"), arg("no_cache"), arg("threads"));
-  module.def("compare", compare_paths, arg("actual"), arg("expected"), arg("rtol"), arg("atol"), any("ulp"),
-             arg("nan_equal"), arg("bits"), arg("max_listed"), any("dtype"), arg("ignore_trailing"),
-             arg("no_cache"), arg("threads"));
+  module.def("compare", compare_paths, arg("actual"), arg("expected"), arg("rule"), any("dtype"),
+             arg("ignore_trailing"), arg("no_cache"), arg("threads"));
+  module.def("compare_arrays", compare_arrays, arg("actual"), arg("expected"), arg("rule"), arg("threads"));
   module.def("statistics", statistics_of_path, arg("path"), any("dtype"), arg("ignore_trailing"),
              arg("no_cache"), arg("threads"));
   module.def("percentiles", percentiles_of_path, arg("path"), arg("percentages"), any("dtype"),
@@ -242,9 +289,10 @@ Args:
     replace_below, replace_above: elements below min, above max, become this number, not the bound; also nan.
     round: "half-even", "half-away", "trunc", "floor" or "ceil": makes the result integers, in any dtype.
     zero_point: an integer that is added after rounding, if `to` is an integer dtype.
-    to: the dtype of the result: "uint8", "u1", np.dtype or scalar type. To an integer dtype the result is rounded,
-        to the nearest, ties to even, unless `round` says otherwise, and saturated; NaN is an error unless `nan`
-        replaces it. To a float dtype, numbers beyond its range become infinite, or an error if it has no infinity.
+    to: the dtype of the result: "uint8", "u1", np.dtype or scalar type, or a name that numpy does not know, such as
+        "bf16" or what torch.float16 prints. To an integer dtype the result is rounded, to the nearest, ties to even,
+        unless `round` says otherwise, and saturated; NaN is an error unless `nan` replaces it. To a float dtype,
+        numbers beyond its range become infinite, or an error if it has no infinity.
     saturate: such numbers become the largest finite number.
     out: array, or another package's tensor in this memory, of the result's shape and dtype that is written and
         returned; out=x clips in place, which needs the same dtype. It may hold anything after Ctrl-C, and after

@@ -16,6 +16,17 @@ _Scale = Union[_Parameter, reciprocal]
 _Round = Optional[Literal["half-even", "half-away", "trunc", "floor", "ceil"]]
 _Nan = Union[Literal["keep", "error", "min", "max"], _Number, None]
 _MinAboveMax = Optional[Literal["error", "min", "max"]]
+_Profile = Literal[
+    "native", "directml", "directml-clip1", "directml-1.0", "directml-2.1", "directml-3.0", "directml-5.0",
+    "onnx", "onnx-1", "onnx-6", "onnx-11", "onnx-12", "onnx-13", "openvino", "numpy", "numpy-2", "pytorch",
+    "pytorch-2", "stablehlo", "stablehlo-1", "tosa", "tosa-1.0-ignore", "tosa-1.0", "tensorflow",
+    "tensorflow-2", "webnn",
+]
+_Kind = Literal[
+    "float", "int", "bool", "date", "all", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
+    "uint64", "float16", "float32", "float64", "bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz",
+    "float8_e5m2fnuz", "float8_e4m3b11fnuz", "float8_e8m0fnu",
+]
 _Tensor = Union[ArrayLike, _Path]
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
@@ -61,6 +72,7 @@ class Comparison(NamedTuple):
     mismatches: int
     first: tuple[Mismatch, ...]
     largest: float
+    report: str = ""
     def __bool__(self) -> bool: ...
 
 class Info(NamedTuple):
@@ -87,7 +99,7 @@ def clip(
     out: _Out,
     scale: _Scale = None,
     bias: _Parameter = None,
-    profile: Optional[str] = None,
+    profile: Optional[_Profile] = None,
     nan: _Nan = None,
     min_above_max: _MinAboveMax = None,
     replace_below: _Parameter = None,
@@ -110,7 +122,7 @@ def clip(
     *,
     scale: _Scale = None,
     bias: _Parameter = None,
-    profile: Optional[str] = None,
+    profile: Optional[_Profile] = None,
     nan: _Nan = None,
     min_above_max: _MinAboveMax = None,
     replace_below: _Parameter = None,
@@ -133,7 +145,7 @@ def clip(
     *,
     scale: _Scale = None,
     bias: _Parameter = None,
-    profile: Optional[str] = None,
+    profile: Optional[_Profile] = None,
     nan: _Nan = None,
     min_above_max: _MinAboveMax = None,
     replace_below: _Parameter = None,
@@ -156,7 +168,7 @@ def clip(
     *,
     scale: _Scale = None,
     bias: _Parameter = None,
-    profile: Optional[str] = None,
+    profile: Optional[_Profile] = None,
     nan: _Nan = None,
     min_above_max: _MinAboveMax = None,
     replace_below: _Parameter = None,
@@ -178,7 +190,7 @@ def clip_file(
     *,
     scale: _Scale = None,
     bias: _Parameter = None,
-    profile: Optional[str] = None,
+    profile: Optional[_Profile] = None,
     nan: Union[_Nan, date, timedelta] = None,
     min_above_max: _MinAboveMax = None,
     replace_below: _Parameter = None,
@@ -188,7 +200,7 @@ def clip_file(
     to: DTypeLike = None,
     saturate: bool = False,
     members: Sequence[str] = (),
-    only: str | Sequence[str] = (),
+    only: Union[_Kind, Sequence[_Kind]] = (),
     dtype: DTypeLike = None,
     ignore_trailing: bool = False,
     overwrite: bool = True,
@@ -203,7 +215,7 @@ def clip_in_place(
     *,
     scale: _Scale = None,
     bias: _Parameter = None,
-    profile: Optional[str] = None,
+    profile: Optional[_Profile] = None,
     nan: Union[_Nan, date, timedelta] = None,
     min_above_max: _MinAboveMax = None,
     replace_below: _Parameter = None,
@@ -213,7 +225,7 @@ def clip_in_place(
     to: DTypeLike = None,
     saturate: bool = False,
     members: Sequence[str] = (),
-    only: str | Sequence[str] = (),
+    only: Union[_Kind, Sequence[_Kind]] = (),
     dtype: DTypeLike = None,
     ignore_trailing: bool = False,
     direct: bool = False,
@@ -245,6 +257,7 @@ def assert_same(
     nan_equal: bool = True,
     bits: bool = False,
     max_mismatch: Union[int, str] = 0,
+    max_listed: int = 5,
     err_msg: str = "",
     dtype: DTypeLike = None,
     ignore_trailing: bool = False,

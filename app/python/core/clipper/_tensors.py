@@ -31,6 +31,8 @@ class Comparison(NamedTuple):
         mismatches: number of elements that differ.
         first: the first mismatches, at most max_listed.
         largest: the largest |actual - expected|, NaN left out.
+        report: lines that say more than the summary: the tolerance, NaN, the largest relative difference of those that
+            differ, all of `first`, and what tolerance would let all pass.
     """
 
     equal: bool
@@ -41,6 +43,7 @@ class Comparison(NamedTuple):
     mismatches: int
     first: tuple
     largest: float
+    report: str = ""
 
     def __bool__(self) -> bool:
         return self.equal
@@ -87,7 +90,7 @@ def _files(**tensors):
                 paths.append(tensor)
                 continue
             file = stack.enter_context(os.fdopen(os.memfd_create("clipper"), "wb"))
-            _write(np.asanyarray(tensor), file)
+            _write(_array(tensor), file)
             paths.append(f"/proc/self/fd/{file.fileno()}")
             names[paths[-1]] = name
         try:
@@ -99,17 +102,22 @@ def _files(**tensors):
             raise type(error)(message, error.kind, error.field) from None
 
 
-def _write(array, file) -> None:
+def _array(tensor):
+    array = np.asanyarray(tensor)
     if np.ma.isMaskedArray(array):
         raise TypeError("a masked array cannot be a tensor, because the mask would be lost")
+    return array
+
+
+def _write(array, file) -> None:
     descr = array.dtype.str
     if array.dtype.name.startswith(OF_ML_DTYPES):
         descr = array.dtype.name  # "<V1" would not say which one
     elif array.dtype.hasobject or array.dtype.names:
-        raise ClipperError(f"a tensor has dtype {array.dtype}, which is none of clipper's", "input")
+        raise ClipperError(f"a tensor has dtype {array.dtype}, which is none of clipper's", "input", "type")
     fortran = array.flags.f_contiguous and not array.flags.c_contiguous
     header = {"descr": descr, "fortran_order": fortran, "shape": array.shape}
-    np.lib.format.write_array_header_2_0(file, header)
+    np.lib.format.write_array_header_1_0(file, header)
     file.write(memoryview(np.ascontiguousarray(array.T if fortran else array).reshape(-1).view(np.uint8)))
     file.flush()
 
@@ -151,11 +159,15 @@ def compare(
     '1 of 2 differ (50 %); first [1] actual 2 expected 2.5 (0.5, 2097152 ulp); max abs 0.5 at [1]; would pass with \
 atol=0.5 or ulp=2097152'
     """
-    with _files(actual=actual, expected=expected) as (first, second):
-        *found, listed, largest = _core.compare(
-            first, second, rtol, atol, ulp, nan_equal, bits, max_listed, dtype, ignore_trailing, no_cache, threads
-        )
-    return Comparison(*found, tuple(Mismatch(*row) for row in listed), largest)
+    rule = (rtol, atol, ulp, nan_equal, bits, max_listed)
+    found = None
+    if dtype is None and not _is_path(actual) and not _is_path(expected):
+        found = _core.compare_arrays(_array(actual), _array(expected), rule, threads)
+    if found is None:
+        with _files(actual=actual, expected=expected) as (first, second):
+            found = _core.compare(first, second, rule, dtype, ignore_trailing, no_cache, threads)
+    *others, listed, largest, report = found
+    return Comparison(*others, tuple(Mismatch(*row) for row in listed), largest, report)
 
 
 def info(tensor, *, stats=True, dtype=None, ignore_trailing=False, no_cache=False, threads=0):
