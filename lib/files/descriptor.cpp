@@ -16,6 +16,7 @@
 #include <cstring>
 #include <fstream>
 #include <limits>
+#include <mutex>
 #include <sstream>
 #include <string>
 #include <system_error>
@@ -125,6 +126,7 @@ void write_at(const Descriptor& fd, std::span<const std::byte> bytes, std::uint6
 
 std::size_t write_some(const Descriptor& fd, std::span<const iovec> bytes, off_t offset,
                        const std::string& path) {
+  std::unique_lock turn(fd.writing());
   if (fd.has_uncached_writes()) {
     const ssize_t put = retry_interrupted([&] { return write_uncached(fd.get(), bytes, offset); });
     if (put >= 0) return static_cast<std::size_t>(put);
@@ -133,6 +135,7 @@ std::size_t write_some(const Descriptor& fd, std::span<const iovec> bytes, off_t
   }
   const ssize_t put = retry_interrupted([&] { return write_cached(fd.get(), bytes, offset); });
   if (put < 0) throw_system_error(path, "cannot be written");
+  turn.unlock();
   if (fd.caching() == Caching::dropped) {
     const off_t begin = offset >= 0 ? offset : ::lseek(fd.get(), 0, SEEK_CUR) - put;
     drop_written(fd, static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(put), path);

@@ -13,6 +13,8 @@
 #include <string_view>
 #include <utility>
 
+#include "files/turn.hpp"
+
 namespace clipper {
 
 /// Whether what is read and written stays in the page cache.
@@ -50,10 +52,14 @@ class Descriptor {
   }
   void refuse_uncached_writes() const noexcept { has_flag_ = false; }
 
+  /// Held by write_some(), because a file has one writer at a time.
+  [[nodiscard]] Turn& writing() const noexcept { return writing_; }
+
  private:
   int fd_ = -1;
   Caching caching_ = Caching::kept;
   mutable std::atomic<bool> has_flag_ = true;
+  mutable Turn writing_;
 };
 
 /// Throws Error{io}: "out.npy: cannot be written: No space left on device".
