@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <fstream>
+#include <mutex>
 #include <sstream>
 #include <string>
 #include <system_error>
@@ -92,6 +93,7 @@ void write_at(const Descriptor& fd, std::span<const std::byte> bytes, std::uint6
 
 std::size_t write_some(const Descriptor& fd, std::span<const os::iovec> bytes, off_t offset,
                        const std::string& path) {
+  std::unique_lock turn(fd.writing());
   if (fd.has_uncached_writes()) {
     const ssize_t put = retry_interrupted([&] { return os::write_uncached(fd.get(), bytes, offset); });
     if (put >= 0) return static_cast<std::size_t>(put);
@@ -100,6 +102,7 @@ std::size_t write_some(const Descriptor& fd, std::span<const os::iovec> bytes, o
   }
   const ssize_t put = retry_interrupted([&] { return os::write_parts(fd.get(), bytes, offset); });
   if (put < 0) throw_system_error(path, "cannot be written");
+  turn.unlock();
   if (fd.caching() == Caching::dropped) {
     const off_t begin = offset >= 0 ? offset : os::lseek(fd.get(), 0, SEEK_CUR) - put;
     drop_written(fd, static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(put), path);

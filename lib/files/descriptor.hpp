@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "files/turn.hpp"
 #include "os/os.hpp"
 
 namespace clipper {
@@ -48,10 +49,14 @@ class Descriptor {
   }
   void refuse_uncached_writes() const noexcept { has_flag_ = false; }
 
+  /// Held by write_some(), because a file has one writer at a time.
+  [[nodiscard]] Turn& writing() const noexcept { return writing_; }
+
  private:
   int fd_ = -1;
   Caching caching_ = Caching::kept;
   mutable std::atomic<bool> has_flag_ = true;
+  mutable Turn writing_;
 };
 
 /// Throws Error{io}: "out.npy: cannot be written: No space left on device".

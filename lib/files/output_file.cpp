@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <functional>
+#include <memory>
 #include <mutex>
+#include <string>
 #include <system_error>
 #include <tuple>
 #include <utility>
@@ -26,6 +30,29 @@ constexpr std::uint64_t kReserved = 1 << 20;
 
 /// The write-out of a file is started at multiples of so many bytes: more calls take longer than the writes.
 constexpr std::uint64_t kWrittenOut = 32 << 20;
+
+/// Turns of threads that create names in a directory. A child process needs others: a thread that only its
+/// parent has may have taken these.
+struct Creators {
+  /// A call is short: a second thread that spins goes on sooner than one that is woken up.
+  struct Two : Turn {
+    Two() : Turn(2) {}
+  };
+
+  const pid_t process = os::getpid();
+  std::array<Two, 16> turns;  // several directories may share one
+};
+
+/// The turn for the directory of `path`.
+Turn& creating(const std::string& path) {
+  static std::atomic<Creators*> current = nullptr;
+  Creators* now = current;
+  if (now == nullptr || now->process != os::getpid()) {
+    auto own = std::make_unique<Creators>();
+    if (current.compare_exchange_strong(now, own.get())) now = own.release();
+  }
+  return now->turns[std::hash<std::string>()(directory_of(path)) % now->turns.size()];
+}
 
 /// Files of these file systems can share blocks.
 bool shares_blocks(int fd) noexcept {
@@ -181,6 +208,7 @@ void OutputFile::create_temporary() {
   if (mode_ && place_->is_append_only()) refuse(path_, "its directory is append-only (chattr +a)");
   new_ = true;
   const os::Mode mode = mode_ ? 0600 : new_mode_;
+  const std::lock_guard turn(creating(place_->path()));
   if (!can_be_named()) return create_named_temporary();
   fd_ = Descriptor(retry_interrupted(
       [&] { return os::openat(place_->directory(), ".", O_RDWR | O_TMPFILE | O_CLOEXEC, mode); }));
@@ -340,6 +368,7 @@ void OutputFile::commit_stream() {
 }
 
 void OutputFile::put_in_place() {
+  const std::lock_guard turn(creating(place_->path()));
   const bool must_be_new = existing_ != Existing::replace;
   if (!temporary_ && !mode_) {
     if (link_as(*place_)) return;
