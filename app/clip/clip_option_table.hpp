@@ -368,7 +368,7 @@ inline constexpr Option kJson{
     .help = "Print one line of JSON per input",
     .details = R"(Print one JSON object in one line for every input when it is done, also if it failed; for an
 archive that is done, one for each of its members; after several inputs, an object that counts them. They go to standard output, or to standard error if the
-tensor goes to standard output. JSON lists the members of the objects.)"};
+tensor goes to standard output. JSON OUTPUT lists the members of the objects.)"};
 
 inline constexpr Option kVerbose{
     .names = "-v,--verbose",

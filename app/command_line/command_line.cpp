@@ -24,11 +24,16 @@ namespace {
 
 constexpr std::string_view kIsEmpty = "(is a shell variable empty?)";
 
+std::string lower_case(std::string text) {
+  std::ranges::transform(text, text.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
+  return text;
+}
+
 [[noreturn]] void refuse_option(const CommandSpec& spec, std::string_view word) {
   const std::string_view typed = word.substr(0, word.find('='));
   std::vector<std::string_view> names;
   for (const Option* const option : spec.options) names.push_back(long_name(*option));
-  if (const auto meant = nearest_name(typed, names))
+  if (const auto meant = nearest_name(lower_case(std::string(typed)), names))
     refuse(fmt::format("unknown option {}; did you mean {}?", typed, *meant));
   refuse(fmt::format("unknown option {}; {} --help lists all options", typed, title_of(spec)));
 }
@@ -37,9 +42,7 @@ constexpr std::string_view kIsEmpty = "(is a shell variable empty?)";
 void check_word(const Option& positional, std::string_view text) {
   const std::vector<std::string_view> words = positional.words();
   if (std::ranges::find(words, text) != words.end()) return;
-  std::string what = fmt::format("unknown {}", positional.names);
-  std::ranges::transform(what, what.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
-  refuse_unknown(what, text, words);
+  refuse_unknown("unknown " + lower_case(std::string(positional.names)), text, words);
 }
 
 /// Keeps the first mistake of a kind.

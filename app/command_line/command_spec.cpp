@@ -147,7 +147,10 @@ Section where_more_is(const CommandSpec& spec, const CommandSpecs& commands, std
   std::vector<std::string_view> names;
   for (const CommandSpec* const command : commands) names.push_back(command->name);
   if (!names.empty()) section.add("", fmt::format("Commands: {} (COMMAND -h)", joined(names, ", ")), 0);
-  section.add("", fmt::format("All options: {} --help. Everything: man clipper.", title_of(spec)), 0);
+  section.add("",
+              fmt::format("All options: {} --help. Everything: man clipper{}{}.", title_of(spec),
+                          spec.name.empty() ? "" : "-", spec.name),
+              0);
   return section;
 }
 

@@ -139,7 +139,7 @@ them: |V2, |V1 and, in files that the command line names, integers of the same s
 constexpr Option kJson{
     .names = "--json", .excludes = {"--quiet"},
     .help = "Print one line of JSON per pair of files or members",
-    .details = R"(Print one JSON object in one line for every pair instead of text. JSON lists the members.
+    .details = R"(Print one JSON object in one line for every pair instead of text. JSON OUTPUT lists the members.
 Excludes `--quiet`.)"};
 
 constexpr Option kVerbose{

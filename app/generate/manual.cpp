@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <clipper_texts.hpp>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -88,35 +89,49 @@ std::string item_of(const Option& option) {
   return item_to_troff(heading_of(option), text_of(option));
 }
 
+std::string replaced_words(std::string text, std::string_view title, std::string_view more) {
+  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  for (std::size_t at = text.find(title); at != text.npos; at = text.find(title, at + 1)) {
+    const std::size_t end = at + title.size();
+    if (at == 0 || is_word(text[at - 1]) || is_word(text[end]) || text.substr(end, 4) == " in ") continue;
+    text.insert(end, more);
+  }
+  return text;
+}
+
+/// The page's text, in which a section of another page that is named in capitals is followed by that page's
+/// name: "DTYPES AND BOUNDS in clipper-bounds(7)". A subsection is known by several words up to a comma.
+std::string with_pages(std::string text, const PageTemplate& own) {
+  for (const PageTemplate& page : kPages) {
+    const std::string name = fmt::format(
+        " in \\fB{}\\fR({})", escaped_for_troff(page.name.substr(0, page.name.size() - 2)), page.name.back());
+    for (const std::string_view line : lines_of(page.text)) {
+      if (page.name == own.name || !line.starts_with(".S")) continue;
+      std::string title(line.substr(4, line.find(',') - 4));
+      if (line.starts_with(".SS") ? title.find(' ') == title.npos : own.text.find(line) != own.text.npos)
+        continue;
+      std::ranges::transform(title, title.begin(),
+                             [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+      text = replaced_words(std::move(text), title, name);
+    }
+  }
+  return text;
+}
+
 std::string positionals_of(const CommandSpec& command) {
   std::string text;
   for (const Positional& positional : command.positionals) text += item_of(*positional.option);
   return text;
 }
 
-std::string options_section(const CommandSpec& main) {
-  std::string text = positionals_of(main);
+std::string options_section(const CommandSpec& command) {
+  std::string text = positionals_of(command);
   std::string_view group;
-  for (const Option* const option : main.options) {
-    if (option->group != std::exchange(group, option->group))
+  for (const Option* const option : command.options) {
+    if (option->group != std::exchange(group, option->group) && command.has_groups)
       text += fmt::format(".SS {}\n", group == kHidden ? kHiddenHeading : group);
     text += item_of(*option);
   }
-  return text;
-}
-
-/// Explains the options that only this command has, and names the options that `main` has, too.
-std::string own_options(const CommandSpec& command, const CommandSpec& main) {
-  std::string text = positionals_of(command);
-  std::vector<std::string> others;
-  for (const Option* const option : command.options)
-    if (std::ranges::find(main.options, option) == main.options.end())
-      text += item_of(*option);
-    else
-      others.push_back(heading_of(*option));
-  if (!others.empty())
-    text +=
-        fmt::format(".PP\nOPTIONS explains the other options of this command: {}.\n", joined(others, "; "));
   return text;
 }
 
@@ -165,12 +180,13 @@ std::string json_objects() {
 /// What stands in the manual for a line ".Generated WHAT OF" of the template.
 std::string generated(const CommandSpecs& commands, std::string_view what, std::string_view of) {
   const auto command = std::ranges::find(commands, of, &CommandSpec::name);
-  if (what == "synopsis") return synopsis(commands);
+  if (what == "synopsis" && of.empty()) return synopsis(commands);
   if (what == "profiles") return profiles(of);
   if (what == "json") return json_objects();
   if (command == commands.end()) throw std::logic_error("the manual has no such command");
   if (what == "description") return inline_to_troff((*command)->description) + "\n";
-  return of.empty() ? options_section(**command) : own_options(**command, *commands.front());
+  if (what == "synopsis") return synopsis({*command});
+  return options_section(**command);
 }
 
 }  // namespace
@@ -196,8 +212,9 @@ Words page_names() {
 
 std::string manual(std::string_view page, const CommandSpecs& commands) {
   constexpr std::string_view kGenerated = ".Generated ";
+  const PageTemplate& own = *std::ranges::find(kPages, page, &PageTemplate::name);
   std::string text;
-  for (const std::string_view line : lines_of(std::ranges::find(kPages, page, &PageTemplate::name)->text)) {
+  for (const std::string_view line : lines_of(own.text)) {
     if (!line.starts_with(kGenerated)) {
       text.append(line).append("\n");
       continue;
@@ -206,7 +223,7 @@ std::string manual(std::string_view page, const CommandSpecs& commands) {
     const std::string_view what = place.substr(0, place.find(' '));
     text += generated(commands, what, place.substr(std::min(what.size() + 1, place.size())));
   }
-  return text;
+  return with_pages(std::move(text), own);
 }
 
 }  // namespace clipper

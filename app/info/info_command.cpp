@@ -116,7 +116,7 @@ dtype. An array in @FILE.npy has a bound for each element, and no mark in the hi
 constexpr Option kJson{
     .names = "--json",
     .help = "Print one line of JSON per file",
-    .details = R"(Print one JSON object in one line for every file instead of text. JSON lists the
+    .details = R"(Print one JSON object in one line for every file instead of text. JSON OUTPUT lists the
 members.)"};
 
 constexpr Option kDtype{

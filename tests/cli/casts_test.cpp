@@ -49,7 +49,7 @@ Words cells_of(std::string line) {
 
 /// The rows of the manual's table: dtype, elements, options, elements of the result.
 std::vector<Words> manual_rows() {
-  const std::string manual = read_file(source_path("app/generate/clipper.1.in"));
+  const std::string manual = read_file(source_path("app/generate/clipper-bounds.7.in"));
   const std::size_t begin = manual.find(".nf\n", manual.find(".SS Other dtypes")) + 4;
   std::string table = manual.substr(begin, manual.find(".fi\n", begin) - begin);
   std::erase(table, '\\');

@@ -8,6 +8,7 @@
 #include "contract/profile.hpp"
 #include "element/dtype.hpp"
 #include "error.hpp"
+#include "generate/generate_command.hpp"
 #include "support/archives.hpp"
 
 /// The manual as readers see it, compared with the program, and what else --generate prints.
@@ -16,10 +17,17 @@ namespace {
 
 constexpr std::size_t kColumns = 80;
 
-std::string manual_source() {
-  const Result result = run_clipper({"--generate", "clipper.1"});
+std::string page(std::string_view name) {
+  const Result result = run_clipper({"--generate", std::string(name)});
   check_done(result);
   return result.output;
+}
+
+/// All pages.
+std::string manual_source() {
+  std::string text;
+  for (const std::string_view name : page_names()) text += page(name);
+  return text;
 }
 
 /// Reverts escaped_for_troff() and removes changes of font.
@@ -33,8 +41,7 @@ std::string plain(std::string text) {
 }
 
 /// The text below the section's heading.
-std::string section(const std::string& title) {
-  const std::string source = manual_source();
+std::string section(const std::string& title, const std::string& source = manual_source()) {
   const std::string heading = "\n.SH " + title + "\n";
   const std::size_t begin = source.find(heading);
   CAPTURE(title);
@@ -206,42 +213,69 @@ std::set<std::string_view> shown_options() {
 
 }  // namespace
 
-TEST_CASE("man, groff and mandoc read the manual without a warning, and no line is cut at 80 columns") {
-  WorkingDirectory directory;
-  const std::string path = directory / "clipper.1";
-  write_file(path, manual_source());
-  if (has_program("man")) {
-    const Result formatted =
-        Process({"man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", path}).finish();
-    CHECK(formatted.exit_code == 0);
-    CHECK(formatted.error.empty());
-    const Result shown =
-        Process({"sh", "-c", "LC_ALL=C MAN_KEEP_FORMATTING= MANWIDTH=80 man -l \"$1\" | cat", "sh", path})
-            .finish();
-    CHECK(shown.exit_code == 0);
-    for (const std::string& line : lines_of(shown.output)) {
-      CAPTURE(line);
-      CHECK(line.size() <= kColumns);
+TEST_CASE("man, groff and mandoc read each page without a warning, and no line is cut at 80 columns") {
+  for (const std::string_view name : page_names()) {
+    CAPTURE(name);
+    WorkingDirectory directory;
+    const std::string path = directory / std::string(name);
+    write_file(path, page(name));
+    if (has_program("man")) {
+      const Result formatted =
+          Process({"man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", path}).finish();
+      CHECK(formatted.exit_code == 0);
+      CHECK(formatted.error.empty());
+      const Result shown =
+          Process({"sh", "-c", "LC_ALL=C MAN_KEEP_FORMATTING= MANWIDTH=80 man -l \"$1\" | cat", "sh", path})
+              .finish();
+      CHECK(shown.exit_code == 0);
+      const std::vector<std::string> lines = lines_of(shown.output);
+      CHECK(lines.size() <= 900);
+      for (const std::string& line : lines) {
+        CAPTURE(line);
+        CHECK(line.size() <= kColumns);
+      }
     }
-  }
-  if (has_program("mandoc")) {
-    const Result linted = Process({"mandoc", "-Tlint", "-Wwarning", path}).finish();
-    CHECK(linted.output == "");
+    if (has_program("mandoc")) {
+      const Result linted = Process({"mandoc", "-Tlint", "-Wwarning", path}).finish();
+      CHECK(linted.output == "");
+    }
   }
 }
 
-TEST_CASE("the manual has its sections in the usual order") {
+TEST_CASE(
+    "the manual has its sections in the usual order, and each page names the others' sections with the "
+    "page") {
+  const std::string text = page("clipper.1");
   std::vector<std::string> titles;
-  for (const std::string& line : lines_of(manual_source()))
+  for (const std::string& line : lines_of(text))
     if (line.starts_with(".SH ")) titles.push_back(line.substr(4));
   CHECK(titles == std::vector<std::string>{"NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "COMMANDS",
-                                           "DTYPES AND BOUNDS", "PROFILES", "SELECTION", "ARCHIVES",
-                                           "FILES AND SAFETY", "EXIT STATUS", "JSON", "ENVIRONMENT",
-                                           "EXAMPLES", "SEE ALSO"});
+                                           "EXIT STATUS", "ENVIRONMENT", "EXAMPLES", "SEE ALSO"});
+  const std::string plain_text = plain(text);
+  for (const std::string reference :
+       {"DTYPES AND BOUNDS in clipper-bounds(7)", "(PROFILES in clipper-profiles(1))",
+        "SCALE AND BIAS in clipper-bounds(7) says", "FILES AND SAFETY in clipper-files(7)",
+        "JSON OUTPUT in clipper-formats(5) lists", "(SELECTION in clipper-files(7))"})
+    CHECK(contains(plain_text, reference));
+  for (const std::string_view name : page_names()) {
+    const std::string other = std::string(name.substr(0, name.size() - 2));
+    if (name != "clipper.1") CHECK(contains(plain_text, fmt::format("\n{}({})", other, name.back())));
+  }
+}
+
+TEST_CASE("the commands for what other programs do run") {
+  std::size_t count = 0;
+  for (const std::string& line : lines_of(section("FROM OTHER PROGRAMS"))) {
+    if (!line.starts_with("clipper ")) continue;
+    CAPTURE(line);
+    CHECK(Example().run(line).exit_code == 0);
+    ++count;
+  }
+  CHECK(count == 12);
 }
 
 TEST_CASE("the synopsis has every form of every command") {
-  const std::vector<std::string> lines = lines_of(section("SYNOPSIS"));
+  const std::vector<std::string> lines = lines_of(section("SYNOPSIS", page("clipper.1")));
   for (const CommandSpec* const command : command_specs()) {
     if (!command->is_public) continue;
     CHECK(!command->forms.empty());
@@ -298,16 +332,15 @@ TEST_CASE("every example of the manual runs and prints what the manual shows") {
 }
 
 TEST_CASE("the manual and the completions have all options, profiles and dtypes") {
-  for (const std::string kind : {"clipper.1", "bash", "zsh", "fish"}) {
-    const Result result = run_clipper({kind == "clipper.1" ? "--generate" : "completion", kind});
-    check_done(result);
+  for (const std::string kind : {"manual", "bash", "zsh", "fish"}) {
+    const std::string source = kind == "manual" ? manual_source() : run_clipper({"completion", kind}).output;
     // Without the escapes of troff, and without the commands by which the completions ask for members.
-    const std::string text = replaced(replaced(result.output, "\\-", "-"), "--generate members", "");
+    const std::string text = replaced(replaced(source, "\\-", "-"), "--generate members", "");
     CAPTURE(kind, text);
     for (const std::string_view name : shown_options()) CHECK(contains(text, name));
     for (const Profile& profile : profiles()) CHECK(contains(text, profile.name));
     for (const DTypeTraits& row : kDTypes) CHECK(contains(text, row.name));
-    if (kind != "clipper.1") CHECK_FALSE(contains(text, "--generate "));
+    if (kind != "manual") CHECK_FALSE(contains(text, "--generate "));
   }
 }
 
