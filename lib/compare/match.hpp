@@ -365,7 +365,8 @@ Mismatch mismatch_of(Complex<T> a, Complex<T> e, std::uint64_t position) noexcep
   while (difference > absolute + relative * size ||
          (is_exact && std::fma(relative, size, absolute - difference) < 0))
     relative = std::nextafter(relative, kInfinity);
-  return relative;
+  const bool is_rounded = is_exact && std::max(difference, size) > 0x1p53;  // integers of 64 bits
+  return is_rounded ? relative * (1 + 0x1p-50) : relative;
 }
 
 /// |e| as float64.
