@@ -34,8 +34,8 @@ VALUES = {
     **dict.fromkeys(["ACTUAL", "EXPECTED", "GOLDEN", "FILE"], TENSOR),
     **dict.fromkeys(["DIR", "TEMPLATE"], DIRECTORY),
     "LIST": [("tex\t", "text"), ("directory/inner.t\t", "directory/inner.txt")],
-    "X": NUMBER,
-    **dict.fromkeys(["A", "C", "DB", "E", "GLOB", "INDEX", "N", "N|P%", "NAME", "PERCENT", "PERCENTS", "R", "V", "Z"], [("tens\t", "tens")]),
+    **dict.fromkeys(["D", "S", "X"], NUMBER),
+    **dict.fromkeys(["A", "C", "DB", "E", "GLOB", "INDEX", "LO:HI", "N", "N|P%", "NAME", "PERCENT", "PERCENTS", "R", "V", "Z"], [("tens\t", "tens")]),
 }
 
 # The same for options and arguments that take fixed words.
