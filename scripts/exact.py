@@ -389,8 +389,8 @@ def check_normalization(case):
 
 def normalized(case):
     """The result of a case with --subtract, --divide or --stretch: that of the clip as float64, and what follows."""
-    check_normalization(case)
     rule, given = rule_of(case), case.parameters
+    check_normalization(case)
     if any(given.get(option, "0").lower() == "nan" for option in ("--replace-below", "--replace-above")) and case.to in INTS:
         raise Refused("NaN as an integer", USAGE)
     first = {option: each for option, each in given.items() if option not in (*NORMALIZATION, "--round", "--zero-point", "--saturate")}
