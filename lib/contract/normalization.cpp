@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include <array>
 #include <cmath>
+#include <tuple>
 #include <utility>
 
 #include "contract/bounds.hpp"
