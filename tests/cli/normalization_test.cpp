@@ -135,7 +135,7 @@ TEST_CASE("Normalizations that cannot be are refused") {
 TEST_CASE("A member of an archive without numbers is not stretched, and a warning says so") {
   const WorkingDirectory dir;
   dir.write("a.npz",
-            stored_archive({{"n.npy", file_of("float32", "nan nan")}, {"x.npy", file_of("float32", "1 3")}}));
+            npz_file({{"n.npy", file_of("float32", "nan nan")}, {"x.npy", file_of("float32", "1 3")}}));
   const Result result = dir.run({"--min", "0%", "--max", "100%", "--stretch", "0:1", "a.npz", "out.npz"});
   CHECK(result.exit_code == 0);
   CHECK(contains(result.error, "n.npy"));
