@@ -351,3 +351,34 @@ def unspecified(profile, dtype, bits, lo, hi):
     }
     of_arrays = {f"arrays: {kind}": where for kind, where in kinds.items() if any(np.ndim(each) for each in (lo, hi))}
     return np.logical_or.reduce([where & (dtype in profile.unspecified.get(kind, ())) for kind, where in (kinds | of_arrays).items()])
+
+
+# Percentiles ---------------------------------------------------------------------------------------------
+
+
+def percentile(x, text):
+    """The percentile as a fraction, an infinite float or -0.0. Of dates and flags the lower element of two."""
+    known = numbers(x.elements[~is_nan(x.elements, x.dtype)].ravel(), x.dtype)
+    if x.dtype in FORMATS:  # -0 before 0
+        known = known.astype(np.float64)
+        known = known[np.lexsort((~np.signbit(known), known))]
+    ranked = known.tolist() if x.dtype in FORMATS else sorted(known.tolist())
+    if not ranked:
+        raise Refused("percentile of no numbers", INPUT)
+    position = Fraction(text.rstrip("%")) / 100 * (len(ranked) - 1)
+    low = math.floor(position)
+    a, part = ranked[low], position - low
+    if part == 0 or x.dtype == "bool" or is_time(x.dtype):
+        return a
+    b = ranked[low + 1]
+    if math.inf in (abs(a), abs(b)):
+        if a != b and abs(a) == abs(b):
+            raise Refused("percentile between infinities", INPUT)
+        return a if abs(a) == math.inf else b
+    if a == b and math.copysign(1, a) == math.copysign(1, b):
+        return a
+    number = Fraction(a) + part * (Fraction(b) - Fraction(a))
+    if x.dtype in FORMATS and math.inf not in (-ranked[0], ranked[-1]):
+        near, span = float(np.percentile(known, float(text.rstrip("%")))), max(-ranked[0], ranked[-1])  # in float64
+        assert not math.isfinite(near) or math.isclose(near, number, rel_tol=1e-2, abs_tol=1e-2 * span), (text, number, near)
+    return number

@@ -2,7 +2,8 @@
 integers and fractions everywhere else.
 
 The steps are product and sum, each rounded to float32 (for halves, float8 and float32) or float64, or exact for integers of 64 bits;
-the two limits, in the order that the profile names; --nan and replacements; --round and --zero-point; one conversion to the dtype.
+the two limits, in the order that the profile names; --nan and replacements; --subtract and --divide, or --stretch, in float64; --round
+and --zero-point; one conversion to the dtype (conversion.py).
 """
 
 import math
@@ -12,13 +13,13 @@ from fractions import Fraction
 import numpy as np
 
 import contract
-from contract import FLOATS, FORMATS, INPUT, INTS, USAGE, Refused, is_nan, is_time, nearest, numbers, stored_type
+from contract import FLOATS, FORMATS, INPUT, INTS, USAGE, Refused, is_nan, is_time, nearest, numbers, percentile, stored_type
+from conversion import Rule
 from tensor import Tensor, unsigned
 
 NATIVE = contract.PROFILES[0]
 BOUNDS, FACTORS, BOUND_NAMES = ("--min", "--max"), ("--scale", "--bias"), ("min", "max")
-ROUNDS = {"half-even": round, "trunc": math.trunc, "floor": math.floor, "ceil": math.ceil,
-          "half-away": lambda number: (math.floor(abs(number)) + (abs(number) % 1 * 2 >= 1)) * (1 if number > 0 else -1)}
+NORMALIZATION = ("--subtract", "--divide", "--stretch")
 
 
 @dataclass
@@ -63,12 +64,16 @@ class Case:
 
     @property
     def casts(self):
-        return bool({"--to", "--round"} & {*self.parameters})
+        return bool({"--to", "--round", *NORMALIZATION} & {*self.parameters})
 
     @property
     def bound_dtype(self):
-        """Bounds beside a scale or bias are numbers of the arithmetic only with --to or --round."""
+        """Bounds beside a scale or bias are numbers of the arithmetic only with --to, --round or a normalization."""
         return self.casts and self.arithmetic or self.x.dtype
+
+    @property
+    def normalizes(self):
+        return bool({*NORMALIZATION} & {*self.parameters})
 
     def factor(self, option):
         """Scale or bias: a Tensor, or a number as the profile rounds it."""
@@ -102,37 +107,7 @@ class Expected:
     nans: np.ndarray  # where the result is NaN before --nan
     infinite: int  # elements within the bounds that become infinite, and that become 0
     zero: int
-
-
-# Percentiles ---------------------------------------------------------------------------------------------
-
-
-def percentile(x, text):
-    """The percentile as a fraction, an infinite float or -0.0. Of dates and flags the lower element of two."""
-    known = numbers(x.elements[~is_nan(x.elements, x.dtype)].ravel(), x.dtype)
-    if x.dtype in FORMATS:  # -0 before 0
-        known = known.astype(np.float64)
-        known = known[np.lexsort((~np.signbit(known), known))]
-    ranked = known.tolist() if x.dtype in FORMATS else sorted(known.tolist())
-    if not ranked:
-        raise Refused("percentile of no numbers", INPUT)
-    position = Fraction(text.rstrip("%")) / 100 * (len(ranked) - 1)
-    low = math.floor(position)
-    a, part = ranked[low], position - low
-    if part == 0 or x.dtype == "bool" or is_time(x.dtype):
-        return a
-    b = ranked[low + 1]
-    if math.inf in (abs(a), abs(b)):
-        if a != b and abs(a) == abs(b):
-            raise Refused("percentile between infinities", INPUT)
-        return a if abs(a) == math.inf else b
-    if a == b and math.copysign(1, a) == math.copysign(1, b):
-        return a
-    number = Fraction(a) + part * (Fraction(b) - Fraction(a))
-    if x.dtype in FORMATS and math.inf not in (-ranked[0], ranked[-1]):
-        near, span = float(np.percentile(known, float(text.rstrip("%")))), max(-ranked[0], ranked[-1])  # in float64
-        assert not math.isfinite(near) or math.isclose(near, number, rel_tol=1e-2, abs_tol=1e-2 * span), (text, number, near)
-    return number
+    moved: np.ndarray  # 1 for raised, -1 for lowered elements
 
 
 # Bounds and factors --------------------------------------------------------------------------------------
@@ -227,17 +202,23 @@ def factors(case):
     for option in FACTORS:
         given = case.factor(option)
         if isinstance(given, Tensor):
-            wide = {"int64", "uint64"} if case.x.dtype in ("int64", "uint64") else set()
-            given, name = checked_array(case, option, {case.x.dtype, "float32", "float64"} | wide)
-            elements = numbers(given.elements, given.dtype)
-            number = plain(elements) if case.arithmetic is object else elements.astype(case.arithmetic)
-            beyond = ~np.isfinite(number.astype(float))
-            if beyond.any() and case.x.elements.size:
-                raise Refused("finite", USAGE, f"{option} @{name}", "finite", places(case, given, beyond, "finite"))
+            number = array_factor(case, option, case.arithmetic)
         else:
             number = plain(int(given)) if case.arithmetic is object else element_of(nearest(given, case.arithmetic), case.arithmetic)
         found.append(number)
     return found
+
+
+def array_factor(case, option, arithmetic):
+    """An array as numbers of the arithmetic, which must be finite."""
+    wide = {"int64", "uint64"} if case.x.dtype in ("int64", "uint64") else set()
+    given, name = checked_array(case, option, {case.x.dtype, "float32", "float64"} | wide)
+    elements = numbers(given.elements, given.dtype)
+    number = plain(elements) if arithmetic is object else elements.astype(arithmetic)
+    beyond = ~np.isfinite(number.astype(float))
+    if beyond.any() and case.x.elements.size:
+        raise Refused("finite", USAGE, f"{option} @{name}", "finite", places(case, given, beyond, "finite"))
+    return number
 
 
 def plain(found):
@@ -248,74 +229,6 @@ def plain(found):
 
 
 # Conversion ----------------------------------------------------------------------------------------------
-
-
-def rounded(number, mode):
-    """An int, or -0.0."""
-    return ROUNDS[mode](number) or math.copysign(0.0, number)
-
-
-def kept_nans(bits, source, target):
-    """NaNs of a float dtype as those of another: quiet, with the sign and the upper bits of the payload, where it has them."""
-    form, to = FORMATS[source], FORMATS[target]
-    signs = bits.astype("u8") // np.uint64(form.sign) * np.uint64(0 if to.nan == to.sign else to.sign)
-    shift = to.fraction - form.fraction
-    payloads = bits.astype("u8") & np.uint64((1 << form.fraction) - 1)
-    payloads = payloads << np.uint64(max(shift, 0)) >> np.uint64(max(-shift, 0))
-    return (signs | np.uint64(to.nan) | (payloads if to.infinity else np.uint64(0))).astype(unsigned(target))
-
-
-@dataclass(frozen=True)
-class Rule:
-    """What follows the clip."""
-    to: str
-    mode: str | None
-    zero_point: int
-    saturate: bool
-
-    def keeps(self, dtype):
-        """Whether elements of a dtype stay as they are."""
-        return dtype == self.to and not (self.mode or self.zero_point or self.saturate)
-
-    def store(self, y):
-        """The bits of a number that is not NaN, and whether the range of the dtype has raised (1) or lowered (-1) it. 2: it has no bits."""
-        if self.mode and abs(y) != math.inf:
-            y = rounded(y, self.mode)
-        if self.to not in FORMATS:
-            limits = np.iinfo(self.to)
-            number = y if abs(y) == math.inf else int(y) + self.zero_point
-            within = int(min(max(number, int(limits.min)), int(limits.max)))
-            return within % (1 << limits.bits), (within > number) - (within < number)
-        bits, form = nearest(y, self.to), FORMATS[self.to]
-        if bits != form.nan and bits & ~form.sign <= form.last or form.infinity and not self.saturate:
-            return bits, 0
-        is_below = contract.is_negative(y) or not y
-        return (form.sign | form.last if form.sign else 0) if is_below else form.last, 2 if not self.saturate else 1 if is_below else -1
-
-    def stored(self, found):
-        """store() of an array. NaNs are kept; integers have none."""
-        known = {}
-
-        def one(number):
-            if number != number:
-                return 0, 0
-            key = number or repr(number)  # 0.0 and -0.0 are equal
-            if key not in known:
-                known[key] = self.store(number)
-            return known[key]
-
-        pairs = [one(number) for number in found.ravel().tolist()]
-        bits = np.array([pair[0] for pair in pairs], unsigned(self.to)).reshape(found.shape)
-        nans = found != found
-        if self.to in FORMATS and nans.any():
-            bits[nans] = kept_nans(found[nans].view(unsigned(found.dtype.name)), found.dtype.name, self.to)
-        return bits, np.array([pair[1] for pair in pairs], np.int8).reshape(found.shape)
-
-    def range_of(self, y):
-        """1 or -1 for a number above or below all numbers of the dtype."""
-        if abs(y) == math.inf and self.to in FORMATS and FORMATS[self.to].infinity:
-            return 0
-        return -replace(self, saturate=True).store(y)[1]
 
 
 def rule_of(case):
@@ -330,7 +243,7 @@ def rule_of(case):
     if given.get("--nan") == "keep" and to_integer and case.x.dtype in FORMATS:
         raise Refused("--nan keep", USAGE)
     truncates = to_integer and "--to" not in given and case.arithmetic
-    converts = to_integer and (case.arithmetic or case.to != case.x.dtype)
+    converts = to_integer and (case.arithmetic or case.normalizes or case.to != case.x.dtype)
     mode = given.get("--round") or ("trunc" if truncates else "half-even" if converts else None)
     return Rule(case.to, mode, zero_point, "--saturate" in given)
 
@@ -380,7 +293,7 @@ def checked_bounds(case, rule, nan):
     above_as_written = len(typed) == 2 and typed[0] > typed[1]
     low, high = ((lo.numbers, hi.numbers) if lo.numbers.dtype == hi.numbers.dtype else (plain(lo.numbers), plain(hi.numbers))) if lo and hi else (0, 0)
     is_above = np.asarray(low > high, bool)
-    if above_as_written or is_above.any():
+    if above_as_written or is_above.any() and (case.x.elements.size or is_above.size == 1):
         if case.above == "error" or case.profile.integers == "inward" and not above_as_written:
             words = [case.word("--min" if "--min" in case.parameters else "--max")]
             if {*BOUNDS} & {*case.arrays()}:
@@ -426,6 +339,8 @@ def result(case):
     """The output and what is counted. Raises Refused for a case that clipper must refuse, Unspecified if no rule says what it does."""
     check(case)
     with np.errstate(all="ignore"):
+        if case.normalizes:
+            return normalized(case)
         rule, nan = rule_of(case), typed_nan(case)
         others = [replacement(case, option) for option in ("--replace-below", "--replace-above")]
         return formula(case, rule, nan, others, *checked_bounds(case, rule, nan))
@@ -461,7 +376,75 @@ def formula(case, rule, nan, others, lo, hi):
     counts = [int((moved == sign).sum()) for sign in (1, -1)]
     if "--saturate" in case.parameters and any(each and inf in plain(each.numbers).ravel() for each, inf in ((lo, math.inf), (hi, -math.inf))):
         counts = [None, None]  # elements beyond the limit of the dtype, which is that bound now, may count as raised or as lowered
-    return Expected(found, *counts, int(nans.sum()), nans, *losses(case, rule, g, underflows, found.elements, moved, nans))
+    return Expected(found, *counts, int(nans.sum()), nans, *losses(case, rule, g, underflows, found.elements, moved, nans), moved)
+
+
+def check_normalization(case):
+    given = case.parameters
+    if case.x.dtype in INTS and not {"--to", "--round"} & {*given}:
+        raise Refused("fractions of integers", USAGE, {*NORMALIZATION} & {*given})
+    if "--stretch" in given and (not {*BOUNDS} <= {*given} or {"--subtract", "--divide", "--min-above-max"} & {*given}):
+        raise Refused("stretch", USAGE, "--stretch")
+
+
+def normalized(case):
+    """The result of a case with --subtract, --divide or --stretch: that of the clip as float64, and what follows."""
+    rule, given = rule_of(case), case.parameters
+    check_normalization(case)
+    if any(given.get(option, "0").lower() == "nan" for option in ("--replace-below", "--replace-above")) and case.to in INTS:
+        raise Refused("NaN as an integer", USAGE)
+    first = {option: each for option, each in given.items() if option not in (*NORMALIZATION, "--round", "--zero-point", "--saturate")}
+    clip = replace(case, parameters=first | {"--to": "float64"})
+    for option in ("--replace-below", "--replace-above"):
+        replacement(clip, option)
+    ends = ends_of_stretch(case) if "--stretch" in given else None
+    clipped = result(clip)
+    y = clipped.result.elements
+    if ends:
+        z = stretched(case, y, *ends)
+    else:
+        factor = {option: array_factor(case, option, "float64") if isinstance(given[option], Tensor) else np.float64(contract.exact(given[option]))
+                  for option in ("--subtract", "--divide") if option in given}
+        if not np.all(factor.get("--divide", 1)) and (case.x.elements.size or np.size(factor["--divide"]) == 1):
+            raise Refused("a divisor of 0", INPUT if isinstance(given["--divide"], Tensor) else USAGE, "--divide")
+        z = np.asarray((y - factor.get("--subtract", 0.0)) / factor.get("--divide", 1.0))
+    bits, limited = rule.stored(z)
+    wrong, unknown = limited == 2, z != z
+    refuse_elements(case, unknown & (case.nan == "kept"), wrong)
+    moved = np.where(clipped.nans, 0, np.where(clipped.moved == 0, limited, clipped.moved))
+    big = case.x.big and (case.x.elements.itemsize > 1 or case.to == case.x.dtype)
+    found = Tensor(case.to, bits.view(stored_type(case.to)).reshape(case.x.shape), case.x.fortran, big)
+    within, ends = (moved == 0) & ~clipped.nans, numbers(found.elements, case.to)
+    zero = int((within & (z != 0) & (ends == rule.zero_point)).sum())
+    infinite = int((within & np.isfinite(numbers(case.x.elements, case.x.dtype).astype(float)) & np.isinf(ends)).sum()) if case.to in FORMATS else 0
+    return Expected(found, *(int((moved == sign).sum()) for sign in (1, -1)), clipped.nan, clipped.nans, infinite, zero, moved)
+
+
+def ends_of_stretch(case):
+    ends = [contract.exact(text) for text in case.parameters["--stretch"].split(":")]
+    zero_point = int(case.parameters.get("--zero-point", 0))
+    for end in ends:
+        limits = np.iinfo(case.to) if case.to in INTS else None
+        exists = contract.is_finite(end) and contract.is_finite(contract.rounded(end, case.to)) if not limits \
+            else end == math.trunc(end) and limits.min <= end + zero_point <= limits.max
+        if not exists:
+            raise Refused("an end of --stretch that the dtype does not have", USAGE, "--stretch")
+    return map(np.float64, ends)
+
+
+def stretched(case, y, low, high):
+    """From min and max, as float64, to the ends of --stretch."""
+    lo, hi = (np.vectorize(float, otypes=[float])(bound(case, side).numbers) for side in BOUNDS)
+    numbers_within = [case.parameters[option] for option in ("--replace-below", "--replace-above") if option in case.parameters]
+    numbers_within += [case.nan] if case.x.dtype in FORMATS and typed_nan(case) is not None else []
+    infinite = not np.isfinite(high - low) or not np.isfinite(hi - lo).all() and (case.x.elements.size or lo.size == hi.size == 1) \
+        or any(each.size == 1 and not np.isfinite(each).all() for each in (lo, hi))
+    outside = lo.size == hi.size == 1 and any(not lo <= float(contract.exact(text)) <= hi for text in numbers_within if text != "nan")
+    if infinite or outside:
+        found = any(str(case.parameters[side]).endswith("%") and not np.isfinite(each).all() for side, each in zip(BOUNDS, (lo, hi)))
+        raise Refused("infinite range" if infinite else "outside of what is stretched", INPUT if found else USAGE)
+    z = np.clip((y - lo) / (hi - lo) * (high - low) + low, min(low, high), max(low, high))
+    return np.where(y <= lo, low, np.where(y >= hi, high, z))
 
 
 def with_nans_replaced(case, rule, nan, bits, limited, nans, lo, hi):

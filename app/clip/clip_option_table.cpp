@@ -32,6 +32,7 @@ Examples:
   clipper --scale 0.5 --bias 1 --max 6 in.npy out.npy
   clipper --min 1% --max 99% in.npy out.npy
   clipper --scale 50 --bias 128 --to uint8 in.npy out.npy
+  clipper --min 1% --max 99% --stretch 0:255 --to uint8 in.npy out.npy
   clipper --min 0 --replace-below nan in.npy out.npy
   clipper --min -1 --max 1 --member w in.npz out.npz
   clipper --min 0 in.npz:w out.npy
@@ -57,19 +58,21 @@ Exit status:
 constexpr std::array kPositionals{Positional{&kFiles, Arity::many}};
 
 constexpr std::array kOptions{
-    &kMin,          &kMax,           &kScale,       &kBias,          &kProfile,    &kNan,       &kMinAboveMax,
-    &kReplaceBelow, &kReplaceAbove,  &kRound,       &kZeroPoint,     &kTo,         &kSaturate,  &kDtype,
-    &kTrailing,     &kFailIfClipped, &kMember,      &kOnly,          &kOther,  //
-    &kInPlace,      &kDirect,        &kOutputDir,   &kRelativeTo,    &kFlat,       &kOutput,    &kRecursive,
-    &kInclude,      &kExclude,       &kFilesFrom,   &kFiles0From,    &kAllowEmpty, &kNoClobber, &kForce,
-    &kKeepGoing,    &kDryRun,        &kSync,        &kNoCache,  //
-    &kVerify,       &kUpdateGolden,  &kGoldenDtype, &kRtol,          &kAtol,       &kUlp,       &kTolerance,
-    &kNanDiffer,    &kMaxMismatch,   &kMetrics,     &kMinCosine,     &kMaxRmse,    &kMinSqnr,   &kShow,
-    &kReport,                                                         //
-    &kShard,        &kSplitOutput,   &kFinalize,    &kDiscardShards,  //
-    &kThreads,      &kJson,          &kProgress,    &kNoProgress,    &kColor,      &kVerbose,   &kQuiet,
-    &kHelp,         &kVersion,  //
-    &kChunkSize,    &kSimd};
+    &kMin,           &kMax,          &kScale,        &kBias,          &kProfile,    &kNan,
+    &kMinAboveMax,   &kReplaceBelow, &kReplaceAbove, &kSubtract,      &kDivide,     &kStretch,
+    &kRound,         &kZeroPoint,    &kTo,           &kSaturate,      &kDtype,      &kTrailing,
+    &kFailIfClipped, &kMember,       &kOnly,         &kOther,  //
+    &kInPlace,       &kDirect,       &kOutputDir,    &kRelativeTo,    &kFlat,       &kOutput,
+    &kRecursive,     &kInclude,      &kExclude,      &kFilesFrom,     &kFiles0From, &kAllowEmpty,
+    &kNoClobber,     &kForce,        &kKeepGoing,    &kDryRun,        &kSync,       &kNoCache,  //
+    &kVerify,        &kUpdateGolden, &kGoldenDtype,  &kRtol,          &kAtol,       &kUlp,
+    &kTolerance,     &kNanDiffer,    &kMaxMismatch,  &kMetrics,       &kMinCosine,  &kMaxRmse,
+    &kMinSqnr,       &kShow,
+    &kReport,                                                          //
+    &kShard,         &kSplitOutput,  &kFinalize,     &kDiscardShards,  //
+    &kThreads,       &kJson,         &kProgress,     &kNoProgress,    &kColor,      &kVerbose,
+    &kQuiet,         &kHelp,         &kVersion,  //
+    &kChunkSize,     &kSimd};
 
 constexpr std::array kCommon{
     CommonOption{&kMin, "Lower bound: a number, 1%, 99% or @FILE.npy"},

@@ -107,6 +107,27 @@ inline constexpr Option kReplaceAbove{
     .details = R"(Elements greater than X of `--max`, which must be given, become V, by the rules of
 `--replace-below`; they still count as lowered.)"};
 
+inline constexpr Option kSubtract{
+    .names = "--subtract", .type = "S", .value = Value::number, .group = "Operation",
+    .help = "After the clip, subtract S, a number or @FILE.npy (default: 0)",
+    .details = R"(Calculate (y - S) / D for every clipped element y, in float64 (AFTER THE CLIP). S is a finite
+number or @FILE.npy, which has one element or an array that broadcasts to the input's shape; D is that of
+`--divide`, or 1. An integer tensor needs `--to` or `--round`. Profile native only.)"};
+
+inline constexpr Option kDivide{
+    .names = "--divide", .type = "D", .value = Value::number, .group = "Operation",
+    .help = "After the clip and --subtract, divide by D, a number or @FILE.npy (default: 1)",
+    .details = R"(Calculate (y - S) / D for every clipped element y, by the rules of `--subtract`. D is not
+0: a 0 that is typed is an error (2), one in a file, too (3).)"};
+
+inline constexpr Option kStretch{
+    .names = "--stretch", .type = "LO:HI", .group = "Operation",
+    .help = "After the clip, map min to LO, max to HI and linearly what is between them",
+    .details = R"(Make LO of min, HI of max, and of every clipped element in between its place between them, in
+float64 (AFTER THE CLIP). Needs `--min` and `--max`, which are finite and may be percentiles or arrays: `--min
+1% --max 99% --stretch 0:255 --to uint8` makes a picture. LO above HI inverts. Not with `--subtract`,
+`--divide` and `--min-above-max`. An integer tensor needs `--to` or `--round`. Profile native only.)"};
+
 inline constexpr Option kRound{
     .names = "--round", .type = "MODE", .words = &round_words, .group = "Operation",
     .help = "Round results to integers: half-even, half-away, trunc, floor or ceil",

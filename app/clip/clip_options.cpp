@@ -35,6 +35,8 @@ constexpr std::array kNumbers{NumberOption{&kMin, &Request::min, parse_bound},
                               NumberOption{&kBias, &Request::bias, parse_given},
                               NumberOption{&kReplaceBelow, &Request::replace_below, parse_given},
                               NumberOption{&kReplaceAbove, &Request::replace_above, parse_given},
+                              NumberOption{&kSubtract, &Request::subtract, parse_given},
+                              NumberOption{&kDivide, &Request::divide, parse_given},
                               NumberOption{&kZeroPoint, &Request::zero_point, parse_given}};
 
 enum class NumberSource : bool { typed, files };
@@ -43,6 +45,17 @@ void take_numbers(const RawOptions& raw, NumberSource source, Request& request) 
   for (const NumberOption& row : kNumbers)
     if (raw.has(*row.option) && names_file(raw.text(*row.option)) == (source == NumberSource::files))
       request.*row.number = row.parse(long_name(*row.option), raw.text(*row.option));
+}
+
+/// "0:255".
+std::pair<Given, Given> parse_stretch(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos) refuse(fmt::format("--stretch: '{}' is not LO:HI, such as 0:255", text));
+  const auto end = [](const std::string& number) {
+    if (names_file(number)) refuse(fmt::format("--stretch: '{}' is not a number", number));
+    return parse_given("--stretch", number);
+  };
+  return {end(text.substr(0, colon)), end(text.substr(colon + 1))};
 }
 
 /// The request, still without the numbers in files, which are read after all other options are validated.
@@ -60,6 +73,7 @@ Request typed_request(const RawOptions& raw) {
   request.to = parse_dtype(raw, kTo);
   if (raw.has(kRound)) request.round = static_cast<Round>(word_of(raw, kRound));
   request.saturate = raw.has(kSaturate);
+  if (raw.has(kStretch)) request.stretch = parse_stretch(raw.text(kStretch));
   if (raw.has(kNan) && request.nan.action == OnNan::keep && request.to && !is_floating(*request.to))
     refuse(fmt::format("--nan keep and --to {0} cannot be used together: {0} has no NaN",
                        traits(*request.to).name));
@@ -71,8 +85,9 @@ bool is_without_effect(const RawOptions& raw, const Request& request) {
   const Profile& profile = *request.profile;
   const bool has_numbers =
       std::ranges::any_of(kNumbers, [&](const NumberOption& row) { return raw.has(*row.option); });
-  return !has_numbers && !request.to && !request.round && profile.bounds == Profile::Bounds::optional &&
-         profile.absent_bound == Profile::AbsentBound::none && request.action_on_nan() == OnNan::keep;
+  return !has_numbers && !request.to && !request.round && !request.stretch &&
+         profile.bounds == Profile::Bounds::optional && profile.absent_bound == Profile::AbsentBound::none &&
+         request.action_on_nan() == OnNan::keep;
 }
 
 SimdLevel simd_level_of(const RawOptions& raw) {

@@ -75,7 +75,7 @@ void add_plan(const Plan& plan, const std::string& name, Json& json) {
   json.add("bytes", plan.input_size());
   json.add("min", bound_json(plan, Parameter::min));
   json.add("max", bound_json(plan, Parameter::max));
-  for (const Parameter factor : {Parameter::scale, Parameter::bias})
+  for (const Parameter factor : {Parameter::scale, Parameter::bias, Parameter::subtract, Parameter::divide})
     if (const ArrayParameter* const array = plan.array(factor)) json.add(name_of(factor), array_json(*array));
   if (const auto notes = notes_on(plan, name); !notes.empty()) json.add("notes", notes);
 }

@@ -318,6 +318,8 @@ std::vector<OptionFile> number_files(const Request& request) {
   add("--max", request.max);
   add("--scale", request.scale);
   add("--bias", request.bias);
+  add("--subtract", request.subtract);
+  add("--divide", request.divide);
   return files;
 }
 

@@ -74,6 +74,9 @@ struct ParameterVectors {
   /// Operation::Integer for ::integer.
   const std::byte* scale = nullptr;
   const std::byte* bias = nullptr;
+
+  const std::byte* a = nullptr;  ///< double, of a Normalization
+  const std::byte* b = nullptr;
 };
 
 /// In place of ParameterVectors: the numbers of the operation hold for all elements.
@@ -106,9 +109,10 @@ void clip(const Operation& operation, const ParameterVectors& parameters, const 
   const auto moved = [](const std::byte* vector, std::size_t size) __attribute__((always_inline)) {
     return vector == nullptr ? nullptr : vector + size;
   };
-  return {moved(vectors.lo, count * element_size), moved(vectors.hi, count * element_size),
+  return {moved(vectors.lo, count * element_size),  moved(vectors.hi, count * element_size),
           moved(vectors.nan, count * element_size), moved(vectors.scale, count * factor_size),
-          moved(vectors.bias, count * factor_size)};
+          moved(vectors.bias, count * factor_size), moved(vectors.a, count * sizeof(double)),
+          moved(vectors.b, count * sizeof(double))};
 }
 
 /// Whether of `count` pairs of bounds no min exceeds its max and none is NaN. Both are aligned to the size of

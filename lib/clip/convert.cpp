@@ -345,6 +345,7 @@ Converted convert(const Operation& operation, const ParameterVectors* vectors, c
 
 Converted apply(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
                 std::byte* out, std::size_t count, Counting counting, SimdLevel level) noexcept {
+  if (operation.normalization) return normalize(operation, vectors, in, out, count, counting, level);
   if (operation.cast) return convert(operation, vectors, in, out, count, level);
   Converted result;
   if (vectors != nullptr && counting == Counting::on)

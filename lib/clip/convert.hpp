@@ -38,8 +38,13 @@ struct Converted {
 [[nodiscard]] Converted convert_integers(const Operation& operation, const ParameterVectors* vectors,
                                          const std::byte* in, std::byte* out, std::size_t count) noexcept;
 
-/// convert() if the operation has a cast; otherwise clip() or clip_and_count(), of which only the counts are
-/// known.
+/// convert() for an operation with a normalization. Counts only if counting is on.
+[[nodiscard]] Converted normalize(const Operation& operation, const ParameterVectors* vectors,
+                                  const std::byte* in, std::byte* out, std::size_t count, Counting counting,
+                                  SimdLevel level) noexcept;
+
+/// normalize() or convert() if the operation has a cast; otherwise clip() or clip_and_count(), of which only
+/// the counts are known.
 [[nodiscard]] Converted apply(const Operation& operation, const ParameterVectors* vectors,
                               const std::byte* in, std::byte* out, std::size_t count, Counting counting,
                               SimdLevel level) noexcept;

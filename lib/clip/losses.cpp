@@ -180,6 +180,7 @@ class LossCounter::Block {
 LossCounter::LossCounter(const Operation& operation) noexcept
     : casting_(operation), bounds_(operation.dtype) {
   const bool scales = operation.arithmetic != Arithmetic::none;
+  if (operation.normalization) return;
   if (!operation.cast) {
     if (!scales || operation.arithmetic == Arithmetic::integer) return;
     casting_.dtype = operation.arithmetic == Arithmetic::float32 ? DType::float32 : DType::float64;

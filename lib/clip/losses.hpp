@@ -10,7 +10,7 @@ namespace clipper {
 
 /// Counts the elements that arithmetic or a cast makes infinite or 0. It calculates x * scale + bias
 /// once more, from the elements before the operation, so that no kernel has to count. Those of
-/// Arithmetic::integer are counted by convert().
+/// Arithmetic::integer are counted by convert(), those of a normalization by normalize().
 class LossCounter {
  public:
   /// For an operation, whose parameters may still vary.

@@ -74,6 +74,16 @@ Wide highest_finite_integer(const Operation& operation) noexcept {
 
 }  // namespace
 
+Operation last_step(const Normalization& normalization) noexcept {
+  Operation last;
+  last.from = last.dtype = DType::float64;
+  last.to = normalization.to;
+  last.lo = lowest_element(DType::float64);
+  last.hi = highest_element(DType::float64);
+  last.cast = normalization.cast;
+  return last;
+}
+
 DType working_dtype(DType from) noexcept {
   const DTypeTraits& row = traits(from);
   if (row.kind == NumberKind::floating) return row.carrier;

@@ -100,6 +100,21 @@ struct Cast {
   WideBounds wide{};
 };
 
+/// What becomes of the clipped y as a float64, each operation rounded:
+///     z = (y - a) / b, or if it stretches,
+///     z = (y - a) / (b - a) * (high - low) + low, held within low and high; exactly low for a, high for b.
+/// The Operation's `to` is float64 then. This cast makes elements of its own `to` of z.
+struct Normalization {
+  bool stretches = false;
+  double a = 0;  ///< what is subtracted, or min
+  double b = 1;  ///< the divisor, finite and not 0; or max, finite and at least a, as is b - a
+  double low = 0;
+  double high = 1;
+
+  DType to = DType::float64;
+  Cast cast{};  ///< without replacements; its working dtype is float64
+};
+
 /// The steps of an element x:
 ///     g = x * scale + bias;    (x / scale + bias if `divides`; g = x for Arithmetic::none)
 ///     y = g < lo ? lo : g;
@@ -107,7 +122,7 @@ struct Cast {
 ///     y = y is NaN ? nan : y;  (only if nan is given)
 ///     y = another zero         (only if y is a zero and zero_tie says so)
 ///     y = lo or hi             (only if poisons, lo or hi is NaN, and x is not NaN)
-/// and those of the cast, if there is one.
+/// and those of the cast, if there is one, and after it the normalization.
 struct Operation {
   DType from = DType::float32;  ///< of x
   DType dtype =
@@ -131,7 +146,11 @@ struct Operation {
   Integer integer_bias{};
 
   std::optional<Cast> cast;
+  std::optional<Normalization> normalization;  ///< only with a cast to float64
 };
+
+/// What follows a normalization: its cast, of float64 elements without bounds.
+[[nodiscard]] Operation last_step(const Normalization& normalization) noexcept;
 
 /// The working dtype of elements that are neither scaled nor biased: the smallest of float32, float64, int32,
 /// int64 and uint64 that has all values of `from`.

@@ -242,8 +242,8 @@ void check_dtype(std::string_view field, const std::optional<Given>& given, DTyp
 
 std::optional<Broadcast> plan_arrays(const Request& request, const TensorLayout& layout) {
   Broadcast result;
-  const std::array<const std::optional<Given>*, 4> all{&request.min, &request.max, &request.scale,
-                                                       &request.bias};
+  const std::array<const std::optional<Given>*, 6> all{&request.min,  &request.max,      &request.scale,
+                                                       &request.bias, &request.subtract, &request.divide};
   const Profile& profile = *request.profile;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const std::optional<Given>& given = *all[i];
@@ -268,11 +268,12 @@ std::optional<Request> with_dtype(const Request& request, DType dtype) {
   const auto differs = [&](const std::optional<Given>& given) {
     return given && given->dtype && given->dtype != dtype && !request.scale && !request.bias;
   };
-  bool is_changed =
-      untyped(request.min) || untyped(request.max) || untyped(request.scale) || untyped(request.bias);
+  bool is_changed = untyped(request.min) || untyped(request.max) || untyped(request.scale) ||
+                    untyped(request.bias) || untyped(request.subtract) || untyped(request.divide);
   if (!is_changed && !differs(request.min) && !differs(request.max)) return std::nullopt;
   Request typed = request;
-  for (std::optional<Given>* const each : {&typed.min, &typed.max, &typed.scale, &typed.bias})
+  for (std::optional<Given>* const each :
+       {&typed.min, &typed.max, &typed.scale, &typed.bias, &typed.subtract, &typed.divide})
     give_type(*each, dtype);
   for (std::optional<Given>* const bound : {&typed.min, &typed.max})
     if (differs(*bound) && give_dtype_if_exact(*bound, dtype)) is_changed = true;

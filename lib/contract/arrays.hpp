@@ -14,11 +14,11 @@
 #include "element/tensor_layout.hpp"
 #include "os/os.hpp"
 
-/// Arrays as min, max, scale and bias: which element of an array belongs to which element of the tensor, and
+/// Arrays as parameters: which element of an array belongs to which element of the tensor, and
 /// what dtype it has.
 namespace clipper {
 
-/// An array that gives min, max, scale or bias for each element of the tensors to whose shapes it broadcasts.
+/// An array that gives a parameter for each element of the tensors to whose shapes it broadcasts.
 /// All functions may be called from many threads. Errors name the file.
 class ParameterArray {
  public:
@@ -46,10 +46,11 @@ class ParameterArray {
   [[nodiscard]] virtual bool is(const os::Status& file) const = 0;
 };
 
-enum class Parameter : std::uint8_t { min, max, scale, bias };
+enum class Parameter : std::uint8_t { min, max, scale, bias, subtract, divide };
 
 /// The names of a Request's members, in the order of the enumerators.
-inline constexpr std::array<std::string_view, 4> kParameterNames{"min", "max", "scale", "bias"};
+inline constexpr std::array<std::string_view, 6> kParameterNames{"min",  "max",      "scale",
+                                                                 "bias", "subtract", "divide"};
 
 [[nodiscard]] constexpr std::string_view name_of(Parameter parameter) {
   return kParameterNames[static_cast<std::size_t>(parameter)];

@@ -23,27 +23,6 @@ void expect_number(std::string_view field, const std::optional<Given>& given) {
   if (given && given->array) refuse(label(field, *given) + " must be one number, not an array");
 }
 
-/// The number, plus `zero_point`, as an element of an integer dtype. Error{usage} if there is none.
-ElementBits integer_element(std::string_view field, const Given& given, DType dtype,
-                            Operation::Integer zero_point = {}) {
-  std::optional<ElementBits> element;
-  if (is_integer(given.number))
-    element = with_type(dtype, [&]<class T>() -> std::optional<ElementBits> {
-      if constexpr (std::is_integral_v<T>) {
-        const Int128 value = to_integer(given.number, Rounding::toward_zero) + zero_point.value();
-        if (value >= std::numeric_limits<T>::lowest() && value <= std::numeric_limits<T>::max())
-          return to_bits(static_cast<T>(value));
-      }
-      return std::nullopt;
-    });
-  if (element) return *element;
-  const std::string plus = zero_point.magnitude == 0 ? "" : " plus zero point " + text_of(zero_point);
-  refuse(label(field, given) + plus +
-         fmt::format(" is not an integer from {} to {}, as {} needs it",
-                     element_text(dtype, lowest_finite(dtype)), element_text(dtype, highest_finite(dtype)),
-                     traits(dtype).name));
-}
-
 /// The number as an element of a float dtype. Error{usage} if the dtype does not have it.
 ElementBits exact_float(std::string_view field, const Given& given, DType dtype) {
   const ElementBits element = nearest_element(dtype, given.number);
@@ -53,11 +32,6 @@ ElementBits exact_float(std::string_view field, const Given& given, DType dtype)
     refuse(label(field, given) + fmt::format(" is beyond the range of {}", traits(dtype).name));
   refuse(label(field, given) + fmt::format(" is not a {} number; the nearest one is {}", traits(dtype).name,
                                            decimal_text(nearest)));
-}
-
-Operation::Integer zero_point_of(const Given& given, DType to) {
-  static_cast<void>(integer_element("zero_point", given, to));
-  return Operation::Integer::of(to_integer(given.number, Rounding::toward_zero));
 }
 
 /// Chooses the dtype in which the operation of a plan that converts works, and that of its bounds.
@@ -159,6 +133,7 @@ bool needs_cast(const Request& request, const Plan& plan) {
   const DType from = plan.input.dtype;
   const DType to = request.to.value_or(from);
   const bool scales = plan.operation.arithmetic != Arithmetic::none;
+  if (normalizes(request)) return true;
   const bool has_fractions = plan.operation.arithmetic == Arithmetic::float64 ||
                              (scales && (has_fraction(request.min) || has_fraction(request.max)));
   return to != from || !has_kernels(from) || converts_flags(request, plan) || (request.to && scales) ||
@@ -199,7 +174,7 @@ void choose_cast(const Request& request, Plan& plan) {
   const bool scales = operation.arithmetic != Arithmetic::none;
   if (!needs_cast(request, plan)) return;
 
-  operation.to = to;
+  operation.to = normalizes(request) ? DType::float64 : to;
   Cast& cast = operation.cast.emplace();
   plan.output.meaning = {};
   // Elements of one byte have no byte order: what becomes of them is little-endian.
@@ -207,15 +182,12 @@ void choose_cast(const Request& request, Plan& plan) {
   plan.output.dtype = to;
   plan.output.stored_as = to == from ? plan.input.stored_as : "";
   operation.divides = divides(request);
-  if (request.zero_point) cast.zero_point = zero_point_of(*request.zero_point, to);
   choose_working_dtype(request, plan);
-  cast.round = request.round;
-  if (!is_floating(to) && !cast.round) cast.round = request.to || !scales ? Round::half_even : Round::trunc;
-  cast.saturates = request.saturate || !is_floating(to);
+  if (!normalizes(request)) choose_rounding(request, to, scales, cast);
   cast.below = replacement("replace_below", request.replace_below, operation);
   cast.above = replacement("replace_above", request.replace_above, operation);
-  plan.refuse_beyond =
-      !cast.saturates && !traits(to).has_infinity && (to != from || scales || cast.round.has_value());
+  plan.refuse_beyond = !request.saturate && is_floating(to) && !traits(to).has_infinity &&
+                       (to != from || scales || request.round || normalizes(request));
   set_limits(operation);
 }
 
@@ -260,9 +232,9 @@ void plan_nan(const OnNan& nan, Plan& plan) {
   const Given& given = *nan.number;
   const auto [element, beyond] = result_of(plan.operation, given.number);
   const bool may_be_infinite =
-      traits(plan.output.dtype).has_infinity && given.number.kind == Number::Kind::infinite;
+      traits(plan.operation.to).has_infinity && given.number.kind == Number::Kind::infinite;
   if (beyond != 0 && !may_be_infinite)
-    refuse(label("nan", given) + fmt::format(" is beyond the range of {}", traits(plan.output.dtype).name));
+    refuse(label("nan", given) + fmt::format(" is beyond the range of {}", traits(plan.operation.to).name));
   plan.operation.cast->nan = element;
 }
 
@@ -291,7 +263,7 @@ void convert_cast(const Request& request, Plan& plan) {
   if (is_given(request.max) && beyond_output(operation, *request.max, working(plan.max)) < 0)
     refuse_out_of_range("max", *request.max, operation);
   plan_nan(request.nan, plan);
-  plan.refuse_nan |= is_floating(operation.from) && !is_floating(operation.to) && !plan.replaces_nan();
+  plan.refuse_nan |= is_floating(operation.from) && !is_floating(plan.output.dtype) && !plan.replaces_nan();
 }
 
 void identify_cast(const Plan& plan, std::string& text) {
@@ -321,16 +293,51 @@ void describe_cast(const Plan& plan, std::string& text) {
   const Cast& cast = *operation.cast;
   for (const auto& [side, by] : {std::pair("below min", cast.below), std::pair("above max", cast.above)})
     if (by) text += fmt::format(", {} becomes {}", side, element_text(operation.to, *by));
-  if (cast.round && is_floating(operation.dtype))
-    text += fmt::format(", rounded {}", kRoundWords.at(static_cast<std::size_t>(*cast.round)));
-  if (cast.zero_point.magnitude != 0) text += ", zero point " + text_of(cast.zero_point);
-  if (operation.to != operation.from) text += fmt::format(", to {}", traits(operation.to).name);
+  if (!operation.normalization)
+    describe_rounding(cast, is_floating(operation.dtype), operation.from, operation.to, text);
 }
 
 }  // namespace
 
 bool has_arithmetic_bounds(const Request& request) {
-  return request.to || request.round;
+  return request.to || request.round || normalizes(request);
+}
+
+ElementBits integer_element(std::string_view field, const Given& given, DType dtype,
+                            Operation::Integer zero_point) {
+  std::optional<ElementBits> element;
+  if (is_integer(given.number))
+    element = with_type(dtype, [&]<class T>() -> std::optional<ElementBits> {
+      if constexpr (std::is_integral_v<T>) {
+        const Int128 value = to_integer(given.number, Rounding::toward_zero) + zero_point.value();
+        if (value >= std::numeric_limits<T>::lowest() && value <= std::numeric_limits<T>::max())
+          return to_bits(static_cast<T>(value));
+      }
+      return std::nullopt;
+    });
+  if (element) return *element;
+  const std::string plus = zero_point.magnitude == 0 ? "" : " plus zero point " + text_of(zero_point);
+  refuse(label(field, given) + plus +
+         fmt::format(" is not an integer from {} to {}, as {} needs it",
+                     element_text(dtype, lowest_finite(dtype)), element_text(dtype, highest_finite(dtype)),
+                     traits(dtype).name));
+}
+
+void choose_rounding(const Request& request, DType to, bool scales, Cast& cast) {
+  if (request.zero_point) {
+    static_cast<void>(integer_element("zero_point", *request.zero_point, to));
+    cast.zero_point = Operation::Integer::of(to_integer(request.zero_point->number, Rounding::toward_zero));
+  }
+  cast.round = request.round;
+  if (!is_floating(to) && !cast.round) cast.round = request.to || !scales ? Round::half_even : Round::trunc;
+  cast.saturates = request.saturate || !is_floating(to);
+}
+
+void describe_rounding(const Cast& cast, bool of_floats, DType from, DType to, std::string& text) {
+  if (cast.round && of_floats)
+    text += fmt::format(", rounded {}", kRoundWords.at(static_cast<std::size_t>(*cast.round)));
+  if (cast.zero_point.magnitude != 0) text += ", zero point " + text_of(cast.zero_point);
+  if (to != from) text += fmt::format(", to {}", traits(to).name);
 }
 
 constexpr Step kCast{check_cast, choose_cast, convert_cast, identify_cast, describe_cast};

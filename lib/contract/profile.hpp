@@ -254,6 +254,16 @@ struct Request {
   std::optional<Given> replace_below{};
   std::optional<Given> replace_above{};
 
+  /// y = (y - subtract) / divide in float64, with the clipped y. An integer tensor needs `to` or `round`.
+  std::optional<Given> subtract{};
+  std::optional<Given> divide{};  ///< Error{usage} for 0; Error{input} for a 0 of an array
+
+  /// From min, which becomes the first number, to max, which becomes the second: in float64,
+  /// t = (y - min) / (max - min) and y = t * (second - first) + first. Error{usage} without two finite
+  /// bounds, together with subtract, divide or min_above_max, and for a number that the output does not have.
+  /// An integer tensor needs `to` or `round`.
+  std::optional<std::pair<Given, Given>> stretch{};
+
   /// Elements are rounded to integers. By default only if `to` is an integer dtype, half_even.
   std::optional<Round> round{};
   std::optional<Given>

@@ -19,12 +19,6 @@ namespace {
               label(field, given) + fmt::format(" is not a finite {} number", traits(dtype).name));
 }
 
-/// The text for people of a parameter that may be an array: "@bias.npy (3,)".
-std::string text_of(const Plan& plan, Parameter parameter, std::string number) {
-  const ArrayParameter* const row = plan.array(parameter);
-  return row == nullptr ? number : fmt::format("{} {}", row->text, shape_text(row->array->layout().shape));
-}
-
 // x * scale + bias.
 
 void check_scaling(const Request& request) {
@@ -32,35 +26,13 @@ void check_scaling(const Request& request) {
   refuse_percentile("bias", request.bias);
 }
 
-/// Error{usage} if a scale or a bias from a file is neither a float nor of the tensor's dtype. 64-bit integer
-/// tensors also take both 64-bit integer dtypes.
-void check_factor_dtype(std::string_view field, const std::optional<Given>& given, DType dtype) {
-  const auto is_long = [](DType d) { return d == DType::int64 || d == DType::uint64; };
-  const auto takes = [&](DType d) {
-    return d == dtype || d == DType::float32 || d == DType::float64 || (is_long(dtype) && is_long(d));
-  };
-  if (!given || !given->dtype || takes(*given->dtype)) return;
-  const bool is_float = dtype == DType::float32 || dtype == DType::float64;
-  const std::string own = is_long(dtype) ? "int64, uint64, "
-                          : is_float     ? ""
-                                         : fmt::format("{}, ", traits(dtype).name);
-  throw Error(ErrorKind::usage, label(field, *given) + fmt::format(" is {}; it must be {}float32 or float64",
-                                                                   traits(*given->dtype).name, own));
-}
-
 /// A scale or a bias.
 struct Factor {
   std::string_view field;
   Given given;
 
-  template <class T>
-  [[nodiscard]] double rounded() const {
-    const auto value = static_cast<double>(round_to<T>(given.number));
-    if (given.divides && value == 0)
-      throw Error(ErrorKind::usage, label(field, given) + ": the divisor must not be 0");
-    if (!std::isfinite(value))
-      refuse_infinite(field, given, sizeof(T) == sizeof(float) ? DType::float32 : DType::float64);
-    return value;
+  [[nodiscard]] double rounded(DType dtype) const {
+    return finite_factor(field, given, dtype, given.divides);
   }
 };
 
@@ -96,14 +68,15 @@ void choose_arithmetic(const Request& request, Operation& operation) {
   Factor scale{"scale", number_or(request.scale, 1)};
   Factor bias{"bias", number_or(request.bias, 0)};
   if (request.profile->scale_bias == Profile::ScaleBias::float32) {
-    scale.given.number = scale.rounded<float>();
-    bias.given.number = bias.rounded<float>();
+    scale.given.number = scale.rounded(DType::float32);
+    bias.given.number = bias.rounded(DType::float32);
   }
 
   const bool in_float32 = traits(operation.dtype).carrier == DType::float32;
+  const DType rounded = in_float32 ? DType::float32 : DType::float64;
   operation.arithmetic = in_float32 ? Arithmetic::float32 : Arithmetic::float64;
-  operation.scale = in_float32 ? scale.rounded<float>() : scale.rounded<double>();
-  operation.bias = in_float32 ? bias.rounded<float>() : bias.rounded<double>();
+  operation.scale = scale.rounded(rounded);
+  operation.bias = bias.rounded(rounded);
 
   if (operation.dtype != DType::int64 && operation.dtype != DType::uint64) return;
   if (request.scale && request.scale->divides) return;
@@ -319,8 +292,36 @@ constexpr Step kSpecials{check_specials, choose_specials, convert_specials, iden
 }  // namespace
 
 std::span<const Step* const> steps() noexcept {
-  static constexpr std::array kSteps{&kScaling, &kClip, &kSpecials, &kCast};
+  static constexpr std::array kSteps{&kScaling, &kClip, &kSpecials, &kCast, &kNormalization};
   return kSteps;
+}
+
+double finite_factor(std::string_view field, const Given& given, DType dtype, bool divides) {
+  const double value = dtype == DType::float32 ? static_cast<double>(round_to<float>(given.number))
+                                               : round_to<double>(given.number);
+  if (divides && value == 0)
+    throw Error(ErrorKind::usage, label(field, given) + ": the divisor must not be 0");
+  if (!std::isfinite(value)) refuse_infinite(field, given, dtype);
+  return value;
+}
+
+void check_factor_dtype(std::string_view field, const std::optional<Given>& given, DType dtype) {
+  const auto is_long = [](DType d) { return d == DType::int64 || d == DType::uint64; };
+  const auto takes = [&](DType d) {
+    return d == dtype || d == DType::float32 || d == DType::float64 || (is_long(dtype) && is_long(d));
+  };
+  if (!given || !given->dtype || takes(*given->dtype)) return;
+  const bool is_float = dtype == DType::float32 || dtype == DType::float64;
+  const std::string own = is_long(dtype) ? "int64, uint64, "
+                          : is_float     ? ""
+                                         : fmt::format("{}, ", traits(dtype).name);
+  throw Error(ErrorKind::usage, label(field, *given) + fmt::format(" is {}; it must be {}float32 or float64",
+                                                                   traits(*given->dtype).name, own));
+}
+
+std::string text_of(const Plan& plan, Parameter parameter, std::string number) {
+  const ArrayParameter* const row = plan.array(parameter);
+  return row == nullptr ? number : fmt::format("{} {}", row->text, shape_text(row->array->layout().shape));
 }
 
 std::string text_of(const Operation::Integer& integer) {
@@ -339,7 +340,7 @@ std::string replacement_text(const Plan& plan) {
   if (plan.arrays && plan.arrays->nan && plan.arrays->find(*plan.arrays->nan) != nullptr)
     return std::string(name_of(*plan.arrays->nan));
   if (const auto& cast = plan.operation.cast; cast && cast->nan)
-    return element_text(plan.output.dtype, *cast->nan);
+    return element_text(plan.operation.to, *cast->nan);
   if (is_floating(plan.operation.dtype) && *plan.operation.nan == canonical_nan(plan.operation.dtype))
     return "the canonical NaN";
   return element_text(plan.operation.dtype, plan.input.meaning, *plan.operation.nan);

@@ -27,12 +27,39 @@ struct Step {
 /// In the order in which they happen to an element.
 [[nodiscard]] std::span<const Step* const> steps() noexcept;
 
-/// The last step: replacements, rounding, zero point, the output's dtype.
+/// Replacements, and unless the elements are normalized, rounding, zero point and the output's dtype.
 extern const Step kCast;
+
+/// The last step: subtract and divide, or stretch, and then rounding, zero point and the output's dtype.
+extern const Step kNormalization;
+
+/// Whether the request has the last step.
+[[nodiscard]] bool normalizes(const Request& request);
 
 /// Whether bounds beside a scale or bias are numbers of the arithmetic, not elements of the tensor's dtype.
 [[nodiscard]] bool has_arithmetic_bounds(const Request& request);
 
 [[nodiscard]] std::string text_of(const Operation::Integer& integer);
+
+/// The text for people of a parameter that may be an array: "@bias.npy (3,)".
+[[nodiscard]] std::string text_of(const Plan& plan, Parameter parameter, std::string number);
+
+/// A scale, bias, subtrahend or divisor, rounded to float32 or float64. Error{usage} unless that is finite,
+/// and for a divisor of 0.
+[[nodiscard]] double finite_factor(std::string_view field, const Given& given, DType dtype, bool divides);
+
+/// Error{usage} if a factor from a file is neither a float32 or float64 nor of the tensor's dtype. 64-bit
+/// integer tensors also take both 64-bit integer dtypes.
+void check_factor_dtype(std::string_view field, const std::optional<Given>& given, DType dtype);
+
+/// The number, plus `zero_point`, as an element of an integer dtype. Error{usage} if there is none.
+[[nodiscard]] ElementBits integer_element(std::string_view field, const Given& given, DType dtype,
+                                          Operation::Integer zero_point = {});
+
+/// What a cast to `to` does besides replacements, of elements that were scaled or normalized if `scales`.
+void choose_rounding(const Request& request, DType to, bool scales, Cast& cast);
+
+/// ", rounded half_even, zero point 128, to uint8".
+void describe_rounding(const Cast& cast, bool of_floats, DType from, DType to, std::string& text);
 
 }  // namespace clipper

@@ -97,12 +97,22 @@ ParameterTile::ParameterTile(const Plan& plan, std::size_t capacity, std::size_t
                    plan.arrays->find(Parameter::max) != nullptr) {
   allocate_bounds();
   if (plan.operation.arithmetic != Arithmetic::none) allocate_factors();
+  if (const auto& normalization = plan.operation.normalization) {
+    allocate(a_, plan.arrays->find(Parameter::subtract), normalization->a);
+    allocate(b_, plan.arrays->find(Parameter::divide), normalization->b);
+  }
   const auto is_converted = [&](const ArrayParameter& row) {
-    return row.parameter == Parameter::scale || row.parameter == Parameter::bias ||
+    return (row.parameter != Parameter::min && row.parameter != Parameter::max) ||
            row.array->layout().dtype != plan.operation.dtype;
   };
   if (std::ranges::any_of(plan.arrays->arrays, is_converted))
     raw_ = std::make_unique_for_overwrite<std::byte[]>(capacity_ * sizeof(ElementBits));
+}
+
+template <class F>
+decltype(auto) ParameterTile::with_type_of(const Values& factor, F&& f) const {
+  if (&factor == &a_ || &factor == &b_) return f.template operator()<double>();
+  return with_factor_type(plan_.operation.arithmetic, f);
 }
 
 template <class T>
@@ -160,11 +170,22 @@ void ParameterTile::read(std::uint64_t position, std::size_t count) {
   for (Values* const bound : {&min_, &max_}) read_bound(*bound, position, count, !exchanges());
   if (nan_bound_ != nullptr)
     std::memcpy(nan_.memory.get(), nan_bound_->expanded<std::byte>(), count * nan_.size);
-  for (Values* const factor : {&scale_, &bias_}) read_factor(*factor, position, count);
+  for (Values* const factor : {&scale_, &bias_, &a_, &b_}) read_factor(*factor, position, count);
+  if (plan_.operation.normalization && plan_.operation.normalization->stretches) widen_bounds(count);
+}
+
+/// Those that are arrays, for a stretch.
+void ParameterTile::widen_bounds(std::size_t count) {
+  const auto widen = [&](const Values& bound, const Values& to) {
+    if (bound.array)
+      convert_factors<double>(plan_.operation.dtype, bound.expanded<std::byte>(), count, to.as<double>());
+  };
+  widen(min_, a_);
+  widen(max_, b_);
 }
 
 void ParameterTile::repeat(std::size_t period, std::size_t count) noexcept {
-  for (const Values* const values : {&min_, &max_, &nan_, &scale_, &bias_}) {
+  for (const Values* const values : {&min_, &max_, &nan_, &scale_, &bias_, &a_, &b_}) {
     if (!values->memory || values->lent != nullptr) continue;
     std::byte* const begin = values->memory.get();
     for (std::size_t done = period; done < count;) {  // twice as many each time
@@ -181,7 +202,9 @@ std::optional<std::size_t> ParameterTile::first_refused(std::size_t count) const
     if (index && (!first || *index < *first)) first = index;
   };
   if (bounds_vary_) note(exchanges() ? refused_bound_ : first_refused_bound(count));
-  for (const Values* const factor : {&scale_, &bias_}) note(first_refused_factor(*factor, count));
+  for (const Values* const factor : {&scale_, &bias_, &a_, &b_}) note(first_refused_factor(*factor, count));
+  if (plan_.operation.normalization && plan_.operation.normalization->stretches)
+    note(first_infinite_range(count));
   return first;
 }
 
@@ -207,7 +230,7 @@ void ParameterTile::read_other_bound(Values& bound, std::uint64_t position, std:
 void ParameterTile::read_factor(Values& factor, std::uint64_t position, std::size_t count) {
   if (!factor.array) return;
   factor.array->read(position, count, raw_.get());
-  with_factor_type(plan_.operation.arithmetic, [&]<class T>() {
+  with_type_of(factor, [&]<class T>() {
     convert_factors<T>(factor.array->parameter().array->layout().dtype, raw_.get(), count, factor.as<T>());
   });
 }
@@ -258,16 +281,26 @@ std::optional<std::size_t> ParameterTile::first_beyond_output(std::size_t count)
 std::optional<std::size_t> ParameterTile::first_refused_factor(const Values& factor,
                                                                std::size_t count) const {
   if (!factor.array) return std::nullopt;
-  return with_factor_type(plan_.operation.arithmetic, [&]<class T>() -> std::optional<std::size_t> {
+  return with_type_of(factor, [&]<class T>() -> std::optional<std::size_t> {
     if constexpr (std::is_same_v<T, Operation::Integer>)
       return std::nullopt;
     else {
       const T* const values = factor.as<T>();
-      const bool divides = &factor == &scale_ && plan_.operation.divides;
+      const bool divides = (&factor == &scale_ && plan_.operation.divides) || &factor == &b_;
       return find_first(count, [=](std::size_t i) {
         return !(std::fabs(values[i]) <= std::numeric_limits<T>::max()) || (divides && values[i] == 0);
       });
     }
+  });
+}
+
+/// Bounds between which nothing can be stretched.
+std::optional<std::size_t> ParameterTile::first_infinite_range(std::size_t count) const {
+  const double* const min = a_.as<double>();
+  const double* const max = b_.as<double>();
+  // The difference from an infinite bound is infinite or NaN.
+  return find_first(count, [=](std::size_t i) {
+    return !(std::fabs(max[i] - min[i]) <= std::numeric_limits<double>::max());
   });
 }
 
@@ -294,7 +327,7 @@ void ParameterTile::restore_numbers(std::size_t count) {
 }
 
 bool ParameterTile::has_in_band(std::uint64_t position) const noexcept {
-  const std::array all{&min_, &max_, &scale_, &bias_};
+  const std::array all{&min_, &max_, &scale_, &bias_, &a_, &b_};
   return std::ranges::any_of(
       all, [=](const Values* values) { return values->array && values->array->has_in_band(position); });
 }
@@ -303,7 +336,7 @@ ParameterVectors ParameterTile::vectors(std::size_t first) const noexcept {
   const auto from = [=](const Values& values) -> const std::byte* {
     return values.memory ? values.expanded<std::byte>() + first * values.size : nullptr;
   };
-  return {from(min_), from(max_), from(nan_), from(scale_), from(bias_)};
+  return {from(min_), from(max_), from(nan_), from(scale_), from(bias_), from(a_), from(b_)};
 }
 
 Operation ParameterTile::operation() const noexcept {
@@ -313,6 +346,10 @@ Operation ParameterTile::operation() const noexcept {
     operation.hi = to_bits(*max_.expanded<T>());
     if (operation.nan) operation.nan = to_bits(*nan_.as<T>());
   });
+  if (operation.normalization) {
+    operation.normalization->a = *a_.as<double>();
+    operation.normalization->b = *b_.as<double>();
+  }
   if (operation.arithmetic == Arithmetic::none) return operation;
   with_factor_type(operation.arithmetic, [&]<class T>() {
     if constexpr (std::is_same_v<T, Operation::Integer>) {
@@ -329,7 +366,7 @@ Operation ParameterTile::operation() const noexcept {
 void ParameterTile::refuse(std::uint64_t position) {
   read(position, 1);
   refuse_bounds(position);
-  for (Values* const factor : {&scale_, &bias_}) refuse_factor(*factor, position);
+  for (Values* const factor : {&scale_, &bias_, &a_, &b_}) refuse_factor(*factor, position);
 }
 
 void ParameterTile::refuse_bounds(std::uint64_t position) const {
@@ -347,18 +384,26 @@ void ParameterTile::refuse_bounds(std::uint64_t position) const {
         with_type(dtype, [&]<class T>() { return is_nan(*bound->expanded<T>()); }))
       throw Error(ErrorKind::usage, label_of(*bound->array) + ": NaN" + place_in(*bound->array, position) +
                                         " cannot be a bound");
-  if (!bounds_vary_ || !first_refused_bound(1)) return;
+  if (!bounds_vary_) return;
+  const std::string at = " at " + index_text(plan_.input, position);
+  if (!first_refused_bound(1)) {
+    const auto& normalization = plan_.operation.normalization;
+    if (normalization && normalization->stretches && first_infinite_range(1))
+      throw Error(ErrorKind::usage, Term{"stretch", "stretch"} + Message(": from ") +
+                                        quoted(min_, Parameter::min) + " to " + quoted(max_, Parameter::max) +
+                                        at + " is not a finite float64 number");
+    return;
+  }
   if (with_type(dtype, [&]<class T>() { return first_beyond_output<T>(1); })) {
     const bool is_min = with_type(dtype, [&]<class T>() {
       return comparable(*min_.expanded<T>()) > comparable(from_bits<T>(plan_.operation.cast->highest));
     });
     throw Error(ErrorKind::usage, (is_min ? quoted(min_, Parameter::min) : quoted(max_, Parameter::max)) +
-                                      " at " + index_text(plan_.input, position) +
-                                      " is beyond the range of " +
+                                      at + " is beyond the range of " +
                                       std::string(traits(plan_.operation.to).name));
   }
   throw Error(ErrorKind::usage, quoted(min_, Parameter::min) + " exceeds " + quoted(max_, Parameter::max) +
-                                    " at " + index_text(plan_.input, position) + Term{"min_above_max", ""});
+                                    at + Term{"min_above_max", ""});
 }
 
 void ParameterTile::refuse_factor(Values& factor, std::uint64_t position) {
@@ -370,10 +415,12 @@ void ParameterTile::refuse_factor(Values& factor, std::uint64_t position) {
   });
   const bool is_nan = number_of(header.dtype, element).kind == Number::Kind::nan;
   const std::string text = is_nan ? "NaN" : element_text(header.dtype, element);
-  const bool is_float32 = plan_.operation.arithmetic == Arithmetic::float32;
-  throw Error(ErrorKind::usage,
+  const bool is_float32 =
+      &factor != &a_ && &factor != &b_ && plan_.operation.arithmetic == Arithmetic::float32;
+  const bool is_zero = text == "0" || text == "-0";
+  throw Error(is_zero && &factor == &b_ ? ErrorKind::input : ErrorKind::usage,
               label_of(*factor.array) + ": " + text + place_in(*factor.array, position) +
-                  (text == "0" || text == "-0" ? " is not a divisor, as a " : " is not a finite ") +
+                  (is_zero ? " is not a divisor, as a " : " is not a finite ") +
                   (is_float32 ? "float32" : "float64") + " number");
 }
 

@@ -100,8 +100,8 @@ class ParameterTile {
   void repeat(std::size_t period, std::size_t count) noexcept;
 
   /// The index, from 0 to count - 1, of the first expanded element whose parameters are refused: a bound is
-  /// NaN, min exceeds max and the plan does not allow that, scale or bias is not finite, or the
-  /// cast refuses the element.
+  /// NaN, min exceeds max and the plan does not allow that, a factor is not finite or a divisor 0, or
+  /// the cast refuses the element.
   [[nodiscard]] std::optional<std::size_t> first_refused(std::size_t count) const;
 
   /// Whether a band of an array covers the element at `position`.
@@ -137,6 +137,9 @@ class ParameterTile {
     }
   };
 
+  /// Calls f.template operator()<T>() with the type of a factor's values.
+  template <class F>
+  decltype(auto) with_type_of(const Values& factor, F&& f) const;
   template <class T>
   void allocate(Values& values, const ArrayParameter* array, T number);
   void allocate_bounds();
@@ -146,11 +149,13 @@ class ParameterTile {
   void read_bound(Values& bound, std::uint64_t position, std::size_t count, bool lends);
   void read_other_bound(Values& bound, std::uint64_t position, std::size_t count);
   void read_factor(Values& factor, std::uint64_t position, std::size_t count);
+  void widen_bounds(std::size_t count);
   [[nodiscard]] std::optional<std::size_t> first_refused_bound(std::size_t count) const;
   template <class T>
   [[nodiscard]] std::optional<std::size_t> first_beyond_output(std::size_t count) const;
   [[nodiscard]] std::optional<std::size_t> first_refused_factor(const Values& factor,
                                                                 std::size_t count) const;
+  [[nodiscard]] std::optional<std::size_t> first_infinite_range(std::size_t count) const;
   void exchange_bounds(std::size_t count);
   void restore_numbers(std::size_t count);
   void refuse_bounds(std::uint64_t position) const;
@@ -167,6 +172,8 @@ class ParameterTile {
   const Values* nan_bound_ = nullptr;  ///< the bound that replaces NaN, if it is an array
   Values scale_;
   Values bias_;
+  Values a_;  ///< of a Normalization; min and max as float64 if that stretches
+  Values b_;
   std::unique_ptr<std::byte[]> raw_;  ///< elements of an array of another dtype before their conversion
 };
 

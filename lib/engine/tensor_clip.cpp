@@ -40,7 +40,8 @@ constexpr std::uint64_t kMaxChecked = 4UL << 20;
 /// Elements of a tile.
 std::size_t capacity_of(const Plan& plan) {
   const std::size_t size = traits(plan.operation.dtype).size;
-  return kTileSize / (plan.operation.arithmetic == Arithmetic::none ? size : std::max(size, sizeof(double)));
+  const bool has_doubles = plan.operation.arithmetic != Arithmetic::none || plan.operation.normalization;
+  return kTileSize / (has_doubles ? std::max(size, sizeof(double)) : size);
 }
 
 /// The length of the ranges of elements in which all parameters are numbers; 0 if it is short.
@@ -326,7 +327,7 @@ void TensorClip::expect_valid_arrays() const {
   }
   for (const ArrayParameter& row : plan_.arrays->arrays) row.array->expect_unwritten();
   if (refused)  // the file has other elements now, and its time is that of the old ones
-    throw Error(ErrorKind::io, "an array of min, max, scale or bias changed while it was read; try again");
+    throw Error(ErrorKind::io, "an array that is a parameter changed while it was read; try again");
 }
 
 }  // namespace clipper

@@ -189,7 +189,9 @@ void refuse_own_array(const InputFile& input, const Plan& plan) {
 void expect_repeatable(const InputFile& input, const Request& request) {
   for (const auto& [field, is_given] :
        {std::pair{"scale", request.scale.has_value()}, std::pair{"bias", request.bias.has_value()},
-        std::pair{"to", request.to.has_value()}, std::pair{"round", request.round.has_value()}})
+        std::pair{"to", request.to.has_value()}, std::pair{"round", request.round.has_value()},
+        std::pair{"subtract", request.subtract.has_value()}, std::pair{"divide", request.divide.has_value()},
+        std::pair{"stretch", request.stretch.has_value()}})
     if (is_given) refuse_repeated(input, Term{field, field});
   if (has_percentiles(request)) refuse_repeated(input, "a percentile");
 }

@@ -79,9 +79,13 @@ Plan plan_with(Request request, const TensorLayout& layout, const std::vector<Nu
   return plan;
 }
 
-/// The percentile that is no bound.
-Number widest(const TensorLayout& layout, const PercentileBound& bound) {
+/// A percentile that is no bound. For a stretch, which needs finite ones, that of an empty range.
+Number widest(const Request& request, const TensorLayout& layout, const PercentileBound& bound) {
   const bool is_min = bound.given == &Request::min;
+  if (request.stretch) {
+    const std::optional<Given>& other = is_min ? request.max : request.min;
+    return other && !other->array && !other->percentage ? other->number : Number(1);
+  }
   return number_of(layout.dtype, is_min ? lowest_element(layout.dtype) : highest_element(layout.dtype));
 }
 
@@ -98,11 +102,15 @@ Plan plan_with_found(Request request, const TensorLayout& layout,
                                                          : "all elements are NaN";
       if (none == NoPercentile::refused) refuse(ErrorKind::input, request, bounds[i], why);
       lost.push_back({bounds[i].field, (request.*bounds[i].given)->text, why});
-      values.push_back(widest(layout, bounds[i]));
+      request.stretch.reset();  // without both bounds
+      values.push_back(widest(request, layout, bounds[i]));
       if (request.action_on_nan() == (bounds[i].given == &Request::min ? OnNan::min : OnNan::max))
         request.nan = OnNan::keep;
       continue;
     }
+    if (request.stretch && found[i]->kind == Number::Kind::infinite)
+      refuse(ErrorKind::input, request, bounds[i],
+             "the percentile is infinite; " + parameter("stretch") + " requires finite bounds");
     if (found[i]->kind == Number::Kind::nan)
       refuse(ErrorKind::input, request, bounds[i], "the percentile lies between -inf and inf");
     values.push_back(*found[i]);
@@ -127,8 +135,13 @@ void expect_no_percentiles_of_stream(const Request& request) {
 Plan plan_before_reading(const Request& request, const TensorLayout& layout) {
   check_percentiles(request);
   std::vector<Number> values;
-  for (const PercentileBound& bound : percentiles_in(request)) values.push_back(widest(layout, bound));
-  return plan_with(request, layout, values);
+  for (const PercentileBound& bound : percentiles_in(request))
+    values.push_back(widest(request, layout, bound));
+  if (values.empty() || !request.stretch) return plan_with(request, layout, values);
+  Request within = request;  // whether these numbers lie between the percentiles is not known
+  for (std::optional<Given>* const given : {&within.nan.number, &within.replace_below, &within.replace_above})
+    if (*given && (*given)->number.kind != Number::Kind::nan) (*given)->number = values.front();
+  return plan_with(within, layout, values);
 }
 
 Plan plan_with_percentiles(const Request& request, const TensorLayout& layout, const ElementSource& elements,

@@ -1,8 +1,6 @@
-#include <sstream>
-
 #include "cli/clipper.hpp"
+#include "cli/manual_table.hpp"
 #include "element/element.hpp"
-#include "element/number.hpp"
 #include "support/archives.hpp"
 #include "support/tensors.hpp"
 
@@ -10,61 +8,13 @@
 namespace clipper::testing {
 namespace {
 
-/// A file with these elements: "uint8", "0 100 255".
-std::string file_of(const std::string& name, const std::string& elements) {
-  const DType dtype = dtype_named(name).value();
-  std::string bytes;
-  std::size_t count = 0;
-  std::istringstream words(elements);
-  for (std::string word; words >> word; ++count)
-    with_type(dtype, [&]<class T>() {
-      const Number number = parse_number(word).value();
-      T element{};
-      if constexpr (std::is_integral_v<T>)
-        element = static_cast<T>(to_integer(number, Rounding::toward_zero));
-      else
-        element = round_to<T>(number);
-      bytes += bytes_of(std::vector<T>{element});
-    });
-  const DTypeTraits& row = traits(dtype);
-  return npy_file((row.size == 1 ? "|" : "<") + std::string(row.descr), "False", fmt::format("({},)", count),
-                  bytes);
-}
-
-Words words_of(const std::string& text) {
-  std::istringstream stream(text);
-  return {std::istream_iterator<std::string>(stream), {}};
-}
-
-/// The cells of a line, between which are two blanks or more.
-Words cells_of(std::string line) {
-  Words cells;
-  while (!line.empty()) {
-    const std::size_t end = std::min(line.find("  "), line.size());
-    cells.push_back(line.substr(0, end));
-    line.erase(0, std::min(line.find_first_not_of(' ', end), line.size()));
-  }
-  return cells;
-}
-
-/// The rows of the manual's table: dtype, elements, options, elements of the result.
-std::vector<Words> manual_rows() {
-  const std::string manual = read_file(source_path("app/generate/clipper-bounds.7.in"));
-  const std::size_t begin = manual.find(".nf\n", manual.find(".SS Other dtypes")) + 4;
-  std::string table = manual.substr(begin, manual.find(".fi\n", begin) - begin);
-  std::erase(table, '\\');
-  std::vector<Words> rows;
-  for (const std::string& line : lines_of(table)) rows.push_back(cells_of(line));
-  return rows;
-}
-
 const std::string kFloats = file_of("float32", "-300 -1.5 0.5 1.5 254.5 300");
 const std::string kBytes = file_of("uint8", "0 0 0 2 254 255");
 
 }  // namespace
 
 TEST_CASE("the manual's examples of casts are what clipper does") {
-  const std::vector<Words> rows = manual_rows();
+  const std::vector<Words> rows = manual_rows(".SS Other dtypes");
   CHECK(rows.size() >= 13);
   for (const Words& row : rows) {
     CAPTURE(row);

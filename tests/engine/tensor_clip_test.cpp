@@ -217,7 +217,7 @@ TEST_CASE("a refused parameter that has changed when it is read again for the me
     request.*parameter = given;
     const Plan plan = make_plan(request, header);
     CHECK(refusal(ErrorKind::io, [&] { TensorClip clip(plan, {simd_levels().back()}, "in.npy"); }) ==
-          "an array of min, max, scale or bias changed while it was read; try again");
+          "an array that is a parameter changed while it was read; try again");
   }
 }
 

@@ -20,6 +20,7 @@ std::atomic<bool> watches = false;
 std::atomic<unsigned> reads = 0;
 std::atomic<unsigned> writing = 0;
 std::atomic<bool> first_writes = false;
+std::atomic<bool> first_is_done = false;
 std::atomic<bool> too_many_write = false;
 
 ssize_t watched_read(int fd, void* bytes, size_t size, off_t offset) {
@@ -28,14 +29,16 @@ ssize_t watched_read(int fd, void* bytes, size_t size, off_t offset) {
 }
 
 /// The first writer waits until the other threads have read, of which one may have the first chunk from the
-/// start of the file, and gives them time to write.
+/// start of the file, and gives them time to write; they wait for it.
 ssize_t watched_write(int fd, const void* bytes, size_t size, off_t offset) {
   if (!watches) return ::syscall(SYS_pwrite64, fd, bytes, size, offset);
   if (++writing > clipper::Turn::limit(1)) too_many_write = true;
   if (!first_writes.exchange(true)) {
     while (reads < kThreads - 1) std::this_thread::yield();
-    for (int i = 0; i < 100 && !too_many_write; ++i) std::this_thread::yield();
+    for (int i = 0; i < 200 && !too_many_write; ++i) std::this_thread::yield();
+    first_is_done = true;
   }
+  while (!first_is_done) std::this_thread::yield();
   const ssize_t put = ::syscall(SYS_pwrite64, fd, bytes, size, offset);
   --writing;
   return put;

@@ -10,7 +10,8 @@ import contract
 import exact
 from array_cases import Draw
 from contract import DTYPES, FLOAT8, FLOATS, FORMATS, INTS, NAT, is_nan, nearest, stored_type
-from exact import BOUNDS, FACTORS, ROUNDS, Case, Tensor
+from conversion import ROUNDS
+from exact import BOUNDS, FACTORS, NORMALIZATION, Case, Tensor
 
 ALL = [*DTYPES, *FLOAT8]
 PAIRS = [(source, target) for source in ALL for target in ALL]
@@ -63,6 +64,9 @@ class Casts(Draw):
         bits = []
         for _ in range(100):
             number = self.target(case.to) - int(case.parameters.get("--zero-point", 0))
+            for option, inverts in (("--divide", Fraction.__mul__), ("--subtract", Fraction.__add__)):
+                if isinstance(given := case.parameters.get(option), str) and self.chance(0.8):
+                    number = inverts(Fraction(number), Fraction(given))
             if inverse and self.chance(0.8):
                 number -= Fraction(bias)
                 number = number * Fraction(scale) if case.divides else number / Fraction(scale)
@@ -114,11 +118,30 @@ class Casts(Draw):
                 given[option] = rng.choice(["0", "1", "7", "-1", "100"] + ([] if "--round" in given or case.to in INTS else ["nan", "-0.5", "0.1", "inf"]))
         if self.chance(0.1) and not any(option.startswith("--replace") for option in given):
             given["--min-above-max"] = rng.choice(["min", "max"])
-        if not {"--to", "--round", "--replace-below", "--replace-above"} & {*given} and not case.divides:
+        if self.chance(0.25):
+            self.normalization(case)
+        if not {"--to", "--round", "--replace-below", "--replace-above", *NORMALIZATION} & {*given} and not case.divides:
             given["--round"] = rng.choice(list(ROUNDS))
         self.draw_pool(case)
         case.x = self.tensor(source, self.elements(source, shape, nan=True))
         return case
+
+    def normalization(self, case):
+        """--stretch between two bounds, --subtract or --divide; seldom what is refused."""
+        rng, given = self.rng, case.parameters
+        if case.x.dtype in INTS and not {"--to", "--round"} & {*given} and self.chance(0.9):
+            given["--round"] = rng.choice(list(ROUNDS))
+        if {*BOUNDS} <= {*given} and "--min-above-max" not in given and self.chance(0.8) or self.chance(0.02):
+            ends = ["0", "1", "255", "127", "-1", "-128", "0.1", "-0.7", "65504", "1e-3", "7", "3", "100"]
+            if case.to in INTS and self.chance(0.9):
+                limits = np.iinfo(case.to)
+                ends = [text for text in ("0", "1", "7", "100", "127", "255", "-1", "-128", "65535") if limits.min <= int(text) <= limits.max]
+            given["--stretch"] = f"{rng.choice(ends)}:{rng.choice(ends)}"
+        options = [option for option in ("--subtract", "--divide") if self.chance(0.6)] if "--stretch" not in given or self.chance(0.02) else []
+        for option in options or ([] if "--stretch" in given else ["--subtract"]):
+            given[option] = rng.choice(SCALES) if self.chance(0.6) else self.factor(case.x.dtype, case.x.shape, "--bias")
+            if option == "--divide" and not self.divisor(given[option]) and self.chance(0.9):
+                given[option] = rng.choice(SCALES)
 
     def draw_bounds(self, case, target):
         rng, given, source = self.rng, case.parameters, case.x.dtype

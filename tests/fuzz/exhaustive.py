@@ -25,7 +25,8 @@ import ways  # noqa: E402
 from array_cases import Draw  # noqa: E402
 from contract import FLOAT8, FLOATS, FORMATS, INTS, is_nan, numbers, stored_type, value  # noqa: E402
 from draws import ALL  # noqa: E402
-from exact import ROUNDS, Case, Tensor  # noqa: E402
+from conversion import ROUNDS  # noqa: E402
+from exact import Case, Tensor  # noqa: E402
 
 HALVES = ("float16", "bfloat16")
 

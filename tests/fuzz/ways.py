@@ -10,7 +10,7 @@ import trials
 from trials import Run, np
 
 from contract import FLOAT8, FORMATS, INTS, Refused, is_nan, nearest, numbers
-from exact import BOUNDS, FACTORS, Case, Tensor, bound, result
+from exact import BOUNDS, FACTORS, NORMALIZATION, Case, Tensor, bound, result
 
 SHARDS = 3
 AGAIN = "clips every element again"  # the reason why --direct refuses
@@ -176,7 +176,7 @@ def in_place(trial, *more):
 def in_place_direct(trial):
     """What would change elements a second time is refused. Whether a replacement would, clipper alone decides."""
     parameters, before = trial.case.parameters, trial.files()
-    refused = {*FACTORS, "--round", "--to"} & set(parameters)
+    refused = {*FACTORS, *NORMALIZATION, "--round", "--to"} & set(parameters)
     if refused or ({"--nan", "--replace-below", "--replace-above"} & set(parameters) and trial.clip("--in-place", "--direct", "--dry-run", "in.npy").code):
         return trial.check_refused(trial.clip("--in-place", "--direct", "in.npy"), before, 2, [{AGAIN}] if not refused else ())
     return in_place(trial, "--direct")
@@ -336,7 +336,7 @@ def refused(trial, refusal: Refused):
     before, words = trial.files(), [["in.npy", "out.npy"], ["--in-place", "in.npy"], ["--dry-run", "in.npy", "out.npy"], ["--output-dir", "made", "in.npy"]]
     if not any(str(each).endswith("%") for each in trial.case.parameters.values()):
         words += [["-", "-"], ["-", "out.npy"]]
-        if not {*FACTORS, "--round", "--to", "--replace-below", "--replace-above", "--nan"} & set(trial.case.parameters):
+        if not {*FACTORS, *NORMALIZATION, "--round", "--to", "--replace-below", "--replace-above", "--nan"} & set(trial.case.parameters):
             words += [["--in-place", "--direct", "in.npy"]]
     names = trial.rng.choice(words)
     run = trial.clip(*names, stdin=before["in.npy"] if "-" in names else None)

@@ -35,8 +35,8 @@ VALUES = {
     **dict.fromkeys(["DIR", "TEMPLATE"], DIRECTORY),
     "LIST": [("tex\t", "text"), ("directory/inner.t\t", "directory/inner.txt")],
     "FILE.svg": [("tex\t", "text")],
-    "X": NUMBER,
-    **dict.fromkeys(["A", "C", "DB", "E", "GLOB", "INDEX", "N", "N|P%", "NAME", "P%", "PERCENTS", "R", "V", "Z"], [("tens\t", "tens")]),
+    **dict.fromkeys(["D", "S", "X"], NUMBER),
+    **dict.fromkeys(["A", "C", "DB", "E", "GLOB", "INDEX", "LO:HI", "N", "N|P%", "NAME", "P%", "PERCENTS", "R", "V", "Z"], [("tens\t", "tens")]),
 }
 
 # The same for options and arguments that take fixed words.

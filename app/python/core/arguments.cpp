@@ -232,6 +232,17 @@ std::optional<DType> dtype_in(std::string_view field, nb::handle dtype, bool nat
   return dtype_of_name(field, characters_of(name));
 }
 
+/// A tuple or list of two numbers.
+std::optional<std::pair<Given, Given>> stretch_of(nb::handle stretch, std::vector<Array>& arrays) {
+  if (stretch.is_none()) return std::nullopt;
+  const bool is_sequence = PyTuple_Check(stretch.ptr()) || PyList_Check(stretch.ptr());
+  if (!is_sequence || nb::len(stretch) != 2) refuse_type("stretch", stretch, "two numbers such as (0, 255)");
+  const nb::object low = stretch[0];
+  const nb::object high = stretch[1];
+  if (low.is_none() || high.is_none()) refuse_type("stretch", stretch, "two numbers such as (0, 255)");
+  return std::pair(*given_of("stretch", low, arrays), *given_of("stretch", high, arrays));
+}
+
 std::optional<Round> round_of(nb::handle round) {
   if (round.is_none()) return std::nullopt;
   if (!PyUnicode_Check(round.ptr())) refuse_type("round", round, "a str");
@@ -360,6 +371,9 @@ HeldRequest request_of(const RequestArguments& arguments) {
         "nan", is_plain(arguments.nan) ? nb::borrow(arguments.nan) : plain("nan", arguments.nan, nb::none()));
   request.replace_below = given_of("replace_below", arguments.replace_below, held.arrays);
   request.replace_above = given_of("replace_above", arguments.replace_above, held.arrays);
+  request.subtract = given_of("subtract", arguments.subtract, held.arrays);
+  request.divide = given_of("divide", arguments.divide, held.arrays);
+  request.stretch = stretch_of(arguments.stretch, held.arrays);
   request.round = round_of(arguments.round);
   request.zero_point = given_of("zero_point", arguments.zero_point, held.arrays);
   request.to = to_of_argument(arguments.to);

@@ -58,6 +58,9 @@ struct RequestArguments {
   nb::handle min_above_max = Py_None;
   nb::handle replace_below = Py_None;
   nb::handle replace_above = Py_None;
+  nb::handle subtract = Py_None;
+  nb::handle divide = Py_None;
+  nb::handle stretch = Py_None;
   nb::handle round = Py_None;
   nb::handle zero_point = Py_None;
   nb::handle to = Py_None;
@@ -66,9 +69,40 @@ struct RequestArguments {
   /// Whether one of the arguments that act after the clip is given.
   [[nodiscard]] bool act_after_clip() const {
     return !to.is_none() || !round.is_none() || !zero_point.is_none() || !replace_below.is_none() ||
-           !replace_above.is_none() || !saturate.is(Py_False);
+           !replace_above.is_none() || !saturate.is(Py_False) || !subtract.is_none() || !divide.is_none() ||
+           !stretch.is_none();
+  }
+
+  /// Those that may be arrays which broadcast with x.
+  [[nodiscard]] std::array<nb::handle, 6> factors_and_bounds() const {
+    return {min, max, scale, bias, subtract, divide};
   }
 };
+
+/// An argument's name and its place.
+struct RequestArgument {
+  const char* name;
+  nb::handle RequestArguments::*place;
+};
+
+/// All of them; clip() takes the first two by position, too.
+inline constexpr std::array kRequestArguments{
+    RequestArgument{"min", &RequestArguments::min},
+    RequestArgument{"max", &RequestArguments::max},
+    RequestArgument{"scale", &RequestArguments::scale},
+    RequestArgument{"bias", &RequestArguments::bias},
+    RequestArgument{"profile", &RequestArguments::profile},
+    RequestArgument{"nan", &RequestArguments::nan},
+    RequestArgument{"min_above_max", &RequestArguments::min_above_max},
+    RequestArgument{"replace_below", &RequestArguments::replace_below},
+    RequestArgument{"replace_above", &RequestArguments::replace_above},
+    RequestArgument{"subtract", &RequestArguments::subtract},
+    RequestArgument{"divide", &RequestArguments::divide},
+    RequestArgument{"stretch", &RequestArguments::stretch},
+    RequestArgument{"round", &RequestArguments::round},
+    RequestArgument{"zero_point", &RequestArguments::zero_point},
+    RequestArgument{"to", &RequestArguments::to},
+    RequestArgument{"saturate", &RequestArguments::saturate}};
 
 /// A request, and the arrays that it uses.
 struct HeldRequest {

@@ -286,7 +286,7 @@ std::optional<nb::object> clip_to_arrays(PlanCache& cache, const RequestArgument
 /// The arrays among the parameters that broadcast with x.
 std::vector<PyArrayObject*> arrays_in(const RequestArguments& arguments) {
   std::vector<PyArrayObject*> arrays;
-  for (const nb::handle parameter : {arguments.min, arguments.max, arguments.scale, arguments.bias})
+  for (const nb::handle parameter : arguments.factors_and_bounds())
     if (PyArray_Check(parameter.ptr())) arrays.push_back(array_in(parameter));
   return arrays;
 }
@@ -296,8 +296,7 @@ bool is_enlarged(PyArrayObject* x, const RequestArguments& arguments) {
   const auto is_broad = [&](nb::handle parameter) {
     return PyArray_CheckExact(parameter.ptr()) && is_broader(array_in(parameter), x);
   };
-  return is_broad(arguments.min) || is_broad(arguments.max) || is_broad(arguments.scale) ||
-         is_broad(arguments.bias);
+  return std::ranges::any_of(arguments.factors_and_bounds(), is_broad);
 }
 
 /// A new array with x's shape and, as np.clip's results have it, an order of axes that also depends on the

@@ -92,16 +92,17 @@ nb::object object_of(const Counts& counts) {
                         counts.replaced, counts.became_infinite, counts.became_zero);
 }
 
-/// A tuple with the arguments of the package's functions, in their order.
-RequestArguments arguments_in(const nb::tuple& request) {
-  std::array<nb::handle, 13> a;
-  for (std::size_t i = 0; i < a.size(); ++i) a.at(i) = request[i];
-  return {a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12]};
+/// Those among the arguments of one of the package's functions, by name.
+RequestArguments arguments_in(const nb::dict& given) {
+  RequestArguments arguments;
+  for (const RequestArgument& row : kRequestArguments)
+    arguments.*row.place = PyDict_GetItemString(given.ptr(), row.name);
+  return arguments;
 }
 
-nb::object clip_path(nb::handle in, nb::handle out, const nb::tuple& request,
-                     std::vector<std::string> members, std::vector<std::string> only, nb::handle dtype,
-                     bool ignore_trailing, bool overwrite, bool sync, bool no_cache, nb::handle threads) {
+nb::object clip_path(nb::handle in, nb::handle out, const nb::dict& request, std::vector<std::string> members,
+                     std::vector<std::string> only, nb::handle dtype, bool ignore_trailing, bool overwrite,
+                     bool sync, bool no_cache, nb::handle threads) {
   FileOptions options = options_of(dtype, ignore_trailing, no_cache, threads);
   options.members = std::move(members);
   options.only = std::move(only);
@@ -113,7 +114,7 @@ nb::object clip_path(nb::handle in, nb::handle out, const nb::tuple& request,
   return object_of(run(options, [&](const FileOptions& o) { return clip_file(from, to, held.request, o); }));
 }
 
-nb::object clip_path_in_place(nb::handle path, const nb::tuple& request, std::vector<std::string> members,
+nb::object clip_path_in_place(nb::handle path, const nb::dict& request, std::vector<std::string> members,
                               std::vector<std::string> only, nb::handle dtype, bool ignore_trailing,
                               bool direct, bool no_cache, nb::handle threads) {
   FileOptions options = options_of(dtype, ignore_trailing, no_cache, threads);
@@ -265,7 +266,7 @@ constexpr const char* kKinds[] = {"", "different", "usage", "input", "io", "refu
 
 /// The first lines are the signature, as inspect reads it.
 constexpr const char* kClipDoc =
-    R"(clip($module, x, min=None, max=None, out=None, *, scale=None, bias=None, profile=None, nan=None, min_above_max=None, replace_below=None, replace_above=None, round=None, zero_point=None, to=None, saturate=False, dtype=None, threads=0, a_min=None, a_max=None)
+    R"(clip($module, x, min=None, max=None, out=None, *, scale=None, bias=None, profile=None, nan=None, min_above_max=None, replace_below=None, replace_above=None, subtract=None, divide=None, stretch=None, round=None, zero_point=None, to=None, saturate=False, dtype=None, threads=0, a_min=None, a_max=None)
 --
 
 Clips the elements of an array to bounds.
@@ -287,6 +288,10 @@ Args:
     nan: what becomes of NaN: "keep", "error", "min", "max" or a number.
     min_above_max: "error", "min" or "max"; None: the profile's rule.
     replace_below, replace_above: elements below min, above max, become this number, not the bound; also nan.
+    subtract, divide: y = (y - subtract) / divide in float64, of the clipped y; also arrays. Integers need `to` or
+        `round`, as with stretch.
+    stretch: (low, high): min becomes low, max becomes high, and elements between them what is between these, in
+        float64.
     round: "half-even", "half-away", "trunc", "floor" or "ceil": makes the result integers, in any dtype.
     zero_point: an integer that is added after rounding, if `to` is an integer dtype.
     to: the dtype of the result: "uint8", "u1", np.dtype or scalar type, or a name that numpy does not know, such as
@@ -319,6 +324,8 @@ True
 array([0, 1, 2, 3, 3])
 >>> clip(np.array([-3.5, 0.5, 1.5, 300]), to="uint8")
 array([  0,   0,   2, 255], dtype=uint8)
+>>> clip(np.array([-1.0, 5, 9]), 0, 6, stretch=(0, 255), to="uint8")
+array([  0, 212, 255], dtype=uint8)
 >>> clip(np.array([[1, 9], [2, 8]]), max=np.array([5, 6]))
 array([[1, 6],
        [2, 6]])
@@ -353,12 +360,23 @@ void translate(const std::exception_ptr& exception, void* make) {
 
 nb::handle error_maker;  // clipper._errors._error
 
-/// The arguments of clip(); the first four also by position.
-constexpr std::array kNames = {
-    "x",          "min", "max",           "out",           "scale",         "bias",
-    "profile",    "nan", "min_above_max", "replace_below", "replace_above", "round",
-    "zero_point", "to",  "saturate",      "dtype",         "threads"};
 constexpr Py_ssize_t kPositional = 4;
+constexpr std::size_t kDtype = kRequestArguments.size() + 2;
+
+/// The place of an argument of the request among those of clip(): after x, and but for two also after out.
+constexpr std::size_t place_of(std::size_t request_argument) {
+  return request_argument + (request_argument < 2 ? 1 : 2);
+}
+
+/// The arguments of clip(); the first four also by position.
+constexpr auto kNames = [] {
+  std::array<const char*, kDtype + 2> all{"x"};
+  all[3] = "out";
+  for (std::size_t i = 0; i < kRequestArguments.size(); ++i) all[place_of(i)] = kRequestArguments[i].name;
+  all[kDtype] = "dtype";
+  all[kDtype + 1] = "threads";
+  return all;
+}();
 std::array<PyObject*, kNames.size()> names;  // interned, as those of nearly all calls
 std::array<PyObject*, kNames.size()> defaults;
 
@@ -400,8 +418,10 @@ nb::object clip_otherwise(PyObject* const* given, Py_ssize_t count, PyObject* ke
 nb::object clip_of(PyObject* const* given, Py_ssize_t count, PyObject* keywords) {
   std::array<PyObject*, kNames.size()> a;
   if (!sort_arguments(given, count, keywords, a)) return clip_otherwise(given, count, keywords);
-  return clip_array(a[0], {a[1], a[2], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12], a[13], a[14]},
-                    a[3], a[15], a[16]);
+  RequestArguments arguments;
+  for (std::size_t i = 0; i < kRequestArguments.size(); ++i)
+    arguments.*kRequestArguments[i].place = a[place_of(i)];
+  return clip_array(a[0], arguments, a[3], a[kDtype], a[kDtype + 1]);
 }
 
 /// nanobind's way to call a function takes as long as clipping a few elements.
@@ -429,8 +449,8 @@ void add_clip(nb::module_& module) {
     names.at(i) = PyUnicode_InternFromString(kNames.at(i));
     defaults.at(i) = Py_None;
   }
-  defaults[14] = Py_False;
-  defaults[16] = PyLong_FromLong(0);
+  defaults[kDtype - 1] = Py_False;  // saturate
+  defaults[kDtype + 1] = PyLong_FromLong(0);
   static std::array<PyMethodDef, 2> functions = {
       {{"clip", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(clip)),
         METH_FASTCALL | METH_KEYWORDS, kClipDoc},

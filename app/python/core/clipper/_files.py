@@ -45,6 +45,9 @@ def clip_file(
     min_above_max=None,
     replace_below=None,
     replace_above=None,
+    subtract=None,
+    divide=None,
+    stretch=None,
     round=None,
     zero_point=None,
     to=None,
@@ -64,8 +67,8 @@ def clip_file(
 
     Args:
         input, output: paths; "-" is standard input or output. The same file: clip_in_place().
-        min, max, scale, bias, profile, nan, min_above_max, replace_below, replace_above, round, zero_point, to,
-            saturate: as for clip(). Files of bool, datetime64 and timedelta64 are clipped, too, to bool, dates or
+        min, max, scale, bias, profile, nan, min_above_max, replace_below, replace_above, subtract, divide, stretch,
+            round, zero_point, to, saturate: as for clip(). Files of bool, datetime64 and timedelta64 are clipped, too, to bool, dates or
             durations that their unit has exactly: "2020-02-29", datetime.date, datetime.timedelta or numpy's.
         members: names of the members of an archive to clip; empty: all that `only` has.
         only: kinds of members to clip if `members` is empty: "float", "int", "bool", "date", "all", or names of
@@ -95,11 +98,7 @@ def clip_file(
     >>> np.load(y)
     array([ 78, 228, 255], dtype=uint8)
     """
-    request = (
-        min, max, scale, bias, profile, nan, min_above_max,
-        replace_below, replace_above, round, zero_point, to, saturate,
-    )  # fmt: skip
-    return Counts(*_core.clip_file(input, output, request, list(members), [only] if isinstance(only, str) else list(only), dtype, ignore_trailing, overwrite, sync, no_cache, threads))
+    return Counts(*_core.clip_file(input, output, locals(), list(members), [only] if isinstance(only, str) else list(only), dtype, ignore_trailing, overwrite, sync, no_cache, threads))
 
 
 def clip_in_place(
@@ -114,6 +113,9 @@ def clip_in_place(
     min_above_max=None,
     replace_below=None,
     replace_above=None,
+    subtract=None,
+    divide=None,
+    stretch=None,
     round=None,
     zero_point=None,
     to=None,
@@ -134,7 +136,7 @@ def clip_in_place(
     Args:
         path: the file.
         direct: overwrite the elements, which needs no room for a second file, and parameters that leave a
-            clipped element as it is: no scale, bias, round, to or percentiles. If it is interrupted, the same
+            clipped element as it is: no scale, bias, subtract, divide, stretch, round, to or percentiles. If it is interrupted, the same
             call finishes the work.
         others: as for clip_file().
 
@@ -149,8 +151,4 @@ def clip_in_place(
     >>> np.load(x)
     array([-1,  2,  6])
     """
-    request = (
-        min, max, scale, bias, profile, nan, min_above_max,
-        replace_below, replace_above, round, zero_point, to, saturate,
-    )  # fmt: skip
-    return Counts(*_core.clip_in_place(path, request, list(members), [only] if isinstance(only, str) else list(only), dtype, ignore_trailing, direct, no_cache, threads))
+    return Counts(*_core.clip_in_place(path, locals(), list(members), [only] if isinstance(only, str) else list(only), dtype, ignore_trailing, direct, no_cache, threads))

@@ -89,7 +89,7 @@ def plain(name: str, value: object, dtype: "np.dtype | None") -> object:
         if array.dtype.kind in "biuf" or array.dtype.name.startswith(OF_ML_DTYPES):
             if array.ndim == 0:
                 return plain(name, array[()], dtype) if array.dtype.kind == "b" else array[()]
-            if name in ("scale", "bias") and array.dtype.kind in "biu":
+            if name in ("scale", "bias", "subtract", "divide") and array.dtype.kind in "biu":
                 return _in_dtype(name, array, np.dtype(np.float64))
             return array if dtype is None or dtype == array.dtype else _in_dtype(name, array, dtype)
     raise TypeError(f"{name} must be a number, text, an array of numbers or a path, not {type(value).__name__}")

@@ -1,0 +1,170 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <tuple>
+#include <utility>
+
+#include "contract/bounds.hpp"
+#include "contract/steps.hpp"
+#include "element/element.hpp"
+#include "element/number.hpp"
+#include "error.hpp"
+
+namespace clipper {
+namespace {
+
+[[noreturn]] void refuse_normalization(const Message& why) {
+  throw Error(ErrorKind::usage, why);
+}
+
+/// Error{usage} for what stretch cannot be combined with, and unless it has both bounds.
+void check_stretch(const Request& request) {
+  const auto expect_not = [](bool is_given, std::string_view field) {
+    if (is_given) refuse_normalization(parameter("stretch") + " cannot be combined with " + parameter(field));
+  };
+  expect_not(request.subtract.has_value(), "subtract");
+  expect_not(request.divide.has_value(), "divide");
+  expect_not(request.min_above_max.has_value(), "min_above_max");
+  for (const auto& [field, bound] : {std::pair("min", &request.min), std::pair("max", &request.max)})
+    if (!*bound) refuse_normalization(parameter("stretch") + " requires " + parameter(field));
+  for (const Given* const end : {&request.stretch->first, &request.stretch->second}) {
+    refuse_percentile("stretch", *end);
+    if (end->array) refuse_normalization(label("stretch", *end) + " must be one number, not an array");
+  }
+}
+
+void check_normalization(const Request& request) {
+  refuse_percentile("subtract", request.subtract);
+  refuse_percentile("divide", request.divide);
+  if (request.stretch) check_stretch(request);
+}
+
+/// A number or an array that is subtracted, or by which is divided; the number is `otherwise` for an array.
+double factor_of(std::string_view field, const std::optional<Given>& given, const Plan& plan,
+                 double otherwise) {
+  check_factor_dtype(field, given, plan.input.dtype);
+  if (!given || given->array) return otherwise;
+  const bool divides = field == "divide";
+  if (divides && given->dtype && given->number == Number(0))
+    throw Error(ErrorKind::input, label(field, *given) + ": the divisor must not be 0");
+  return finite_factor(field, *given, DType::float64, divides);
+}
+
+/// An end of the stretch, which the output's dtype must have: an integer dtype with the zero point.
+double end_of(const Given& given, const Normalization& normalization) {
+  const DType to = normalization.to;
+  if (!is_floating(to))
+    static_cast<void>(integer_element("stretch", given, to, normalization.cast.zero_point));
+  else if (number_of(to, nearest_element(to, given.number)).kind != Number::Kind::finite)
+    refuse_normalization(label("stretch", given) +
+                         fmt::format(" is beyond the range of {}", traits(to).name));
+  return finite_factor("stretch", given, DType::float64, false);
+}
+
+void expect_number_of_output(std::string_view field, const std::optional<Given>& replacement, DType to) {
+  if (replacement && replacement->number.kind == Number::Kind::nan && !is_floating(to))
+    refuse_normalization(label(field, *replacement) + fmt::format(" cannot become {}", traits(to).name));
+}
+
+void choose_normalization(const Request& request, Plan& plan) {
+  if (!normalizes(request)) return;
+  const DType from = plan.input.dtype;
+  const std::string_view field = request.stretch ? "stretch" : request.subtract ? "subtract" : "divide";
+  if (!is_floating(from) && !request.to && !request.round)
+    refuse_normalization(parameter(field) +
+                         fmt::format(" makes fractions of {} elements; this requires ", traits(from).name) +
+                         parameter("to") + " or " + parameter("round"));
+  Normalization& normalization = plan.operation.normalization.emplace();
+  normalization.to = plan.output.dtype;
+  choose_rounding(request, normalization.to, true, normalization.cast);
+  Operation last = last_step(normalization);
+  set_limits(last);
+  normalization.cast = *last.cast;
+  expect_number_of_output("replace_below", request.replace_below, normalization.to);
+  expect_number_of_output("replace_above", request.replace_above, normalization.to);
+  normalization.stretches = request.stretch.has_value();
+  if (!request.stretch) {
+    normalization.a = factor_of("subtract", request.subtract, plan, 0);
+    normalization.b = factor_of("divide", request.divide, plan, 1);
+    return;
+  }
+  normalization.low = end_of(request.stretch->first, normalization);
+  normalization.high = end_of(request.stretch->second, normalization);
+  if (!std::isfinite(normalization.high - normalization.low))
+    refuse_normalization(parameter("stretch") +
+                         fmt::format(" {}:{}: the range is not a finite float64 number",
+                                     request.stretch->first.text, request.stretch->second.text));
+}
+
+/// The bound as a float64, rounded once from what elements are compared with.
+double stretched_bound(const Plan& plan, Parameter bound) {
+  const Operation& operation = plan.operation;
+  const bool is_min = bound == Parameter::min;
+  const WideBound& wide = is_min ? operation.cast->wide.lo : operation.cast->wide.hi;
+  if (is_min ? plan.exact_min : plan.exact_max) return from_bits<double>(*wide.result);
+  return round_to<double>(number_of(operation.dtype, is_min ? operation.lo : operation.hi));
+}
+
+/// Error{usage} for a number that would not be stretched to a number within the ends.
+void expect_within(std::string_view field, const std::optional<Given>& given, const Normalization& stretch) {
+  if (!given || given->number.kind == Number::Kind::nan) return;
+  const auto number = round_to<double>(given->number);
+  if (number < stretch.a || number > stretch.b)
+    refuse_normalization(label(field, *given) + " must lie within " + parameter("min") + " and " +
+                         parameter("max") + " to be stretched");
+}
+
+void convert_normalization(const Request& request, Plan& plan) {
+  if (!request.stretch) return;
+  Normalization& stretch = *plan.operation.normalization;
+  for (const auto& [bound, given, to] : {std::tuple(Parameter::min, &request.min, &stretch.a),
+                                         std::tuple(Parameter::max, &request.max, &stretch.b)}) {
+    if ((*given)->array) continue;
+    *to = stretched_bound(plan, bound);
+    if (!std::isfinite(*to))
+      refuse_normalization(label(name_of(bound), **given) + " is infinite; " + parameter("stretch") +
+                           " requires finite bounds");
+  }
+  if (request.min->array || request.max->array) return;
+  if (!std::isfinite(stretch.b - stretch.a))
+    refuse_normalization(parameter("stretch") + ": from " + label("min", *request.min) + " to " +
+                         label("max", *request.max) + " is not a finite float64 number");
+  expect_within("replace_below", request.replace_below, stretch);
+  expect_within("replace_above", request.replace_above, stretch);
+  if (request.nan.action == OnNan::replace && is_floating(plan.input.dtype))
+    expect_within("nan", request.nan.number, stretch);
+}
+
+void identify_normalization(const Plan& plan, std::string& text) {
+  if (!plan.operation.normalization) return;
+  const Normalization& step = *plan.operation.normalization;
+  text += fmt::format(" {} {:016x} {:016x}", step.stretches ? "stretch" : "normalize", to_bits(step.a),
+                      to_bits(step.b));
+  if (step.stretches) text += fmt::format(" {:016x}..{:016x}", to_bits(step.low), to_bits(step.high));
+  text += fmt::format(" to={} {} zero={} range={:x}..{:x}", traits(step.to).name,
+                      step.cast.round ? kRoundWords.at(static_cast<std::size_t>(*step.cast.round)) : "",
+                      text_of(step.cast.zero_point), step.cast.lowest, step.cast.highest);
+}
+
+void describe_normalization(const Plan& plan, std::string& text) {
+  if (!plan.operation.normalization) return;
+  const Normalization& step = *plan.operation.normalization;
+  if (step.stretches)
+    text += fmt::format(", stretched to {}:{} in float64", step.low, step.high);
+  else
+    text += fmt::format(", (y - {}) / {} in float64",
+                        text_of(plan, Parameter::subtract, fmt::format("{}", step.a)),
+                        text_of(plan, Parameter::divide, fmt::format("{}", step.b)));
+  describe_rounding(step.cast, true, plan.operation.from, step.to, text);
+}
+
+}  // namespace
+
+bool normalizes(const Request& request) {
+  return request.subtract || request.divide || request.stretch;
+}
+
+constexpr Step kNormalization{check_normalization, choose_normalization, convert_normalization,
+                              identify_normalization, describe_normalization};
+
+}  // namespace clipper

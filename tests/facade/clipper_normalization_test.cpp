@@ -1,0 +1,104 @@
+#include <numeric>
+
+#include "clipper.hpp"
+#include "element/element.hpp"
+#include "support/catch.hpp"
+
+/// What follows the clip, for programs that include clipper.hpp.
+namespace clipper::testing {
+namespace {
+
+constexpr double kLow = 0.1;  // ends that the plain formula misses for many bounds
+constexpr double kHigh = 0.7;
+
+/// All finite elements of a dtype in ascending order.
+template <class Bits>
+std::vector<Bits> finite_elements(DType dtype) {
+  std::vector<Bits> elements;
+  for (std::uint32_t bits = 0; bits <= std::numeric_limits<Bits>::max(); ++bits)
+    if (number_of(dtype, bits).kind == Number::Kind::finite) elements.push_back(static_cast<Bits>(bits));
+  std::ranges::stable_sort(elements, {}, [&](Bits element) { return element_key(dtype, element); });
+  return elements;
+}
+
+template <class Bits>
+std::vector<double> stretched(DType dtype, const std::vector<Bits>& elements, Given min, Given max) {
+  std::vector<double> out(elements.size());
+  clip(dtype, elements.data(), out.data(), elements.size(),
+       {.min = std::move(min), .max = std::move(max), .stretch = {{kLow, kHigh}}, .to = DType::float64}, 1);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("A stretch of 8 bits gives exactly its ends for every pair of bounds, and nothing beyond them") {
+  for (const DTypeTraits& row : kDTypes) {
+    if (row.size != 1) continue;
+    CAPTURE(row.name);
+    const std::vector<std::uint8_t> elements = finite_elements<std::uint8_t>(row.dtype);
+    std::size_t wrong = 0;
+    for (std::size_t min = 0; min < elements.size(); ++min)
+      for (std::size_t max = min; max < elements.size(); ++max) {
+        const Number low = number_of(row.dtype, elements[min]);
+        const Number high = number_of(row.dtype, elements[max]);
+        const std::vector<std::uint8_t> in{elements[min], elements[max], elements[(min + max) / 2],
+                                           elements.front(), elements.back()};
+        const std::vector<double> out = stretched(row.dtype, in, low, high);
+        const double upper = low == high ? kLow : kHigh;
+        wrong += out[0] == kLow && out[1] == upper && out[2] >= kLow && out[2] <= kHigh && out[3] == kLow &&
+                         out[4] == upper
+                     ? 0
+                     : 1;
+      }
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("A stretch of 16 bits gives exactly its ends for every element as min and as max") {
+  for (const DTypeTraits& row : kDTypes) {
+    if (row.size != 2) continue;
+    CAPTURE(row.name);
+    const std::vector<std::uint16_t> elements = finite_elements<std::uint16_t>(row.dtype);
+    const std::size_t count = elements.size();
+    std::size_t wrong = 0;
+    // Arrays give each element its own bounds, which lie a stride of elements apart.
+    for (const std::size_t stride : {1, 2, 77, 4099, 30011}) {
+      const std::vector<std::uint16_t> mins(elements.begin(),
+                                            elements.end() - static_cast<std::ptrdiff_t>(stride));
+      const std::vector<std::uint16_t> maxs(elements.begin() + static_cast<std::ptrdiff_t>(stride),
+                                            elements.end());
+      const Tensor tensor{.dtype = row.dtype, .shape = {static_cast<std::int64_t>(count - stride)}};
+      const auto with_bounds = [&](const std::vector<std::uint16_t>& in) {
+        return stretched(row.dtype, in, from_memory(tensor, mins.data()), from_memory(tensor, maxs.data()));
+      };
+      for (const double result : with_bounds(mins)) wrong += result == kLow ? 0 : 1;
+      const std::vector<double> upper = with_bounds(maxs);
+      for (std::size_t i = 0; i < upper.size(); ++i) {
+        const bool are_zeros = number_of(row.dtype, mins[i]) == number_of(row.dtype, maxs[i]);
+        wrong += upper[i] == (are_zeros ? kLow : kHigh) ? 0 : 1;
+      }
+    }
+    for (std::size_t i = 0; i + 1000 < count; i += 61) {  // as numbers
+      const std::vector<double> out = stretched<std::uint16_t>(
+          row.dtype, {elements[i], elements[i + 1000], elements[i + 500]}, number_of(row.dtype, elements[i]),
+          number_of(row.dtype, elements[i + 1000]));
+      wrong += out[0] == kLow && out[1] == kHigh && out[2] > kLow && out[2] < kHigh ? 0 : 1;
+    }
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("A request of a program subtracts, divides and stretches") {
+  const std::vector<float> in{-1, 0, 3, 9};
+  std::vector<float> out(4);
+  clip(in, out, {.min = 0, .max = 6, .stretch = {{0, 1}}});
+  CHECK(out == std::vector<float>{0, 0, 0.5, 1});
+  const Counts counts = clip(in, out, {.max = 6, .subtract = 1, .divide = 2});
+  CHECK(out == std::vector<float>{-1, -0.5, 1, 2.5});
+  CHECK(counts.lowered == 1);
+  const std::vector<double> by{1, 2, 4, 8};
+  clip(in, out, {.divide = from_memory({.dtype = DType::float64, .shape = {4}}, by.data())});
+  CHECK(out == std::vector<float>{-1, 0, 0.75, 1.125});
+}
+
+}  // namespace clipper::testing
