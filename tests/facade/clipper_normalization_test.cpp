@@ -8,8 +8,8 @@
 namespace clipper::testing {
 namespace {
 
-constexpr double kLow = 0.1;  // ends that the plain formula misses for many bounds
-constexpr double kHigh = 0.7;
+constexpr double kLow = 0.2;  // (kHigh - kLow) + kLow is less than kHigh
+constexpr double kHigh = 0.9;
 
 /// All finite elements of a dtype in ascending order.
 template <class Bits>
