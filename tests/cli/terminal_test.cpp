@@ -1,5 +1,6 @@
 #include "cli/terminal.hpp"
 
+#include <array>
 #include <csignal>
 
 #include "cli/clipper.hpp"
@@ -261,7 +262,7 @@ TEST_CASE("a signal erases the progress") {
 
 TEST_CASE("Ctrl-C leaves nothing of the progress on the screen, however wide it is") {
   if (!Terminal::exists()) return;
-  for (const unsigned short columns : {8, 20, 33, 46, 60, 70, 80, 120}) {
+  for (const unsigned short columns : std::to_array<unsigned short>({8, 20, 33, 46, 60, 70, 80, 120})) {
     CAPTURE(columns);
     const WorkingDirectory directory;
     Terminal terminal;
