@@ -132,7 +132,7 @@ class Casts(Draw):
         if case.x.dtype in INTS and not {"--to", "--round"} & {*given} and self.chance(0.9):
             given["--round"] = rng.choice(list(ROUNDS))
         if {*BOUNDS} <= {*given} and "--min-above-max" not in given and self.chance(0.8) or self.chance(0.02):
-            ends = ["0", "1", "255", "127", "-1", "-128", "0.1", "-0.7", "65504", "1e-3", "7", "3", "100"]
+            ends = ["0", "1", "255", "127", "-1", "-128", "0.1", "0.2", "-0.7", "0.9", "1.1", "65504", "1e-3", "7", "3"]
             if case.to in INTS and self.chance(0.9):
                 limits = np.iinfo(case.to)
                 ends = [text for text in ("0", "1", "7", "100", "127", "255", "-1", "-128", "65535") if limits.min <= int(text) <= limits.max]
