@@ -1,3 +1,4 @@
+#include <array>
 #include <numeric>
 
 #include "clipper.hpp"
@@ -62,7 +63,7 @@ TEST_CASE("A stretch of 16 bits gives exactly its ends for every element as min 
     const std::size_t count = elements.size();
     std::size_t wrong = 0;
     // Arrays give each element its own bounds, which lie a stride of elements apart.
-    for (const std::size_t stride : {1, 2, 77, 4099, 30011}) {
+    for (const std::size_t stride : std::to_array<std::size_t>({1, 2, 77, 4099, 30011})) {
       const std::vector<std::uint16_t> mins(elements.begin(),
                                             elements.end() - static_cast<std::ptrdiff_t>(stride));
       const std::vector<std::uint16_t> maxs(elements.begin() + static_cast<std::ptrdiff_t>(stride),
