@@ -255,8 +255,8 @@ constexpr std::string_view kRawByte = "V1";
 /// The descriptor of elements that are stored as those of another dtype: TensorLayout::stored_as. `mark` is
 /// the first character of the file's descriptor.
 std::string_view kept_descr(const DTypeTraits& stored, bool has_order, char mark, ByteOrder order) {
-  constexpr std::array<std::string_view, 11> kDescrs{"|V2", "|V1", "<V1", ">V1", "|f1", "|u1",
-                                                     "|i1", "<u2", ">u2", "<i2", ">i2"};
+  constexpr std::array<std::string_view, 12> kDescrs{"|V2", "|V1", "<V1", ">V1", "|f1", ">f1",
+                                                     "|u1", "|i1", "<u2", ">u2", "<i2", ">i2"};
   if (!has_order || (stored.size == 1 && stored.kind != NumberKind::floating))
     mark = '|';
   else if (stored.size > 1)
