@@ -299,6 +299,8 @@ def checked_bounds(case, rule, nan):
             if {*BOUNDS} & {*case.arrays()}:
                 where = np.broadcast_to(is_above, case.x.shape)
                 words = [*BOUNDS, {"exceeds"} if not where.any() else case.x.index_texts(where) | ({"exceeds"} if is_above.size == 1 else set())]
+                if "--stretch" in case.parameters:
+                    words[2] |= {"is not a finite"}  # an infinite bound at an index before that
             raise Refused("above" if above_as_written else "above as converted", USAGE, *words)
     return lo, hi
 
@@ -383,8 +385,10 @@ def check_normalization(case):
     given = case.parameters
     if case.x.dtype in INTS and not {"--to", "--round"} & {*given}:
         raise Refused("fractions of integers", USAGE, {*NORMALIZATION} & {*given})
-    if "--stretch" in given and (not {*BOUNDS} <= {*given} or {"--subtract", "--divide", "--min-above-max"} & {*given}):
+    if "--stretch" in given and (not {*BOUNDS} <= {*given} or {"--subtract", "--divide"} & {*given}):
         raise Refused("stretch", USAGE, "--stretch")
+    if "--min-above-max" in given:
+        raise Refused("min above max of what is normalized", USAGE)
 
 
 def normalized(case):

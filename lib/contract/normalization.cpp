@@ -17,6 +17,10 @@ namespace {
   throw Error(ErrorKind::usage, why);
 }
 
+std::string_view name_of_step(const Request& request) {
+  return request.stretch ? "stretch" : request.subtract ? "subtract" : "divide";
+}
+
 /// Error{usage} for what stretch cannot be combined with, and unless it has both bounds.
 void check_stretch(const Request& request) {
   const auto expect_not = [](bool is_given, std::string_view field) {
@@ -24,7 +28,6 @@ void check_stretch(const Request& request) {
   };
   expect_not(request.subtract.has_value(), "subtract");
   expect_not(request.divide.has_value(), "divide");
-  expect_not(request.min_above_max.has_value(), "min_above_max");
   for (const auto& [field, bound] : {std::pair("min", &request.min), std::pair("max", &request.max)})
     if (!*bound) refuse_normalization(parameter("stretch") + " requires " + parameter(field));
   for (const Given* const end : {&request.stretch->first, &request.stretch->second}) {
@@ -37,6 +40,9 @@ void check_normalization(const Request& request) {
   refuse_percentile("subtract", request.subtract);
   refuse_percentile("divide", request.divide);
   if (request.stretch) check_stretch(request);
+  if (normalizes(request) && request.min_above_max)
+    refuse_normalization(parameter(name_of_step(request)) + " cannot be combined with " +
+                         parameter("min_above_max"));
 }
 
 /// A number or an array that is subtracted, or by which is divided; the number is `otherwise` for an array.
@@ -69,9 +75,8 @@ void expect_number_of_output(std::string_view field, const std::optional<Given>&
 void choose_normalization(const Request& request, Plan& plan) {
   if (!normalizes(request)) return;
   const DType from = plan.input.dtype;
-  const std::string_view field = request.stretch ? "stretch" : request.subtract ? "subtract" : "divide";
   if (!is_floating(from) && !request.to && !request.round)
-    refuse_normalization(parameter(field) +
+    refuse_normalization(parameter(name_of_step(request)) +
                          fmt::format(" makes fractions of {} elements; this requires ", traits(from).name) +
                          parameter("to") + " or " + parameter("round"));
   Normalization& normalization = plan.operation.normalization.emplace();
