@@ -386,7 +386,7 @@ def check_normalization(case):
     if case.x.dtype in INTS and not {"--to", "--round"} & {*given}:
         raise Refused("fractions of integers", USAGE, {*NORMALIZATION} & {*given})
     if "--stretch" in given and (not {*BOUNDS} <= {*given} or {"--subtract", "--divide"} & {*given}):
-        raise Refused("stretch", USAGE, "--stretch")
+        raise Refused("stretch", USAGE, {"--stretch", "--replace-below", "--replace-above"})
     if "--min-above-max" in given:
         raise Refused("min above max of what is normalized", USAGE)
 
@@ -402,10 +402,15 @@ def normalized(case):
     for option in ("--replace-below", "--replace-above"):
         replacement(clip, option)
     ends = ends_of_stretch(case) if "--stretch" in given else None
-    clipped = result(clip)
+    try:
+        clipped = result(clip)
+    except Refused as refused:
+        if ends and refused.code == INPUT:  # bounds are refused before elements are
+            bounds_of_stretch(case, *ends)
+        raise
     y = clipped.result.elements
     if ends:
-        z = stretched(case, y, *ends)
+        z = stretched(y, *bounds_of_stretch(case, *ends), *ends)
     else:
         factor = {option: array_factor(case, option, "float64") if isinstance(given[option], Tensor) else np.float64(contract.exact(given[option]))
                   for option in ("--subtract", "--divide") if option in given}
@@ -433,11 +438,11 @@ def ends_of_stretch(case):
             else end == math.trunc(end) and limits.min <= end + zero_point <= limits.max
         if not exists:
             raise Refused("an end of --stretch that the dtype does not have", USAGE, "--stretch")
-    return map(np.float64, ends)
+    return [np.float64(end) for end in ends]
 
 
-def stretched(case, y, low, high):
-    """From min and max, as float64, to the ends of --stretch."""
+def bounds_of_stretch(case, low, high):
+    """min and max as float64."""
     lo, hi = (np.vectorize(float, otypes=[float])(bound(case, side).numbers) for side in BOUNDS)
     numbers_within = [case.parameters[option] for option in ("--replace-below", "--replace-above") if option in case.parameters]
     numbers_within += [case.nan] if case.x.dtype in FORMATS and typed_nan(case) is not None else []
@@ -447,6 +452,11 @@ def stretched(case, y, low, high):
     if infinite or outside:
         found = any(str(case.parameters[side]).endswith("%") and not np.isfinite(each).all() for side, each in zip(BOUNDS, (lo, hi)))
         raise Refused("infinite range" if infinite else "outside of what is stretched", INPUT if found else USAGE)
+    return lo, hi
+
+
+def stretched(y, lo, hi, low, high):
+    """From min and max to the ends of --stretch."""
     z = np.clip((y - lo) / (hi - lo) * (high - low) + low, min(low, high), max(low, high))
     return np.where(y <= lo, low, np.where(y >= hi, high, z))
 
@@ -484,4 +494,7 @@ def losses(case, rule, g, underflows, elements, moved, nans):
     zero = within & (y == rule.zero_point) & ((g != 0) | underflows).astype(bool)
     if case.to in INTS:
         return 0, int(zero.sum())
-    return int((within & np.isfinite(numbers(case.x.elements, case.x.dtype).astype(float)) & np.isinf(y)).sum()), int(zero.sum())
+    infinite = within & np.isfinite(numbers(case.x.elements, case.x.dtype).astype(float)) & np.isinf(y)
+    if infinite.any() and any(abs(number) == math.inf for side in BOUNDS if side in case.parameters for number in plain(bound(case, side).numbers).ravel()):
+        return None, int(zero.sum())  # an element that is scaled to an infinite bound may count or not
+    return int(infinite.sum()), int(zero.sum())
