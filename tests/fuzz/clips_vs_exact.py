@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-# torture: 400 | 16000 | 400000
-# torture build/clipper: 2200 | 130000 | 1200000
+# torture: 400 1 | 16000 | 400000
+# torture build/clipper: 2200 1001 | 130000 | 1200000
 """Clips, scales, rounds and casts random tensors in every way to run clipper (ways.py), and checks elements, counts and refusals, also
 what becomes infinite and 0, against scripts/exact.py. Each topic has tensors of every shape, memory order and byte order:
 arrays: arrays or numbers as --min, --max, --scale and --bias; arrays that cannot be used are refused, and nothing is written;
 casts: all pairs of dtypes, float8 too, with elements at ties and limits and next to them, and all options of casts together;
 dates: bool with all 256 bytes, datetime64 and timedelta64 with NaT, of every unit, with bounds as text and --nan;
 percentiles: --min P% --max Q% by the rules of native, openvino, onnx-6 and onnx-13.
-`--table` prints how many casts each pair of dtypes had. Then the edges of array_edges.py, with the peak of memory if clipper is not
-instrumented."""
+A commit tries the same cases each time, a night others. `--table` prints how many casts each pair of dtypes had. Then the edges of
+array_edges.py, with the peak of memory if clipper is not instrumented."""
 
 import random
 import sys
