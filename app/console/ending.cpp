@@ -89,7 +89,7 @@ void print_last_words(int signal) noexcept try {
 /// waits for the end.
 void end_by_signal(int signal) noexcept {
   become_the_last();
-  erase_progress();
+  end_progress();
   if (!os::is_fault(signal)) print_last_words(signal);
   os::end_by_signal(signal);
 }

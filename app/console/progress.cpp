@@ -134,10 +134,16 @@ constexpr auto kEachLogged = 10s;
 constexpr std::string_view kErase = "\r\x1b[K";
 
 std::atomic<bool> shown = false;
+std::atomic<bool> drawing = false;
+std::atomic<bool> drawing_ends = false;
 std::mutex printing;  ///< held while the line or a text is printed
 
 void write_to_standard_error(std::string_view text) noexcept {
   if (os::write(STDERR_FILENO, text.data(), text.size()) < 0) return;  // clipping continues without progress
+}
+
+void erase_progress() noexcept {
+  if (shown.exchange(false)) write_to_standard_error(kErase);
 }
 
 double seconds_since(Clock::time_point start) {
@@ -150,8 +156,12 @@ void redraw(const Extent& extent, double seconds) {
   constexpr std::size_t kFree = 3;
   const std::size_t columns = std::max(terminal_columns(STDERR_FILENO), kFree) - kFree;
   const std::string text = progress_text(extent, seconds, columns);
-  shown = true;
-  write_to_standard_error(std::string(kErase) + text);
+  drawing = true;
+  if (!drawing_ends) {
+    shown = true;
+    write_to_standard_error(std::string(kErase) + text);
+  }
+  drawing = false;
 }
 
 }  // namespace
@@ -198,8 +208,11 @@ bool print_above_progress(std::FILE* stream, std::initializer_list<std::string_v
   return write_texts(os::fileno(stream), texts);
 }
 
-void erase_progress() noexcept {
-  if (shown.exchange(false)) write_to_standard_error(kErase);
+/// A signal handler may have interrupted the thread that draws, or the terminal may take nothing.
+void end_progress() noexcept {
+  drawing_ends = true;
+  for (int waited = 0; drawing && waited < 100; ++waited) std::this_thread::sleep_for(1ms);
+  erase_progress();
 }
 
 FileTally::FileTally(const std::atomic<std::uint64_t>& done, std::vector<std::uint64_t> sizes)

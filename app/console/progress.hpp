@@ -61,8 +61,8 @@ class Progress {
 /// written.
 bool print_above_progress(std::FILE* stream, std::initializer_list<std::string_view> texts) noexcept;
 
-/// Erases the line. Safe in a signal handler that ends the process.
-void erase_progress() noexcept;
+/// Erases the line, which is not drawn again. Safe in a signal handler that ends the process.
+void end_progress() noexcept;
 
 /// The Extent of files that one thread reads one after the other. Another thread may call extent().
 class FileTally {
