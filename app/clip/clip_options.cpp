@@ -357,10 +357,8 @@ Command validate_clip(const RawOptions& raw) {
   command.settings.ignore_trailing = word_of(raw, kTrailing) != 0;
   if (!raw.has(kFinalize) && !raw.has(kDiscardShards) && is_without_effect(raw, command.settings.request))
     refuse(
-        "nothing to do without --min, --max, --scale, --bias, --nan, --to or --round; clipper info describes "
-        "a file, "
-        "clipper "
-        "compare compares two");
+        "nothing to do without --min, --max, --scale, --bias, --subtract, --divide, --nan, --to or --round; "
+        "clipper info describes a file, clipper compare compares two");
   take_numbers(raw, NumberSource::files, command.settings.request);
   command.settings.counting = command.verbose || command.json;
   return command;
