@@ -28,6 +28,7 @@ def arguments():
                         help="measure only whole processes with numbers as bounds (files), with arrays and percentiles (bounds), "
                              "with .npz archives (archives), or only the clip loops (kernels)")
     parser.add_argument("--quick", action="store_true", help="run fewer rounds, with files of 128 MiB instead of 1 GiB")
+    parser.add_argument("--rounds", type=int, help="run ROUNDS rounds of each part (default: 11, of kernels 15; with --quick 3)")
     parser.add_argument("--cores", type=int,
                         help="let all programs run on the first CORES CPUs only; the tables are then written to build/bench/")
     parser.add_argument("--dir", type=Path, default=ROOT / "build/bench", help="directory for the measured files (default: build/bench)")
@@ -71,12 +72,17 @@ def main():
     everything = len(parts) == len(PARTS) and not options.quick and not options.cores
     generated = ROOT / "build/bench"
     results = HERE if everything else generated
-    samples, about = measure(options, parts, QUICK if options.quick else THOROUGH)
+    settings = QUICK if options.quick else THOROUGH
+    if options.rounds:
+        settings = {**settings, "rounds": dict.fromkeys(PARTS, options.rounds)}
+    last = (HERE / "results.md").read_text() if (HERE / "results.md").exists() else ""
+    samples, about = measure(options, parts, settings)
     generated.mkdir(parents=True, exist_ok=True)
     (generated / "results.json").write_text(report.as_json(samples, about))
-    (results / "results.md").write_text(report.markdown(samples, about))
+    (results / "results.md").write_text(report.markdown(samples, about, last))
     if everything:
         report.update(ROOT / "README.md", report.for_readme(samples, about, "tests/bench"))
+    sys.stderr.write(report.worse_text(samples, last))
     print(results / "results.md")
 
 

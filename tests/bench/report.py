@@ -1,13 +1,16 @@
 """Writes the results as Markdown and JSON."""
 
 import json
+import re
 import textwrap
 
-from samples import NOISY
+from samples import NOISY, Ratio
 from targets import CACHED, DTYPES, LEVELS, LIBRARIES, TARGETS, UNCACHED, in_memory, kernel, level, size_text
 
 BEGIN, END = "<!-- written by scripts/bench -->", "<!-- end of what scripts/bench wrote -->"
 CALL = 16  # bytes, as in peers.py
+ROW = re.compile(r"^\| (?P<what>.+?) \| (?P<median>[\d.]+)[^|]*\| (?:(?P<low>[\d.]+) to (?P<high>[\d.]+) )?")  # of summary()
+NOTABLE = 1.05  # a smaller change is none, even if rounds do not spread
 WORKS = {"clip": "clip", "scale_bias_clip": "scale, bias, clip", "clip_and_count": "clip and count"}
 
 
@@ -60,6 +63,31 @@ def for_readme(samples, about, directory):
                          f"rounds, in which the programs take turns. [All figures]({directory}/results.md).", 100)
     text += "\n\n" + table(["clipper's time / other program's time", "median", "range over the rounds", "CPU / peer's CPU"], rows)
     return text
+
+
+def last_ratios(table):
+    """what -> ratio, from the text of an earlier results.md. Rows without figures are left out."""
+    rows = (match for match in map(ROW.match, table.splitlines()) if match)
+    return {row["what"]: Ratio(*(float(row[key] or row["median"]) for key in ("median", "low", "high"))) for row in rows}
+
+
+def worse(samples, last):
+    """The rows that became worse by more than their noise: each median lies beyond all rounds of the other run."""
+    before = last_ratios(last)
+    for target in TARGETS:
+        new, old = target.measured(samples), before.get(target.what)
+        if not new or not old:
+            continue
+        bad, good = (old, new) if target.at_least else (new, old)  # the larger ratio first if the row became worse
+        if bad.median > max(NOTABLE * good.median, good.high) and good.median < bad.low:
+            yield f"{target.what}: {number(new.median)}{target.unit}, was {number(old.median)}{target.unit}"
+
+
+def worse_text(samples, last):
+    rows = list(worse(samples, last))
+    date = last.partition("\n\n")[2].partition(",")[0]
+    found = "".join(f"\n- {row}" for row in rows) if rows else " none."
+    return f"Rows that became worse since {date} by more than the rounds of both runs spread:{found}\n" if last else ""
 
 
 def summary(samples, about):
@@ -142,8 +170,9 @@ def kernels(samples, wrong):
     return text
 
 
-def markdown(samples, about):
-    text = f"# Results of scripts/bench\n\n{summary(samples, about)}\n"
+def markdown(samples, about, last):
+    """`last` is the text of the last complete results.md."""
+    text = f"# Results of scripts/bench\n\n{summary(samples, about)}\n{worse_text(samples, last)}\n"
     if {"files", "bounds", "archives"} & set(about["parts"]):
         text += f"## Whole processes\n\n{processes(samples)}\n"
     if "kernels" in about["parts"]:
