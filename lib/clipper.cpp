@@ -15,10 +15,12 @@
 #include "compare/tolerance.hpp"
 #include "contract/plan.hpp"
 #include "element/number.hpp"
+#include "element/strides.hpp"
 #include "engine/engine.hpp"
 #include "files/parameter_file.hpp"
 #include "flows/clip_file.hpp"
 #include "flows/memory_clip.hpp"
+#include "flows/memory_statistics.hpp"
 #include "flows/tensor_statistics.hpp"
 
 namespace clipper {
@@ -87,22 +89,76 @@ Engine::Options engine_options(const FileOptions& options) {
   return {.threads = options.threads, .stop = options.stop};
 }
 
+[[noreturn]] void refuse_shape(const Tensor& tensor, std::string_view why) {
+  throw Error(ErrorKind::usage, "shape " + shape_text(tensor.shape) + " " + std::string(why));
+}
+
 TensorLayout layout_of_any(const Tensor& tensor) {
+  if (tensor.shape.size() > kMaxRank) throw Error(ErrorKind::usage, "a tensor has max 64 dimensions");
   TensorLayout layout;
   layout.meaning = tensor.meaning;
   layout.dtype = tensor.dtype;
   layout.order = tensor.order;
   layout.fortran_order = tensor.fortran_order;
   layout.shape = tensor.shape;
-  for (const std::int64_t size : tensor.shape) layout.count *= static_cast<std::uint64_t>(size);
+  auto bytes = static_cast<std::int64_t>(layout.element_size());
+  for (const std::int64_t size : tensor.shape) {
+    if (size < 0) refuse_shape(tensor, "has a negative size");
+    // An axis of size 0 makes none of the others small: copies of elements calculate with all of them.
+    if (__builtin_mul_overflow(bytes, std::max<std::int64_t>(size, 1), &bytes))
+      refuse_shape(tensor, "exceeds the address space");
+    layout.count *= static_cast<std::uint64_t>(size);
+  }
   return layout;
 }
 
-TensorLayout layout_of(const Tensor& tensor) {
+TensorLayout layout_of_numbers(const Tensor& tensor) {
   if (tensor.meaning.kind == Meaning::Kind::number) return layout_of_any(tensor);
   throw Error(ErrorKind::usage,
               "elements in memory are numbers, not " + type_name(tensor.dtype, tensor.meaning));
 }
+
+TensorLayout layout_of(const Tensor& tensor) {
+  if (tensor.strides.empty()) return layout_of_numbers(tensor);
+  throw Error(ErrorKind::usage, "a tensor with strides must be copied first");
+}
+
+/// The strides of a tensor with this layout.
+std::vector<std::int64_t> strides_of(const Tensor& tensor, const TensorLayout& layout) {
+  if (tensor.strides.empty())
+    return strides_without_gaps(tensor.shape, layout.element_size(), tensor.fortran_order);
+  if (tensor.strides.size() != tensor.shape.size()) refuse_shape(tensor, "needs a stride for each axis");
+  return tensor.strides;
+}
+
+/// The elements of a view without gaps: a copy if it has some.
+class Packed {
+ public:
+  Packed(const TensorView& view, TensorLayout layout)
+      : layout_(std::move(layout)), elements_(static_cast<const std::byte*>(view.elements)) {
+    if (layout_.count != 0 && elements_ == nullptr) throw Error(ErrorKind::usage, "the elements are null");
+    if (view.tensor.strides.empty()) return;
+    const std::size_t size = layout_.element_size();
+    const std::vector<std::int64_t> strides = strides_of(view.tensor, layout_);
+    for (const bool fortran_order : {false, true}) {
+      layout_.fortran_order = fortran_order;
+      if (lie_alike(layout_.shape, strides, strides_without_gaps(layout_.shape, size, fortran_order))) return;
+    }
+    layout_.fortran_order = false;
+    copy_.resize(layout_.data_size());
+    copy_elements(layout_.shape, size, {const_cast<std::byte*>(elements_), strides},
+                  {copy_.data(), strides_without_gaps(layout_.shape, size, false)});
+    elements_ = copy_.data();
+  }
+
+  [[nodiscard]] const TensorLayout& layout() const { return layout_; }
+  [[nodiscard]] const std::byte* elements() const { return elements_; }
+
+ private:
+  TensorLayout layout_;
+  const std::byte* elements_;
+  std::vector<std::byte> copy_;
+};
 
 npy::Header header_of(InputFile& input, const FileOptions& options, npy::Types types) {
   return read_header(input, given_dtype(options), nullptr, std::nullopt, npy::Opaque::refused, types);
@@ -166,18 +222,6 @@ Given from_file(const std::string& path) {
   return read_parameter(path);
 }
 
-Given from_text(const std::string& text) {
-  if (std::optional<Number> number = parse_number(text)) return {*std::move(number), text};
-  if (std::optional<Given> word = Given::word(text)) return *std::move(word);
-  const std::optional<Number> percentage =
-      text.ends_with('%') ? parse_number(std::string_view(text).substr(0, text.size() - 1)) : std::nullopt;
-  if (!percentage)
-    throw Error(ErrorKind::usage, "'" + text + "' is not a number, a percentage, a date, true or false");
-  Given given = Given::percentile(*percentage);
-  given.text = text;
-  return given;
-}
-
 Counts clip_file(const std::string& in, const std::string& out, const Request& request,
                  const FileOptions& options) {
   using Existing = OutputFile::Existing;
@@ -226,10 +270,40 @@ Counts clip(DType dtype, const void* in, void* out, std::size_t count, const Req
   return PreparedClip(request, tensor, in, threads).clip_and_count(in, out, count, threads);
 }
 
+Counts clip(const TensorView& in, const WritableTensor& out, const Request& request, unsigned threads) {
+  const Packed from(in, layout_of_numbers(in.tensor));
+  const TensorLayout& layout = from.layout();
+  const TensorLayout result = layout_of_numbers(out.tensor);
+  if (layout.shape != result.shape)
+    throw Error(ErrorKind::usage, "in has shape " + shape_text(layout.shape) + ", but out has shape " +
+                                      shape_text(result.shape));
+  check_elements(layout.dtype, result.dtype, request);
+  const std::size_t size = result.element_size();
+  if (layout.order != result.order && size > 1)
+    throw Error(ErrorKind::usage, "in and out have different byte orders");
+  if (result.count != 0 && out.elements == nullptr) throw Error(ErrorKind::usage, "the elements are null");
+  auto* to = static_cast<std::byte*>(out.elements);
+  const std::vector<std::int64_t> strides = strides_of(out.tensor, result);
+  const std::vector<std::int64_t> packed = strides_without_gaps(layout.shape, size, layout.fortran_order);
+  std::vector<std::byte> copy;
+  const bool has_gaps = !lie_alike(layout.shape, strides, packed);
+  if (has_gaps) {
+    copy.resize(result.data_size());
+    to = copy.data();
+  }
+  const PreparedClip clip(request, {layout.dtype, layout.shape, layout.fortran_order, layout.order},
+                          from.elements(), threads);
+  const Counts counts = clip.clip_and_count(from.elements(), to, layout.count, threads);
+  if (has_gaps)
+    copy_elements(layout.shape, size, {copy.data(), packed},
+                  {static_cast<std::byte*>(out.elements), strides});
+  return counts;
+}
+
 Tensor tensor_in(const std::string& path, const FileOptions& options) {
   InputFile input = open(path, options);
   const npy::Header header = header_of(input, options, npy::Types::comparable);
-  return {header.dtype, header.shape, header.fortran_order, header.order, header.meaning};
+  return {header.dtype, header.shape, header.fortran_order, header.order, header.meaning, {}};
 }
 
 Given from_memory(const Tensor& tensor, const void* elements) {
@@ -273,15 +347,15 @@ Comparison compare_files(const std::string& actual, const std::string& expected,
 Comparison compare_memory(const TensorView& actual, const TensorView& expected, const CompareOptions& compare,
                           unsigned threads, const std::atomic<bool>* stop) {
   const ComparisonRule rule = rule_of(compare);
-  const TensorLayout layout = layout_of_any(actual.tensor);
+  const Packed first(actual, layout_of_any(actual.tensor));
+  const Packed second(expected, layout_of_any(expected.tensor));
   FileComparison result;
-  result.layout = layout_of_any(expected.tensor);
-  result.reason = difference_as_whole(layout, result.layout);
+  result.layout = second.layout();
+  result.reason = difference_as_whole(first.layout(), result.layout);
   if (result.reason.empty()) {
     Engine engine({.threads = threads, .stop = stop});
-    result.comparison =
-        clipper::compare(engine, {static_cast<const std::byte*>(actual.elements), layout},
-                         {static_cast<const std::byte*>(expected.elements), result.layout}, rule);
+    result.comparison = clipper::compare(engine, {first.elements(), first.layout()},
+                                         {second.elements(), result.layout}, rule);
   }
   return comparison_of(result, rule, compare);
 }
@@ -295,19 +369,21 @@ std::vector<std::optional<ElementBits>> percentiles(const std::string& path,
   return as_elements(header.dtype, read_percentiles(engine, input, header, percentages));
 }
 
-Statistics statistics(const std::string& path, const FileOptions& options) {
-  InputFile input = open(path, options);
-  const npy::Header header = header_of(input, options, npy::Types::clipped);
-  Engine engine(engine_options(options));
-  std::optional<ElementBits> median;
-  if (input.is_regular())
-    median =
-        as_elements(header.dtype, read_percentiles(engine, input, header, std::array{Number(50)})).front();
-  const ElementStatistics read = read_statistics(engine, input, header, std::nullopt, std::nullopt);
-  const bool has_mean = header.meaning.kind != Meaning::Kind::datetime;  // the zero of dates is arbitrary
-  return {.dtype = header.dtype,
-          .meaning = header.meaning,
-          .shape = header.shape,
+std::vector<std::optional<ElementBits>> percentiles(const TensorView& tensor,
+                                                    std::span<const Number> percentages, unsigned threads) {
+  const Packed packed(tensor, layout_of_numbers(tensor.tensor));
+  return as_elements(packed.layout().dtype,
+                     percentiles_in_memory(packed.layout(), packed.elements(), percentages, {threads}));
+}
+
+namespace {
+
+Statistics statistics_from(const TensorLayout& layout, const ElementStatistics& read,
+                           std::optional<ElementBits> median) {
+  const bool has_mean = layout.meaning.kind != Meaning::Kind::datetime;  // the zero of dates is arbitrary
+  return {.dtype = layout.dtype,
+          .meaning = layout.meaning,
+          .shape = layout.shape,
           .count = read.count,
           .nan = read.nan,
           .positive_infinite = read.positive_infinite,
@@ -317,6 +393,27 @@ Statistics statistics(const std::string& path, const FileOptions& options) {
           .mean = has_mean ? read.mean() : std::nullopt,
           .standard_deviation = has_mean ? read.standard_deviation() : std::nullopt,
           .median = median};
+}
+
+}  // namespace
+
+Statistics statistics(const TensorView& tensor, unsigned threads) {
+  const Packed packed(tensor, layout_of_numbers(tensor.tensor));
+  const std::vector found =
+      percentiles_in_memory(packed.layout(), packed.elements(), std::array{Number(50)}, {threads});
+  return statistics_from(packed.layout(), statistics_in_memory(packed.layout(), packed.elements(), {threads}),
+                         as_elements(packed.layout().dtype, found).front());
+}
+
+Statistics statistics(const std::string& path, const FileOptions& options) {
+  InputFile input = open(path, options);
+  const npy::Header header = header_of(input, options, npy::Types::clipped);
+  Engine engine(engine_options(options));
+  std::optional<ElementBits> median;
+  if (input.is_regular())
+    median =
+        as_elements(header.dtype, read_percentiles(engine, input, header, std::array{Number(50)})).front();
+  return statistics_from(header, read_statistics(engine, input, header, std::nullopt, std::nullopt), median);
 }
 
 }  // namespace clipper

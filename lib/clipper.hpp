@@ -1,7 +1,10 @@
 #pragma once
 
+#if __cplusplus < 202002L
+#error "clipper needs C++20: compile with -std=c++20 or later; <clipper/clipper.h> is for C99 and older C++"
+#endif
 #ifndef __cpp_exceptions
-#error "clipper reports failures by exceptions: compile without -fno-exceptions"
+#error "clipper reports failures by exceptions: compile without -fno-exceptions, or use <clipper/clipper.h>"
 #endif
 
 #include <atomic>
@@ -35,7 +38,13 @@
 /// Failures are reported as Error (error.hpp): a kind, the parameter at fault, and one line that names the
 /// file and the offending value. The library prints nothing and installs no signal handler. All functions may
 /// be called from several threads at once, for different tensors.
-namespace clipper {
+///
+/// Threads: a call works in the thread that made it. If there is work for more (more than 4 MiB in memory, 2
+/// MiB with more than two CPUs, or a file of several chunks), threads of oneTBB help until the call returns.
+/// They then sleep in oneTBB's pool, which the whole process shares, until oneTBB ends them. A call from
+/// inside of a tbb::task_arena uses the threads of that arena and no others: a program limits clipper with an
+/// arena of its own, with tbb::global_control, or with the argument `threads`; 1 starts none.
+namespace [[gnu::visibility("default")]] clipper {
 
 struct Plan;
 
@@ -102,10 +111,6 @@ struct FileOptions {
 /// scale and bias may also be float32 or float64. Profile::Arrays says which profiles take arrays. Large
 /// arrays are read while they are used; Error{io} if the file changes meanwhile.
 [[nodiscard]] Given from_file(const std::string& path);
-
-/// min, max or what replaces NaN, as the program reads it: `{.min = from_text("2020-02-29")}`. A number,
-/// which is exact, a percentage ("99.9%"), a date, "true" or "false". Error{usage} for other texts.
-[[nodiscard]] Given from_text(const std::string& text);
 
 /// Clips the tensor in the file `in` and writes it to the file `out`; "-" is standard input or output. `out`
 /// is replaced atomically: a reader sees the old file or the complete new one. If `out` is the same file as
@@ -186,14 +191,35 @@ requires Element<std::ranges::range_value_t<In>> Counts clip(const In& in, Out&&
   return clip(dtype, std::ranges::data(in), std::ranges::data(out), std::ranges::size(in), request, threads);
 }
 
-/// A tensor in memory, whose elements are contiguous.
+/// A tensor in memory. Its elements are contiguous unless it has strides.
 struct Tensor {
   DType dtype = DType::float32;
   std::vector<std::int64_t> shape{};  ///< each size is 0 or more; empty: one element
   bool fortran_order = false;         ///< the first axis is contiguous, not the last one
   ByteOrder order = kNativeOrder;
   Meaning meaning{};  ///< compare_memory() takes all; other functions of memory throw Error{usage}
+
+  /// For views of elements with gaps: how many bytes the next element along each axis is away, as in numpy.
+  /// They replace fortran_order. PreparedClip and from_memory() throw Error{usage} unless it is empty.
+  std::vector<std::int64_t> strides{};
 };
+
+/// A tensor in memory and its elements, which are read only.
+struct TensorView {
+  const Tensor& tensor;
+  const void* elements;
+};
+
+/// A tensor in memory whose elements are written. No two of them have a byte in common.
+struct WritableTensor {
+  const Tensor& tensor;
+  void* elements;
+};
+
+/// Clips a tensor in memory, also one with strides, to another of the same shape, which has the dtype
+/// request.to or that of `in`, and its byte order. Elements with gaps are copied on the way. `in` and `out`
+/// may share memory if they are the same view, or if one of them has gaps.
+Counts clip(const TensorView& in, const WritableTensor& out, const Request& request, unsigned threads = 0);
 
 /// min, max, scale or bias from elements in memory, by the rules of from_file(). They are not copied: they
 /// must exist and stay as they are while the result is used.
@@ -282,12 +308,6 @@ struct Comparison {
 [[nodiscard]] Comparison compare_files(const std::string& actual, const std::string& expected,
                                        const CompareOptions& compare = {}, const FileOptions& options = {});
 
-/// A tensor in memory and its elements, which are read only.
-struct TensorView {
-  const Tensor& tensor;
-  const void* elements;
-};
-
 /// Compares two tensors in memory as compare_files() compares files. `stop` ends the work as
 /// FileOptions::stop does.
 [[nodiscard]] Comparison compare_memory(const TensorView& actual, const TensorView& expected,
@@ -303,6 +323,11 @@ struct TensorView {
 [[nodiscard]] std::vector<std::optional<ElementBits>> percentiles(const std::string& path,
                                                                   std::span<const Number> percentages,
                                                                   const FileOptions& options = {});
+
+/// The same of a tensor in memory.
+[[nodiscard]] std::vector<std::optional<ElementBits>> percentiles(const TensorView& tensor,
+                                                                  std::span<const Number> percentages,
+                                                                  unsigned threads = 0);
 
 /// The statistics of a tensor's elements.
 struct Statistics {
@@ -326,4 +351,7 @@ struct Statistics {
 /// inf it is NaN. It needs several passes over the file; a stream can be read only once and has no median.
 [[nodiscard]] Statistics statistics(const std::string& path, const FileOptions& options = {});
 
-}  // namespace clipper
+/// The same of a tensor in memory.
+[[nodiscard]] Statistics statistics(const TensorView& tensor, unsigned threads = 0);
+
+}  // namespace gnu::visibility("default")]]clipper

@@ -10,7 +10,7 @@
 /// How the library reports failures. Its users catch Error and read kind(), field() and what(). Term,
 /// Message, refuse() and with_path() are for code that throws, and for programs that print their own words
 /// instead of the library's: see Message::text_with().
-namespace clipper {
+namespace [[gnu::visibility("default")]] clipper {
 
 /// What stopped the work. The values are the exit statuses of the program.
 enum class ErrorKind : int {
@@ -118,4 +118,4 @@ auto with_path(const std::string& path, Work work) {
   }
 }
 
-}  // namespace clipper
+}  // namespace gnu::visibility("default")]]clipper

@@ -16,6 +16,7 @@
 #include "files/place.hpp"
 #include "npy/utf8.hpp"
 #include "os/os.hpp"
+#include "request_text.hpp"
 
 namespace clipper {
 namespace {
@@ -23,68 +24,42 @@ namespace {
 using namespace clip_options;
 using namespace match_options;
 
-struct NumberOption {
-  const Option* option;
-  std::optional<Given> Request::*number;
-  decltype(parse_given)* parse;
-};
-
-constexpr std::array kNumbers{NumberOption{&kMin, &Request::min, parse_bound},
-                              NumberOption{&kMax, &Request::max, parse_bound},
-                              NumberOption{&kScale, &Request::scale, parse_scale},
-                              NumberOption{&kBias, &Request::bias, parse_given},
-                              NumberOption{&kReplaceBelow, &Request::replace_below, parse_given},
-                              NumberOption{&kReplaceAbove, &Request::replace_above, parse_given},
-                              NumberOption{&kSubtract, &Request::subtract, parse_given},
-                              NumberOption{&kDivide, &Request::divide, parse_given},
-                              NumberOption{&kZeroPoint, &Request::zero_point, parse_given}};
+/// The option of a text of the request.
+const Option& option_of(const RequestText& row) {
+  std::string name = "--" + std::string(row.name);
+  std::ranges::replace(name, '_', '-');
+  return *option_named(kClipSpec, name);
+}
 
 enum class NumberSource : bool { typed, files };
 
-void take_numbers(const RawOptions& raw, NumberSource source, Request& request) {
-  for (const NumberOption& row : kNumbers)
-    if (raw.has(*row.option) && names_file(raw.text(*row.option)) == (source == NumberSource::files))
-      request.*row.number = row.parse(long_name(*row.option), raw.text(*row.option));
-}
-
-/// "0:255".
-std::pair<Given, Given> parse_stretch(const std::string& text) {
-  const std::size_t colon = text.find(':');
-  if (colon == std::string::npos) refuse(fmt::format("--stretch: '{}' is not LO:HI, such as 0:255", text));
-  const auto end = [](const std::string& number) {
-    if (names_file(number)) refuse(fmt::format("--stretch: '{}' is not a number", number));
-    return parse_given("--stretch", number);
-  };
-  return {end(text.substr(0, colon)), end(text.substr(colon + 1))};
+void take_texts(const RawOptions& raw, NumberSource source, Request& request) {
+  for (const RequestText& row : request_texts()) {
+    const Option& option = option_of(row);
+    const bool names_one = row.number != nullptr && names_file(raw.text(option));
+    if (raw.has(option) && names_one == (source == NumberSource::files))
+      row.set(row, request, option.type.empty() ? "true" : raw.text(option));
+  }
 }
 
 /// The request, still without the numbers in files, which are read after all other options are validated.
 Request typed_request(const RawOptions& raw) {
   Request request;
-  if (raw.has(kProfile)) request.profile = profile_named(raw.text(kProfile));
-  if (request.profile == nullptr) refuse_word(kProfile, raw.text(kProfile));
-  if (raw.has(kMinAboveMax)) request.min_above_max = static_cast<MinAboveMax>(word_of(raw, kMinAboveMax));
-  take_numbers(raw, NumberSource::typed, request);
-  if (raw.has(kNan)) request.nan = parse_on_nan(raw.text(kNan));
-  const DTypeWord to = dtype_word(raw.text(kTo));
-  if (!to.dtype && to.objection.empty() && raw.text(kTo).find_first_of("./") != std::string::npos)
-    refuse(fmt::format("--to: '{}' is not a dtype; OUT comes last: clipper --to {} IN OUT", raw.text(kTo),
-                       kTo.type));
-  request.to = parse_dtype(raw, kTo);
-  if (raw.has(kRound)) request.round = static_cast<Round>(word_of(raw, kRound));
-  request.saturate = raw.has(kSaturate);
-  if (raw.has(kStretch)) request.stretch = parse_stretch(raw.text(kStretch));
-  if (raw.has(kNan) && request.nan.action == OnNan::keep && request.to && !is_floating(*request.to))
-    refuse(fmt::format("--nan keep and --to {0} cannot be used together: {0} has no NaN",
-                       traits(*request.to).name));
+  const std::string& to = raw.text(kTo);
+  const DTypeWord word = dtype_word(to);
+  if (!word.dtype && word.objection.empty() && to.find_first_of("./") != std::string::npos)
+    refuse(fmt::format("--to: '{}' is not a dtype; OUT comes last: clipper --to {} IN OUT", to, kTo.type));
+  take_texts(raw, NumberSource::typed, request);
+  check_texts(request);
   return request;
 }
 
 /// Whether the request would change no element of any tensor.
 bool is_without_effect(const RawOptions& raw, const Request& request) {
   const Profile& profile = *request.profile;
-  const bool has_numbers =
-      std::ranges::any_of(kNumbers, [&](const NumberOption& row) { return raw.has(*row.option); });
+  const bool has_numbers = std::ranges::any_of(request_texts(), [&](const RequestText& row) {
+    return row.number != nullptr && raw.has(option_of(row));
+  });
   return !has_numbers && !request.to && !request.round && !request.stretch &&
          profile.bounds == Profile::Bounds::optional && profile.absent_bound == Profile::AbsentBound::none &&
          request.action_on_nan() == OnNan::keep;
@@ -359,7 +334,7 @@ Command validate_clip(const RawOptions& raw) {
     refuse(
         "nothing to do without --min, --max, --scale, --bias, --subtract, --divide, --nan, --to or --round; "
         "clipper info describes a file, clipper compare compares two");
-  take_numbers(raw, NumberSource::files, command.settings.request);
+  take_texts(raw, NumberSource::files, command.settings.request);
   command.settings.counting = command.verbose || command.json;
   return command;
 }

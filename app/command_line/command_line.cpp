@@ -10,10 +10,10 @@
 #include <system_error>
 
 #include "command_line/command_spec.hpp"
-#include "command_line/nearest_name.hpp"
 #include "command_line/shared_options.hpp"
 #include "console/progress.hpp"
 #include "console/terminal.hpp"
+#include "element/nearest_name.hpp"
 #include "error.hpp"
 #include "files/descriptor.hpp"
 #include "npy/utf8.hpp"

@@ -220,6 +220,31 @@ Given::Given(Number value, std::string quoted, std::optional<DType> of_file, boo
       is_float(number.kind != Number::Kind::finite ||
                text.find_first_of(text.find_first_of("xX") == text.npos ? ".eE" : ".pP") != text.npos) {}
 
+Given Given::of_text(std::string_view typed) {
+  std::string text(typed);
+  if (std::optional<Number> number = parse_number(typed)) return {*std::move(number), std::move(text)};
+  if (std::optional<Given> given = word(typed)) return *std::move(given);
+  const std::optional<Number> share =
+      typed.ends_with('%') ? parse_number(typed.substr(0, typed.size() - 1)) : std::nullopt;
+  if (!share)
+    throw Error(ErrorKind::usage, "'" + text + "' is not a number, a percentage, a date, true or false");
+  Given given = percentile(*share);
+  given.text = std::move(text);
+  return given;
+}
+
+OnNan OnNan::of_text(std::string_view typed) {
+  const auto* const word = std::ranges::find(kNanWords, typed);
+  if (word != kNanWords.end()) return static_cast<Action>(word - kNanWords.begin());
+  return Given(typed);
+}
+
+const Profile* ProfileChoice::known(std::string_view name) {
+  if (const Profile* const profile = profile_named(name)) return profile;
+  throw Error(ErrorKind::usage,
+              Term{"profile", "profile"} + Message(" '" + std::string(name) + "' is unknown"));
+}
+
 Given Given::percentile(const Number& percentage) {
   const std::string text = decimal_text(percentage) + "%";
   if (!is_percentage(percentage))

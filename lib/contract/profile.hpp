@@ -20,7 +20,7 @@
 
 /// A Request holds what the user wants; a Profile holds the rules of one system (NumPy, PyTorch, ONNX, ...)
 /// as data.
-namespace clipper {
+namespace [[gnu::visibility("default")]] clipper {
 
 /// A set of dtypes.
 class DTypeSet {
@@ -131,11 +131,36 @@ struct Profile {
   } unspecified{};
 };
 
+/// What converts to a text, such as "onnx".
+template <class T>
+concept Text = std::convertible_to<const T&, std::string_view> && !std::same_as<T, std::nullptr_t>;
+
 /// All profiles: those of one family together, the oldest first. They live until the program ends.
 [[nodiscard]] std::span<const Profile> profiles() noexcept;
 
 /// The profile called `name`, or null. A family's name means its newest profile: "onnx" is "onnx-13".
 [[nodiscard]] const Profile* profile_named(std::string_view name) noexcept;
+
+/// The profile of a request, by its address or its name: `{.profile = "onnx"}`.
+class ProfileChoice {
+ public:
+  // NOLINTBEGIN(google-explicit-constructor): a Request's member is written as a name or a profile.
+  ProfileChoice(const Profile* profile) : profile_(profile) {}
+
+  /// Error{usage} unless profile_named() knows the name.
+  template <Text T>
+  ProfileChoice(const T& name) : ProfileChoice(known(name)) {}
+
+  operator const Profile*() const noexcept { return profile_; }
+  // NOLINTEND(google-explicit-constructor)
+
+  const Profile* operator->() const noexcept { return profile_; }
+
+ private:
+  [[nodiscard]] static const Profile* known(std::string_view name);
+
+  const Profile* profile_;
+};
 
 class ParameterArray;
 
@@ -168,6 +193,11 @@ struct Given {
 
   /// The text is all decimal digits of the number.
   Given(Number value);
+
+  /// What a text means, as the program reads it, without files: `{.min = "1%"}`. A number, which is exact, a
+  /// percentage, a date, "true" or "false". Error{usage} for other texts.
+  template <Text T>
+  Given(const T& typed) : Given(of_text(typed)) {}
   // NOLINTEND(google-explicit-constructor)
 
   /// For programs that read numbers from a command line or a file.
@@ -195,6 +225,8 @@ struct Given {
   [[nodiscard]] static Given reciprocal(Given divisor);
 
  private:
+  [[nodiscard]] static Given of_text(std::string_view typed);
+
   template <class T>
   [[nodiscard]] static std::string shortest_text(T value) {
     std::array<char, 32> text;
@@ -226,8 +258,15 @@ struct OnNan {
 
   /// `{.nan = 0}`: `replace` by this number, rounded to the dtype of the result.
   template <std::convertible_to<Given> T>
-  OnNan(T value) : action(replace), number(std::move(value)) {}
+  requires(!Text<T>) OnNan(T value) : action(replace), number(std::move(value)) {}
+
+  /// One of kNanWords, or `replace` by what the text means to Given: `{.nan = "error"}`.
+  template <Text T>
+  OnNan(const T& typed) : OnNan(of_text(typed)) {}
   // NOLINTEND(google-explicit-constructor)
+
+ private:
+  [[nodiscard]] static OnNan of_text(std::string_view typed);
 };
 
 /// The names of OnNan's actions before `replace`, in the order of the enumerators.
@@ -242,8 +281,8 @@ struct Request {
   std::optional<Given> scale{};
   std::optional<Given> bias{};
   OnNan nan{};
-  const Profile* profile = profile_named("native");  ///< not owned; Error{usage} if null
-  std::optional<MinAboveMax> min_above_max{};        ///< overrides the profile's rule
+  ProfileChoice profile = profile_named("native");  ///< not owned; Error{usage} if null
+  std::optional<MinAboveMax> min_above_max{};       ///< overrides the profile's rule
 
   // Only for profile native: what happens after the clip, in this order. With scale or bias, bounds are then
   // numbers of the arithmetic (float32 for floats of up to 32 bits, otherwise float64, or integers if they
@@ -279,4 +318,4 @@ struct Request {
   [[nodiscard]] OnNan::Action action_on_nan() const noexcept;
 };
 
-}  // namespace clipper
+}  // namespace gnu::visibility("default")]]clipper

@@ -14,7 +14,7 @@
 #include <type_traits>
 
 /// The element types of tensors, and numbers of any precision.
-namespace clipper {
+namespace [[gnu::visibility("default")]] clipper {
 
 /// A float of 16 bits, as its bits in this machine's byte order: the sign, then the exponent, whose highest
 /// value means infinity or NaN, then the fraction. Storage only: arithmetic happens in float.
@@ -267,4 +267,4 @@ template <class T>
   return std::bit_cast<T>(static_cast<UnsignedOfSize<sizeof(T)>>(bits));
 }
 
-}  // namespace clipper
+}  // namespace gnu::visibility("default")]]clipper

@@ -3,6 +3,7 @@
 #include "command_line/shared_options.hpp"
 #include "contract/arrays.hpp"
 #include "element/dtype.hpp"
+#include "request_text.hpp"
 #include "simd/levels.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"
@@ -68,54 +69,54 @@ TEST_CASE("a shard's index is less than the number of shards") {
   CHECK(refused([] { return parse_shard("5"); }) == "--shard: '5' is neither K/N, for example 0/4, nor auto");
 }
 
-TEST_CASE("a text that is not a number is refused with its flag") {
-  const auto refused = [](const char* flag, const std::string& text) {
-    return refusal(ErrorKind::usage, [&] { return parse_given(flag, text); });
+TEST_CASE("a text that is not a number is refused with its name") {
+  const auto refused = [](const char* name, const std::string& text) {
+    return refusal(ErrorKind::usage, [&] { return number_of_text(name, text); });
   };
-  CHECK(refused("--min", "") == "--min: '' is not a number");
-  CHECK(refused("--min", "--max") == "--min: '--max' is not a number");
-  CHECK(refused("--max", "1,5") == "--max: '1,5' is not a number");
-  CHECK(refused("--scale", "0.5x") == "--scale: '0.5x' is not a number");
-  CHECK(refused("--bias", " 1") == "--bias: ' 1' is not a number");
-  CHECK(refused("--min", "@") == "--min @ has no file name (is a shell variable empty?)");
-  CHECK(refused("--min", "@-") == "--min @-: cannot be read from standard input; use a file");
-  CHECK(refusal(ErrorKind::usage, [] { return parse_on_nan("Keep"); }) ==
-        "--nan: unknown value 'Keep'; did you mean 'keep'?");
+  CHECK(refused("min", "") == "min: '' is not a number");
+  CHECK(refused("min", "--max") == "min: '--max' is not a number");
+  CHECK(refused("max", "1,5") == "max: '1,5' is not a number");
+  CHECK(refused("scale", "0.5x") == "scale: '0.5x' is not a number");
+  CHECK(refused("bias", " 1") == "bias: ' 1' is not a number");
+  CHECK(refused("min", "@") == "min @ has no file name (is a shell variable empty?)");
+  CHECK(refused("min", "@-") == "min @-: cannot be read from standard input; use a file");
+  CHECK(refusal(ErrorKind::usage, [] { return nan_of_text("Keep"); }) ==
+        "nan: unknown value 'Keep'; did you mean 'keep'?");
   for (const std::string text : {"nan", "", "@lo.npy"})
-    CHECK(refusal(ErrorKind::usage, [&] { return parse_on_nan(text); }) ==
-          "--nan: '" + text + "' is not keep, error, min, max or a number");
+    CHECK(refusal(ErrorKind::usage, [&] { return nan_of_text(text); }) ==
+          "nan: '" + text + "' is not keep, error, min, max or a number");
 }
 
 TEST_CASE("a file name without @ is refused with advice to write @") {
   const testing::TemporaryDirectory directory;
   testing::write_file(directory / "bound", "");
   for (const std::string& name : {std::string("lo.npy"), directory / "bound"})
-    CHECK(refusal(ErrorKind::usage, [&] { return parse_given("--min", name); }) ==
-          "--min: '" + name + "' is not a number; to read the number from a file, write @" + name);
+    CHECK(refusal(ErrorKind::usage, [&] { return number_of_text("min", name); }) ==
+          "min: '" + name + "' is not a number; to read the number from a file, write @" + name);
   CHECK(refusal(ErrorKind::usage, [&] {
-          return parse_given("--min", directory / "none");
+          return number_of_text("min", directory / "none");
         }).ends_with(" is not a number"));
 }
 
-TEST_CASE("--nan accepts its words and numbers") {
-  CHECK(parse_on_nan("keep").action == OnNan::keep);
-  CHECK(parse_on_nan("error").action == OnNan::error);
-  CHECK(parse_on_nan("min").action == OnNan::min);
-  CHECK(parse_on_nan("max").action == OnNan::max);
-  CHECK(parse_on_nan("-7e1").action == OnNan::replace);
-  CHECK(parse_on_nan("-7e1").number->number == Number(-70));
-  CHECK(parse_on_nan("-7e1").number->text == "-7e1");
+TEST_CASE("nan accepts its words and numbers") {
+  CHECK(nan_of_text("keep").action == OnNan::keep);
+  CHECK(nan_of_text("error").action == OnNan::error);
+  CHECK(nan_of_text("min").action == OnNan::min);
+  CHECK(nan_of_text("max").action == OnNan::max);
+  CHECK(nan_of_text("-7e1").action == OnNan::replace);
+  CHECK(nan_of_text("-7e1").number->number == Number(-70));
+  CHECK(nan_of_text("-7e1").number->text == "-7e1");
 }
 
 TEST_CASE("parsing @FILE reads the file and remembers its name") {
   const testing::TemporaryDirectory directory;
   const std::string path = directory / "lo.npy";
   testing::write_file(path, testing::float32_file({1.5F}));
-  const Request request{.min = parse_given("--min", "@" + path), .max = parse_given("--max", "7")};
+  const Request request{.min = number_of_text("min", "@" + path), .max = number_of_text("max", "7")};
   testing::write_file(path, testing::float32_file({1, 2}));
   CHECK(request.min->number == Number(1.5));
   CHECK(request.min->dtype == DType::float32);
-  const Given array = parse_given("--bias", "@" + path);
+  const Given array = number_of_text("bias", "@" + path);
   CHECK(array.array->layout().shape == std::vector<std::int64_t>{2});
   const std::vector<OptionFile> files = number_files({.min = request.min, .bias = array});
   REQUIRE(files.size() == 2);
@@ -123,8 +124,8 @@ TEST_CASE("parsing @FILE reads the file and remembers its name") {
   CHECK(files[0].path == path);
   CHECK(files[1].option == "--bias");
   CHECK(refusal(ErrorKind::io, [&] {
-          return parse_given("--min", "@" + path + "x");
-        }).starts_with("--min @" + path + "x: "));
+          return number_of_text("min", "@" + path + "x");
+        }).starts_with("min @" + path + "x: "));
 }
 
 }  // namespace clipper

@@ -40,18 +40,18 @@ struct Files : TemporaryDirectory {
 
 TEST_CASE("files of dates, durations and flags are clipped to bounds from text") {
   const Files files;
-  const Request since{.min = from_text("1970-01-02"), .max = from_text("2020-02-28T00:00")};
+  const Request since{.min = Given("1970-01-02"), .max = Given("2020-02-28T00:00")};
   CHECK(files.clipped("day.npy", since) == ticks("<M8[D]", {kNaT, 1, 18'000, 18'320, 18'320}));
   CHECK(files.clipped("a.npz:day", since) == files.read("out"));
-  CHECK(files.clipped("day.npy", {.max = from_text("2020-02-28"), .nan = from_text("1970-01-11")}) ==
+  CHECK(files.clipped("day.npy", {.max = Given("2020-02-28"), .nan = Given("1970-01-11")}) ==
         ticks("<M8[D]", {10, -1, 18'000, 18'320, 18'320}));
-  CHECK(files.clipped("day.npy", {.min = from_text("50%")}) ==
+  CHECK(files.clipped("day.npy", {.min = Given("50%")}) ==
         ticks("<M8[D]", {kNaT, 18'000, 18'000, 18'321, 20'000}));
-  CHECK(files.clipped("span.npy", {.min = -2, .max = from_text("2")}) == ticks("<m8[25s]", {kNaT, -2, 0, 2}));
+  CHECK(files.clipped("span.npy", {.min = -2, .max = Given("2")}) == ticks("<m8[25s]", {kNaT, -2, 0, 2}));
   CHECK(files.clipped("span.npy", {.min = Given::duration(-50, *parse_unit("s")),
                                    .max = Given::duration(5, *parse_unit("20s"))}) ==
         ticks("<m8[25s]", {kNaT, -2, 0, 4}));
-  CHECK(files.clipped("flag.npy", {.min = from_text("true")}) == flags("\1\1\1\1"));
+  CHECK(files.clipped("flag.npy", {.min = Given("true")}) == flags("\1\1\1\1"));
   CHECK(files.clipped("flag.npy", {.max = 0}) == flags(std::string(4, '\0')));
   const Counts counts = clip_in_place(files / "day.npy", since);
   CHECK(counts.raised == 1);
@@ -66,7 +66,7 @@ TEST_CASE("dates in an archive are clipped only if they are named") {
         npz_file({{"x.npy", float32_file({0, 2})}, {"day.npy", kDays}}));
   FileOptions options;
   options.members = {"day"};
-  CHECK(files.clipped("a.npz", {.max = from_text("1969-12-31")}, options) ==
+  CHECK(files.clipped("a.npz", {.max = Given("1969-12-31")}, options) ==
         npz_file({{"x.npy", float32_file({-1, 2})}, {"day.npy", ticks("<M8[D]", {kNaT, -1, -1, -1, -1})}}));
 }
 
@@ -75,25 +75,25 @@ TEST_CASE("text that is no bound, or none of the tensor's type, is refused") {
   const auto refused = [&](const std::string& name, const Request& request) {
     return refusal(ErrorKind::usage, [&] { clip_file(files / name, files / "out", request); });
   };
-  CHECK(refusal(ErrorKind::usage, [] { static_cast<void>(from_text("2020-02-30")); }) ==
+  CHECK(refusal(ErrorKind::usage, [] { static_cast<void>(Given("2020-02-30")); }) ==
         "'2020-02-30' is not a number, a percentage, a date, true or false");
-  CHECK(refusal(ErrorKind::usage, [] { static_cast<void>(from_text("101%")); }) ==
+  CHECK(refusal(ErrorKind::usage, [] { static_cast<void>(Given("101%")); }) ==
         "101%: a percentile is a number from 0% to 100%");
-  CHECK(from_text("0.1").number == *parse_number("0.1"));
+  CHECK(Given("0.1").number == *parse_number("0.1"));
   CHECK(
       refused("day.npy", {.min = 0}) ==
       files /
           "day.npy: min 0 is not a date, but the tensor is datetime64[D]; write a date, such as 2020-02-29");
-  CHECK(refused("day.npy", {.max = from_text("NaT")}) == files / "day.npy: max NaT: NaT cannot be a bound");
+  CHECK(refused("day.npy", {.max = Given("NaT")}) == files / "day.npy: max NaT: NaT cannot be a bound");
   CHECK(refused("span.npy", {.min = Given::duration(24, *parse_unit("s"))}) ==
         files / "span.npy: min 24 s is not a duration of timedelta64[25s]");
   CHECK(refused("day.npy", {.min = Given::duration(24, *parse_unit("D"))}).find("min 24 D is not a date") !=
         std::string::npos);
   std::vector<float> numbers{1};
-  CHECK(refusal(ErrorKind::usage, [&] { clip(numbers, {.max = from_text("true")}); }) ==
+  CHECK(refusal(ErrorKind::usage, [&] { clip(numbers, {.max = Given("true")}); }) ==
         "max true is not a number, but the tensor is float32");
   CHECK(refusal(ErrorKind::usage, [&] {
-          PreparedClip({.min = from_text("true")}, tensor_in(files / "flag.npy"));
+          PreparedClip({.min = Given("true")}, tensor_in(files / "flag.npy"));
         }) == "elements in memory are numbers, not bool");
 }
 

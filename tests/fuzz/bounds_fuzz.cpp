@@ -8,11 +8,11 @@
 #include <string_view>
 
 #include "clip/reference_clip.hpp"
-#include "command_line/shared_options.hpp"
 #include "contract/plan.hpp"
 #include "element/element.hpp"
 #include "error.hpp"
 #include "fuzz/require.hpp"
+#include "request_text.hpp"
 
 /// The input is text: a letter for the dtype, a letter for the profile, then six words separated by `|`: MIN,
 /// MAX, SCALE, BIAS, NAN, MIN-ABOVE-MAX. `_` or nothing stands for an option that is not given. libc's
@@ -48,7 +48,7 @@ std::optional<std::string> take_word(std::string_view& text) {
 
 std::optional<Given> take_number(std::string_view& text) {
   const std::optional<std::string> word = take_word(text);
-  return word ? std::optional(parse_given("--number", *word)) : std::nullopt;
+  return word ? std::optional(number_of_text("number", *word)) : std::nullopt;
 }
 
 Input understood(std::string_view text) {
@@ -60,7 +60,7 @@ Input understood(std::string_view text) {
   input.request.max = take_number(text);
   input.request.scale = take_number(text);
   input.request.bias = take_number(text);
-  if (const std::optional<std::string> nan = take_word(text)) input.request.nan = parse_on_nan(*nan);
+  if (const std::optional<std::string> nan = take_word(text)) input.request.nan = nan_of_text(*nan);
   const std::string above = take_word(text).value_or("");
   if (above == "error") input.request.min_above_max = MinAboveMax::error;
   if (above == "min") input.request.min_above_max = MinAboveMax::min;
@@ -134,8 +134,8 @@ void check_accepted(const Request& request, const Plan& plan) {
   if (op.poisons) return;
 
   Request again;
-  again.min = parse_given("--min", element_text(op.dtype, op.lo));
-  again.max = parse_given("--max", element_text(op.dtype, op.hi));
+  again.min = number_of_text("min", element_text(op.dtype, op.lo));
+  again.max = number_of_text("max", element_text(op.dtype, op.hi));
   again.min_above_max = MinAboveMax::max;
   const Operation same = make_plan(again, plan.input).operation;
   require(same.lo == op.lo && same.hi == op.hi, "printed bounds are read back as the same bounds", text);

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "command_line/nearest_name.hpp"
+#include "element/nearest_name.hpp"
 
 namespace clipper::python {
 namespace {

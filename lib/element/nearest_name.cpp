@@ -1,4 +1,4 @@
-#include "command_line/nearest_name.hpp"
+#include "element/nearest_name.hpp"
 
 #include <algorithm>
 #include <numeric>

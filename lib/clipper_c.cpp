@@ -1,0 +1,424 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "clipper.h"
+#include "clipper.hpp"
+#include "compare/tolerance.hpp"
+#include "element/element.hpp"
+#include "element/nearest_name.hpp"
+#include "element/number.hpp"
+#include "request_text.hpp"
+
+// NOLINTNEXTLINE(readability-identifier-naming): the type of C.
+struct clipper_request {
+  clipper::Request request;
+  clipper::FileOptions files;
+  clipper::CompareOptions compare;
+  std::map<std::string, std::vector<std::byte>> arrays;  ///< the elements of numbers that are arrays
+};
+
+namespace clipper {
+namespace {
+
+struct LastError {
+  int kind = CLIPPER_OK;
+  bool has_texts = true;  ///< there was memory for them
+  std::string message;
+  std::string field;
+};
+
+LastError& last_error() noexcept {
+  thread_local LastError error;
+  return error;
+}
+
+int fail(int kind, std::string_view message, std::string_view field) noexcept {
+  LastError& error = last_error();
+  error.kind = kind;
+  error.has_texts = false;
+  try {
+    error.message = message;
+    error.field = field;
+    error.has_texts = true;
+  } catch (const std::bad_alloc&) {  // the function that failed has a result all the same
+  }
+  return kind;
+}
+
+/// The result of work(), or that of its exception.
+template <class Work>
+int run(Work work) noexcept {
+  try {
+    return work();
+  } catch (const Error& error) {
+    return fail(static_cast<int>(error.kind()), error.what(), error.field());
+  } catch (const std::bad_alloc&) {
+    return fail(CLIPPER_IO, "out of memory", "");
+  } catch (const std::exception& error) {
+    return fail(CLIPPER_IO, error.what(), "");
+  }
+}
+
+[[noreturn]] void refuse_argument(std::string_view name, const std::string& why) {
+  throw Error(ErrorKind::usage, std::string(name) + " " + why);
+}
+
+template <class T>
+T& expect(T* pointer, std::string_view name) {
+  if (pointer == nullptr) refuse_argument(name, "is null");
+  return *pointer;
+}
+
+std::string text_of(const char* text, std::string_view name) {
+  return &expect(text, name);
+}
+
+/// The structure, which must be as large as in the first version of this library.
+template <class T>
+T& expect_sized(T* structure, std::string_view name) {
+  if (expect(structure, name).size < sizeof(T))
+    refuse_argument(name, "has size " + std::to_string(structure->size) + ": must be that of its type, " +
+                              std::to_string(sizeof(T)));
+  return *structure;
+}
+
+template <class T>
+void check_result(T* structure, std::string_view name) {
+  if (structure != nullptr) static_cast<void>(expect_sized(structure, name));
+}
+
+/// Writes a structure of the caller, who may not want it.
+template <class T>
+void give(T* structure, T values) noexcept {
+  if (structure == nullptr) return;
+  values.size = structure->size;
+  *structure = values;
+}
+
+Tensor tensor_of(const clipper_tensor* given, std::string_view name) {
+  const clipper_tensor& tensor = expect_sized(given, name);
+  const std::string dtype = text_of(tensor.dtype, std::string(name) + "->dtype");
+  constexpr std::size_t kMaxRank = 64;
+  if (tensor.rank > kMaxRank) refuse_argument(name, "has a rank greater than 64");
+  if (tensor.rank != 0) static_cast<void>(expect(tensor.shape, std::string(name) + "->shape"));
+  Tensor result;
+  result.dtype = dtype_of_text("dtype", dtype);
+  if (dtype.starts_with('<')) result.order = ByteOrder::little;
+  result.shape.assign(tensor.shape, tensor.shape + tensor.rank);
+  if (tensor.strides != nullptr) result.strides.assign(tensor.strides, tensor.strides + tensor.rank);
+  return result;
+}
+
+clipper_element element_of(DType dtype, const std::optional<ElementBits>& bits) {
+  if (!bits) return {std::numeric_limits<double>::quiet_NaN(), 0};
+  return {round_to<double>(number_of(dtype, *bits)), *bits};
+}
+
+Number tolerance_of_text(std::string_view name, const std::string& text) {
+  const std::optional<Number> number = parse_number(text);
+  if (number && is_tolerance(*number)) return *number;
+  throw Error(ErrorKind::usage,
+              Term{name, name} + Message(": '" + text + "' is not a finite number, 0 or more"));
+}
+
+/// An option that is not a text of the operation.
+struct OtherText {
+  std::string_view name;
+  void (*set)(clipper_request& request, std::string_view name, const std::string& text);
+};
+
+constexpr std::size_t kMaxThreads = 1024;
+constexpr std::size_t kMaxShown = 1000;
+constexpr std::array<std::string_view, 2> kTrailingWords{"error", "ignore"};
+
+using Whole = clipper_request;
+using Name = std::string_view;
+using String = const std::string&;
+
+constexpr std::array kOtherTexts{
+    OtherText{"dtype", [](Whole& r, Name n, String text) { r.files.dtype = dtype_of_text(n, text); }},
+    OtherText{"trailing",
+              [](Whole& r, Name n, String text) {
+                r.files.ignore_trailing = place_of_text(n, text, kTrailingWords) != 0;
+              }},
+    OtherText{"no_clobber",
+              [](Whole& r, Name n, String text) { r.files.overwrite = !flag_of_text(n, text); }},
+    OtherText{"sync", [](Whole& r, Name n, String text) { r.files.sync = flag_of_text(n, text); }},
+    OtherText{"no_cache", [](Whole& r, Name n, String text) { r.files.no_cache = flag_of_text(n, text); }},
+    OtherText{"direct", [](Whole& r, Name n, String text) { r.files.direct = flag_of_text(n, text); }},
+    OtherText{"threads",
+              [](Whole& r, Name n, String text) {
+                r.files.threads = static_cast<unsigned>(count_of_text(n, text, 1, kMaxThreads));
+              }},
+    OtherText{"member", [](Whole& r, Name, String text) { r.files.members.push_back(text); }},
+    OtherText{"only", [](Whole& r, Name, String text) { r.files.only.push_back(text); }},
+    OtherText{"rtol", [](Whole& r, Name n, String text) { r.compare.rtol = tolerance_of_text(n, text); }},
+    OtherText{"atol", [](Whole& r, Name n, String text) { r.compare.atol = tolerance_of_text(n, text); }},
+    OtherText{"ulp",
+              [](Whole& r, Name n, String text) { r.compare.ulps = count_of_text(n, text, 0, SIZE_MAX); }},
+    OtherText{"nan_differ",
+              [](Whole& r, Name n, String text) { r.compare.nan_equal = !flag_of_text(n, text); }},
+    OtherText{"bits", [](Whole& r, Name n, String text) { r.compare.bits = flag_of_text(n, text); }},
+    OtherText{"show", [](Whole& r, Name n, String text) {
+                r.compare.max_listed = count_of_text(n, text, 0, kMaxShown);
+              }}};
+
+/// The name as it is in the tables.
+std::string name_of(const char* given) {
+  std::string name = text_of(given, "name");
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
+const char* request_name(std::size_t index) noexcept {
+  const std::size_t texts = request_texts().size();
+  if (index < texts) return request_texts()[index].name.data();
+  return index - texts < kOtherTexts.size() ? kOtherTexts[index - texts].name.data() : nullptr;
+}
+
+[[noreturn]] void refuse_name(const std::string& name) {
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; request_name(i) != nullptr; ++i) names.emplace_back(request_name(i));
+  static_cast<void>(place_of_text("name", name, names));
+  refuse_argument(name, "has no text");
+}
+
+const RequestText* text_named(std::string_view name) {
+  const auto row = std::ranges::find(request_texts(), name, &RequestText::name);
+  return row != request_texts().end() ? &*row : nullptr;
+}
+
+void set_text(clipper_request& request, const std::string& name, const std::string& text) {
+  if (const RequestText* const row = text_named(name)) return row->set(*row, request.request, text);
+  const auto* const other = std::ranges::find(kOtherTexts, name, &OtherText::name);
+  if (other == kOtherTexts.end()) refuse_name(name);
+  other->set(request, other->name, text);
+}
+
+void set_array(clipper_request& request, const std::string& name, const clipper_tensor* array) {
+  const RequestText* const row = text_named(name);
+  if (row == nullptr || row->number == nullptr)
+    refuse_argument(name, "is no number of a request that may be an array");
+  const Tensor tensor = tensor_of(array, "array");
+  const Tensor packed{tensor.dtype, tensor.shape, false, tensor.order};
+  std::size_t bytes = traits(tensor.dtype).size;
+  for (const std::int64_t size : tensor.shape)
+    if (size < 0 || __builtin_mul_overflow(bytes, static_cast<std::size_t>(size), &bytes))
+      refuse_argument("array", "has a shape that no memory has");
+  std::vector<std::byte> elements(bytes);
+  clip({tensor, array->data}, {packed, elements.data()}, {});
+  const Given given = from_memory(packed, elements.data());
+  request.arrays[name] = std::move(elements);
+  request.request.*row->number = given;
+}
+
+/// Calls work(request), whose result is Counts.
+template <class Work>
+int count(const clipper_request* request, clipper_counts* counts, Work work) noexcept {
+  return run([&] {
+    check_result(counts, "counts");
+    check_texts(expect(request, "request").request);
+    const Counts result = work(*request);
+    give(counts, {0, result.elements, result.raised, result.lowered, result.nan, result.changed ? 1U : 0U,
+                  result.replaced, result.became_infinite, result.became_zero});
+    return CLIPPER_OK;
+  });
+}
+
+/// Calls work(request), whose result is a Comparison.
+template <class Work>
+int compare(const clipper_request* request, clipper_comparison* comparison, Work work) noexcept {
+  return run([&] {
+    check_result(comparison, "comparison");
+    const Comparison result = work(expect(request, "request"));
+    give(comparison, {0, result.compared, result.mismatches, result.largest});
+    return result.equal() ? CLIPPER_OK : fail(CLIPPER_DIFFERENT, result.report, "");
+  });
+}
+
+/// Calls work(request), whose result is Statistics.
+template <class Work>
+int describe(const clipper_request* request, clipper_statistics* statistics, Work work) noexcept {
+  return run([&] {
+    static_cast<void>(expect_sized(statistics, "statistics"));
+    const Statistics result = work(expect(request, "request"));
+    constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+    give(statistics, {0, result.count, result.nan, result.positive_infinite, result.negative_infinite,
+                      element_of(result.dtype, result.min), element_of(result.dtype, result.max),
+                      element_of(result.dtype, result.median), result.mean.value_or(kNone),
+                      result.standard_deviation.value_or(kNone)});
+    return CLIPPER_OK;
+  });
+}
+
+struct Found {
+  DType dtype;
+  std::vector<std::optional<ElementBits>> elements;
+};
+
+/// Calls work(request, percentages), whose result is Found.
+template <class Work>
+int find(const clipper_request* request, const char* const* percentages, std::size_t count,
+         clipper_element* elements, Work work) noexcept {
+  return run([&] {
+    static_cast<void>(expect(request, "request"));
+    if (count != 0) static_cast<void>((expect(percentages, "percentages"), expect(elements, "percentiles")));
+    std::vector<Number> numbers;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::string text = text_of(percentages[i], "a percentage");
+      const std::optional<Number> number = parse_number(text);
+      if (!number) refuse_argument("'" + text + "'", "is not a percentage");
+      numbers.push_back(*number);
+    }
+    const Found found = work(*request, numbers);
+    std::ranges::transform(found.elements, elements,
+                           [&](const auto& bits) { return element_of(found.dtype, bits); });
+    return CLIPPER_OK;
+  });
+}
+
+}  // namespace
+}  // namespace clipper
+
+using namespace clipper;
+
+const char* clipper_version(void) {
+  return version().data();
+}
+
+int clipper_last_error_kind(void) {
+  return last_error().kind;
+}
+
+const char* clipper_last_error_message(void) {
+  return last_error().has_texts ? last_error().message.c_str() : "out of memory";
+}
+
+const char* clipper_last_error_field(void) {
+  return last_error().has_texts ? last_error().field.c_str() : "";
+}
+
+const char* clipper_profile_name(size_t index) {
+  return index < profiles().size() ? profiles()[index].name.data() : nullptr;
+}
+
+const char* clipper_dtype(const char* name, size_t* size) {
+  const DTypeTraits* row = nullptr;
+  static_cast<void>(run([&] {
+    row = &traits(dtype_of_text("dtype", text_of(name, "name")));
+    if (size != nullptr) *size = row->size;
+    return CLIPPER_OK;
+  }));
+  return row != nullptr ? row->name.data() : nullptr;
+}
+
+clipper_request* clipper_request_new(void) {
+  clipper_request* request = nullptr;
+  static_cast<void>(run([&] {
+    request = new clipper_request;
+    return CLIPPER_OK;
+  }));
+  return request;
+}
+
+void clipper_request_free(clipper_request* request) {
+  delete request;
+}
+
+int clipper_request_set(clipper_request* request, const char* name, const char* text) {
+  return run([&] {
+    set_text(expect(request, "request"), name_of(name), text_of(text, "text"));
+    return CLIPPER_OK;
+  });
+}
+
+int clipper_request_set_array(clipper_request* request, const char* name, const clipper_tensor* array) {
+  return run([&] {
+    set_array(expect(request, "request"), name_of(name), array);
+    return CLIPPER_OK;
+  });
+}
+
+const char* clipper_request_name(size_t index) {
+  return request_name(index);
+}
+
+int clipper_clip(const clipper_request* request, const clipper_tensor* in, const clipper_tensor* out,
+                 clipper_counts* counts) {
+  return count(request, counts, [&](const clipper_request& r) {
+    const Tensor from = tensor_of(in, "in");
+    const Tensor to = tensor_of(out, "out");
+    return clip({from, in->data}, {to, out->data}, r.request, r.files.threads);
+  });
+}
+
+int clipper_clip_file(const clipper_request* request, const char* in, const char* out,
+                      clipper_counts* counts) {
+  return count(request, counts, [&](const clipper_request& r) {
+    return clip_file(text_of(in, "in"), text_of(out, "out"), r.request, r.files);
+  });
+}
+
+int clipper_clip_in_place(const clipper_request* request, const char* path, clipper_counts* counts) {
+  return count(request, counts, [&](const clipper_request& r) {
+    return clip_in_place(text_of(path, "path"), r.request, r.files);
+  });
+}
+
+int clipper_compare(const clipper_request* request, const clipper_tensor* actual,
+                    const clipper_tensor* expected, clipper_comparison* comparison) {
+  return compare(request, comparison, [&](const clipper_request& r) {
+    const Tensor first = tensor_of(actual, "actual");
+    const Tensor second = tensor_of(expected, "expected");
+    return compare_memory({first, actual->data}, {second, expected->data}, r.compare, r.files.threads);
+  });
+}
+
+int clipper_compare_files(const clipper_request* request, const char* actual, const char* expected,
+                          clipper_comparison* comparison) {
+  return compare(request, comparison, [&](const clipper_request& r) {
+    return compare_files(text_of(actual, "actual"), text_of(expected, "expected"), r.compare, r.files);
+  });
+}
+
+int clipper_describe(const clipper_request* request, const clipper_tensor* tensor,
+                     clipper_statistics* statistics) {
+  return describe(request, statistics, [&](const clipper_request& r) {
+    const Tensor described = tensor_of(tensor, "tensor");
+    return clipper::statistics({described, tensor->data}, r.files.threads);
+  });
+}
+
+int clipper_describe_file(const clipper_request* request, const char* path, clipper_statistics* statistics) {
+  return describe(request, statistics, [&](const clipper_request& r) {
+    return clipper::statistics(text_of(path, "path"), r.files);
+  });
+}
+
+int clipper_percentiles(const clipper_request* request, const clipper_tensor* tensor,
+                        const char* const* percentages, size_t count, clipper_element* percentiles) {
+  return find(request, percentages, count, percentiles,
+              [&](const clipper_request& r, const std::vector<Number>& numbers) {
+                const Tensor described = tensor_of(tensor, "tensor");
+                return Found{described.dtype,
+                             clipper::percentiles({described, tensor->data}, numbers, r.files.threads)};
+              });
+}
+
+int clipper_percentiles_of_file(const clipper_request* request, const char* path,
+                                const char* const* percentages, size_t count, clipper_element* percentiles) {
+  return find(request, percentages, count, percentiles,
+              [&](const clipper_request& r, const std::vector<Number>& numbers) {
+                const std::string name = text_of(path, "path");
+                return Found{tensor_in(name, r.files).dtype, clipper::percentiles(name, numbers, r.files)};
+              });
+}

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+/// Views of elements with gaps between them.
+namespace clipper {
+
+/// The bytes from an element to the next along each axis, without gaps.
+[[nodiscard]] std::vector<std::int64_t> strides_without_gaps(std::span<const std::int64_t> shape,
+                                                             std::size_t size, bool fortran_order);
+
+/// Whether the elements lie as with these strides: those of axes with one element do not matter.
+[[nodiscard]] bool lie_alike(std::span<const std::int64_t> shape, std::span<const std::int64_t> strides,
+                             std::span<const std::int64_t> others);
+
+struct StridedElements {
+  std::byte* first;
+  std::span<const std::int64_t> strides;
+};
+
+/// Copies all elements of `size` bytes of one view to another. No element of `to` has a byte in common with
+/// another element of either.
+void copy_elements(std::span<const std::int64_t> shape, std::size_t size, const StridedElements& from,
+                   const StridedElements& to);
+
+}  // namespace clipper

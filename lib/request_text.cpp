@@ -1,0 +1,196 @@
+#include "request_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+#include <vector>
+
+#include "element/joined.hpp"
+#include "element/nearest_name.hpp"
+#include "element/percentage.hpp"
+#include "error.hpp"
+#include "files/container.hpp"
+#include "files/parameter_file.hpp"
+#include "os/os.hpp"
+
+namespace clipper {
+namespace {
+
+[[noreturn]] void refuse_text(std::string_view name, const Message& why) {
+  throw Error(ErrorKind::usage, Term{name, name} + why);
+}
+
+/// Errors keep the library's words: what a program would advise applies to its input only.
+Given number_in_file(std::string_view name, const std::string& path) {
+  if (path.empty()) refuse_text(name, " @ has no file name (is a shell variable empty?)");
+  if (path == "-") refuse_text(name, " @-: cannot be read from standard input; use a file");
+  try {
+    return read_parameter(path);
+  } catch (const Error& error) {
+    throw Error(error.kind(), Term{name, name} + Message(fmt::format(" @{}", error.what())));
+  }
+}
+
+bool looks_like_file(const std::string& text) {
+  const TensorFormat* const format = format_named(text);
+  return (format != nullptr && !format->has_entries()) || member_path(text) ||
+         (!text.empty() && os::access(text.c_str(), F_OK) == 0);
+}
+
+/// "1%" as a number; nothing for texts that are not a number and a percent sign.
+std::optional<Number> percentage_in(const std::string& text) {
+  return text.ends_with('%') ? parse_number(std::string_view(text).substr(0, text.size() - 1)) : std::nullopt;
+}
+
+/// A bound is also a percentile of the tensor's elements, a date, true or false.
+Given bound_of_text(std::string_view name, const std::string& text) {
+  if (std::optional<Given> word = Given::word(text)) return *std::move(word);
+  const std::optional<Number> percentage = percentage_in(text);
+  if (!percentage) return number_of_text(name, text);
+  if (!is_percentage(*percentage))
+    refuse_text(name, fmt::format(" {}: a percentile is a number from 0% to 100%", text));
+  return text;
+}
+
+Given scale_of_text(std::string_view name, const std::string& text) {
+  constexpr std::string_view kReciprocal = "1/";
+  if (!text.starts_with(kReciprocal)) return number_of_text(name, text);
+  return Given::reciprocal(number_of_text(name, text.substr(kReciprocal.size())));
+}
+
+/// "0:255".
+std::pair<Given, Given> stretch_of_text(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos)
+    refuse_text("stretch", fmt::format(": '{}' is not LO:HI, such as 0:255", text));
+  const auto end = [](const std::string& number) {
+    if (names_file(number)) refuse_text("stretch", fmt::format(": '{}' is not a number", number));
+    return number_of_text("stretch", number);
+  };
+  return {end(text.substr(0, colon)), end(text.substr(colon + 1))};
+}
+
+const Profile* profile_of_text(std::string_view name, const std::string& text) {
+  if (const Profile* const profile = profile_named(text)) return profile;
+  std::vector<std::string_view> names;
+  for (const Profile& row : profiles()) {
+    if (std::ranges::find(names, row.family) == names.end()) names.push_back(row.family);
+    if (row.name != row.family) names.push_back(row.name);
+  }
+  static_cast<void>(place_of_text(name, text, names));
+  return nullptr;
+}
+
+template <Given (*parse)(std::string_view, const std::string&)>
+void set_number(const RequestText& row, Request& request, const std::string& text) {
+  request.*row.number = parse(row.name, text);
+}
+
+constexpr std::array<std::string_view, 3> kAboveWords{"error", "min", "max"};
+
+using Row = const RequestText&;
+
+constexpr std::array kTexts{
+    RequestText{"profile", [](Row row, Request& r,
+                              const std::string& text) { r.profile = profile_of_text(row.name, text); }},
+    RequestText{"min_above_max",
+                [](Row row, Request& r, const std::string& text) {
+                  r.min_above_max = static_cast<MinAboveMax>(place_of_text(row.name, text, kAboveWords));
+                }},
+    RequestText{"min", set_number<bound_of_text>, &Request::min},
+    RequestText{"max", set_number<bound_of_text>, &Request::max},
+    RequestText{"scale", set_number<scale_of_text>, &Request::scale},
+    RequestText{"bias", set_number<number_of_text>, &Request::bias},
+    RequestText{"replace_below", set_number<number_of_text>, &Request::replace_below},
+    RequestText{"replace_above", set_number<number_of_text>, &Request::replace_above},
+    RequestText{"subtract", set_number<number_of_text>, &Request::subtract},
+    RequestText{"divide", set_number<number_of_text>, &Request::divide},
+    RequestText{"zero_point", set_number<number_of_text>, &Request::zero_point},
+    RequestText{"nan", [](Row, Request& r, const std::string& text) { r.nan = nan_of_text(text); }},
+    RequestText{"to",
+                [](Row row, Request& r, const std::string& text) { r.to = dtype_of_text(row.name, text); }},
+    RequestText{"round",
+                [](Row row, Request& r, const std::string& text) {
+                  r.round = static_cast<Round>(place_of_text(row.name, text, kRoundWords));
+                }},
+    RequestText{"saturate", [](Row row, Request& r,
+                               const std::string& text) { r.saturate = flag_of_text(row.name, text); }},
+    RequestText{"stretch",
+                [](Row, Request& r, const std::string& text) { r.stretch = stretch_of_text(text); }}};
+
+}  // namespace
+
+std::span<const RequestText> request_texts() noexcept {
+  return kTexts;
+}
+
+void check_texts(const Request& request) {
+  if (request.nan.action != OnNan::keep || !request.to || is_floating(*request.to)) return;
+  const std::string to(traits(*request.to).name);
+  throw Error(ErrorKind::usage, Term{"nan", "nan"} + Message(" keep and ") + Term{"to", "to"} +
+                                    fmt::format(" {0} cannot be used together: {0} has no NaN", to));
+}
+
+Given number_of_text(std::string_view name, const std::string& text) {
+  if (text.starts_with('@')) return number_in_file(name, text.substr(1));
+  if (std::optional<Number> number = parse_number(text)) return {*std::move(number), text};
+  const std::string is_none = fmt::format(": '{}' is not a number", text);
+  if (percentage_in(text))
+    refuse_text(name, is_none + Message("; only ") + Term{"min", "min"} + " and " + Term{"max", "max"} +
+                          " can be percentiles");
+  if (looks_like_file(text))
+    refuse_text(name, fmt::format("{}; to read the number from a file, write @{}", is_none, text));
+  refuse_text(name, is_none);
+}
+
+OnNan nan_of_text(const std::string& text) {
+  const auto* const word = std::ranges::find(kNanWords, text);
+  if (word != kNanWords.end()) return static_cast<OnNan::Action>(word - kNanWords.begin());
+  std::optional<Number> number = parse_number(text);
+  if (number && number->kind != Number::Kind::nan) return Given(*std::move(number), text);
+  if (std::optional<Given> given = Given::word(text)) return *std::move(given);
+  if (nearest_name(text, kNanWords)) static_cast<void>(place_of_text("nan", text, kNanWords));
+  refuse_text("nan", fmt::format(": '{}' is not keep, error, min, max or a number", text));
+}
+
+bool names_file(std::string_view text) {
+  return text.starts_with('@') || text.starts_with("1/@");
+}
+
+std::size_t place_of_text(std::string_view name, std::string_view text,
+                          std::span<const std::string_view> words) {
+  const auto word = std::ranges::find(words, text);
+  if (word != words.end()) return static_cast<std::size_t>(word - words.begin());
+  const std::string unknown = fmt::format(": unknown value '{}'", text);
+  if (const auto meant = nearest_name(text, words))
+    refuse_text(name, fmt::format("{}; did you mean '{}'?", unknown, *meant));
+  refuse_text(name, fmt::format("{}; expected one of: {}", unknown, joined(words, ", ")));
+}
+
+DType dtype_of_text(std::string_view name, std::string_view text) {
+  const DTypeWord word = dtype_word(text);
+  if (word.dtype) return *word.dtype;
+  if (!word.objection.empty()) refuse_text(name, fmt::format(": '{}' {}", text, word.objection));
+  std::vector<std::string_view> names;
+  for (const DTypeTraits& row : kDTypes) names.push_back(row.name);
+  return kDTypes.at(place_of_text(name, text, names)).dtype;
+}
+
+std::size_t count_of_text(std::string_view name, std::string_view text, std::size_t lowest,
+                          std::size_t highest) {
+  std::size_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error == std::errc() && stop == end && value >= lowest && value <= highest) return value;
+  refuse_text(name, fmt::format(": '{}' is not a whole number from {} to {}", text, lowest, highest));
+}
+
+bool flag_of_text(std::string_view name, std::string_view text) {
+  constexpr std::array<std::string_view, 2> kWords{"false", "true"};
+  return place_of_text(name, text, kWords) != 0;
+}
+
+}  // namespace clipper

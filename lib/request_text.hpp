@@ -1,0 +1,54 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "contract/profile.hpp"
+
+/// A request from texts: those of the command line, which are also those of the C interface.
+namespace clipper {
+
+/// A parameter of a request.
+struct RequestText {
+  std::string_view name;  ///< "min_above_max", which the program calls --min-above-max
+
+  /// Interprets the text; reads the file of "@FILE". Error{usage}, whose term is the name, unless the whole
+  /// text is understood; the request then stays as it was.
+  void (*set)(const RequestText& row, Request& request, const std::string& text);
+
+  std::optional<Given> Request::*number = nullptr;  ///< what `set` sets, if it may also be an array
+};
+
+/// In the order in which their mistakes are reported.
+[[nodiscard]] std::span<const RequestText> request_texts() noexcept;
+
+/// Error{usage} for texts that contradict each other.
+void check_texts(const Request& request);
+
+/// A number or @FILE.npy: a number or an array, see read_parameter(), whose errors get the name. Error{usage}
+/// for any other text.
+[[nodiscard]] Given number_of_text(std::string_view name, const std::string& text);
+
+/// One of kNanWords, or a number.
+[[nodiscard]] OnNan nan_of_text(const std::string& text);
+
+/// Whether the text is that of a number or array in a file.
+[[nodiscard]] bool names_file(std::string_view text);
+
+/// The dtype that a word means: see dtype_word().
+[[nodiscard]] DType dtype_of_text(std::string_view name, std::string_view text);
+
+/// The place of the text among the words. Error{usage} for others names the nearest of them, or all.
+[[nodiscard]] std::size_t place_of_text(std::string_view name, std::string_view text,
+                                        std::span<const std::string_view> words);
+
+/// A whole number, at most `highest`.
+[[nodiscard]] std::size_t count_of_text(std::string_view name, std::string_view text, std::size_t lowest,
+                                        std::size_t highest);
+
+/// "true" or "false".
+[[nodiscard]] bool flag_of_text(std::string_view name, std::string_view text);
+
+}  // namespace clipper

@@ -1,0 +1,176 @@
+#include "clipper.h"
+#include "clipper.hpp"
+#include "support/files.hpp"
+#include "support/tensors.hpp"
+
+/// The interface for C. tests/install compiles programs in C and other languages with it.
+namespace clipper::testing {
+namespace {
+
+/// A request that is freed.
+class CRequest {
+ public:
+  CRequest(std::initializer_list<std::pair<const char*, const char*>> texts) {
+    for (const auto& [name, text] : texts) {
+      INFO(name << " " << text);
+      REQUIRE(clipper_request_set(get(), name, text) == CLIPPER_OK);
+    }
+  }
+  CRequest(const CRequest&) = delete;
+  CRequest& operator=(const CRequest&) = delete;
+  ~CRequest() { clipper_request_free(request_); }
+  [[nodiscard]] clipper_request* get() const { return request_; }
+
+ private:
+  clipper_request* request_ = clipper_request_new();
+};
+
+/// float32 elements of shape (count,).
+template <std::size_t kCount>
+struct Elements {
+  std::array<float, kCount> values;
+  std::array<std::int64_t, 1> shape{kCount};
+  [[nodiscard]] clipper_tensor tensor() {
+    return {sizeof(clipper_tensor), "float32", 1, shape.data(), nullptr, values.data()};
+  }
+};
+
+std::string said(int result) {
+  CHECK(clipper_last_error_kind() == result);
+  return std::to_string(result) + " " + clipper_last_error_message();
+}
+
+}  // namespace
+
+TEST_CASE("the C interface clips, compares and describes memory") {
+  const CRequest request{{"min", "0"}, {"max", "75%"}, {"threads", "1"}};
+  Elements<5> in{{-1, 2, 4, 6, 800}};
+  Elements<5> out{};
+  const clipper_tensor from = in.tensor();
+  const clipper_tensor to = out.tensor();
+  clipper_counts counts{.size = sizeof counts};
+  REQUIRE(clipper_clip(request.get(), &from, &to, &counts) == CLIPPER_OK);
+  CHECK(out.values == std::array<float, 5>{0, 2, 4, 6, 6});
+  CHECK((counts.elements == 5 && counts.raised == 1 && counts.lowered == 1 && counts.changed == 1));
+
+  clipper_comparison comparison{.size = sizeof comparison};
+  CHECK(clipper_compare(request.get(), &to, &from, &comparison) == CLIPPER_DIFFERENT);
+  CHECK((comparison.compared == 5 && comparison.mismatches == 2 && comparison.largest == 794));
+  CHECK(said(CLIPPER_DIFFERENT).starts_with("1 2 of 5 differ"));
+  CHECK(clipper_compare(CRequest{{"atol", "794"}}.get(), &to, &from, nullptr) == CLIPPER_OK);
+
+  clipper_statistics statistics{.size = sizeof statistics};
+  REQUIRE(clipper_describe(request.get(), &to, &statistics) == CLIPPER_OK);
+  CHECK((statistics.count == 5 && statistics.min.value == 0 && statistics.max.value == 6));
+  CHECK((statistics.median.value == 4 && statistics.mean == 3.6));
+  const std::array percentages{"0", "12.5", "100"};
+  std::array<clipper_element, 3> found{};
+  REQUIRE(clipper_percentiles(request.get(), &to, percentages.data(), 3, found.data()) == CLIPPER_OK);
+  CHECK((found[0].value == 0 && found[1].value == 1 && found[2].value == 6));
+  CHECK(found[2].bits == to_bits(6.F));
+}
+
+TEST_CASE("the C interface clips views with strides and broadcasts arrays that it has copied") {
+  std::array<float, 6> values{-9, -9, -9, 9, 9, 9};
+  const std::array<std::int64_t, 2> shape{3, 2};
+  const std::array<std::int64_t, 2> transposed{4, 12};
+  const clipper_tensor view{sizeof view, "<f4", 2, shape.data(), transposed.data(), values.data()};
+  const std::array<std::int64_t, 2> backwards{-8, 4};  // rows of another tensor, the last one first
+  std::array<float, 6> rows{};
+  const clipper_tensor reversed{sizeof view, "float32", 2, shape.data(), backwards.data(), rows.data() + 4};
+  const CRequest request{{"max", "100"}};
+  {
+    Elements<3> bounds{{1, 2, 3}};
+    const std::array<std::int64_t, 2> column{3, 1};
+    clipper_tensor array = bounds.tensor();
+    array.rank = 2;
+    array.shape = column.data();
+    REQUIRE(clipper_request_set_array(request.get(), "max", &array) == CLIPPER_OK);
+    bounds.values.fill(0);
+  }
+  REQUIRE(clipper_clip(request.get(), &view, &reversed, nullptr) == CLIPPER_OK);
+  CHECK(rows == std::array<float, 6>{-9, 3, -9, 2, -9, 1});
+  REQUIRE(clipper_clip(request.get(), &view, &view, nullptr) == CLIPPER_OK);
+  CHECK(values == std::array<float, 6>{-9, -9, -9, 1, 2, 3});
+}
+
+TEST_CASE(
+    "the C interface takes every name and text of the command line, and says what is wrong with others") {
+  std::size_t names = 0;
+  for (; clipper_request_name(names) != nullptr; ++names) {
+    const CRequest request{};
+    CHECK(clipper_request_set(request.get(), clipper_request_name(names), nullptr) == CLIPPER_USAGE);
+  }
+  CHECK(names >= 31);
+  const CRequest request{{"min-above-max", "max"}, {"nan_differ", "true"}, {"member", "w"},
+                         {"only", "i1"},           {"scale", "1/3"},       {"stretch", "0:255"},
+                         {"to", "torch.uint8"}};
+  const auto refused = [&](const char* name, const char* text) {
+    return said(clipper_request_set(request.get(), name, text));
+  };
+  CHECK(refused("mim", "0") == "2 name: unknown value 'mim'; did you mean 'min'?");
+  CHECK(refused("min", "O") == "2 min: 'O' is not a number");
+  CHECK(clipper_last_error_field() == std::string("min"));
+  CHECK(refused("bias", "1%") == "2 bias: '1%' is not a number; only min and max can be percentiles");
+  CHECK(refused("min", "@none.npy").starts_with("4 min @none.npy: "));
+  CHECK(refused("to", "i8").starts_with("2 to: 'i8' is int64 in numpy"));
+  CHECK(refused("profile", "onx") == "2 profile: unknown value 'onx'; did you mean 'onnx'?");
+  CHECK(refused("threads", "0") == "2 threads: '0' is not a whole number from 1 to 1024");
+  CHECK(refused("saturate", "yes").starts_with("2 saturate: unknown value 'yes'"));
+  CHECK(clipper_request_set(nullptr, "min", "0") == CLIPPER_USAGE);
+  CHECK(clipper_dtype("float", nullptr) == nullptr);
+  std::size_t size = 0;
+  CHECK(clipper_dtype("BF16", &size) == std::string("bfloat16"));
+  CHECK(size == 2);
+  CHECK(clipper_profile_name(0) != nullptr);
+  CHECK(clipper_profile_name(1000) == nullptr);
+}
+
+TEST_CASE("the C interface refuses what is null, has a wrong size or a wrong shape") {
+  const CRequest request{{"max", "6"}};
+  Elements<2> elements{{7, 8}};
+  const clipper_tensor good = elements.tensor();
+  const auto refused = [&](auto change) {
+    clipper_tensor bad = good;
+    change(bad);
+    return said(clipper_clip(request.get(), &bad, &good, nullptr));
+  };
+  CHECK(refused([](auto& bad) { bad.size = 8; }) == "2 in has size 8: must be that of its type, 48");
+  CHECK(refused([](auto& bad) { bad.dtype = nullptr; }) == "2 in->dtype is null");
+  CHECK(refused([](auto& bad) { bad.shape = nullptr; }) == "2 in->shape is null");
+  CHECK(refused([](auto& bad) { bad.data = nullptr; }) == "2 the elements are null");
+  CHECK(refused([](auto& bad) { bad.rank = 65; }) == "2 in has a rank greater than 64");
+  CHECK(refused([](auto& bad) { bad.rank = 0; }) == "2 in has shape (), but out has shape (2,)");
+  CHECK(refused([](auto& bad) { bad.dtype = "f8"; }).starts_with("2 dtype: 'f8' is"));
+  constexpr std::array<std::int64_t, 1> kNegative{-1};
+  constexpr std::array<std::int64_t, 1> kHuge{std::int64_t{1} << 62};
+  CHECK(refused([&](auto& bad) { bad.shape = kNegative.data(); }) == "2 shape (-1,) has a negative size");
+  CHECK(refused([&](auto& bad) { bad.shape = kHuge.data(); }).ends_with(" exceeds the address space"));
+  CHECK(clipper_clip(request.get(), nullptr, &good, nullptr) == CLIPPER_USAGE);
+  clipper_counts counts{};
+  CHECK(clipper_clip(request.get(), &good, &good, &counts) == CLIPPER_USAGE);
+  CHECK(elements.values == std::array<float, 2>{7, 8});
+}
+
+TEST_CASE("the C interface clips, compares and describes files") {
+  const TemporaryDirectory directory;
+  const std::string in = directory / "in.npy";
+  const std::string out = directory / "out.npy";
+  write_file(in, float32_file({-1, 7}));
+  const CRequest request{{"max", "6"}};
+  clipper_counts counts{.size = sizeof counts};
+  REQUIRE(clipper_clip_file(request.get(), in.c_str(), out.c_str(), &counts) == CLIPPER_OK);
+  CHECK(counts.lowered == 1);
+  CHECK(read_file(out) == float32_file({-1, 6}));
+  CHECK(clipper_compare_files(request.get(), out.c_str(), in.c_str(), nullptr) == CLIPPER_DIFFERENT);
+  REQUIRE(clipper_clip_in_place(request.get(), in.c_str(), nullptr) == CLIPPER_OK);
+  CHECK(clipper_compare_files(request.get(), out.c_str(), in.c_str(), nullptr) == CLIPPER_OK);
+  clipper_statistics statistics{.size = sizeof statistics};
+  REQUIRE(clipper_describe_file(request.get(), in.c_str(), &statistics) == CLIPPER_OK);
+  CHECK(statistics.mean == 2.5);
+  CHECK(clipper_clip_in_place(CRequest{{"no-clobber", "true"}}.get(), (in + "x").c_str(), nullptr) ==
+        CLIPPER_IO);
+  CHECK(said(CLIPPER_IO).find(in + "x: ") == 2);
+}
+
+}  // namespace clipper::testing

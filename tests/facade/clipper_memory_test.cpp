@@ -1,0 +1,57 @@
+#include "clipper.hpp"
+#include "support/files.hpp"
+#include "support/refusal.hpp"
+#include "support/tensors.hpp"
+
+/// Texts in requests, and memory as `clip` takes it, for programs that include clipper.hpp.
+namespace clipper::testing {
+namespace {
+
+TEST_CASE("texts in a request are profiles, bounds and what becomes of NaN") {
+  std::vector<float> values{1, 2, 3, 4, 5};
+  clip(values, {.min = "25%", .max = std::string("4e0"), .nan = "error", .profile = "native"});
+  CHECK(values == std::vector<float>{2, 2, 3, 4, 4});
+  CHECK(Request{.profile = "onnx"}.profile == profile_named("onnx-13"));
+  CHECK(refusal(ErrorKind::usage, [] { static_cast<void>(Request{.profile = "onx"}); }) ==
+        "profile 'onx' is unknown");
+  CHECK(refusal(ErrorKind::usage, [] { static_cast<void>(Request{.min = "1,5"}); }) ==
+        "'1,5' is not a number, a percentage, a date, true or false");
+}
+
+TEST_CASE("statistics and percentiles of memory are those of a file with the same elements") {
+  std::vector<float> values(3'000'000);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * 7919 % 100'003) / 8;
+  values[5] = std::numeric_limits<float>::quiet_NaN();
+  values[6] = -std::numeric_limits<float>::infinity();
+  const TemporaryDirectory directory;
+  const std::string path = directory / "x.npy";
+  write_file(path, float32_file(values));
+  const Tensor tensor = tensor_in(path);
+  const std::array percentages{Number(0), Number(33), *parse_number("99.9")};
+  CHECK(percentiles(TensorView{tensor, values.data()}, percentages) == percentiles(path, percentages));
+  const Statistics expected = statistics(path);
+  for (const unsigned threads : {1U, 0U}) {
+    const Statistics found = statistics(TensorView{tensor, values.data()}, threads);
+    CHECK(found.nan == 1);
+    CHECK(found.negative_infinite == 1);
+    CHECK((found.min == expected.min && found.max == expected.max && found.median == expected.median));
+    CHECK((found.mean == expected.mean && found.standard_deviation == expected.standard_deviation));
+  }
+  CHECK_FALSE(statistics(TensorView{Tensor{DType::int8, {0}}, nullptr}).median);
+}
+
+TEST_CASE("elements in the other byte order, with gaps and unaligned are described and compared") {
+  const Tensor swapped{DType::int16, {2, 2}, false, ByteOrder::big, {}, {5, 2}};
+  const std::string memory("\0\1\0\2?\0\3\0\4", 9);  // 1 2, a byte between the rows, 3 4
+  const TensorView view{swapped, memory.data()};
+  CHECK(statistics(view).mean == 2.5);
+  CHECK(percentiles(view, std::array{Number(100)}).front() == 4);
+  const std::array<std::int16_t, 4> elements{1, 3, 2, 4};
+  const Tensor fortran{DType::int16, {2, 2}, true};
+  CHECK(compare_memory(view, {fortran, elements.data()}).equal());
+  CHECK(refusal(ErrorKind::usage, [&] { PreparedClip({.min = 0}, swapped); }) ==
+        "a tensor with strides must be copied first");
+}
+
+}  // namespace
+}  // namespace clipper::testing
