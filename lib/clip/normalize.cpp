@@ -2,10 +2,13 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <utility>
 
 #include "clip/convert.hpp"
+#include "clip/convert_loops.hpp"
+#include "clip/working_dtype.hpp"
 #include "element/element.hpp"
 
 namespace clipper {
@@ -131,6 +134,137 @@ class NormalizedCounter {
   bool makes_infinite_;
 };
 
+/// What NormalizeElements does to every double.
+struct NumberStep {
+  double lo;
+  double hi;
+  double a;
+  double divisor;
+  double low;
+  double range;
+  double high;
+  double lowest;
+  double highest;
+  bool multiplies;  ///< whether quotient() may multiply, because no step of it can underflow or overflow
+};
+
+/// x / divisor, correctly rounded, if kMultiplies in a sixth of a division's time. Markstein: with r, the
+/// correctly rounded reciprocal of b, and q, less than one unit from x / b, the fused q + r * (x - b * q) is
+/// x / b, correctly rounded. `first` may be one and a half units away, `near` is not.
+template <bool kMultiplies>
+[[gnu::always_inline]] inline double quotient(double x, double divisor, double reciprocal) noexcept {
+  if constexpr (!kMultiplies) return x / divisor;
+  const double first = x * reciprocal;
+  const double rest = __builtin_fma(-divisor, first, x);
+  const double near = __builtin_fma(rest, reciprocal, first);
+  const double result = __builtin_fma(__builtin_fma(-divisor, near, x), reciprocal, near);
+  return std::fabs(rest) > 0 ? result : first;  // zeros, infinities and NaN have no rest
+}
+
+/// Clips, normalizes and saturates. Returns whether any element was NaN.
+template <bool kStretches>
+struct NormalizeElements {
+  template <SimdLevel kLevel>
+  [[gnu::always_inline]] static bool run(double* y, const NumberStep& step, std::size_t count) noexcept {
+    if constexpr (kLevel != SimdLevel::baseline)
+      if (step.multiplies) return run_with<true>(y, step, count);
+    return run_with<false>(y, step, count);
+  }
+
+ private:
+  template <bool kMultiplies>
+  [[gnu::always_inline]] static bool run_with(double* y, NumberStep step, std::size_t count) noexcept {
+    const double reciprocal = 1 / step.divisor;
+    std::uint64_t nan = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const double g = y[i];
+      nan |= g != g ? 1 : 0;  // NOLINT(misc-redundant-expression): true for NaN
+      const double raised = g < step.lo ? step.lo : g;
+      const double x = raised > step.hi ? step.hi : raised;
+      double z = quotient<kMultiplies>(x - step.a, step.divisor, reciprocal);
+      if constexpr (kStretches) z = z * step.range + step.low;
+      z = z < step.lowest ? step.lowest : z;
+      z = z > step.highest ? step.highest : z;
+      if constexpr (kStretches) z = x >= step.hi ? step.high : z;
+      y[i] = kStretches && x <= step.lo ? step.low : z;
+    }
+    return nan != 0;
+  }
+};
+
+/// normalize() of elements that float64 has exactly, with numbers, without counting and replacements: in
+/// three loops, between which the doubles stay in the first-level cache.
+class ThreeLoops {
+ public:
+  ThreeLoops(const Operation& operation, const Operation& last, SimdLevel level) noexcept
+      : stretches_(operation.normalization->stretches),
+        from_(operation.from),
+        to_(last.to),
+        zero_point_(bits_of(last.cast->zero_point)),
+        level_(level) {
+    const DType working = operation.dtype;
+    const Cast& cast = *operation.cast;
+    const bool is_exact = from_ == DType::uint32 || (working != DType::int64 && working != DType::uint64);
+    const bool is_cast_once = is_floating(to_) ? !last.cast->round : last.cast->round == Round::half_even;
+    takes_ = is_exact && is_cast_once && !cast.below && !cast.above && !cast.nan && !operation.nan &&
+             operation.arithmetic == Arithmetic::none && has_kernels(from_) && has_kernels(to_) &&
+             to_ != DType::int64 && to_ != DType::uint64;
+    if (takes_) choose_step(operation, *last.cast);
+  }
+
+  /// Returns false, and has written nothing, if it does not take the operation, or a NaN that becomes an
+  /// integer.
+  bool run(const std::byte* in, DoubleBlock& y, std::byte* out, std::size_t count,
+           Converted& done) const noexcept {
+    if (!takes_) return false;
+    double* const x = y.of.data();
+    with_type(from_, [&]<class From>() {
+      run_loop<Load<From, double>>(level_, reinterpret_cast<const From*>(in), x, count);
+    });
+    const bool has_nan = stretches_ ? run_loop<NormalizeElements<true>>(level_, x, step_, count)
+                                    : run_loop<NormalizeElements<false>>(level_, x, step_, count);
+    if (has_nan && !is_floating(to_)) return false;
+    if (has_nan) done.first_nan = find_nan(from_, in, count);
+    with_type(to_, [&]<class To>() {
+      run_loop<Store<double, To, std::is_integral_v<To>>>(level_, x, reinterpret_cast<To*>(out), count,
+                                                          zero_point_);
+    });
+    return true;
+  }
+
+ private:
+  void choose_step(const Operation& operation, const Cast& cast) noexcept {
+    const Normalization& given = *operation.normalization;
+    with_working_type(operation.dtype, [&]<class Working>() {
+      step_.lo = static_cast<double>(from_bits<Working>(operation.lo));
+      step_.hi = static_cast<double>(from_bits<Working>(operation.hi));
+    });
+    step_.a = given.a;
+    step_.divisor = given.stretches ? given.b - given.a : given.b;
+    step_.low = given.low;
+    step_.high = given.high;
+    step_.range = given.high - given.low;
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    step_.lowest = given.stretches  ? std::min(given.low, given.high)
+                   : cast.saturates ? from_bits<double>(cast.lowest)
+                                    : -kInfinity;
+    step_.highest = given.stretches  ? std::max(given.low, given.high)
+                    : cast.saturates ? from_bits<double>(cast.highest)
+                                     : kInfinity;
+    const auto is_moderate = [](double x) { return std::fabs(x) >= 0x1p-100 && std::fabs(x) <= 0x1p100; };
+    step_.multiplies =
+        from_ != DType::float64 && is_moderate(step_.divisor) && (given.a == 0 || is_moderate(given.a));
+  }
+
+  bool stretches_;
+  DType from_;
+  DType to_;
+  std::uint64_t zero_point_;
+  SimdLevel level_;
+  bool takes_ = false;
+  NumberStep step_{};
+};
+
 }  // namespace
 
 Converted normalize(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
@@ -140,17 +274,24 @@ Converted normalize(const Operation& operation, const ParameterVectors* vectors,
   const std::size_t out_size = traits(last.to).size;
   std::optional<NormalizedCounter> counter;
   if (counting == Counting::on) counter.emplace(operation, last, level);
+  const ThreeLoops three_loops(operation, last, level);
+  const bool may_take = !counter && vectors == nullptr && out != nullptr;
   DoubleBlock y;
   DoubleBlock results;
   Converted total;
   for (std::size_t done = 0; done < count; done += kNormalizedBlock) {
     const std::size_t length = std::min(kNormalizedBlock, count - done);
     const std::byte* const from = in + done * in_size;
+    Converted part;
+    if (may_take && three_loops.run(from, y, out + done * out_size, length, part)) {
+      total.add(part, done);
+      continue;
+    }
     std::optional<ParameterVectors> given;
     if (vectors != nullptr)
       given = after(done, *vectors, traits(operation.dtype).size, factor_size(operation.arithmetic));
     const ParameterVectors* const of_block = given ? &*given : nullptr;
-    Converted part = convert(operation, of_block, from, y.bytes(), length, level);
+    part = convert(operation, of_block, from, y.bytes(), length, level);
     run_normalization(*operation.normalization, of_block, y.of.data(), length, level);
     if (counter) counter->count(of_block, from, y.of.data(), length, part.counts);
     const bool compares = counter && operation.from == last.to;

@@ -1,0 +1,85 @@
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "clip/convert.hpp"
+#include "element/element.hpp"
+#include "element/number.hpp"
+#include "support/catch.hpp"
+
+/// The few loops of normalize(), which multiply in place of dividing, beside the many of a call that counts.
+namespace clipper {
+namespace {
+
+constexpr std::size_t kCount = 3000;  // not whole blocks
+
+/// (x - a) / b, or if `stretches` from a to b, of elements from -limit to limit.
+Operation normalizing(DType from, DType to, bool stretches, double a, double b) {
+  Operation operation;
+  operation.from = from;
+  operation.dtype = working_dtype(from);
+  operation.to = DType::float64;
+  operation.lo = stretches ? nearest_element(operation.dtype, a) : lowest_element(operation.dtype);
+  operation.hi = stretches ? nearest_element(operation.dtype, b) : highest_element(operation.dtype);
+  operation.cast.emplace();
+  set_limits(operation);
+  Normalization& step = operation.normalization.emplace();
+  step.stretches = stretches;
+  step.a = a;
+  step.b = b;
+  step.low = stretches ? 255 : 0;
+  step.high = stretches ? 2 : 1;
+  step.to = to;
+  step.cast.saturates = !is_floating(to);
+  if (!is_floating(to)) step.cast.round = Round::half_even;
+  Operation last = last_step(step);
+  set_limits(last);
+  step.cast = *last.cast;
+  return operation;
+}
+
+std::vector<std::byte> normalized(const Operation& operation, const std::vector<std::byte>& in,
+                                  Counting counting, SimdLevel level) {
+  std::vector<std::byte> out(kCount * traits(operation.normalization->to).size);
+  static_cast<void>(normalize(operation, nullptr, in.data(), out.data(), kCount, counting, level));
+  return out;
+}
+
+TEST_CASE("Multiplications with a rounded reciprocal give the bytes of a division at every level") {
+  std::mt19937_64 random(57);
+  std::vector<std::byte> in(kCount * sizeof(float));
+  const auto factor = [&] {
+    const auto integer = static_cast<double>(static_cast<std::int64_t>(random() % 2001) - 1000);
+    const double number = std::ldexp(static_cast<double>(random()), static_cast<int>(random() % 160) - 140);
+    return random() % 2 == 0 ? integer : random() % 2 == 0 ? number : -number;
+  };
+  for (int i = 0; i < 3000; ++i) {
+    for (std::size_t at = 0; at < in.size(); at += sizeof(random())) {
+      const std::uint64_t bits = random();
+      std::memcpy(&in[at], &bits, sizeof bits);
+    }
+    const bool is_float = i % 3 != 0;
+    const bool are_near = i % 2 == 0;  // numbers of one magnitude, also with a lasting NaN or infinity
+    for (std::size_t at = 0; is_float && are_near && at + 64 < in.size(); at += sizeof(float)) {
+      const float x = static_cast<float>(static_cast<std::int32_t>(random() % 65536)) / 64 - 500;
+      std::memcpy(&in[at], &x, sizeof x);
+    }
+    const DType from = is_float ? DType::float32 : i % 2 == 0 ? DType::int16 : DType::float16;
+    const bool stretches = i % 5 == 0;
+    double a = stretches ? static_cast<double>(random() % 1000) : factor();
+    double b = stretches ? a + 1 + static_cast<double>(random() % 999) : factor();
+    if (b == 0) b = 3;
+    for (const DType to : {DType::float32, DType::float64, DType::float16, DType::uint8}) {
+      const Operation operation = normalizing(from, to, stretches, a, b);
+      for (const SimdLevel level : simd_levels()) {
+        CAPTURE(traits(from).name, traits(to).name, stretches, a, b, to_string(level));
+        if (is_floating(to) || !is_floating(from) || are_near)
+          REQUIRE(normalized(operation, in, Counting::off, level) ==
+                  normalized(operation, in, Counting::on, level));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace clipper
