@@ -97,11 +97,12 @@ struct FileOptions {
   /// chunk is read, and leaves files as after any other failure. Must outlive the call.
   const std::atomic<bool>* stop = nullptr;
 
-  /// Names or np.load's keys of the members of an .npz archive to clip; empty: all that the profile takes.
+  /// Names or np.load's keys of the members of an archive to clip, or patterns of fnmatch() for them; empty:
+  /// all that `only` has. Each must match a member.
   std::vector<std::string> members{};
 
-  /// Kinds of members to clip if `members` is empty: "float", "int", "bool", "date", "all", names of dtypes.
-  /// Empty: floats and integers, with Request::to only floats. Other inputs ignore it.
+  /// Kinds of members to clip, unless `members` has their exact names: "float", "int", "bool", "date", "all",
+  /// names of dtypes. Empty: floats and integers, with Request::to only floats. Other inputs ignore it.
   std::vector<std::string> only{};
 };
 

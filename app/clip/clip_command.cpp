@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "engine/engine.hpp"
 #include "error.hpp"
 #include "files/replacement_batch.hpp"
+#include "os/os.hpp"
 #include "shards/clip_shard.hpp"
 #include "shards/shard.hpp"
 #include "shards/shard_files.hpp"
@@ -41,6 +43,10 @@ std::vector<OptionFile> also_read(const Command& command) {
   if (command.list && command.list->path != "-")
     files.push_back({command.list->separator == '\0' ? "--files0-from" : "--files-from", command.list->path});
   return files;
+}
+
+bool is_later(const timespec& a, const timespec& b) {
+  return std::tie(a.tv_sec, a.tv_nsec) > std::tie(b.tv_sec, b.tv_nsec);
 }
 
 /// Keeps the shard's jobs. The division depends on the files' sizes: all processes must see the same sizes.
@@ -69,6 +75,24 @@ void keep_good(const ClipRun& run, Jobs& jobs) {
   });
   jobs.keep(good);
   run.log.expect(jobs.size(), bytes);
+}
+
+/// Leaves out the inputs whose outputs stay as they are.
+void skip_existing(const Command& command, RunLog& log, Jobs& jobs) {
+  if (command.skip == Command::Skip::none) return;
+  std::vector<char> kept(jobs.size(), 1);
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const Job job = jobs[i];
+    os::Status output{};
+    os::Status input{};
+    if (!job.output || os::stat(job.output->c_str(), &output) != 0 || !S_ISREG(output.st_mode)) continue;
+    if (command.skip == Command::Skip::not_newer &&
+        (os::stat(job.input.c_str(), &input) != 0 || is_later(input.st_mtim, output.st_mtim)))
+      continue;
+    kept[i] = 0;
+    log.skipped(job);
+  }
+  jobs.keep(kept);
 }
 
 /// The run that the command's operation and input belong to; null without an input.
@@ -150,11 +174,16 @@ int clip_files(const Command& command, const ClipWay& way) {
   if (command.share) keep_share(*command.share, jobs);
   const ClipRun run{command, way, jobs, engine, replacements, log};
   const bool many = jobs.size() > 1;
+  skip_existing(command, log, jobs);
   const bool has_summary = many || command.recursive || command.keep_going || command.list;
   const bool makes_directories = way.directories == Directory::made_by_run;
   log.expect(jobs.size(), 0);
   if (has_summary) log.announce_summary();
-  if (many || command.recursive || makes_directories) keep_good(run, jobs);
+  const std::size_t inputs = jobs.size();
+  if (many || command.recursive || command.list || makes_directories) keep_good(run, jobs);
+  const bool is_whole =
+      jobs.size() == inputs && command.skip == Command::Skip::none && !command.share && !way.placing;
+  if (is_whole) command.settings.selection.members.expect_used();
   if (makes_directories && !command.dry_run) make_directories(jobs, way.root.get());
   clip_jobs(run);
   log.stop_after_failure();

@@ -241,7 +241,8 @@ void ClipJob::opened(const InputFile& input) {
 void ClipJob::member(const ClipResult& result) {
   ++members_.at(static_cast<std::size_t>(result.action));
   const bool is_lost = result.action == MemberAction::dropped && !report_.job.output;
-  if (result.action != MemberAction::clipped && (is_lost || keeps_integers(run_.command.settings))) {
+  const bool is_kept = keeps_integers(run_.command.settings) && result.reason != kNotChosen;
+  if (result.action != MemberAction::clipped && (is_lost || is_kept)) {
     ++report_.others;
     report_.reasons.insert(result.reason);
   }

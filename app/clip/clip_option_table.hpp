@@ -168,14 +168,6 @@ is compared exactly: `10%`, `0.05%`; `0` allows no such element. A number withou
 tensor of many files or of an archive is judged by itself. A shard cannot be judged, so `--shard` of one
 tensor excludes this option.)"};
 
-inline constexpr Option kMember{
-    .names = "--member", .type = "NAME", .group = "Operation",
-    .help = "Of archives, clip only this member; may be given again",
-    .details = R"(Clip only the member NAME of each archive: a name as the archive lists it, such as
-w.npy, or the key by which numpy.load finds it, such as w. Give the option again for each further member. A
-name that an archive does not have is an error (2), and so is an input that is not an archive. `--other` says
-what happens to the other members. To write one member to a .npy file, name it as IN: ARCHIVE.npz:NAME.)"};
-
 inline constexpr Option kOther{
     .names = "--other", .type = "WHAT", .words = [] { return Words{"copy", "drop", "error"}; },
     .group = "Operation",
@@ -246,20 +238,6 @@ directory: the next run would take results as inputs. Symbolic links to director
 they are inputs themselves. A directory without such a file is an error (3) without `--allow-empty`. Needs
 `--in-place`, `--output-dir`, `--output` or `--verify`; without `--recursive` a directory as an input is an error.)"};
 
-inline constexpr Option kInclude{
-    .names = "--include", .type = "GLOB", .group = "Files",
-    .help = "With -r, clip only files whose paths match GLOB; may be given again",
-    .details = R"(With `--recursive`: clip only files whose path below the input directory matches GLOB, whatever
-their names end in. `*` stands for any characters, also `/`; `?` for one, and `[...]` for one of a set. Give the
-option again for each further pattern. Safetensors files are clipped only if a pattern asks for them:
-`--include '*.safetensors'`.)"};
-
-inline constexpr Option kExclude{
-    .names = "--exclude", .type = "GLOB", .group = "Files",
-    .help = "With -r, leave out files whose paths match GLOB; may be given again",
-    .details = R"(With `--recursive`: leave out files whose path below the input directory matches GLOB, a pattern
-as `--include` takes, also if `--include` names them.)"};
-
 inline constexpr Option kFilesFrom{
     .names = "--files-from", .type = "LIST", .value = Value::file, .group = "Files",
     .help = "Read input names from LIST, one per line (-: stdin)",
@@ -295,6 +273,28 @@ inline constexpr Option kForce{
     .details = R"(Replace files that exist, which is the default. Cancels a `--no-clobber` before it, for
 instance one in a shell alias. It overrides nothing else: what clipper refuses to avoid a loss of data stays
 refused.)"};
+
+inline constexpr Option kSkipExisting{
+    .names = "--skip-existing", .group = "Files", .excludes = {"--newer"},
+    .help = "Leave outputs that exist, and do not read their inputs: goes on where a run stopped",
+    .details = R"(An input whose output exists is skipped: it is not read, and the output stays as it is. An output gets its name only
+when it is complete, also if clipper is killed: the same command goes on where a run stopped. Skipped inputs are counted,
+and with `--verbose` named. Excludes `--in-place`, and `--shard` with IN and OUT.)"};
+
+inline constexpr Option kNewer{
+    .names = "--newer", .group = "Files",
+    .help = "Skip inputs that are not newer than their outputs, as make does",
+    .details = R"(An input whose output exists and is not older is skipped, as by `--skip-existing`: its modification time is that of
+the output or an earlier one, which is make's rule.)"};
+
+inline constexpr Option kBackup{
+    .names = "--backup", .type = "SUFFIX", .implied = "~", .group = "Files",
+    .help = "Keep each file that is replaced as NAME~, or as NAME and SUFFIX",
+    .details = R"(Keep each file that is replaced, also with `--in-place`, under its name and SUFFIX (default: ~) in the same directory.
+It is the old file itself: it gets this name, a hard link, before the new file takes its place, so that at every
+instant the old file has a name. If the backup exists, the file is refused (5) and nothing changes; `--force` replaces
+the backup. After a kill between both steps the same command goes on. Refused (5) on file systems without hard
+links. Excludes `--direct`, `--verify` and `--shard` with IN and OUT.)"};
 
 inline constexpr Option kKeepGoing{
     .names = "-k,--keep-going", .group = "Files",

@@ -13,6 +13,7 @@
 #include "command_line/command_line.hpp"
 #include "command_line/input_names.hpp"
 #include "command_line/shared_options.hpp"
+#include "command_line/tensor_choice.hpp"
 #include "files/place.hpp"
 #include "npy/utf8.hpp"
 #include "os/os.hpp"
@@ -118,7 +119,7 @@ void validate_golden(const RawOptions& raw, Command& command) {
   const std::vector<std::string>& files = raw.texts(kFiles);
   check_alone(raw, kVerify,
               {&kInPlace, &kDirect, &kOutput, &kOutputDir, &kSync, &kNoClobber, &kDryRun, &kFailIfClipped,
-               &kShard, &kSplitOutput});
+               &kShard, &kSplitOutput, &kSkipExisting, &kNewer, &kBackup});
   command.inputs = files;
   validate_list(raw, command);
   if (files.empty() && !command.list) refuse("IN is missing; see clipper --help");
@@ -172,8 +173,8 @@ void check_destination_options(const RawOptions& raw) {
         "--recursive, --shard and --output cannot be used together: a shard could take another shard's "
         "results "
         "as inputs; use --output-dir");
-  check_alone(raw, kInPlace, {&kNoClobber});
-  check_alone(raw, kDirect, {&kMember, &kTo});
+  check_alone(raw, kInPlace, {&kNoClobber, &kSkipExisting, &kNewer});
+  check_alone(raw, kDirect, {&kMember, &kExcludeMember, &kTo, &kBackup});
   check_needed(raw, kDirect, kInPlace);
   for (const Option* const option :
        {&kUpdateGolden, &kGoldenDtype, &kRtol, &kAtol, &kUlp, &kTolerance, &kNanDiffer, &kMaxMismatch,
@@ -230,7 +231,7 @@ void validate_shard(const RawOptions& raw, Command& command) {
     refuse(
         "--fail-if-clipped and --shard cannot be used together on one tensor: a shard does not know what the "
         "other shards clip");
-  check_alone(raw, kShard, {&kMember});
+  check_alone(raw, kShard, {&kMember, &kExcludeMember, &kSkipExisting, &kNewer, &kBackup});
   const std::string out = to->path;
   const Shard shard = *std::exchange(command.share, std::nullopt);
   if (splits)
@@ -242,10 +243,11 @@ void validate_shard(const RawOptions& raw, Command& command) {
 /// --finalize takes OUT alone, or all options of the shards with their IN and OUT.
 void validate_finalize(const RawOptions& raw, Command& command) {
   const std::vector<std::string>& files = raw.texts(kFiles);
-  check_alone(raw, kFinalize, {&kSplitOutput, &kVerify,    &kUpdateGolden, &kGoldenDtype, &kInPlace,
-                               &kDirect,      &kOutput,    &kOutputDir,    &kRelativeTo,  &kFlat,
-                               &kRecursive,   &kFilesFrom, &kFiles0From,   &kAllowEmpty,  &kFailIfClipped,
-                               &kKeepGoing,   &kDryRun,    &kMember,       &kOnly,        &kOther});
+  check_alone(raw, kFinalize,
+              {&kSplitOutput, &kVerify,     &kUpdateGolden,  &kGoldenDtype,   &kInPlace,   &kDirect,
+               &kOutput,      &kOutputDir,  &kRelativeTo,    &kFlat,          &kRecursive, &kFilesFrom,
+               &kFiles0From,  &kAllowEmpty, &kFailIfClipped, &kKeepGoing,     &kDryRun,    &kSkipExisting,
+               &kNewer,       &kBackup,     &kMember,        &kExcludeMember, &kOnly,      &kOther});
   if (files.empty()) refuse("OUT is missing; --finalize takes the OUT of the shards");
   const bool has_operation = !is_without_effect(raw, command.settings.request) || raw.has(kShard) ||
                              raw.has(kDtype) || raw.has(kTrailing);
@@ -320,6 +322,11 @@ Command validate_clip(const RawOptions& raw) {
   }
   if (raw.has(kNoClobber) || (raw.has(kFlat) && !raw.has(kForce)))
     command.existing = OutputFile::Existing::refuse;
+  if (raw.has(kSkipExisting)) command.skip = Command::Skip::existing;
+  if (raw.has(kNewer)) command.skip = Command::Skip::not_newer;
+  if (raw.has(kBackup)) command.settings.backup = Backup{raw.text(kBackup), raw.has(kForce)};
+  if (raw.text(kBackup).find('/') != std::string::npos)
+    refuse(fmt::format("--backup: '{}' has a slash; a backup is in the same directory", raw.text(kBackup)));
   if (raw.has(kSync)) command.settings.durability = OutputFile::Durability::on_disk;
   if (raw.has(kNoCache)) command.settings.caching = Caching::dropped;
   if (raw.has(kFailIfClipped))
@@ -327,7 +334,8 @@ Command validate_clip(const RawOptions& raw) {
   command.settings.dtype.dtype = parse_dtype(raw, kDtype);
   command.settings.dtype.over_integers =
       !raw.has(kRecursive) && !raw.has(kFilesFrom) && !raw.has(kFiles0From);
-  command.settings.selection = {raw.texts(kMember), parse_types(raw),
+  const bool is_many = command.inputs.size() > 1 || command.list || command.recursive;
+  command.settings.selection = {parse_members(raw, is_many), parse_types(raw),
                                 static_cast<Selection::Other>(word_of(raw, kOther))};
   command.settings.ignore_trailing = word_of(raw, kTrailing) != 0;
   if (!raw.has(kFinalize) && !raw.has(kDiscardShards) && is_without_effect(raw, command.settings.request))

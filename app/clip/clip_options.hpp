@@ -97,6 +97,8 @@ struct Command {
   Destination destination;
   std::optional<Shard> share;  ///< divides the inputs among processes
   OutputFile::Existing existing = OutputFile::Existing::replace;
+  enum class Skip : std::uint8_t { none, existing, not_newer };
+  Skip skip = Skip::none;  ///< of inputs whose outputs exist
   Engine::Options engine;
   bool keep_going = false;  ///< clips the other inputs after a failure
   bool dry_run = false;

@@ -244,6 +244,12 @@ ClipReport RunLog::report_of(const Job& job) const {
   return report;
 }
 
+void RunLog::skipped(const Job& job) {
+  ++files_skipped_;
+  if (is_verbose(command_))
+    print_note(escape_for_terminal(fmt::format("{}: skipped, {} exists", job.input, *job.output)));
+}
+
 void RunLog::warn(const std::string& line) {
   if (!command_.quiet) print_warning(line);
 }
@@ -365,6 +371,7 @@ std::string RunLog::others_text() const {
   std::string text;
   for (const auto& [became, others] : others_)
     text += fmt::format(", {} {} {}", others.count, became, text_of(others.reasons));
+  if (files_skipped_ != 0) text += fmt::format(", {} skipped", files_skipped_);
   if (files_failed_ != 0) text += fmt::format(", {} failed", files_failed_.load());
   const bool are_dropped = command_.settings.selection.other == Selection::Other::drop;
   if (members_.count != 0)
@@ -386,20 +393,20 @@ void RunLog::print_summary(bool is_batch) {
   }
   const std::size_t failed = files_failed_;
   const std::size_t ok = files_done_ - failed;
+  const std::size_t all = ok + failed + files_skipped_;
   std::uint64_t others = 0;
   for (const auto& [became, files] : others_) others += files.count;
   if (command_.json) {
-    const Json json{{"version", kJsonVersion}, {"summary", true}, {"status", status_},
-                    {"files", ok + failed},    {"ok", ok},        {"failed", failed},
-                    {"other", others}};
+    const Json json{
+        {"version", kJsonVersion}, {"summary", true}, {"status", status_},        {"files", all}, {"ok", ok},
+        {"failed", failed},        {"other", others}, {"skipped", files_skipped_}};
     const std::string line = json.dump() + "\n";
     const Finishing finishing;
     set_summary(-1);
     if (!print_above_progress(json_stream(), {line})) json_lost_ = errno;
   } else if (command_.verbose ||
-             ((others + members_.count != 0 || (failed != 0 && ok + failed > 1)) && !command_.quiet)) {
-    print_note(fmt::format("{} file{}: {} clipped{}", ok + failed, ok + failed == 1 ? "" : "s", ok - others,
-                           others_text()));
+             ((others + members_.count != 0 || (failed != 0 && all > 1)) && !command_.quiet)) {
+    print_note(fmt::format("{} file{}: {} clipped{}", all, all == 1 ? "" : "s", ok - others, others_text()));
   }
 }
 

@@ -85,7 +85,7 @@ class Verifier {
   /// Whether --dtype and --golden-dtype make integers bfloat16 or a float8: see GivenDType.
   [[nodiscard]] bool takes_integers(bool in_member) const {
     const ClipSettings& settings = command_.settings;
-    return settings.dtype.over_integers && (!in_member || !settings.selection.members.empty());
+    return settings.dtype.over_integers && (!in_member || settings.selection.members.has_patterns());
   }
 
   [[nodiscard]] InputFile open(const std::string& path, bool is_walked) const {
@@ -140,6 +140,7 @@ int Verifier::run() {
     finishing_.reset();
     tally.next();
   }
+  if (log.has_read_all()) command_.settings.selection.members.expect_used();
   if (to_.layout && failures.empty())
     for (const LostInput& lost : lost_inputs(command_, *to_.layout, jobs)) {
       PairReport report = report_of(lost.input, lost.golden);
@@ -155,7 +156,7 @@ Outcome Verifier::verify(PairReport& report, const Job& job) {
         ErrorKind::usage,
         fmt::format("--update-golden: {} is a member of an archive; use a .npy file", report.expected));
   InputFile input = open(report.actual, job.is_walked);
-  const bool has_members = is_archive_for(command_.settings, input);
+  const bool has_members = is_archive_for(command_.settings, input, job.is_named);
   const bool may_be_other = !has_members && !job.is_named && input.is_regular() && !input.is_member();
   const std::string_view reason = may_be_other ? why_other(command_.settings, input) : "";
   const bool is_other = !reason.empty();

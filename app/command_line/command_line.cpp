@@ -108,8 +108,8 @@ bool CommandLine::take_options(const std::string& word, const char* next) {
 }
 
 bool CommandLine::take_option(const Option& option, const std::string& word, const char* next) {
-  if (option.type.empty()) {
-    give(option, word, "");
+  if (!needs_value(option)) {
+    give(option, word, std::string(option.implied));
     return false;
   }
   const bool is_value = next != nullptr && !std::string_view(next).starts_with("--");

@@ -99,7 +99,12 @@ class Section {
     const std::vector<std::string_view> names = names_of(option);
     const bool is_positional = !option.names.starts_with('-');
     const std::string_view indent = names.size() > 1 || is_positional ? "  " : "      ";
-    return fmt::format("{}{}{}{}", indent, joined(names, ", "), option.type.empty() ? "" : " ", option.type);
+    return fmt::format("{}{}{}{}", indent, joined(names, ", "),
+                       option.type.empty()   ? ""
+                       : needs_value(option) ? " "
+                                             : "[=",
+                       option.type) +
+           (option.implied.empty() ? "" : "]");
   }
 
   void end(std::string& line) {

@@ -18,6 +18,7 @@ enum class Value {
   text,
   number,  ///< a number, or @ and a .npy file
   tensor,  ///< a .npy file
+  member,  ///< the name of a member of the archives on the command line
   file,
   directory,
 };
@@ -28,6 +29,7 @@ inline constexpr std::string_view kHidden = "";  ///< a group that is not in --h
 struct Option {
   std::string_view names;      ///< "-o,--output", the long name last; a positional has one name, in capitals
   std::string_view type = {};  ///< what --help calls the value: "FILE"; empty for flags and positionals
+  std::string_view implied = {};  ///< the value of the option without one: it follows = only
   Value value = Value::text;
   Words (*words)() = nullptr;  ///< the default first if it is a word; a positional takes no other values
   std::string_view group = "Running";              ///< its heading in --help of a command that has groups
@@ -82,6 +84,11 @@ using CommandSpecs = std::vector<const CommandSpec*>;
 /// "-o"; the only name if there is one.
 [[nodiscard]] constexpr std::string_view short_name(const Option& option) {
   return option.names.substr(0, option.names.find(','));
+}
+
+/// Whether the next word is the option's value, unless = and a value follow the name.
+[[nodiscard]] constexpr bool needs_value(const Option& option) {
+  return !option.type.empty() && option.implied.empty();
 }
 
 /// Whether the command line has an error if both are given.

@@ -16,6 +16,7 @@
 #include "files/container.hpp"
 #include "files/descriptor.hpp"
 #include "files/input_file.hpp"
+#include "files/name_choice.hpp"
 #include "os/os.hpp"
 
 namespace clipper {
@@ -115,11 +116,8 @@ const os::dirent* next_entry(os::DIR* directory, const std::string& path) {
 }
 
 bool is_taken(const TensorWalk& walk, const std::string& path) {
-  const auto matches = [&](const std::string& pattern) {
-    return os::fnmatch(pattern.c_str(), path.c_str(), 0) == 0;
-  };
-  if (std::ranges::any_of(walk.exclude, matches)) return false;
-  if (!walk.include.empty()) return std::ranges::any_of(walk.include, matches);
+  if (matches_any(walk.exclude, path)) return false;
+  if (!walk.include.empty()) return matches_any(walk.include, path);
   const TensorFormat* const format = format_named(path);
   return format != nullptr && (walk.every_format || (format->is_walked && format->is_supported()));
 }

@@ -73,14 +73,44 @@ tensor and leaves the rest, as numpy.load does with a file of several arrays. Wi
 refused either way, because the rest would be lost. Bytes after the end of an archive are always refused, as by the
 programs that write archives; `ignore` is for those after the tensor in a member of an .npz archive.)"};
 
+inline constexpr Option kMember{
+    .names = "--member", .type = "NAME|GLOB", .value = Value::member, .group = "Operation",
+    .help = "Of archives, only members of this name or pattern; may be given again",
+    .details = R"(Of archives, only these members: NAME as the archive lists it, such as w.npy, or the key by which
+numpy.load finds it, such as w, or a pattern GLOB for names or keys, such as `'layers.*'`. `*` stands for any characters,
+`?` for one, and `[...]` for one of a set; in an archive that has a member called a[0], `a[0]` is this member only. Give
+the option again for further members. A NAME or GLOB without a member in the whole run is an error (2); one of many
+archives may have none, such as a file of a model in shards, and then none of its members is taken. SELECTION says which kinds a GLOB
+takes.)"};
+
+inline constexpr Option kExcludeMember{
+    .names = "--exclude-member", .type = "NAME|GLOB", .value = Value::member, .group = "Operation",
+    .help = "Of archives, no members of this name or pattern; may be given again",
+    .details = R"(Of archives, leave these members out, also if `--member` names them. NAME and GLOB are those of
+`--member`, but may match nothing.)"};
+
+inline constexpr Option kInclude{
+    .names = "--include", .type = "GLOB", .group = "Files",
+    .help = "Of directories, only files whose paths match GLOB; may be given again",
+    .details = R"(Below directories: take only files whose path below the directory matches GLOB, whatever
+their names end in. `*` stands for any characters, also `/`; `?` for one, and `[...]` for one of a set. Give the
+option again for each further pattern. A clip takes safetensors files only if a pattern asks for them:
+`--include '*.safetensors'`.)"};
+
+inline constexpr Option kExclude{
+    .names = "--exclude", .type = "GLOB", .group = "Files",
+    .help = "Of directories, leave out files whose paths match GLOB; may be given again",
+    .details = R"(Below directories: leave out files whose path below the directory matches GLOB, a pattern
+as `--include` takes, also if `--include` names them.)"};
+
 inline constexpr Option kOnly{
     .names = "--only", .type = "KIND", .words = &type_words, .group = "Operation",
     .help = "In archives, lists and with -r, only float, int, bool, date, all or a dtype; may be given again",
     .details = R"(Of archives, of files below directories and of those in a LIST, only tensors of this kind: `float`,
 `int`, `bool`, `date` (datetime64 and timedelta64), `all`, or the name of a dtype such as int64. Give the option
-again for each further kind. Without it these are floats and integers, of archives with `--to` only floats.
-SELECTION has the whole rule. A file or a member that is named on the command line (FILE, FILE:NAME, `--member`) is
-taken whatever its kind.)"};
+again for each further kind. Without it a clip takes floats and integers, of archives with `--to` only floats, and other
+commands take all. SELECTION has the whole rule. A file or a member that is named on the command line (FILE, FILE:NAME, `--member`
+with its name) is taken whatever its kind.)"};
 
 inline constexpr Option kProgress{
     .names = "--progress",

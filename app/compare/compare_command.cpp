@@ -152,11 +152,12 @@ with FAIL.)"};
 
 constexpr std::array kPositionals{Positional{&kActual, Arity::optional},
                                   Positional{&kExpected, Arity::optional}};
-constexpr std::array kOptions{&kRtol,       &kAtol,     &kUlp,     &kTolerance, &kNan,         &kNanDiffer,
-                              &kHeader,     &kBits,     &kBytes,   &kDiffOut,   &kMaxMismatch, &kMetrics,
-                              &kMinCosine,  &kMaxRmse,  &kMinSqnr, &kShow,      &kReport,      &kDtype,
-                              &kAnyDtype,   &kTrailing, &kNoCache, &kThreads,   &kJson,        &kProgress,
-                              &kNoProgress, &kColor,    &kVerbose, &kQuiet,     &kHelp};
+constexpr std::array kOptions{
+    &kRtol,     &kAtol,       &kUlp,     &kTolerance,   &kNan,      &kNanDiffer, &kHeader,
+    &kBits,     &kBytes,      &kDiffOut, &kMaxMismatch, &kMetrics,  &kMinCosine, &kMaxRmse,
+    &kMinSqnr,  &kShow,       &kReport,  &kDtype,       &kAnyDtype, &kMember,    &kExcludeMember,
+    &kOnly,     &kInclude,    &kExclude, &kTrailing,    &kNoCache,  &kThreads,   &kJson,
+    &kProgress, &kNoProgress, &kColor,   &kVerbose,     &kQuiet,    &kHelp};
 
 constexpr std::array kCommon{
     CommonOption{&kRtol, "Tolerance relative to the expected element"},
@@ -208,6 +209,9 @@ CompareCommand validate_compare(const RawOptions& raw) {
   command.actual = raw.text(kActual);
   command.expected = raw.text(kExpected);
   validate_rule(raw, command);
+  command.include = raw.texts(kInclude);
+  command.exclude = raw.texts(kExclude);
+  command.choice = parse_choice(raw, true);  // a member that only one of two archives has is a difference
   command.settings.difference_file = raw.value(kDiffOut);
   command.settings.dtype.dtype = parse_dtype(raw, kDtype);
   command.settings.dtype.over_integers = !is_directory(command.actual);
@@ -238,7 +242,9 @@ struct FilePair {
 /// sorted by path. A directory, FIFO or device makes a pair only with a file. Links to directories are
 /// followed. Error{usage} for a file and a directory, Error{input} if neither directory contains such a file,
 /// Error{io} if a directory cannot be read or is part of a loop of links.
-std::vector<FilePair> file_pairs(const std::string& actual, const std::string& expected) {
+std::vector<FilePair> file_pairs(const CompareCommand& command) {
+  const std::string& actual = command.actual;
+  const std::string& expected = command.expected;
   const bool directory = is_directory(actual);
   if (directory != is_directory(expected))
     throw Error(ErrorKind::usage, fmt::format("{} is a directory and {} is not",
@@ -254,6 +260,8 @@ std::vector<FilePair> file_pairs(const std::string& actual, const std::string& e
   };
   TensorWalk walk;
   walk.every_format = true;
+  walk.include = command.include;
+  walk.exclude = command.exclude;
   const auto found = [&](bool FilePair::*has) {
     return [&, has](const std::string& name, TensorWalk::Kind kind) {
       FilePair& pair = pair_of(name);
@@ -267,8 +275,9 @@ std::vector<FilePair> file_pairs(const std::string& actual, const std::string& e
   walk_tensors(expected, walk);
   std::erase_if(pairs, [](const auto& each) { return !each.second.may_be_tensor; });
   if (pairs.empty())
-    throw Error(ErrorKind::input,
-                fmt::format("{} and {} contain no .npy, .npz or .safetensors file", actual, expected));
+    throw Error(ErrorKind::input, fmt::format("{} and {} contain no {}", actual, expected,
+                                              walk.include.empty() ? ".npy, .npz or .safetensors file"
+                                                                   : "file that --include names"));
   std::vector<FilePair> result;
   for (auto& [name, pair] : pairs) result.push_back(std::move(pair));
   return result;
@@ -301,11 +310,14 @@ class Comparer {
     report.expected = pair.expected;
     attempt(report, [&] {
       if (pair.has_actual && pair.has_expected) return compare_open(pair, report);
+      if (!is_chosen(pair.has_actual ? pair.actual : pair.expected)) return Outcome::in_members;
       set_missing(report, pair.has_expected, pair.expected);
       return Outcome::found;
     });
     tally_.next();
   }
+
+  [[nodiscard]] bool has_read_all() const { return log_.has_read_all(); }
 
   /// Ends the report on pairs, of which there are `several` in two directories. Returns the exit status.
   [[nodiscard]] int end(bool several) { return log_.end(several); }
@@ -328,10 +340,27 @@ class Comparer {
       const Container expected_archive(expected, Records::dropped);
       return compare_archives(actual_archive, expected_archive, report);
     }
+    if (!has_chosen(actual, expected, pair.found)) return Outcome::in_members;
     if (actual.is_member() || expected.is_member()) tally_.expect(std::max(actual.size(), expected.size()));
     compare_files(engine_, command_.settings, actual, expected, report);
     judge(command_.matching, report);
     return Outcome::found;
+  }
+
+  /// Whether one of two files is of a chosen kind. A tensor and an archive are a difference, whatever is
+  /// chosen.
+  [[nodiscard]] bool has_chosen(InputFile& actual, InputFile& expected, bool found) const {
+    const TensorChoice& choice = command_.choice;
+    if (choice.takes_all() || is_archive(actual) || is_archive(expected)) return true;
+    return choice.has(actual, command_.settings.dtype, !found) ||
+           choice.has(expected, command_.settings.dtype, !found);
+  }
+
+  /// The same for a file without a partner.
+  [[nodiscard]] bool is_chosen(const std::string& path) const {
+    if (command_.choice.takes_all()) return true;
+    InputFile input = InputFile::open_regular(path);
+    return is_archive(input) || command_.choice.has(input, command_.settings.dtype, false);
   }
 
   Outcome compare_archives(const Container& actual, const Container& expected, PairReport& whole) {
@@ -340,9 +369,15 @@ class Comparer {
                   fmt::format("--diff-out takes two tensors, not archives; name them: {}:NAME",
                               npy::name_for_commands(actual.file().path())));
     const Archives archives{actual, expected};
-    const std::vector<MemberPair> pairs = member_pairs(archives);
+    std::vector<MemberPair> pairs = member_pairs(archives);
     whole.without_members = pairs.empty();
     if (pairs.empty()) return Outcome::found;
+    const std::vector<bool> of_actual = command_.choice.of(actual, command_.settings.dtype);
+    const std::vector<bool> of_expected = command_.choice.of(expected, command_.settings.dtype);
+    std::erase_if(pairs, [&](const MemberPair& pair) {
+      return !(pair.actual != nullptr && of_actual[actual.index_of(*pair.actual)]) &&
+             !(pair.expected != nullptr && of_expected[expected.index_of(*pair.expected)]);
+    });
     std::uint64_t bytes = 0;
     for (const MemberPair& pair : pairs) bytes += pair.any().contents.size;
     tally_.expect(bytes);
@@ -369,9 +404,10 @@ class Comparer {
 int compare_all(const CompareCommand& command) {
   if (command.settings.difference_file && is_directory(command.actual))
     throw Error(ErrorKind::usage, "--diff-out takes two files, not directories");
-  const std::vector<FilePair> pairs = file_pairs(command.actual, command.expected);
+  const std::vector<FilePair> pairs = file_pairs(command);
   Comparer comparer(command, pairs);
   for (const FilePair& pair : pairs) comparer.compare(pair);
+  if (comparer.has_read_all()) command.choice.members.expect_used();
   return comparer.end(!pairs.empty() && pairs.front().found);
 }
 

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "command_line/tensor_choice.hpp"
 #include "compare/compare_files.hpp"
 #include "compare/match_options.hpp"
 #include "compare/pair_log.hpp"
@@ -15,8 +17,11 @@ struct CommandSpec;
 
 /// A parsed command line of `clipper compare`, not yet compared with any file.
 struct CompareCommand {
-  std::string actual;    ///< a file, a directory, or "-" for standard input
-  std::string expected;  ///< a file, a directory, or "-" if `actual` is not "-"
+  std::string actual;                ///< a file, a directory, or "-" for standard input
+  std::string expected;              ///< a file, a directory, or "-" if `actual` is not "-"
+  std::vector<std::string> include;  ///< see TensorWalk
+  std::vector<std::string> exclude;
+  TensorChoice choice;
   CompareSettings settings;
   Matching matching;
   PairOutput output;

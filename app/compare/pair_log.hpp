@@ -78,6 +78,11 @@ class PairLog {
   /// is printed gets lost: Error{io}, or Error{not_durable} after a golden file was written. So does end().
   void attempt(PairReport& report, const std::function<Outcome()>& work);
 
+  /// Whether no pair has failed with an error.
+  [[nodiscard]] bool has_read_all() const {
+    return counts_.at(static_cast<std::size_t>(PairResult::failed)) == 0;
+  }
+
   /// Prints the closing line if there are `several` pairs. Returns the exit status: the highest of all pairs.
   [[nodiscard]] int end(bool several);
 

@@ -47,6 +47,19 @@ _clipper_members() {{
   done < <(clipper --generate members -- "$archive" 2>/dev/null)
 }}
 
+# Offers the members of all archives on the command line.
+_clipper_member_names() {{
+  local word key typed=${{current//\\/}}
+  for word in "${{COMP_WORDS[@]:1}}"; do
+    word=${{word//\\/}}
+    word=${{word/#~\//$HOME/}}
+    [[ $word == *.@(npz|safetensors) && -f $word ]] || continue
+    while IFS= read -r key; do
+      [[ $key != "$typed"* ]] || {{ printf -v key %q "$key"; COMPREPLY+=("$key"); }}
+    done < <(clipper --generate members -- "$word" 2>/dev/null)
+  done
+}}
+
 _clipper() {{
   local IFS=$' \t\n' current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD - 1]}} command='' ended='' word
   COMPREPLY=()
@@ -96,6 +109,16 @@ _clipper_tensors() {
   local -a expl
   _wanted members expl member compadd -a keys
 }
+
+# Offers the members of all archives on the command line.
+_clipper_member_names() {
+  local -a keys expl
+  local word
+  for word in ${(Q)words}; do
+    [[ $word != *.(npz|safetensors) ]] || keys+=(${(f)"$(clipper --generate members -- ${word/#\~\//$HOME/} 2>/dev/null)"})
+  done
+  _wanted members expl member compadd -a keys
+}
 )text";
 
 constexpr std::string_view kFish =
@@ -118,6 +141,13 @@ function __clipper_tensors --argument-names typed
         printf '%s\n' "$parts[2]:"(clipper --generate members -- (string replace --regex '^~/' "$HOME/" -- "$parts[2]") 2>/dev/null)
     else
         __fish_complete_suffix "$typed" .npz | string match --regex '^.*(?:\.np[yz]|\.safetensors|/)$'
+    end
+end
+
+# Offers the members of all archives on the command line.
+function __clipper_member_names
+    for word in (string unescape -- (commandline --tokenize --current-process) | string match --regex '^.*\.(?:npz|safetensors)$')
+        clipper --generate members -- (string replace --regex '^~/' "$HOME/" -- "$word") 2>/dev/null
     end
 end
 
@@ -146,6 +176,9 @@ Offer offer_of(Value value) {
     case Value::tensor:
       return {"_clipper_files '*.np[yz]' '*.safetensors'", "_clipper_tensors",
               "--exclusive --arguments '(__clipper_tensors (__clipper_value))'"};
+    case Value::member:
+      return {"_clipper_member_names", "_clipper_member_names",
+              "--exclusive --arguments '(__clipper_member_names)'"};
     case Value::file: return {"_clipper_files '*'", "_files", "--require-parameter --force-files"};
     case Value::directory:
       return {"_clipper_files", "_files -/",
@@ -220,7 +253,7 @@ std::vector<std::string_view> names_after(const CommandSpec& command, const Opti
 }
 
 std::string zsh_option(const CommandSpec& command, const Option& option) {
-  const bool takes_value = !option.type.empty();
+  const bool takes_value = needs_value(option);
   std::vector<std::string> names;
   for (const std::string_view name : names_of(option))
     names.push_back(fmt::format("{}{}", name, !takes_value ? "" : name.starts_with("--") ? "=" : "+"));
@@ -254,7 +287,7 @@ std::string fish_option(const CommandSpec& command, const Option& option) {
   for (const std::string_view name : names)
     text += name.starts_with("--") ? fmt::format(" --long-option {}", name.substr(2))
                                    : fmt::format(" --short-option {}", name.substr(1));
-  return text + (option.type.empty() ? "" : fish_value(option)) +
+  return text + (needs_value(option) ? fish_value(option) : "") +
          fmt::format(" --description '{}'\n", escaped(option.help, "\\'"));
 }
 
@@ -280,7 +313,7 @@ std::string bash_completions(const CommandSpecs& commands) {
   std::string positionals;
   for (const CommandSpec* const command : commands) {
     for (const Option* const option : command->options)
-      if (!option->type.empty()) values += bash_value(*command, *option);
+      if (needs_value(*option)) values += bash_value(*command, *option);
     options += fmt::format("      '{}') _clipper_words '{}' ;;\n", command->name, visible_names(*command));
     if (!command->positionals.empty())
       positionals += fmt::format("    '{}') {} ;;\n", command->name, bash_action(positional_of(*command)));

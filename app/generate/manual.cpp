@@ -67,8 +67,8 @@ std::string heading_of(const Option& option) {
   std::vector<std::string> names;
   for (const std::string_view name : names_of(option))
     names.push_back(fmt::format("\\fB{}\\fR", escaped_for_troff(name)));
-  const std::string value =
-      option.type.empty() ? "" : fmt::format(" \\fI{}\\fR", escaped_for_troff(option.type));
+  const std::string type = fmt::format("\\fI{}\\fR", escaped_for_troff(option.type));
+  const std::string value = option.type.empty() ? "" : needs_value(option) ? " " + type : "[=" + type + "]";
   return fmt::format("{}{}", joined(names, ", "), value);
 }
 

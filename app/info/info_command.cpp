@@ -128,7 +128,8 @@ them: |V2, |V1 and, in files that the command line names, integers of the same s
 // clang-format on
 
 constexpr std::array kPositionals{Positional{&kFiles, Arity::many}};
-constexpr std::array kOptions{&kRecursive, &kStats,    &kPercentile, &kHistogramSvg, &kMin,
+constexpr std::array kOptions{&kRecursive, &kInclude,  &kExclude,    &kMember,       &kExcludeMember,
+                              &kOnly,      &kStats,    &kPercentile, &kHistogramSvg, &kMin,
                               &kMax,       &kDtype,    &kTrailing,   &kNoCache,      &kThreads,
                               &kJson,      &kProgress, &kNoProgress, &kColor,        &kHelp};
 
@@ -172,6 +173,10 @@ InfoCommand validate_info(const RawOptions& raw) {
   InfoCommand command;
   if (raw.texts(kFiles).empty()) refuse("FILE is missing; see clipper info --help");
   command.inputs = raw.texts(kFiles);
+  const bool is_many = command.inputs.size() > 1 || std::ranges::any_of(command.inputs, is_directory);
+  command.include = raw.texts(kInclude);
+  command.exclude = raw.texts(kExclude);
+  command.choice = parse_choice(raw, is_many);
   command.json = raw.has(kJson);
   command.bounds.min = given_limit(raw, kMin);
   command.bounds.max = given_limit(raw, kMax);
@@ -288,11 +293,24 @@ std::uint64_t contents_of(const Container& archive) {
   return bytes;
 }
 
-/// Replaces each directory among the inputs by the .npy and .npz files below it, sorted by path. Returns the
-/// exit status of directories that cannot be read.
+/// Whether a file below a directory is shown. A file that cannot be read is, so that its error is printed.
+bool is_chosen(const InfoCommand& command, const std::string& path) {
+  if (command.choice.takes_all()) return true;
+  try {
+    InputFile input = InputFile::open_regular(path, command.caching);
+    return is_archive(input) || command.choice.has(input, command.dtype, false);
+  } catch (const Error&) {
+    return true;
+  }
+}
+
+/// Replaces each directory among the inputs by the .npy and .npz files below it, sorted by path, except those
+/// that are not chosen. Returns the exit status of directories that cannot be read.
 int expand_directories(InfoCommand& command) {
   int status = 0;
   TensorWalk walk;
+  walk.include = command.include;
+  walk.exclude = command.exclude;
   walk.failed = [&](const std::string& path) {
     const Failure failure = explained(std::current_exception());
     status = std::max(status, static_cast<int>(failure.kind));
@@ -305,7 +323,9 @@ int expand_directories(InfoCommand& command) {
     if (input == "-" || !is_directory(input))
       files.push_back(input);
     else
-      for_each_tensor(input, walk, [&](const std::string& path) { files.push_back(path); });
+      for_each_tensor(input, walk, [&](const std::string& path) {
+        if (is_chosen(command, path)) files.push_back(path);
+      });
     std::sort(files.begin() + first, files.end());
   }
   command.inputs = std::move(files);
@@ -327,8 +347,10 @@ class Display {
       InputFile input = InputFile::open(path, command_.caching);
       if (is_archive(input))
         show_archive(Container(input, Records::dropped));
-      else
+      else if (command_.choice.has(input, command_.dtype, true))
         show_tensor(input, path);
+      else
+        throw Error(ErrorKind::usage, path + ": --member needs an archive");
     });
     tally_.next();
   }
@@ -394,7 +416,9 @@ class Display {
     const bool is_table = !command_.json && !command_.statistics && !is_list_;
     Table table = member_table();
     if (command_.statistics) tally_.expect(contents_of(archive));
-    for (const Entry& member : archive.entries())
+    const std::vector<bool> chosen = command_.choice.of(archive, command_.dtype);
+    for (const Entry& member : archive.entries()) {
+      if (!chosen[archive.index_of(member)]) continue;
       attempt(archive.file().path(), &member, [&] {
         const TensorInfo tensor = inspect_member(command_, engine_, archive, member);
         if (is_table)
@@ -402,10 +426,11 @@ class Display {
         else
           print_tensor(tensor);
       });
+    }
     if (command_.json && archive.entries().empty()) print_result(empty_archive_json(archive.file().path()));
     if (is_list_ && archive.entries().empty())
       list_.add({escape_for_terminal(archive.file().path()), "no members", "-", "0"});
-    if (!is_table) return;
+    if (!is_table || (!archive.entries().empty() && std::ranges::count(chosen, true) == 0)) return;
     print_block(escape_for_terminal(archive.file().path()) + "\n");
     table.print("  ", [&](const std::string& part) { print_result(part); });
   }
@@ -432,6 +457,7 @@ int show_info(const RawOptions& raw) {
   Display display(command);
   for (const std::string& path : command.inputs) display.show(path);
   display.end();
+  if (status == 0 && display.status() == 0) command.choice.members.expect_used();
   return std::max(status, display.status());
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "command_line/tensor_choice.hpp"
 #include "console/progress.hpp"
 #include "contract/plan.hpp"
 #include "element/dtype.hpp"
@@ -18,6 +19,9 @@ struct CommandSpec;
 /// A parsed command line of `clipper info`, not yet compared with any file.
 struct InfoCommand {
   std::vector<std::string> inputs;
+  std::vector<std::string> include;  ///< see TensorWalk
+  std::vector<std::string> exclude;
+  TensorChoice choice;
   bool statistics = false;
   bool json = false;
   Request bounds;

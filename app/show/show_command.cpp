@@ -17,9 +17,12 @@
 #include "clip/codec.hpp"
 #include "command_line/command_line.hpp"
 #include "command_line/shared_options.hpp"
+#include "command_line/tensor_choice.hpp"
+#include "console/terminal.hpp"
 #include "element/meaning.hpp"
 #include "element/tensor_layout.hpp"
 #include "error.hpp"
+#include "files/container.hpp"
 #include "files/input_file.hpp"
 #include "flows/selection.hpp"
 #include "npy/header.hpp"
@@ -130,6 +133,7 @@ Examples:
   clipper show x.npy
   clipper show x.npy --at '0, :5'
   clipper show a.npz:weights --at '..., -1'
+  clipper show a.npz --member 'layer.0.*' --at 0
 )";
 
 // clang-format off
@@ -157,7 +161,7 @@ them: |V2, |V1 and, in files that the command line names, integers of the same s
 // clang-format on
 
 constexpr std::array kPositionals{Positional{&kFile, Arity::optional}};
-constexpr std::array kOptions{&kAt, &kDtype, &kTrailing, &kHelp};
+constexpr std::array kOptions{&kAt, &kMember, &kExcludeMember, &kOnly, &kDtype, &kTrailing, &kHelp};
 
 constexpr std::int64_t kMaxElements = 1000;  ///< numpy's `threshold`
 constexpr std::int64_t kEdge = 3;            ///< numpy's `edgeitems`
@@ -282,21 +286,47 @@ constexpr CommandSpec kShowSpec{
     .options = kOptions,
 };
 
-int show_elements(const RawOptions& raw) {
-  if (!raw.has(kFile)) refuse("FILE is missing; see clipper show --help");
-  npy::GivenDType dtype;
-  dtype.dtype = parse_dtype(raw, kDtype);
-  dtype.over_integers = true;
-  InputFile input = InputFile::open(raw.text(kFile));
-  expect_tensor(input, {"show", "show"});
-  if (!input.is_regular())
-    throw Error(ErrorKind::input, input.path() + ": must be a file, not a stream, to show single elements");
+namespace {
+
+void show_tensor(const RawOptions& raw, const npy::GivenDType& dtype, InputFile& input) {
   if (word_of(raw, kTrailing) != 0) input.ignore_trailing();
   const TensorLayout layout =
       read_header(input, dtype, nullptr, std::nullopt, npy::Opaque::refused, npy::Types::comparable).layout();
   const std::vector<AxisSelection> selection =
       with_path(input.path(), [&] { return parse_selection(raw.text(kAt), layout.shape); });
   print(Printer(input, layout, selection).text());
+}
+
+/// Shows the chosen members, each below its path.
+void show_members(const RawOptions& raw, const npy::GivenDType& dtype, const TensorChoice& choice,
+                  const Container& archive) {
+  const std::vector<bool> chosen = choice.of(archive, dtype);
+  for (const Entry& member : archive.entries()) {
+    if (!chosen[archive.index_of(member)]) continue;
+    print(escape_for_terminal(archive.path_of(member)) + "\n");
+    InputFile input = archive.open(member);
+    show_tensor(raw, dtype, input);
+  }
+}
+
+}  // namespace
+
+int show_elements(const RawOptions& raw) {
+  if (!raw.has(kFile)) refuse("FILE is missing; see clipper show --help");
+  npy::GivenDType dtype;
+  dtype.dtype = parse_dtype(raw, kDtype);
+  dtype.over_integers = true;
+  const TensorChoice choice = parse_choice(raw, false);
+  InputFile input = InputFile::open(raw.text(kFile));
+  if (!choice.takes_all() && is_archive(input)) {
+    show_members(raw, dtype, choice, Container(input, Records::dropped));
+    return 0;
+  }
+  expect_tensor(input, {"show", "show"});
+  if (choice.members.has_patterns()) refuse(input.path() + ": --member needs an archive");
+  if (!input.is_regular())
+    throw Error(ErrorKind::input, input.path() + ": must be a file, not a stream, to show single elements");
+  show_tensor(raw, dtype, input);
   return 0;
 }
 

@@ -56,13 +56,17 @@ std::string Container::path_of(const Entry& member) const {
   return fmt::format("{}:{}", file_.path(), member.key());
 }
 
-const Entry& Container::named(std::string_view name) const {
+const Entry* Container::find(std::string_view name) const {
   const Entry* found = nullptr;
   for (const Entry& entry : entries_.list) {
-    if (entry.name == name) return entry;
+    if (entry.name == name) return &entry;
     if (entry.key() == name) found = &entry;
   }
-  if (found != nullptr) return *found;
+  return found;
+}
+
+const Entry& Container::named(std::string_view name) const {
+  if (const Entry* const found = find(name)) return *found;
   throw Error(ErrorKind::usage, fmt::format("{}: no member '{}'; {}", file_.path(), name, first_keys()));
 }
 

@@ -156,7 +156,10 @@ class Container {
   /// "a.npz:w": the path that InputFile::open() takes for the member.
   [[nodiscard]] std::string path_of(const Entry& member) const;
 
-  /// The member with this name or key. Error{usage} if there is none: "a.npz: no member 'x'; it has w, mask".
+  /// The member with this name, or else with this key. Null if there is none.
+  [[nodiscard]] const Entry* find(std::string_view name) const;
+
+  /// The same. Error{usage} if there is none: "a.npz: no member 'x'; it has w, mask".
   [[nodiscard]] const Entry& named(std::string_view name) const;
 
   /// Opens a member as a regular file, whose path() is path_of(). A deflated member is inflated: in memory if

@@ -156,6 +156,14 @@ bool InputFile::is_changed(const os::Status& now) const noexcept {
   return is_written(status_, now) || (place_ && now.st_nlink != status_.st_nlink);
 }
 
+/// A link changes the time of the last change of attributes, too.
+void InputFile::accept_links() {
+  const os::Status now = status_of(fd_, path_);
+  if (is_written(status_, now)) throw_changed(path_);
+  status_.st_nlink = now.st_nlink;
+  status_.st_ctim = now.st_ctim;
+}
+
 bool InputFile::has_changed() const noexcept {
   os::Status now{};
   return os::fstat(fd_.get(), &now) != 0 || is_changed(now);

@@ -108,6 +108,10 @@ class InputFile {
   [[nodiscard]] const Descriptor& descriptor() const noexcept { return fd_; }
   [[nodiscard]] const os::Status& status() const noexcept { return status_; }  ///< when it was opened
 
+  /// Takes the names that the file has now for those that it had when it was opened. Error{io} if it was
+  /// written to.
+  void accept_links();
+
   /// Whether open_to_change() has locked the file; some network file systems have no locks.
   [[nodiscard]] bool is_locked() const noexcept { return locked_; }
 

@@ -169,25 +169,27 @@ void OutputFile::expect_room(const InputFile& input, std::uint64_t size) {
               ENOSPC);
 }
 
-void OutputFile::check_in_place(const InputFile& input) {
-  expect_one_link(input);
+void OutputFile::check_in_place(const InputFile& input, const std::optional<Backup>& backup) {
+  expect_one_link(input, backup);
   const Place& place = input.place();
   if (place.is_append_only()) refuse(input.path(), "its directory is append-only (chattr +a)");
   if (os::check_access(place.directory(), ".", W_OK | X_OK) != 0)
     throw_system_error(input.path(), "cannot be replaced");
 }
 
-void OutputFile::expect_one_link(const InputFile& input) {
-  if (const auto links = input.status().st_nlink; links > 1)
+void OutputFile::expect_one_link(const InputFile& input, const std::optional<Backup>& backup) {
+  const bool has_backup = backup && input.place().with_suffix(backup->suffix).is(id_of(input.status()));
+  if (const auto links = input.status().st_nlink; links > (has_backup ? 2U : 1U))
     refuse(input.path(),
            fmt::format("refused to avoid data loss: has {} hard links, which ", links) + kInPlaceChange +
                " would separate; " +
                (is_archive(input) ? Message("write to another file") : kDirectChange + " keeps them"));
 }
 
-OutputFile OutputFile::create_in_place(const InputFile& input) {
-  expect_one_link(input);
+OutputFile OutputFile::create_in_place(const InputFile& input, const std::optional<Backup>& backup) {
+  expect_one_link(input, backup);
   OutputFile file(input.place(), Durability::on_disk);
+  file.backup_ = backup;
   file.regular_ = true;
   file.mode_ = input.status().st_mode & 07777;
   file.create_temporary();
@@ -255,7 +257,8 @@ OutputFile::OutputFile(OutputFile&& other) noexcept
       registration_(std::exchange(other.registration_, -1)),
       mode_(other.mode_),
       new_mode_(other.new_mode_),
-      existing_(other.existing_) {}
+      existing_(other.existing_),
+      backup_(std::move(other.backup_)) {}
 
 OutputFile::~OutputFile() {
   drop_pages(fd_, 0, 0);
@@ -369,6 +372,8 @@ void OutputFile::commit_stream() {
 
 void OutputFile::put_in_place() {
   const std::lock_guard turn(creating(place_->path()));
+  if (backup_)
+    keep_replaced(*place_, *backup_, durability_ == Durability::on_disk ? Flushed::yes : Flushed::no);
   const bool must_be_new = existing_ != Existing::replace;
   if (!temporary_ && !mode_) {
     if (link_as(*place_)) return;
@@ -410,8 +415,13 @@ bool OutputFile::rename_to_new() {
 
 /// The lock keeps other clippers from clipping this file while it may be taken back. They open the name, so
 /// they find either the input, which is locked, too, or this file.
-void OutputFile::replace(const InputFile& input) {
+void OutputFile::replace(InputFile& input) {
   std::ignore = clipper::lock(fd_, path_);
+  if (backup_) {
+    input.expect_unchanged();
+    keep_replaced(*place_, *backup_, Flushed::yes);
+    input.accept_links();
+  }
   name_complete();
   const FileId old = id_of(input.status());
   const FileId own = own_id();

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "files/backup.hpp"
 #include "files/descriptor.hpp"
 #include "files/input_file.hpp"
 #include "files/place.hpp"
@@ -49,10 +50,11 @@ class OutputFile {
   /// Opens the replacement of a file from InputFile::open_to_change(). It keeps the permissions, owner, ACL
   /// and `user.` attributes, and is always Durability::on_disk. Error{refused} if it cannot keep them, if the
   /// file has several hard links.
-  [[nodiscard]] static OutputFile create_in_place(const InputFile& input);
+  [[nodiscard]] static OutputFile create_in_place(const InputFile& input,
+                                                  const std::optional<Backup>& backup = std::nullopt);
 
   /// Throws the errors of create_in_place(), and creates nothing.
-  static void check_in_place(const InputFile& input);
+  static void check_in_place(const InputFile& input, const std::optional<Backup>& backup = std::nullopt);
 
   /// Takes over a complete, open file that clipper has made. commit() links it to `path`, as if it came from
   /// create(); its other names are left alone. Needs /proc, see can_be_named().
@@ -83,8 +85,12 @@ class OutputFile {
   /// Whether a replacement of `input` may share parts of its blocks: see may_share().
   [[nodiscard]] static bool may_share_parts(const InputFile& input) noexcept;
 
-  /// Error{refused} if the input has several hard links, which a replacement would separate.
-  static void expect_one_link(const InputFile& input);
+  /// Error{refused} if the input has several hard links, which a replacement would separate. Its backup,
+  /// which a run that was killed has made, is none.
+  static void expect_one_link(const InputFile& input, const std::optional<Backup>& backup = std::nullopt);
+
+  /// The file that this one replaces is kept: it gets the name of its backup before this file gets its name.
+  void set_backup(const std::optional<Backup>& backup) { backup_ = backup; }
 
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
@@ -143,7 +149,7 @@ class OutputFile {
   /// InputFile::expect_unchanged(), and the name stays with the file that has it. Error{refused} if another
   /// clipper has locked this file. Error{not_durable} if `input` was replaced, but a file is left under a
   /// hidden name. Removes no other file than `input` and this one.
-  void replace(const InputFile& input);
+  void replace(InputFile& input);
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] const Place& place() const noexcept { return *place_; }  ///< only of a regular file
@@ -185,6 +191,7 @@ class OutputFile {
   std::optional<os::Mode> mode_;    ///< of the replaced file; nothing for a new file
   os::Mode new_mode_ = 0666;        ///< of a new file, before the umask
   Existing existing_ = Existing::replace;
+  std::optional<Backup> backup_;
 };
 
 }  // namespace clipper

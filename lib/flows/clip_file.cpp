@@ -67,9 +67,11 @@ class OtherFile : public ContentsClip {
 std::unique_ptr<ContentsClip> contents_of(const Clipping& clipping, InputFile& input,
                                           std::optional<npy::Start> start = std::nullopt) {
   std::unique_ptr<ArchiveClip> archive;
-  if (is_archive_for(clipping.settings, input)) archive = std::make_unique<ArchiveClip>(clipping, input);
+  if (is_archive_for(clipping.settings, input, clipping.is_named))
+    archive = std::make_unique<ArchiveClip>(clipping, input);
   const bool was_interrupted = start.has_value();
-  if (!clipping.is_named && input.is_regular() && !input.is_member() && !was_interrupted) {
+  // Of many archives, one that is named may have no chosen member, too.
+  if ((!clipping.is_named || archive) && input.is_regular() && !input.is_member() && !was_interrupted) {
     const std::string_view reason = archive ? archive->why_other() : why_other(clipping.settings, input);
     if (!reason.empty()) {
       ClipResult& result = clipping.result;
@@ -128,7 +130,9 @@ class InPlace : public Prepared {
           std::function<void(std::exception_ptr)> done)
       : Prepared(clipping, open_to_change(path, clipping)), batch_(batch), done_(std::move(done)) {
     contents_ = contents_of(clipping_, input_);
-    if (clipping_.purpose == Purpose::dry_run && is_clipped()) OutputFile::check_in_place(input_);
+    if (clipping_.settings.backup && is_clipped()) check_backup(input_.place(), *clipping_.settings.backup);
+    if (clipping_.purpose == Purpose::dry_run && is_clipped())
+      OutputFile::check_in_place(input_, clipping_.settings.backup);
   }
 
   /// Throws the error of write() if there is no room for a result that has other bytes.
@@ -147,7 +151,7 @@ class InPlace : public Prepared {
       complete(false);
       return done_(nullptr);
     }
-    OutputFile::expect_one_link(input_);
+    OutputFile::expect_one_link(input_, clipping_.settings.backup);
     if (!contents_->changes()) {
       input_.expect_unchanged();
       complete(false);
@@ -158,7 +162,7 @@ class InPlace : public Prepared {
       batch_.commit();  // frees space of replaced files
       OutputFile::expect_room(input_, room);
     }
-    OutputFile output = OutputFile::create_in_place(input_);
+    OutputFile output = OutputFile::create_in_place(input_, clipping_.settings.backup);
     output.set_caching(clipping_.settings.caching);
     contents_->write(output, Headers::kept);
     complete(true);
@@ -241,7 +245,7 @@ class Direct : public Prepared {
 
  private:
   const InputFile& expect_tensor_to_change() {
-    if (is_archive_for(clipping_.settings, input_))
+    if (is_archive_for(clipping_.settings, input_, clipping_.is_named))
       throw Error(ErrorKind::usage, input_.path() + ": is an archive, which " + kDirectChange +
                                         " does not take; " + Term{"direct", "replace the file"});
     return input_;
@@ -293,6 +297,7 @@ void Prepared::write_output(const std::string& out, Existing existing,
   OutputFile output =
       OutputFile::create(out, existing, clipping_.settings.durability, input_.mode_of_copy(), root);
   output.set_caching(clipping_.settings.caching);
+  output.set_backup(clipping_.settings.backup);
   contents_->write(output, Headers::numpys);
   if (input_.is_regular()) input_.expect_unwritten();
   complete(true);
@@ -303,6 +308,8 @@ void Prepared::write_output(const std::string& out, Existing existing,
 void check_output(const Clipping& clipping, const std::string& out, Existing existing, Directory directory,
                   const OutputRoot* root) {
   if (root != nullptr && clipping.purpose != Purpose::run) root->check(out);
+  if (clipping.settings.backup && out != "-" && find_file(out))
+    check_backup(Place::resolved(out), *clipping.settings.backup);
   const bool must_be_new = existing == Existing::refuse;
   if (clipping.purpose == Purpose::run || (clipping.purpose == Purpose::check && !must_be_new)) return;
   if (directory == Directory::made_by_run && os::access(directory_of(out).c_str(), F_OK) != 0) return;

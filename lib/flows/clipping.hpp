@@ -11,6 +11,7 @@
 #include "element/type_choice.hpp"
 #include "engine/engine.hpp"
 #include "files/input_file.hpp"
+#include "files/name_choice.hpp"
 #include "files/output_file.hpp"
 
 /// What the ways to clip a file share: what is done, what is known about the result, and who learns about it.
@@ -21,8 +22,9 @@ namespace clipper {
 struct Selection {
   enum class Other : std::uint8_t { copy, drop, error };
 
-  std::vector<std::string> members;  ///< names or np.load's keys; empty: all
-  std::optional<TypeChoice> only;    ///< nothing: what the words in selection.hpp say
+  NameChoice members;
+  std::optional<TypeChoice>
+      only;  ///< of tensors that are not chosen by their names; nothing: what the words in selection.hpp say
   Other other = Other::copy;
 };
 
@@ -42,6 +44,7 @@ struct ClipSettings {
   /// nothing is written.
   std::optional<Percentage> max_clipped;
   Selection selection{};
+  std::optional<Backup> backup{};  ///< of files that are replaced
 };
 
 /// What is known about one file, or about one member of an .npz archive. After an error, the members that

@@ -39,9 +39,8 @@ std::string_view words_for(const TensorLayout& layout) {
   return traits(layout.dtype).name;
 }
 
-/// The types that are clipped in an archive.
+/// The types that are clipped in an archive, of members that nobody names.
 TypeChoice types_in_archives(const ClipSettings& settings) {
-  if (!settings.selection.members.empty()) return TypeChoice::all();
   if (settings.selection.only) return *settings.selection.only;
   return keeps_integers(settings) ? TypeChoice::floats() : TypeChoice::numbers();
 }
@@ -66,21 +65,13 @@ std::string_view word_of_only(std::string_view reason) {
   return reason == "bool" ? reason : "";
 }
 
-/// For each member whether it was chosen by its name; empty if none was.
-std::vector<bool> chosen_members(const Selection& selection, const Container& archive) {
-  if (selection.members.empty()) return {};
-  std::vector<bool> chosen(archive.entries().size());
-  for (const std::string& name : selection.members) chosen[archive.index_of(archive.named(name))] = true;
-  return chosen;
-}
-
-/// The use of a member that may be clipped. `is_chosen`: by its name.
+/// The use of a member that may be clipped. `is_named`: chosen by its name.
 MemberUse use_of(const ClipSettings& settings, const TypeChoice& types, const Container& archive,
-                 const Entry& member, bool is_chosen) {
+                 const Entry& member, bool is_named) {
   const Trailing trailing = settings.ignore_trailing ? Trailing::ignored : Trailing::refused;
   const npy::Types read_types = types.has_meanings() ? npy::Types::clipped : npy::Types::dtypes;
   const EntryHeader read =
-      archive.header(member, is_chosen ? settings.dtype : settings.dtype.dtype, trailing, read_types);
+      archive.header(member, is_named ? settings.dtype : settings.dtype.dtype, trailing, read_types);
   if (!read.header) return {.action = MemberAction::copied, .reason = read.other};
   const std::string_view reason = why_other(settings, types, *read.header);
   if (!reason.empty()) return {.action = MemberAction::copied, .reason = reason};
@@ -93,9 +84,9 @@ MemberUse use_of(const ClipSettings& settings, const TypeChoice& types, const Co
   return {MemberAction::clipped, "", plan.input_size(), plan.output_size(), to};
 }
 
-/// Throws the error that a file with the contents of a chosen member causes.
-[[noreturn]] void refuse_chosen(const ClipSettings& settings, const Container& archive, const Entry& member,
-                                const MemberUse& use) {
+/// Throws the error that a file with the contents of a named member causes.
+[[noreturn]] void refuse_named(const ClipSettings& settings, const Container& archive, const Entry& member,
+                               const MemberUse& use) {
   InputFile input = archive.open(member);
   static_cast<void>(plan_header(settings, input, plan_before_reading));
   throw Error(ErrorKind::input, fmt::format("{}: cannot be clipped ({})", input.path(), use.reason));
@@ -104,7 +95,7 @@ MemberUse use_of(const ClipSettings& settings, const TypeChoice& types, const Co
 }  // namespace
 
 bool keeps_integers(const ClipSettings& settings) {
-  return settings.request.to && !settings.selection.only && settings.selection.members.empty();
+  return settings.request.to && !settings.selection.only;
 }
 
 std::string_view why_other(const ClipSettings& settings, InputFile& input) {
@@ -113,8 +104,10 @@ std::string_view why_other(const ClipSettings& settings, InputFile& input) {
     return read_header(input, dtype, nullptr, std::nullopt, npy::Opaque::refused, types);
   };
   try {
-    return why_other(settings, settings.selection.only.value_or(TypeChoice::numbers()),
-                     header(settings.dtype, npy::Types::clipped));
+    const std::string_view reason =
+        why_other(settings, settings.selection.only.value_or(TypeChoice::numbers()),
+                  header(settings.dtype, npy::Types::clipped));
+    return settings.selection.members.has_patterns() ? kNotChosen : reason;
   } catch (const Error& error) {
     const std::string_view type = refused_type(error);
     if (type.empty()) throw;
@@ -134,17 +127,19 @@ MemberAction action_on_other(const ClipSettings& settings, const std::string& pa
 }
 
 std::vector<MemberUse> member_uses(const ClipSettings& settings, const Container& archive) {
-  const std::vector<bool> chosen = chosen_members(settings.selection, archive);
+  using How = NameChoice::How;
+  const std::vector<How> chosen = settings.selection.members.of(archive);
   const TypeChoice types = types_in_archives(settings);
   const std::vector<Entry>& members = archive.entries();
-  std::vector<MemberUse> uses(members.size(), {.action = MemberAction::copied, .reason = "not chosen"});
+  std::vector<MemberUse> uses(members.size(), {.action = MemberAction::copied, .reason = kNotChosen});
   for (std::size_t i = 0; i < members.size(); ++i) {
     MemberUse& use = uses[i];
-    const bool may_be_clipped = chosen.empty() || chosen[i];
-    if (may_be_clipped) use = use_of(settings, types, archive, members[i], !chosen.empty());
+    const bool is_named = chosen[i] == How::by_name;
+    if (chosen[i] != How::not_chosen)
+      use = use_of(settings, is_named ? TypeChoice::all() : types, archive, members[i], is_named);
     use.member = &members[i];
     if (use.action == MemberAction::clipped) continue;
-    if (!chosen.empty() && chosen[i]) refuse_chosen(settings, archive, members[i], use);
+    if (is_named) refuse_named(settings, archive, members[i], use);
     use.action = action_on_other(settings, archive.path_of(members[i]), use.reason);
   }
   return uses;
@@ -157,6 +152,8 @@ bool has_clipped_member(const std::vector<MemberUse>& uses) {
 void expect_clipped_member(const ClipSettings& settings, const Container& archive,
                            const std::vector<MemberUse>& uses) {
   if (uses.empty() || has_clipped_member(uses)) return;
+  const auto is_not_chosen = [](const MemberUse& use) { return use.reason == kNotChosen; };
+  if (settings.selection.members.is_for_many() && std::ranges::all_of(uses, is_not_chosen)) return;
   const std::string& path = archive.file().path();
   const auto refuse_first = [&](const MemberUse& use, std::string_view what, const Message& advice) {
     throw Error(ErrorKind::input, fmt::format("{}: no {} (the first, {}: {})", path, what,
@@ -172,9 +169,9 @@ void expect_clipped_member(const ClipSettings& settings, const Container& archiv
   refuse_first(uses.front(), "member can be clipped", "");
 }
 
-bool is_archive_for(const ClipSettings& settings, const InputFile& input) {
+bool is_archive_for(const ClipSettings& settings, const InputFile& input, bool is_named) {
   const bool found = is_archive(input);
-  if (!found && !settings.selection.members.empty())
+  if (!found && is_named && settings.selection.members.has_patterns())
     refuse_usage(input.path(), Term{"member", "a choice of members"} +
                                    Message(npz::is_supported() ? " needs an archive"
                                                                : " needs ISA-L and zlib, without "

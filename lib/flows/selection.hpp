@@ -13,10 +13,13 @@
 #include "flows/clipping.hpp"
 
 /// Which tensors are clipped: a file or a member that the user names, and otherwise those that
-/// Selection::only has. Without it these are all numbers that the profile takes; with Request::to in archives
-/// only floats, because integers there are indices and counts, which another dtype would change. All others
-/// are "other", if they are valid: what is damaged or unknown is an Error{input}.
+/// Selection::members and Selection::only have. Without it these are all numbers that the profile takes; with
+/// Request::to in archives only floats, because integers there are indices and counts, which another dtype
+/// would change. All others are "other", if they are valid: what is damaged or unknown is an Error{input}.
 namespace clipper {
+
+/// Why a member or file is other that the names of Selection::members leave out.
+inline constexpr std::string_view kNotChosen = "not chosen";
 
 /// Whether members of archives are other because Request::to would change what they mean.
 [[nodiscard]] bool keeps_integers(const ClipSettings& settings);
@@ -40,19 +43,20 @@ struct MemberUse {
 };
 
 /// Decides for all members, in the archive's order, from their headers and without their elements. Throws the
-/// errors of planning, and Error{usage} for a chosen name that the archive lacks. Error{input} for a member
+/// errors of planning and of NameChoice::of(). Error{input} for a member
 /// that was chosen by its name and cannot be clipped and, if Selection::other says so, for every other member
 /// that is not clipped.
 [[nodiscard]] std::vector<MemberUse> member_uses(const ClipSettings& settings, const Container& archive);
 
 [[nodiscard]] bool has_clipped_member(const std::vector<MemberUse>& uses);
 
-/// Error{input} if no member is clipped although there are members.
+/// Error{input} if no member is clipped although there are members. Of many archives, one may have none that
+/// Selection::members chooses.
 void expect_clipped_member(const ClipSettings& settings, const Container& archive,
                            const std::vector<MemberUse>& uses);
 
-/// Whether the input is an archive. Error{usage} if members were chosen and it is none.
-[[nodiscard]] bool is_archive_for(const ClipSettings& settings, const InputFile& input);
+/// Whether the input is an archive. Error{usage} if members were chosen and it is none, but was named.
+[[nodiscard]] bool is_archive_for(const ClipSettings& settings, const InputFile& input, bool is_named);
 
 /// Error{usage} if the input is an archive, which `what` does not take, but a member of it.
 void expect_tensor(const InputFile& input, const Term& what);

@@ -250,7 +250,7 @@ TEST_CASE("with --keep-going, archives that fail do not stop the others") {
 
   const Result chosen = tree.run(clip({"-r", "-k", "--member", "w", "-i", "in"}));
   CHECK(chosen.exit_code == 3);
-  CHECK(contains(chosen.error, "in/b.npy: --member needs an archive"));
+  CHECK_FALSE(contains(chosen.error, "in/b.npy"));
   CHECK(tree.read("in/b.npy") == input(2));
 }
 

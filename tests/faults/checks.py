@@ -158,12 +158,21 @@ def content_violations(mode: Mode, run: Run, files: Files) -> list[str]:
     return texts
 
 
+def backup_violations(mode: Mode, files: Files) -> list[str]:
+    """With --backup the old file has one of both names, also after a kill, and the new one its name only then."""
+    if "--backup" not in mode.words:
+        return []
+    return [f"{name} is lost" for name, new in mode.after.items() if f"{name}~" in mode.after
+            and files.get(name) != mode.before[name] and files.get(f"{name}~") != mode.before[name]]
+
+
 def signal_violations(mode: Mode, run: Run, files: Files) -> list[str]:
     """A signal that ends clipper prints how many results are in place, and nothing if none is. compare promises nothing, and
     the index of slabs is written before the slab."""
     if run.code >= 0 or -run.code in SUDDEN or mode.compares:
         return []
-    placed = sum(files.get(name) == content != mode.before.get(name) for name, content in mode.after.items() if name != "out.json")
+    placed = sum(files.get(name) == content != mode.before.get(name) for name, content in mode.after.items()
+                 if name != "out.json" and not name.endswith("~"))
     if mode.shared:
         placed = sum(name.endswith(".done") for name in files)
     line = IN_PLACE.match(CLOSING.sub("", run.stderr))
@@ -218,5 +227,5 @@ def violations(mode: Mode, fault: Fault | None, run: Run, checked: bool = False,
     """All checks, for a mode that creates or replaces files or writes to a pipe."""
     files = found()
     return (code_violations(mode, fault, run, checked) + message_violations(run) + reason_violations(fault, run) + content_violations(mode, run, files)
-            + signal_violations(mode, run, files) + stream_violations(mode, run) + litter_violations(mode, fault, run, files)
+            + backup_violations(mode, files) + signal_violations(mode, run, files) + stream_violations(mode, run) + litter_violations(mode, fault, run, files)
             + attribute_violations(mode, run, files, attributes))

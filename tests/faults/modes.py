@@ -118,6 +118,17 @@ def in_place(name: str, values: array, *words: str, **more) -> Mode:
     return Mode(name, ("--in-place", *words, "in.npy"), {"in.npy": tensor(values)}, {"in.npy": tensor(after)}, durable=True, **more)
 
 
+def backups() -> list[Mode]:
+    """What is replaced is kept, also in place of an older backup."""
+    values = numbers(10_000)
+    kept = [in_place("in place, --backup", values, "--backup"), replacement("replace, --backup", ("--backup",)),
+            in_place("in place, --backup --force", values, "--backup", "--force")]
+    def of(mode: Mode) -> Mode:
+        older = {f"{name}~": b"older" for name in mode.after if "--force" in mode.words}
+        return replace(mode, before=mode.before | older, after=mode.after | {f"{name}~": mode.before[name] for name in mode.after})
+    return [of(mode) for mode in kept]
+
+
 def few_changes(name: str, *words: str, made: str = "in.npy") -> Mode:
     """Of six chunks of BATCH bytes, clipping changes a block of the second and all blocks of the fourth: where blocks can be
     shared, all others are."""
@@ -314,6 +325,7 @@ def modes() -> list[Mode]:
         in_place("in place", values),
         in_place("in place, named", values, named=True),
         linked_input(10_000),
+        *backups(),
         *flagless(10_000),
         *uncached(10_000),
         in_place("direct", batches(4), "--direct"),

@@ -171,7 +171,7 @@ TEST_CASE("in place, the mode is kept and symbolic links are followed") {
   REQUIRE(::chmod((directory / "file").c_str(), 0640) == 0);
   std::filesystem::create_symlink("file", directory / "link");
   {
-    const InputFile input = InputFile::open_to_change(directory / "link");
+    InputFile input = InputFile::open_to_change(directory / "link");
     OutputFile file = OutputFile::create_in_place(input);
     file.write(bytes("new"));
     CHECK(directory.read("file") == "old");

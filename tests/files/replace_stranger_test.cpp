@@ -42,7 +42,7 @@ class Replaced {
   }
 
   void replace() const {
-    const InputFile input = InputFile::open_to_change(path_);
+    InputFile input = InputFile::open_to_change(path_);
     OutputFile output = OutputFile::create_in_place(input);
     output.write(bytes("new"));
     output.replace(input);

@@ -36,7 +36,7 @@ VALUES = {
     "LIST": [("tex\t", "text"), ("directory/inner.t\t", "directory/inner.txt")],
     "FILE.svg": [("tex\t", "text")],
     **dict.fromkeys(["D", "S", "X"], NUMBER),
-    **dict.fromkeys(["A", "C", "DB", "E", "GLOB", "INDEX", "LO:HI", "N", "N|P%", "NAME", "P%", "PERCENTS", "R", "V", "Z"], [("tens\t", "tens")]),
+    **dict.fromkeys(["A", "C", "DB", "E", "GLOB", "INDEX", "NAME|GLOB", "[GLOB=]A", "[GLOB=]N", "[GLOB=]N|P%", "[GLOB=]R", "LO:HI", "N", "N|P%", "NAME", "P%", "PERCENTS", "R", "V", "Z"], [("tens\t", "tens")]),
 }
 
 # The same for options and arguments that take fixed words.
@@ -46,7 +46,7 @@ WORDS = {
     ("", "--profile"): ("directml-1\t", "directml-1.0"),
     ("", "--nan"): ("ke\t", "keep"),
     ("", "--min-above-max"): ("e\t", "error"),
-    ("", "--only"): ("da\t", "date"),
+    **{(command, "--only"): ("da\t", "date") for command in ("", "compare", "info", "show")},
     ("", "--other"): ("dr\t", "drop"),
     ("", "--round"): ("half-e\t", "half-even"),
     ("", "--to"): ("bf\t", "bfloat16"),
@@ -82,6 +82,7 @@ COMPLETED = [
     ("info archive.npz:quo\t", ["info", "archive.npz:quote'\"*"]),
     ("info archive.npz:layer:1:\t", ["info", "archive.npz:layer:1:bias"]),
     ("info archive.npz:layer/\t", ["info", "archive.npz:layer/kernel"]),
+    ("info archive.npz --member layer/\t", ["info", "archive.npz", "--member", "layer/kernel"]),
     ("info archive.npz:zz\tx", ["info", "archive.npz:zzx"]),
     ("info tensor.npy:wei\tx", ["info", "tensor.npy:weix"]),
 ]
@@ -198,7 +199,7 @@ def commands(prefix: Path) -> list[str]:
 def rows(prefix: Path, command: str) -> list[tuple[list[str], str]]:
     """The names and the value of all that --help shows: (["-o", "--output"], "TEMPLATE"), (["FILE"], "")."""
     text = help_of(prefix, command).split("\nExamples:\n")[0]
-    shown = re.findall(r"^  (?:(-\w), |    )?(--[\w-]+|[A-Z]+)(?: ([A-Z][A-Za-z|/%.:]*))?(?=  |$)", text, re.MULTILINE)
+    shown = re.findall(r"^  (?:(-\w), |    )?(--[\w-]+|[A-Z]+)(?:\[=[A-Z]+\])?(?: ([A-Z[][A-Za-z|/%.:=\]]*))?(?=  |$)", text, re.MULTILINE)
     return [([name for name in names if name], value) for *names, value in shown]
 
 

@@ -70,8 +70,9 @@ def clip_file(
         min, max, scale, bias, profile, nan, min_above_max, replace_below, replace_above, subtract, divide, stretch,
             round, zero_point, to, saturate: as for clip(). Files of bool, datetime64 and timedelta64 are clipped, too, to bool, dates or
             durations that their unit has exactly: "2020-02-29", datetime.date, datetime.timedelta or numpy's.
-        members: names of the members of an archive to clip; empty: all that `only` has.
-        only: kinds of members to clip if `members` is empty: "float", "int", "bool", "date", "all", or names of
+        members: names of the members of an archive to clip, or patterns for them ("layers.*"); empty: all that
+            `only` has.
+        only: kinds of members to clip, unless `members` has their exact names: "float", "int", "bool", "date", "all", or names of
             dtypes. Empty: floats and integers that the profile takes, and with `to` only floats; float8 only by its
             name.
         dtype: "bfloat16" if the file holds raw bytes (|V2) or integers of two bytes that are bfloat16; the name of a

@@ -1,0 +1,55 @@
+#include "command_line/tensor_choice.hpp"
+
+#include <cstddef>
+
+#include "command_line/command_line.hpp"
+#include "command_line/shared_options.hpp"
+#include "error.hpp"
+#include "npy/header.hpp"
+
+namespace clipper {
+
+bool TensorChoice::takes_all() const {
+  return !only && !members.has_patterns() && !members.has_excluded();
+}
+
+std::vector<bool> TensorChoice::of(const Container& archive, const npy::GivenDType& dtype) const {
+  using How = NameChoice::How;
+  const std::vector<How> chosen = members.of(archive);
+  const auto has_kind = [&](const Entry& member) {
+    try {
+      const auto header = archive.header(member, dtype.dtype, Trailing::ignored, npy::Types::all).header;
+      return header && !header->other && only->contains(header->dtype, header->meaning);
+    } catch (const Error&) {
+      return true;
+    }
+  };
+  std::vector<bool> result(chosen.size());
+  for (std::size_t i = 0; i < chosen.size(); ++i)
+    result[i] = chosen[i] == How::by_name ||
+                (chosen[i] == How::by_pattern && (!only || has_kind(archive.entries()[i])));
+  return result;
+}
+
+bool TensorChoice::has(InputFile& input, const npy::GivenDType& dtype, bool is_named) const {
+  if (members.has_patterns()) return false;
+  if (!only || is_named) return true;
+  try {
+    const npy::Header header =
+        read_header(input, dtype, nullptr, std::nullopt, npy::Opaque::taken, npy::Types::all);
+    return !header.other && only->contains(header.dtype, header.meaning);
+  } catch (const Error&) {
+    return true;
+  }
+}
+
+NameChoice parse_members(const RawOptions& raw, bool is_many) {
+  return {raw.texts(kMember), raw.texts(kExcludeMember),
+          is_many ? NameChoice::Needed::in_any : NameChoice::Needed::in_each};
+}
+
+TensorChoice parse_choice(const RawOptions& raw, bool is_many) {
+  return {parse_members(raw, is_many), parse_types(raw)};
+}
+
+}  // namespace clipper
