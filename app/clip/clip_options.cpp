@@ -47,15 +47,17 @@ void take_numbers(const RawOptions& raw, NumberSource source, Request& request) 
       request.*row.number = row.parse(long_name(*row.option), raw.text(*row.option));
 }
 
+/// A number that is typed.
+Given parse_typed(const Option& option, const std::string& text) {
+  if (names_file(text)) refuse(fmt::format("{}: '{}' is not a number", long_name(option), text));
+  return parse_given(long_name(option), text);
+}
+
 /// "0:255".
 std::pair<Given, Given> parse_stretch(const std::string& text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos) refuse(fmt::format("--stretch: '{}' is not LO:HI, such as 0:255", text));
-  const auto end = [](const std::string& number) {
-    if (names_file(number)) refuse(fmt::format("--stretch: '{}' is not a number", number));
-    return parse_given("--stretch", number);
-  };
-  return {end(text.substr(0, colon)), end(text.substr(colon + 1))};
+  return {parse_typed(kStretch, text.substr(0, colon)), parse_typed(kStretch, text.substr(colon + 1))};
 }
 
 /// The request, still without the numbers in files, which are read after all other options are validated.
@@ -73,6 +75,8 @@ Request typed_request(const RawOptions& raw) {
   request.to = parse_dtype(raw, kTo);
   if (raw.has(kRound)) request.round = static_cast<Round>(word_of(raw, kRound));
   request.saturate = raw.has(kSaturate);
+  for (const std::string& text : raw.texts(kNodata)) request.nodata.push_back(parse_typed(kNodata, text));
+  if (raw.has(kNodataTo)) request.nodata_to = parse_typed(kNodataTo, raw.text(kNodataTo));
   if (raw.has(kStretch)) request.stretch = parse_stretch(raw.text(kStretch));
   if (raw.has(kNan) && request.nan.action == OnNan::keep && request.to && !is_floating(*request.to))
     refuse(fmt::format("--nan keep and --to {0} cannot be used together: {0} has no NaN",
@@ -85,7 +89,7 @@ bool is_without_effect(const RawOptions& raw, const Request& request) {
   const Profile& profile = *request.profile;
   const bool has_numbers =
       std::ranges::any_of(kNumbers, [&](const NumberOption& row) { return raw.has(*row.option); });
-  return !has_numbers && !request.to && !request.round && !request.stretch &&
+  return !has_numbers && !request.to && !request.round && !request.stretch && !request.nodata_to &&
          profile.bounds == Profile::Bounds::optional && profile.absent_bound == Profile::AbsentBound::none &&
          request.action_on_nan() == OnNan::keep;
 }
@@ -360,7 +364,8 @@ Command validate_clip(const RawOptions& raw) {
         "nothing to do without --min, --max, --scale, --bias, --subtract, --divide, --nan, --to or --round; "
         "clipper info describes a file, clipper compare compares two");
   take_numbers(raw, NumberSource::files, command.settings.request);
-  command.settings.counting = command.verbose || command.json;
+  // A warning says how many elements become nodata.
+  command.settings.counting = command.verbose || command.json || raw.has(kNodata);
   return command;
 }
 
