@@ -27,8 +27,8 @@ namespace clipper {
 namespace {
 
 Counts counts_of(const ElementCounts& counts, std::uint64_t elements) {
-  return {elements,       counts.raised,   counts.lowered,         counts.nan,
-          counts.changed, counts.replaced, counts.became_infinite, counts.became_zero};
+  return {elements,        counts.raised,          counts.lowered,     counts.nan,    counts.changed,
+          counts.replaced, counts.became_infinite, counts.became_zero, counts.nodata, counts.became_nodata};
 }
 
 /// Counts the elements of the tensors that were clipped.

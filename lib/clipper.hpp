@@ -74,6 +74,9 @@ struct Counts {
   /// Elements that are neither raised nor lowered: those whose x * scale + bias is not 0, and whose result is
   /// 0, before Request::zero_point is added.
   std::uint64_t became_zero = 0;
+
+  std::uint64_t nodata = 0;         ///< elements that equal one of Request::nodata; no other count has them
+  std::uint64_t became_nodata = 0;  ///< others that became what these are in the result
 };
 
 /// How files are read and written.

@@ -66,11 +66,8 @@ std::pair<Given, Given> stretch_of_text(const std::string& text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos)
     refuse_text("stretch", fmt::format(": '{}' is not LO:HI, such as 0:255", text));
-  const auto end = [](const std::string& number) {
-    if (names_file(number)) refuse_text("stretch", fmt::format(": '{}' is not a number", number));
-    return number_of_text("stretch", number);
-  };
-  return {end(text.substr(0, colon)), end(text.substr(colon + 1))};
+  return {typed_number_of_text("stretch", text.substr(0, colon)),
+          typed_number_of_text("stretch", text.substr(colon + 1))};
 }
 
 const Profile* profile_of_text(std::string_view name, const std::string& text) {
@@ -119,7 +116,15 @@ constexpr std::array kTexts{
     RequestText{"saturate", [](Row row, Request& r,
                                const std::string& text) { r.saturate = flag_of_text(row.name, text); }},
     RequestText{"stretch",
-                [](Row, Request& r, const std::string& text) { r.stretch = stretch_of_text(text); }}};
+                [](Row, Request& r, const std::string& text) { r.stretch = stretch_of_text(text); }},
+    RequestText{
+        .name = "nodata",
+        .set = [](Row row, Request& r,
+                  const std::string& text) { r.nodata.push_back(typed_number_of_text(row.name, text)); },
+        .adds = true},
+    RequestText{"nodata_to", [](Row row, Request& r, const std::string& text) {
+                  r.nodata_to = typed_number_of_text(row.name, text);
+                }}};
 
 }  // namespace
 
@@ -144,6 +149,11 @@ Given number_of_text(std::string_view name, const std::string& text) {
   if (looks_like_file(text))
     refuse_text(name, fmt::format("{}; to read the number from a file, write @{}", is_none, text));
   refuse_text(name, is_none);
+}
+
+Given typed_number_of_text(std::string_view name, const std::string& text) {
+  if (names_file(text)) refuse_text(name, fmt::format(": '{}' is not a number", text));
+  return number_of_text(name, text);
 }
 
 OnNan nan_of_text(const std::string& text) {

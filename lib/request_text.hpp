@@ -19,6 +19,7 @@ struct RequestText {
   void (*set)(const RequestText& row, Request& request, const std::string& text);
 
   std::optional<Given> Request::*number = nullptr;  ///< what `set` sets, if it may also be an array
+  bool adds = false;                                ///< several texts are a list, to which `set` adds
 };
 
 /// In the order in which their mistakes are reported.
@@ -30,6 +31,9 @@ void check_texts(const Request& request);
 /// A number or @FILE.npy: a number or an array, see read_parameter(), whose errors get the name. Error{usage}
 /// for any other text.
 [[nodiscard]] Given number_of_text(std::string_view name, const std::string& text);
+
+/// A number, which is typed. Error{usage} for any other text.
+[[nodiscard]] Given typed_number_of_text(std::string_view name, const std::string& text);
 
 /// One of kNanWords, or a number.
 [[nodiscard]] OnNan nan_of_text(const std::string& text);

@@ -40,6 +40,27 @@ class Case:
         return f"1/{text}" if self.divides and option == "--scale" else text
 
     @property
+    def is_nodata(self):
+        """Where the tensor has nodata elements."""
+        where = np.zeros(self.x.shape, bool)
+        for number in self.nodata_numbers():
+            elements = numbers(self.x.elements, self.x.dtype)
+            where |= elements != elements if number != number else exactly_equal(elements, number)
+        return where
+
+    def nodata_numbers(self):
+        """The numbers of --nodata that the dtype has."""
+        found = []
+        for text in self.parameters.get("--nodata", "").split():
+            number = contract.exact(text)
+            if self.x.dtype in FORMATS and contract.is_finite(number):
+                nearest_one = contract.rounded(number, self.x.dtype)
+                number = nearest_one if contract.is_finite(nearest_one) else None
+            if number is not None and (self.x.dtype in FORMATS or is_integral(number)):
+                found.append(number)
+        return found
+
+    @property
     def to(self):
         return self.parameters.get("--to", self.x.dtype)
 
@@ -108,6 +129,8 @@ class Expected:
     infinite: int  # elements within the bounds that become infinite, and that become 0
     zero: int
     moved: np.ndarray  # 1 for raised, -1 for lowered elements
+    nodata: int = 0
+    became_nodata: int = 0
 
 
 # Bounds and factors --------------------------------------------------------------------------------------
@@ -337,10 +360,51 @@ def check(case):
         raise Refused("required", USAGE, missing[0])
 
 
+def exactly_equal(elements, number):
+    return np.array([each == number for each in elements.ravel().tolist()], bool).reshape(elements.shape)
+
+
+def around_nodata(case):
+    """The result of a case with --nodata: that of the other elements, in places of their own, and what becomes of nodata."""
+    given, where = case.parameters, case.is_nodata
+    target = given.get("--nodata-to")
+    if case.x.dtype == "bool" or is_time(case.x.dtype) or case.profile is not NATIVE or target is not None and "--nodata" not in given:
+        raise Refused("nodata", USAGE, {"--nodata", "--nodata-to"})
+    has = lambda number: not (number != number) and contract.rounded(number, case.to) == number if case.to in FORMATS and number == number \
+        else case.to in FORMATS if number != number else is_integral(number) and np.iinfo(case.to).min <= number <= np.iinfo(case.to).max
+    marks = [contract.exact(target)] if target is not None else case.nodata_numbers()
+    if target is not None and case.to in FORMATS and contract.is_finite(marks[0]):
+        marks = [contract.rounded(marks[0], case.to)]
+    if not all(map(has, marks)):
+        raise Refused("nodata that the dtype does not have", USAGE, {"--nodata", "--nodata-to"})
+    others = {option: each for option, each in given.items() if option not in ("--nodata", "--nodata-to")}
+    valid = Tensor(case.x.dtype, case.x.elements[~where])
+    percentages = [side for side in BOUNDS if str(given.get(side)).endswith("%")]
+    if percentages and is_nan(valid.elements, valid.dtype).all():
+        others = {option: each for option, each in others.items() if option not in ("--stretch", *percentages)}
+    moved_arrays = {option: Tensor(each.dtype, np.broadcast_to(each.elements, case.x.shape)[~where], name=each.name)
+                    if each.elements.size != 1 else each for option, each in case.arrays().items()}
+    found = result(replace(case, x=valid, parameters=others | moved_arrays))
+    keeps = result(Case(Tensor(case.x.dtype, case.x.elements[where]), {"--to": case.to})).result if case.to != case.x.dtype and target is None \
+        else Tensor(case.x.dtype, case.x.elements[where])
+    bits = np.empty(case.x.shape, unsigned(case.to))
+    bits[~where] = found.result.bits
+    bits[where] = keeps.bits if target is None else nearest(marks[0], case.to) if case.to in FORMATS else int(marks[0]) % (1 << 8 * unsigned(case.to).itemsize)
+    results = numbers(found.result.elements, case.to)
+    became = np.zeros(results.shape, bool)
+    for number in marks:
+        became |= results != results if number != number else exactly_equal(results, number)
+    big = case.x.big and (case.x.elements.itemsize > 1 or case.to == case.x.dtype)
+    tensor = Tensor(case.to, bits.view(stored_type(case.to)), case.x.fortran, big)
+    return replace(found, result=tensor, nodata=int(where.sum()), became_nodata=int(became.sum()))
+
+
 def result(case):
     """The output and what is counted. Raises Refused for a case that clipper must refuse, Unspecified if no rule says what it does."""
     check(case)
     with np.errstate(all="ignore"):
+        if {"--nodata", "--nodata-to"} & {*case.parameters}:
+            return around_nodata(case)
         if case.normalizes:
             return normalized(case)
         rule, nan = rule_of(case), typed_nan(case)

@@ -252,6 +252,7 @@ void ClipJob::member(const ClipResult& result) {
   }
   ClipReport report = report_of(result);
   report.seconds = seconds(Clock::now() - std::exchange(member_start_, Clock::now()));
+  run_.log.note_nodata(report);
   run_.log.add_member(report, lines_);
 }
 
@@ -264,6 +265,7 @@ void ClipJob::complete(const ClipResult& result) {
     const bool has_dropped = members_.at(static_cast<std::size_t>(MemberAction::dropped)) != 0;
     if (report_.counts && has_dropped) report_.counts->changed = true;
   }
+  run_.log.note_nodata(report_);
   run_.log.add(report_, lines_);
 }
 

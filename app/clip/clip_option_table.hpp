@@ -128,6 +128,19 @@ float64 (AFTER THE CLIP). Needs `--min` and `--max`, which are finite and may be
 1% --max 99% --stretch 0:255 --to uint8` makes a picture. LO above HI inverts. Not with `--subtract`,
 `--divide` and `--min-above-max`. An integer tensor needs `--to` or `--round`. Profile native only.)"};
 
+inline constexpr Option kNodata{
+    .names = "--nodata", .type = "V", .value = Value::number, .group = "Operation",
+    .help = "Leave elements that equal V as they are: they are no data; may be given again",
+    .details = R"(Elements of the input that equal V are no data: they keep their value in every step, also in
+another dtype, and no percentile, count of clipped elements, `--fail-if-clipped` or `--nan` sees them (NODATA).
+V is rounded to the input's dtype, as a bound is; `nan` is every NaN, and 0 also -0. A V that the output's dtype
+does not have is an error (2) without `--nodata-to`. Not for bool and dates. Profile native only.)"};
+
+inline constexpr Option kNodataTo{
+    .names = "--nodata-to", .type = "W", .value = Value::number, .group = "Operation",
+    .help = "Write W for the elements that --nodata names",
+    .details = R"(Elements that `--nodata` names become W, a number of the output's dtype, or `nan`.)"};
+
 inline constexpr Option kRound{
     .names = "--round", .type = "MODE", .words = &round_words, .group = "Operation",
     .help = "Round results to integers: half-even, half-away, trunc, floor or ceil",

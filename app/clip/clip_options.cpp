@@ -38,8 +38,10 @@ void take_texts(const RawOptions& raw, NumberSource source, Request& request) {
   for (const RequestText& row : request_texts()) {
     const Option& option = option_of(row);
     const bool names_one = row.number != nullptr && names_file(raw.text(option));
-    if (raw.has(option) && names_one == (source == NumberSource::files))
-      row.set(row, request, option.type.empty() ? "true" : raw.text(option));
+    if (!raw.has(option) || names_one != (source == NumberSource::files)) continue;
+    if (!row.adds) row.set(row, request, option.type.empty() ? "true" : raw.text(option));
+    for (const std::string& text : raw.texts(option))
+      if (row.adds) row.set(row, request, text);
   }
 }
 
@@ -61,7 +63,7 @@ bool is_without_effect(const RawOptions& raw, const Request& request) {
   const bool has_numbers = std::ranges::any_of(request_texts(), [&](const RequestText& row) {
     return row.number != nullptr && raw.has(option_of(row));
   });
-  return !has_numbers && !request.to && !request.round && !request.stretch &&
+  return !has_numbers && !request.to && !request.round && !request.stretch && !request.nodata_to &&
          profile.bounds == Profile::Bounds::optional && profile.absent_bound == Profile::AbsentBound::none &&
          request.action_on_nan() == OnNan::keep;
 }
@@ -343,7 +345,8 @@ Command validate_clip(const RawOptions& raw) {
         "nothing to do without --min, --max, --scale, --bias, --subtract, --divide, --nan, --to or --round; "
         "clipper info describes a file, clipper compare compares two");
   take_texts(raw, NumberSource::files, command.settings.request);
-  command.settings.counting = command.verbose || command.json;
+  // A warning says how many elements become nodata.
+  command.settings.counting = command.verbose || command.json || raw.has(kNodata);
   return command;
 }
 

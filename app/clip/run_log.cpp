@@ -90,6 +90,8 @@ void add_counts(const Plan& plan, const ElementCounts& counts, Json& json) {
   json.add("lowered", counts.lowered);
   if (replaces(plan)) json.add("replaced", counts.replaced);
   json.add("nan", counts.nan);
+  if (plan.nodata) json.add("nodata", counts.nodata);
+  if (plan.nodata) json.add("became_nodata", counts.became_nodata);
   json.add("changed", counts.changed);
   if (!plan.may_lose()) return;
   json.add("became_infinite", counts.became_infinite);
@@ -147,16 +149,17 @@ std::string as_text(const ClipReport& report) {
   text += ":";
   if (report.plan && report.counts) {
     const ElementCounts& counts = *report.counts;
-    const std::uint64_t all = report.plan->slice.count;
+    const std::uint64_t all = report.plan->slice.count - counts.nodata;
     if (report.plan->changes_dtype())
       text +=
           fmt::format(" {} to {},", type_name(report.plan->input), traits(report.plan->output.dtype).name);
     const std::string replaced =
         replaces(*report.plan) ? fmt::format(", {:.3g} % replaced", percent(counts.replaced, all)) : "";
-    text += fmt::format(" clipped {:.3g} % ({:.3g} % raised, {:.3g} % lowered{}){}, {};",
-                        percent(counts.raised + counts.lowered, all), percent(counts.raised, all),
-                        percent(counts.lowered, all), replaced, loss_text(counts),
-                        nan_text(*report.plan, counts));
+    text +=
+        fmt::format(" clipped {:.3g} % ({:.3g} % raised, {:.3g} % lowered{}){}, {}{};",
+                    percent(counts.raised + counts.lowered, all), percent(counts.raised, all),
+                    percent(counts.lowered, all), replaced, loss_text(counts), nan_text(*report.plan, counts),
+                    report.plan->nodata ? fmt::format(", {} nodata", counts.nodata) : "");
   }
   if (report.members) text += fmt::format(" {};", text_of(*report.members));
   if (report.members && !report.reasons.empty()) text.insert(text.size() - 1, " " + text_of(report.reasons));
@@ -274,6 +277,15 @@ void RunLog::planned(const ClipReport& report) {
   const unsigned threads = engine_.threads();
   print_note(fmt::format("{} thread{}, {} KiB chunks, SIMD level {}", threads, threads == 1 ? "" : "s",
                          engine_.chunk_size() / 1024, to_string(command_.engine.level)));
+}
+
+void RunLog::note_nodata(const ClipReport& report) {
+  if (report.plan && report.counts && report.counts->became_nodata != 0)
+    note(fmt::format("{}: {} of the other elements become {}, which marks nodata", report.name,
+                     report.counts->became_nodata,
+                     report.plan->nodata->to
+                         ? element_text(report.plan->output.dtype, *report.plan->nodata->to)
+                         : report.plan->nodata->text));
 }
 
 void RunLog::add_member(const ClipReport& member, Lines& lines) const {

@@ -132,6 +132,9 @@ class RunLog {
   void sized(std::uint64_t bytes) noexcept;  ///< the total of the progress, unless it is known
   void planned(const ClipReport& report);    ///< prints notes on the plan, and with -v the settings
 
+  /// Warns of elements that become what marks nodata.
+  void note_nodata(const ClipReport& report);
+
   /// What done() prints. Made before the file is in place, because running out of memory after the file is in
   /// place would be reported as a failure of the file.
   struct Lines {

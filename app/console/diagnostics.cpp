@@ -38,6 +38,8 @@ constexpr Wording kWordings[] = {
     {"subtract", "subtract", "--subtract"},
     {"divide", "divide", "--divide"},
     {"stretch", "stretch", "--stretch"},
+    {"nodata", "nodata", "--nodata"},
+    {"nodata_to", "nodata_to", "--nodata-to"},
     {"round", "round", "--round"},
     {"zero_point", "zero_point", "--zero-point"},
     {"to", "to", "--to"},

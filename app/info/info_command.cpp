@@ -26,6 +26,7 @@
 #include "flows/tensor_statistics.hpp"
 #include "info/info_report.hpp"
 #include "os/os.hpp"
+#include "request_text.hpp"
 #include "statistics/percentiles.hpp"
 
 namespace clipper {
@@ -113,6 +114,13 @@ many a clip with this bound would lower. X is compared exactly as it is typed; i
 dtype. An array in @FILE.npy has a bound for each element, and no mark in the histogram. Implies
 `--stats`.)"};
 
+constexpr Option kNodata{
+    .names = "--nodata", .type = "V", .value = Value::number,
+    .help = "Leave out the elements that equal V; may be given again; implies --stats",
+    .details = R"(Leave the elements that equal V out of all statistics, percentiles and the histogram, and print how
+many there are. V is rounded to the dtype, as by the command that clips; `nan` is every NaN. Not for bool and
+dates. Implies `--stats`.)"};
+
 constexpr Option kJson{
     .names = "--json",
     .help = "Print one line of JSON per file",
@@ -128,10 +136,10 @@ them: |V2, |V1 and, in files that the command line names, integers of the same s
 // clang-format on
 
 constexpr std::array kPositionals{Positional{&kFiles, Arity::many}};
-constexpr std::array kOptions{&kRecursive, &kInclude,  &kExclude,    &kMember,       &kExcludeMember,
-                              &kOnly,      &kStats,    &kPercentile, &kHistogramSvg, &kMin,
-                              &kMax,       &kDtype,    &kTrailing,   &kNoCache,      &kThreads,
-                              &kJson,      &kProgress, &kNoProgress, &kColor,        &kHelp};
+constexpr std::array kOptions{
+    &kRecursive,  &kInclude,      &kExclude, &kMember,   &kExcludeMember, &kOnly,  &kStats,
+    &kPercentile, &kHistogramSvg, &kMin,     &kMax,      &kNodata,        &kDtype, &kTrailing,
+    &kNoCache,    &kThreads,      &kJson,    &kProgress, &kNoProgress,    &kColor, &kHelp};
 
 constexpr std::array kCommon{
     CommonOption{&kStats, "Range, mean, std, median, NaN count, histogram"},
@@ -181,11 +189,13 @@ InfoCommand validate_info(const RawOptions& raw) {
   command.bounds.min = given_limit(raw, kMin);
   command.bounds.max = given_limit(raw, kMax);
   if (raw.has(kPercentile)) command.percentages = parse_percentages(raw.text(kPercentile));
+  for (const std::string& text : raw.texts(kNodata))
+    command.bounds.nodata.push_back(typed_number_of_text("nodata", text));
   command.svg = raw.value(kHistogramSvg);
   if (command.svg && !command.svg->ends_with(".svg"))
     refuse(fmt::format("--histogram-svg: '{}' does not end in .svg", *command.svg));
-  command.statistics =
-      command.svg || raw.has(kStats) || raw.has(kPercentile) || command.bounds.min || command.bounds.max;
+  command.statistics = command.svg || raw.has(kStats) || raw.has(kPercentile) || command.bounds.min ||
+                       command.bounds.max || raw.has(kNodata);
   command.dtype.dtype = parse_dtype(raw, kDtype);
   command.dtype.over_integers = true;
   command.ignore_trailing = word_of(raw, kTrailing) != 0;
@@ -204,11 +214,12 @@ void add_header(npy::Header header, const std::vector<std::byte>& bytes, TensorI
 }
 
 /// Reads the median and the percentiles that the command asks for, of a file.
-void add_percentiles(const InfoCommand& command, Engine& engine, InputFile& input, TensorInfo& tensor) {
+void add_percentiles(const InfoCommand& command, Engine& engine, InputFile& input, const Nodata& nodata,
+                     TensorInfo& tensor) {
   std::vector<Number> percentages{50};
   percentages.insert(percentages.end(), command.percentages.begin(), command.percentages.end());
   const auto values =
-      as_elements(tensor.header.dtype, read_percentiles(engine, input, tensor.header, percentages));
+      as_elements(tensor.header.dtype, read_percentiles(engine, input, tensor.header, percentages, nodata));
   tensor.median = values.front();
   for (std::size_t i = 1; i < values.size(); ++i) tensor.percentiles.push_back({percentages[i], values[i]});
 }
@@ -217,18 +228,22 @@ void add_statistics(const InfoCommand& command, Engine& engine, InputFile& input
   const npy::Header& header = tensor.header;
   // As for a clip, bounds of a whole archive are those of its numbers.
   const bool has_bounds = tensor.member == nullptr || header.meaning.kind == Meaning::Kind::number;
+  Nodata nodata;
   if (has_bounds)
     with_path(input.path(), [&] {
+      static_cast<void>(in_units({.nodata = command.bounds.nodata}, header));
+      nodata = nodata_of(command.bounds, header.dtype);
       tensor.min = min_limit(command.bounds, header);
       tensor.max = max_limit(command.bounds, header);
     });
   tensor.is_file = input.is_regular();
   if (tensor.is_file)
-    add_percentiles(command, engine, input, tensor);
+    add_percentiles(command, engine, input, nodata, tensor);
   else if (!command.percentages.empty())
     throw Error(ErrorKind::usage,
                 input.path() + ": must be a file, not a stream: for --percentile it needs to be read twice");
-  tensor.statistics = read_statistics(engine, input, header, tensor.min, tensor.max);
+  tensor.statistics = read_statistics(engine, input, header, tensor.min, tensor.max, nodata);
+  if (!command.bounds.nodata.empty()) tensor.nodata = header.count - tensor.statistics->count;
 }
 
 /// Whether the elements have an order.

@@ -307,6 +307,7 @@ void add_statistics_json(const TensorInfo& tensor, Facts& facts) {
   for (const Percentile& each : tensor.percentiles)
     facts.emplace_back(fmt::format("percentile {}", decimal_text(each.percentage)),
                        optional_text(header, each.value));
+  if (tensor.nodata) facts.emplace_back("nodata", fmt::format("{}", *tensor.nodata));
   if (header.meaning.is_time()) facts.emplace_back("NaT", share_text(statistics.nan, statistics));
   if (is_floating(dtype)) {
     facts.emplace_back("NaN", share_text(statistics.nan, statistics));
@@ -348,21 +349,23 @@ Json statistics_json(const TensorInfo& tensor) {
   for (const Percentile& each : tensor.percentiles)
     percentiles.add({{"percent", Json::number(DType::float64, decimal_text(each.percentage))},
                      {"value", element_json(header, each.value)}});
-  return {{"min", element_json(header, statistics.min())},
-          {"max", element_json(header, statistics.max())},
-          {"mean", has_mean(header) ? Json(statistics.mean()) : Json()},
-          {"standard_deviation", has_mean(header) ? Json(statistics.standard_deviation()) : Json()},
-          {"median", element_json(header, tensor.median)},
-          {"percentiles", percentiles},
-          {"nan", statistics.nan},
-          {"positive_infinity", statistics.positive_infinite},
-          {"negative_infinity", statistics.negative_infinite},
-          {"histogram", {{"edges", edges}, {"counts", counts}}},
-          {"bounds",
-           {{"min", limit_json(header, tensor.min)},
-            {"max", limit_json(header, tensor.max)},
-            {"below", statistics.below},
-            {"above", statistics.above}}}};
+  Json json{{"min", element_json(header, statistics.min())},
+            {"max", element_json(header, statistics.max())},
+            {"mean", has_mean(header) ? Json(statistics.mean()) : Json()},
+            {"standard_deviation", has_mean(header) ? Json(statistics.standard_deviation()) : Json()},
+            {"median", element_json(header, tensor.median)},
+            {"percentiles", percentiles},
+            {"nan", statistics.nan},
+            {"positive_infinity", statistics.positive_infinite},
+            {"negative_infinity", statistics.negative_infinite},
+            {"histogram", {{"edges", edges}, {"counts", counts}}},
+            {"bounds",
+             {{"min", limit_json(header, tensor.min)},
+              {"max", limit_json(header, tensor.max)},
+              {"below", statistics.below},
+              {"above", statistics.above}}}};
+  if (tensor.nodata) json.add("nodata", *tensor.nodata);
+  return json;
 }
 
 Facts tensor_facts(const TensorInfo& tensor) {

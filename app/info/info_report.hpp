@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -54,6 +55,7 @@ struct TensorInfo {
   std::vector<Percentile> percentiles;
   std::optional<Limit> min;  ///< --min, whose violations are counted
   std::optional<Limit> max;
+  std::optional<std::uint64_t> nodata;  ///< the elements that --nodata names, which no statistic has
 };
 
 /// Text for people: the path, one line per fact, and a histogram of `width` columns if there are statistics.

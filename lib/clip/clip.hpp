@@ -24,6 +24,9 @@ struct ElementCounts {
   std::uint64_t became_infinite = 0;  ///< finite ones whose result is infinite
   std::uint64_t became_zero = 0;      ///< those whose g is not 0, or underflowed, and whose result is 0
 
+  std::uint64_t nodata = 0;         ///< which no other count includes
+  std::uint64_t became_nodata = 0;  ///< others whose result marks elements that are no data
+
   ElementCounts& operator+=(const ElementCounts& other) noexcept { return add(other, 1); }
 
   /// Adds the counts of as many elements like those of `other`.
@@ -34,6 +37,8 @@ struct ElementCounts {
     replaced += times * other.replaced;
     became_infinite += times * other.became_infinite;
     became_zero += times * other.became_zero;
+    nodata += times * other.nodata;
+    became_nodata += times * other.became_nodata;
     changed |= times != 0 && other.changed;
     return *this;
   }

@@ -322,7 +322,7 @@ std::optional<ElementBits> nearest_inside(DType dtype, const Number& number, Sid
 
 }  // namespace
 
-std::array<std::pair<std::string_view, bool>, 9> native_parameters(const Request& request) {
+std::array<std::pair<std::string_view, bool>, 11> native_parameters(const Request& request) {
   return {{{"to", request.to.has_value()},
            {"round", request.round.has_value()},
            {"zero_point", request.zero_point.has_value()},
@@ -331,7 +331,9 @@ std::array<std::pair<std::string_view, bool>, 9> native_parameters(const Request
            {"replace_above", request.replace_above.has_value()},
            {"subtract", request.subtract.has_value()},
            {"divide", request.divide.has_value()},
-           {"stretch", request.stretch.has_value()}}};
+           {"stretch", request.stretch.has_value()},
+           {"nodata", !request.nodata.empty()},
+           {"nodata_to", request.nodata_to.has_value()}}};
 }
 
 Message parameter(std::string_view field) {

@@ -16,7 +16,7 @@
 namespace clipper {
 
 /// The parameters of the steps after the clip, which only profile native has, and whether they are given.
-[[nodiscard]] std::array<std::pair<std::string_view, bool>, 9> native_parameters(const Request& request);
+[[nodiscard]] std::array<std::pair<std::string_view, bool>, 11> native_parameters(const Request& request);
 
 /// A parameter of the request in a message: "min"; with its number: "min 300".
 [[nodiscard]] Message parameter(std::string_view field);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "clip/clip.hpp"
+#include "clip/nodata.hpp"
 #include "contract/arrays.hpp"
 #include "contract/bounds.hpp"
 #include "contract/profile.hpp"
@@ -29,6 +30,15 @@ struct LostBound {
   std::string_view why;    ///< "all elements are NaN"
 };
 
+/// What becomes of elements that are no data.
+struct NodataPlan {
+  Nodata read;                    ///< of the input's dtype
+  Nodata written;                 ///< of the output's: what marks them in the result
+  std::optional<ElementBits> to;  ///< what they become; otherwise they keep their value
+  Operation keeping;              ///< by which they do if the dtype changes
+  std::string text;               ///< as given: "-9999, nan"
+};
+
 /// Everything that is decided about clipping a tensor, or a slice of it.
 struct Plan {
   TensorLayout input;
@@ -37,6 +47,7 @@ struct Plan {
   Slice slice;          ///< the elements to clip: all of them, or those of one shard
   Operation operation;
   std::optional<Broadcast> arrays;     ///< replace numbers of the operation
+  std::optional<NodataPlan> nodata;    ///< the operation is for all elements but these
   DType bound_dtype = DType::float32;  ///< of min and max: the input's, or that of the arithmetic
   ElementBits min = 0;                 ///< the numbers as converted, for people: operation.lo and hi, unless
   ElementBits max = 0;                 ///< min exceeds max and every element becomes min
@@ -78,6 +89,9 @@ struct Plan {
   /// Whether somebody must look for NaN among the results: a cast finds them itself.
   [[nodiscard]] bool looks_for_nan() const { return refuse_nan && !operation.cast; }
 
+  /// Whether any element can be no data.
+  [[nodiscard]] bool has_nodata() const { return nodata && !nodata->read.matches_nothing(); }
+
   [[nodiscard]] bool may_refuse_elements() const { return refuse_nan || refuse_beyond; }
 
   /// Also if bool becomes uint8.
@@ -113,6 +127,9 @@ struct Limit {
 
 /// The same for a request that in_units() has returned, or for a tensor of numbers.
 [[nodiscard]] Plan make_plan_in_units(const Request& in_units, const TensorLayout& layout);
+
+/// The elements of the tensor that are no data. Error{usage} for what is no number.
+[[nodiscard]] Nodata nodata_of(const Request& request, DType dtype);
 
 /// The number of a bound as converted, for people: "6". If there is no such bound, the limit of the bounds'
 /// dtype, or of integer arithmetic before a cast, which has none, "-inf" or "inf".

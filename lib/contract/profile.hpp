@@ -314,6 +314,13 @@ struct Request {
   std::optional<DType> to{};
   bool saturate = false;  ///< numbers beyond the range of a float dtype become the largest finite number
 
+  /// Elements that equal one of these numbers, each rounded as a bound of floats, are no data: they keep
+  /// their value in every step, and no percentile, count, or `nan` sees them. NaN stands for every NaN.
+  /// Integers lack fractions, which no element equals. Error{usage} for a number that the output's dtype does
+  /// not have, unless nodata_to says what nodata elements become.
+  std::vector<Given> nodata{};
+  std::optional<Given> nodata_to{};
+
   /// What happens to a NaN, by Request::nan and the profile: never OnNan::by_profile.
   [[nodiscard]] OnNan::Action action_on_nan() const noexcept;
 };

@@ -284,6 +284,94 @@ void describe_specials(const Plan& plan, std::string& text) {
   if (plan.replaces_nan()) text += ", NaN becomes " + replacement_text(plan);
 }
 
+// Elements that are no data.
+
+void check_nodata(const Request& request) {
+  const auto expect_number = [](std::string_view field, const Given& given) {
+    refuse_percentile(field, given);
+    if (given.array) throw Error(ErrorKind::usage, label(field, given) + " must be one number, not an array");
+    if (given.is_word) throw Error(ErrorKind::usage, label(field, given) + " is not a number");
+  };
+  for (const Given& given : request.nodata) expect_number("nodata", given);
+  if (!request.nodata_to) return;
+  expect_number("nodata_to", *request.nodata_to);
+  if (request.nodata.empty())
+    throw Error(ErrorKind::usage, parameter("nodata_to") + " requires " + parameter("nodata"));
+}
+
+void choose_nodata(const Request& /*request*/, Plan& /*plan*/) {}
+
+/// A number as it is looked for: rounded to a float, unless that is infinite.
+Number looked_for(const Given& given, DType dtype) {
+  if (!is_floating(dtype) || given.number.kind != Number::Kind::finite) return given.number;
+  const Number nearest = number_of(dtype, nearest_element(dtype, given.number));
+  return nearest.kind == Number::Kind::finite ? nearest : given.number;
+}
+
+/// What nodata elements become. Error{usage} for a number that the dtype does not have.
+ElementBits nodata_result(const Given& given, DType dtype) {
+  if (!is_floating(dtype)) return integer_element("nodata_to", given, dtype);
+  const ElementBits element = nearest_element(dtype, given.number);
+  if (number_of(dtype, element).kind != given.number.kind)
+    throw Error(ErrorKind::usage,
+                label("nodata_to", given) + fmt::format(" cannot become {}", traits(dtype).name));
+  return element;
+}
+
+/// Without rounding, scale and zero point.
+Operation keeping(DType from, DType to) {
+  Operation operation;
+  operation.from = from;
+  operation.dtype = working_dtype(from);
+  operation.to = to;
+  operation.lo = lowest_element(operation.dtype);
+  operation.hi = highest_element(operation.dtype);
+  operation.cast.emplace().saturates = !is_floating(to);
+  if (!is_floating(to)) operation.cast->round = Round::half_even;
+  set_limits(operation);
+  return operation;
+}
+
+void convert_nodata(const Request& request, Plan& plan) {
+  if (request.nodata.empty()) return;
+  const DType from = plan.input.dtype;
+  const DType to = plan.output.dtype;
+  NodataPlan& nodata = plan.nodata.emplace();
+  nodata.read = nodata_of(request, from);
+  nodata.written.dtype = to;
+  for (const Given& given : request.nodata) {
+    nodata.text += (nodata.text.empty() ? "" : ", ") + given.text;
+    Nodata found{from};
+    if (request.nodata_to || !found.add(looked_for(given, from)) ||
+        nodata.written.add(looked_for(given, from)))
+      continue;
+    throw Error(ErrorKind::usage,
+                label("nodata", given) +
+                    fmt::format(" cannot become {}; what nodata elements become, says ", traits(to).name) +
+                    parameter("nodata_to"));
+  }
+  if (request.nodata_to) {
+    nodata.to = nodata_result(*request.nodata_to, to);
+    nodata.written.add(number_of(to, *nodata.to));
+  } else if (from != to) {
+    nodata.keeping = keeping(from, to);
+  }
+}
+
+void identify_nodata(const Plan& plan, std::string& text) {
+  if (!plan.has_nodata()) return;
+  text += plan.nodata->read.nan ? " nodata=nan" : " nodata=";
+  for (const ElementBits element : plan.nodata->read.elements) text += fmt::format(",{:x}", element);
+  if (plan.nodata->to) text += fmt::format(":{:x}", *plan.nodata->to);
+}
+
+void describe_nodata(const Plan& plan, std::string& text) {
+  if (!plan.nodata) return;
+  text += ", nodata " + plan.nodata->text;
+  if (plan.nodata->to) text += " becomes " + element_text(plan.output.dtype, *plan.nodata->to);
+}
+
+constexpr Step kNodata{check_nodata, choose_nodata, convert_nodata, identify_nodata, describe_nodata};
 constexpr Step kScaling{check_scaling, choose_scaling, convert_scaling, identify_scaling, describe_scaling};
 constexpr Step kClip{check_clip, choose_clip, convert_clip, identify_clip, describe_clip};
 constexpr Step kSpecials{check_specials, choose_specials, convert_specials, identify_specials,
@@ -292,7 +380,7 @@ constexpr Step kSpecials{check_specials, choose_specials, convert_specials, iden
 }  // namespace
 
 std::span<const Step* const> steps() noexcept {
-  static constexpr std::array kSteps{&kScaling, &kClip, &kSpecials, &kCast, &kNormalization};
+  static constexpr std::array kSteps{&kNodata, &kScaling, &kClip, &kSpecials, &kCast, &kNormalization};
   return kSteps;
 }
 
@@ -317,6 +405,13 @@ void check_factor_dtype(std::string_view field, const std::optional<Given>& give
                                          : fmt::format("{}, ", traits(dtype).name);
   throw Error(ErrorKind::usage, label(field, *given) + fmt::format(" is {}; it must be {}float32 or float64",
                                                                    traits(*given->dtype).name, own));
+}
+
+Nodata nodata_of(const Request& request, DType dtype) {
+  check_nodata(request);
+  Nodata nodata{dtype};
+  for (const Given& given : request.nodata) nodata.add(looked_for(given, dtype));
+  return nodata;
 }
 
 std::string text_of(const Plan& plan, Parameter parameter, std::string number) {

@@ -13,6 +13,7 @@
 #include "clip/clip.hpp"
 #include "clip/codec.hpp"
 #include "clip/convert.hpp"
+#include "clip/nodata.hpp"
 #include "element/element.hpp"
 #include "error.hpp"
 
@@ -277,6 +278,12 @@ Converted TensorClip::clip_part(const Operation& operation, const ParameterVecto
 
 Converted TensorClip::clip_plain(const Operation& operation, const ParameterVectors* vectors,
                                  const std::byte* in, std::byte* out, std::size_t count, Counting counting) {
+  return plan_.has_nodata() ? clip_around_nodata(operation, vectors, in, out, count, counting)
+                            : clip_data(operation, vectors, in, out, count, counting);
+}
+
+Converted TensorClip::clip_data(const Operation& operation, const ParameterVectors* vectors,
+                                const std::byte* in, std::byte* out, std::size_t count, Counting counting) {
   ElementCounts losses;
   if (counting == Counting::on && plan_.may_lose()) {  // first, because `out` may be `in`
     std::call_once(counts_losses_, [this] { losses_.emplace(plan_.operation); });
@@ -290,6 +297,84 @@ Converted TensorClip::clip_plain(const Operation& operation, const ParameterVect
   result.counts += losses;
   if (counting == Counting::off) result.counts = {};
   return result;
+}
+
+/// Writes what the block's nodata elements become. Returns whether that is something else.
+bool TensorClip::write_nodata(const NodataRuns& runs, const std::byte* in, std::byte* out) const {
+  const NodataPlan& nodata = *plan_.nodata;
+  alignas(64) std::array<std::byte, NodataRuns::kMax * sizeof(ElementBits)> elements;
+  alignas(64) std::array<std::byte, NodataRuns::kMax * sizeof(ElementBits)> results;
+  runs.gather(NodataRuns::Which::nodata, in, in_size_, elements.data());
+  if (nodata.to)
+    with_size(out_size_, [&]<std::size_t kSize>() {
+      const auto element = static_cast<UnsignedOfSize<kSize>>(*nodata.to);
+      std::fill_n(reinterpret_cast<UnsignedOfSize<kSize>*>(results.data()), runs.nodata(), element);
+    });
+  else if (plan_.input.dtype == plan_.output.dtype)
+    std::memcpy(results.data(), elements.data(), runs.nodata() * in_size_);
+  else
+    static_cast<void>(
+        convert(nodata.keeping, nullptr, elements.data(), results.data(), runs.nodata(), level_));
+  runs.scatter(NodataRuns::Which::nodata, results.data(), out_size_, out);
+  return plan_.input.dtype != plan_.output.dtype ||
+         std::memcmp(results.data(), elements.data(), runs.nodata() * in_size_) != 0;
+}
+
+/// Clips what is data: moved together, unless each element has parameters of its own.
+Converted TensorClip::clip_around_nodata(const Operation& operation, const ParameterVectors* vectors,
+                                         const std::byte* in, std::byte* out, std::size_t count,
+                                         Counting counting) {
+  using enum NodataRuns::Which;
+  constexpr std::size_t kBlock = NodataRuns::kMax;
+  alignas(64) std::array<std::byte, kBlock * sizeof(ElementBits)> elements;
+  alignas(64) std::array<std::byte, kBlock * sizeof(ElementBits)> results;
+  alignas(64) std::array<std::byte, kBlock * sizeof(ElementBits)> unwanted;
+  std::array<std::uint8_t, kBlock> flags;
+  Converted total;
+  const auto clip_some = [&](const ParameterVectors* of_some, const std::byte* from, std::byte* to,
+                             std::size_t length) {
+    Converted done = clip_data(operation, of_some, from, to, length, counting);
+    if (counting == Counting::on)
+      done.counts.became_nodata = find_nodata(plan_.nodata->written, to, length, flags.data(), level_);
+    return done;
+  };
+  for (std::size_t done = 0; done < count; done += kBlock) {
+    const std::size_t length = std::min(kBlock, count - done);
+    const std::byte* const from = in + done * in_size_;
+    std::byte* const to = out == nullptr ? unwanted.data() : out + done * out_size_;
+    const auto vectors_at = [&](std::size_t begin) {
+      return vectors == nullptr ? std::optional<ParameterVectors>()
+                                : after(done + begin, *vectors, traits(operation.dtype).size,
+                                        factor_size(operation.arithmetic));
+    };
+    const NodataRuns runs(plan_.nodata->read, from, length, level_);
+    if (runs.nodata() == 0) {
+      const auto of_block = vectors_at(0);
+      total.add(clip_some(of_block ? &*of_block : nullptr, from, to, length), done);
+      continue;
+    }
+    Converted part;
+    runs.gather(data, from, in_size_, elements.data());
+    const std::size_t kept = length - runs.nodata();
+    if (vectors == nullptr) {
+      part = clip_some(nullptr, elements.data(), results.data(), kept);
+    } else {
+      std::size_t at = 0;
+      runs.for_each(data, [&](std::size_t begin, std::size_t size) {
+        const auto of_run = vectors_at(begin);
+        part.add(clip_some(&*of_run, &elements[at * in_size_], &results[at * out_size_], size), at);
+        at += size;
+      });
+    }
+    if (part.first_nan) part.first_nan = runs.position(*part.first_nan);
+    if (part.first_beyond) part.first_beyond = runs.position(*part.first_beyond);
+    const bool is_other = write_nodata(runs, from, to);
+    runs.scatter(data, results.data(), out_size_, to);
+    part.counts.nodata = counting == Counting::on ? runs.nodata() : 0;
+    part.counts.changed = part.counts.changed || (counting == Counting::on && is_other);
+    total.add(part, done);
+  }
+  return total;
 }
 
 void TensorClip::expect_valid() const {

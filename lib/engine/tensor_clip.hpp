@@ -12,6 +12,7 @@
 #include "clip/clip.hpp"
 #include "clip/convert.hpp"
 #include "clip/losses.hpp"
+#include "clip/nodata.hpp"
 #include "contract/plan.hpp"
 #include "engine/parameter_tile.hpp"
 #include "error.hpp"
@@ -81,6 +82,11 @@ class TensorClip {
                       std::byte* out, std::size_t count, Counting counting);
   Converted clip_plain(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
                        std::byte* out, std::size_t count, Counting counting);
+  Converted clip_data(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
+                      std::byte* out, std::size_t count, Counting counting);
+  Converted clip_around_nodata(const Operation& operation, const ParameterVectors* vectors,
+                               const std::byte* in, std::byte* out, std::size_t count, Counting counting);
+  bool write_nodata(const NodataRuns& runs, const std::byte* in, std::byte* out) const;
 
   const Plan& plan_;
   SimdLevel level_;

@@ -195,7 +195,8 @@ void expect_repeatable(const InputFile& input, const Request& request) {
        {std::pair{"scale", request.scale.has_value()}, std::pair{"bias", request.bias.has_value()},
         std::pair{"to", request.to.has_value()}, std::pair{"round", request.round.has_value()},
         std::pair{"subtract", request.subtract.has_value()}, std::pair{"divide", request.divide.has_value()},
-        std::pair{"stretch", request.stretch.has_value()}})
+        std::pair{"stretch", request.stretch.has_value()},
+        std::pair{"nodata_to", request.nodata_to.has_value()}})
     if (is_given) refuse_repeated(input, Term{field, field});
   if (has_percentiles(request)) refuse_repeated(input, "a percentile");
 }

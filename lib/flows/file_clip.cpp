@@ -43,7 +43,7 @@ void check_clip_limit(const ClipSettings& settings, const ClipResult& result) {
   if (!settings.max_clipped || !result.counts) return;
   const ElementCounts& counts = *result.counts;
   const std::uint64_t clipped = counts.raised + counts.lowered + counts.became_infinite;
-  const std::uint64_t all = result.plan->slice.count;
+  const std::uint64_t all = result.plan->slice.count - counts.nodata;
   if (settings.max_clipped->is_exceeded_by(clipped, all))
     throw Error(ErrorKind::different, fmt::format("{}: {} % would be clipped{}, more than {} %", result.name,
                                                   settings.max_clipped->text_of_exceeding(clipped, all),

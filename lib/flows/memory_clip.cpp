@@ -34,7 +34,7 @@ bool streams(const ElementsInMemory& elements, std::size_t size) {
 
 /// Whether a kernel does all of the work on aligned elements. Scaled bytes are looked up in a table.
 bool is_alone(const Plan& plan, Counting counting) {
-  return is_plain(plan.input) && !plan.arrays && !plan.operation.cast &&
+  return is_plain(plan.input) && !plan.arrays && !plan.has_nodata() && !plan.operation.cast &&
          (!plan.may_lose() || (counting == Counting::off && traits(plan.input.dtype).size > 1));
 }
 
@@ -142,7 +142,7 @@ class MemoryClip {
 /// Whether no memory for chunks is needed: a NaN to refuse must be in the input, not a result of the scale.
 bool is_one_step(const Plan& plan, const ElementsInMemory& elements, std::size_t size) {
   if (!plan.looks_for_nan()) return true;
-  return is_plain(plan.input) && is_aligned(elements.in, size) &&
+  return is_plain(plan.input) && !plan.has_nodata() && is_aligned(elements.in, size) &&
          plan.operation.arithmetic == Arithmetic::none;
 }
 
@@ -187,15 +187,16 @@ Plan plan_for(const Request& request, const TensorLayout& layout, const void* el
   const std::size_t size = traits(layout.dtype).size;
   const std::shared_ptr<Engine> engine = engine_for(layout.data_size(), workers.threads);
   const Chunks chunks(layout.count, size, engine->chunk_size(), 0);
+  const Nodata nodata = nodata_of(request, layout.dtype);
   const auto read = [&](const ElementSource::Look& look) {
     engine->for_each_chunk(chunks.size(), true, [&](std::uint64_t i, std::byte* memory) {
       expect_going_on(workers.stop);
       const auto [begin, count] = chunks[i];
       const std::span stored(static_cast<const std::byte*>(elements) + begin * size, count * size);
-      if (is_plain(layout)) return look(stored);
+      if (is_plain(layout) && nodata.matches_nothing()) return look(stored);
       std::ranges::copy(stored, memory);
       decode(layout, {memory, stored.size()}, engine->level());
-      look({memory, stored.size()});
+      look(without_nodata(nodata, {memory, stored.size()}, engine->level()));
     });
   };
   return plan_with_percentiles(request, layout, {layout.dtype, layout.count, read}, engine->level());
@@ -323,8 +324,8 @@ class BoundsClip {
 };
 
 bool can_have_other_bounds(const Plan& plan) {
-  return plan.takes_other_bounds && is_plain(plan.input) && !plan.arrays && !plan.refuse_nan &&
-         !plan.replaces_nan() && plan.operation.arithmetic == Arithmetic::none;
+  return plan.takes_other_bounds && is_plain(plan.input) && !plan.arrays && !plan.has_nodata() &&
+         !plan.refuse_nan && !plan.replaces_nan() && plan.operation.arithmetic == Arithmetic::none;
 }
 
 }  // namespace

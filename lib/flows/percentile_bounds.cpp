@@ -98,9 +98,11 @@ Plan plan_with_found(Request request, const TensorLayout& layout,
   for (std::size_t i = 0; i < bounds.size(); ++i) {
     if (!found[i]) {
       const char* const why = layout.count == 0          ? "the tensor has no elements"
+                              : !request.nodata.empty()  ? "all elements are nodata or NaN"
                               : layout.meaning.is_time() ? "all elements are NaT"
                                                          : "all elements are NaN";
-      if (none == NoPercentile::refused) refuse(ErrorKind::input, request, bounds[i], why);
+      if (none == NoPercentile::refused && request.nodata.empty())
+        refuse(ErrorKind::input, request, bounds[i], why);
       lost.push_back({bounds[i].field, (request.*bounds[i].given)->text, why});
       request.stretch.reset();  // without both bounds
       values.push_back(widest(request, layout, bounds[i]));
@@ -156,7 +158,8 @@ Plan plan_with_percentiles(const Request& request, const TensorLayout& layout, E
     if (!input.is_regular()) expect_no_percentiles_of_stream(request);
     static_cast<void>(plan_before_reading(request, layout));
   });
-  const auto found = read_percentiles(engine, input, layout, percentages_in(request));
+  const auto found =
+      read_percentiles(engine, input, layout, percentages_in(request), nodata_of(request, layout.dtype));
   return with_path(input.path(), [&] { return plan_with_found(request, layout, found, none); });
 }
 

@@ -22,9 +22,11 @@ ElementBits element_or(const std::optional<Limit>& limit, ElementBits otherwise)
 /// Counts the elements beyond a limit that is an array. Counts nothing for other limits.
 class ArrayLimit {
  public:
-  ArrayLimit(const std::optional<Limit>& limit, const KernelOptions& options, const std::string& path) {
+  ArrayLimit(const std::optional<Limit>& limit, const Nodata& nodata, const KernelOptions& options,
+             const std::string& path) {
     if (!limit || !limit->plan) return;
     plan_ = decoded(*limit->plan);
+    plan_.nodata.emplace().read = nodata;
     clip_.emplace(plan_, options, path);
   }
 
@@ -52,8 +54,10 @@ class ArrayLimit {
   std::optional<TensorClip> clip_;
 };
 
-/// The elements without NaT, moved together.
-std::span<std::byte> without_nat(const TensorLayout& layout, std::span<std::byte> elements) {
+/// The elements without NaT or nodata, moved together.
+std::span<std::byte> only_numbers(const TensorLayout& layout, const Nodata& nodata, SimdLevel level,
+                                  std::span<std::byte> elements) {
+  if (!nodata.matches_nothing()) return without_nodata(nodata, elements, level);
   if (!layout.meaning.is_time()) return elements;
   auto* const ticks = reinterpret_cast<std::int64_t*>(elements.data());
   const std::size_t count = elements.size() / sizeof(kNaT);
@@ -61,26 +65,16 @@ std::span<std::byte> without_nat(const TensorLayout& layout, std::span<std::byte
                         sizeof(kNaT));
 }
 
-/// How many elements are not NaT.
-std::uint64_t count_numbers(Engine& engine, InputFile& input, const TensorLayout& layout) {
-  if (!layout.meaning.is_time()) return layout.count;
-  std::atomic<std::uint64_t> bytes = 0;
-  engine.read(layout, input, [&](std::uint64_t /*position*/, std::span<std::byte> elements) {
-    bytes += without_nat(layout, elements).size();
-  });
-  engine.take_back_done(layout.data_size());
-  return bytes / sizeof(kNaT);
-}
-
 }  // namespace
 
 ElementStatistics read_statistics(Engine& engine, InputFile& input, const TensorLayout& layout,
-                                  const std::optional<Limit>& min, const std::optional<Limit>& max) {
+                                  const std::optional<Limit>& min, const std::optional<Limit>& max,
+                                  const Nodata& nodata) {
   const Bounds bounds{element_or(min, lowest_element(layout.dtype)),
                       element_or(max, highest_element(layout.dtype))};
   engine.prepare(layout.data_size());
-  ArrayLimit min_array(min, engine.kernel_options(), input.path());
-  ArrayLimit max_array(max, engine.kernel_options(), input.path());
+  ArrayLimit min_array(min, nodata, engine.kernel_options(), input.path());
+  ArrayLimit max_array(max, nodata, engine.kernel_options(), input.path());
   ElementStatistics total;
   total.dtype = layout.dtype;
   const std::size_t size = traits(layout.dtype).size;
@@ -88,12 +82,12 @@ ElementStatistics read_statistics(Engine& engine, InputFile& input, const Tensor
   engine.read(layout, input, [&](std::uint64_t position, std::span<std::byte> elements) {
     const std::uint64_t below = min_array.count(position, elements, size).raised;
     const std::uint64_t above = max_array.count(position, elements, size).lowered;
-    const std::span<std::byte> numbers = without_nat(layout, elements);
+    const std::span<std::byte> numbers = only_numbers(layout, nodata, engine.level(), elements);
     ElementStatistics part =
         statistics_of(layout.dtype, bounds, numbers.data(), numbers.size() / size, engine.level());
-    const std::uint64_t nat = (elements.size() - numbers.size()) / size;
-    part.count += nat;
-    part.nan += nat;
+    const std::uint64_t others = (elements.size() - numbers.size()) / size;
+    part.count += layout.meaning.is_time() ? others : 0;
+    part.nan += layout.meaning.is_time() ? others : 0;
     part.below += below;
     part.above += above;
     const std::lock_guard lock(mutex);
@@ -109,7 +103,8 @@ ElementStatistics read_statistics(Engine& engine, InputFile& input, const Tensor
 
 std::vector<std::optional<Number>> read_percentiles(Engine& engine, InputFile& input,
                                                     const TensorLayout& layout,
-                                                    std::span<const Number> percentages) {
+                                                    std::span<const Number> percentages,
+                                                    const Nodata& nodata) {
   for (const Number& percentage : percentages)
     if (!is_percentile(percentage))
       throw Error(
@@ -120,13 +115,12 @@ std::vector<std::optional<Number>> read_percentiles(Engine& engine, InputFile& i
                 input.path() + ": percentiles need a file, not a stream: its elements are read twice");
   const auto read = [&](const ElementSource::Look& look) {
     engine.read(layout, input, [&](std::uint64_t /*position*/, std::span<std::byte> elements) {
-      look(without_nat(layout, elements));
+      look(only_numbers(layout, nodata, engine.level(), elements));
     });
     engine.take_back_done(layout.data_size());  // done() counts each tensor once
   };
   const bool only_elements = layout.meaning.kind != Meaning::Kind::number;
-  const std::uint64_t count = count_numbers(engine, input, layout);
-  return percentiles_of({layout.dtype, count, read, input.path(), only_elements}, percentages,
+  return percentiles_of({layout.dtype, layout.count, read, input.path(), only_elements}, percentages,
                         engine.level());
 }
 

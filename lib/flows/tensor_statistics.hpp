@@ -13,21 +13,21 @@
 
 namespace clipper {
 
-/// The statistics of all elements of a tensor whose header has been read, in one pass. `below` and `above`
-/// count the elements beyond the limits, which are compared exactly as given. Error{usage} for NaN in an
-/// array that is a limit; Error{input} if a stream is shorter or longer than its header says; Error{io} if a
-/// file changes while it is read.
+/// The statistics of all elements of a tensor whose header has been read, except nodata, in one pass. `below`
+/// and `above` count the elements beyond the limits, which are compared exactly as given. Error{usage} for
+/// NaN in an array that is a limit; Error{input} if a stream is shorter or longer than its header says;
+/// Error{io} if a file changes while it is read.
 [[nodiscard]] ElementStatistics read_statistics(Engine& engine, InputFile& input, const TensorLayout& layout,
                                                 const std::optional<Limit>& min,
-                                                const std::optional<Limit>& max);
+                                                const std::optional<Limit>& max, const Nodata& nodata = {});
 
 /// For each percentage, a number from 0 to 100, the exact value below which this share of the tensor's
-/// elements lies: see percentiles_of(). Of dates, durations and flags it is always an element; NaT is a NaN.
-/// Reads the elements one to four times, of dates once more; the header has been read.
-/// Error{usage} for a number that is_percentile() refuses, and for a stream; Error{io} if the file changes
-/// meanwhile.
+/// elements, except nodata, lies: see percentiles_of(). Of dates, durations and flags it is always an
+/// element; NaT is a NaN. Reads the elements one to four times; the header has been read. Error{usage} for a
+/// number that is_percentile() refuses, and for a stream; Error{io} if the file changes meanwhile.
 [[nodiscard]] std::vector<std::optional<Number>> read_percentiles(Engine& engine, InputFile& input,
                                                                   const TensorLayout& layout,
-                                                                  std::span<const Number> percentages);
+                                                                  std::span<const Number> percentages,
+                                                                  const Nodata& nodata = {});
 
 }  // namespace clipper

@@ -16,7 +16,7 @@ namespace clipper {
 /// Elements in this machine's byte order that can be read several times.
 struct ElementSource {
   DType dtype = DType::float32;
-  std::uint64_t count = 0;
+  std::uint64_t count = 0;  ///< at most
 
   using Look = std::function<void(std::span<const std::byte>)>;
 

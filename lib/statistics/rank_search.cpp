@@ -88,6 +88,7 @@ void RankSearch::begin(const Pass& pass) {
 }
 
 void RankSearch::look_at(std::span<const std::byte> elements) {
+  if (pass_.bits == 0) seen_ += elements.size() / (width_ / 8);
   if (pass_.bits != 0 && width_ > kDigitBits)
     with_type(dtype_, [&]<class T>() {
       if constexpr (sizeof(T) > 2) count_candidates<T>(elements);
@@ -180,6 +181,7 @@ void RankSearch::end_pass() {
     totals_ = tables_->totals();
   tables_.reset();
   if (is_first) {
+    count_ = seen_;
     count_nan();
     return;
   }

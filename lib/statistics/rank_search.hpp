@@ -76,6 +76,7 @@ class CounterTables {
 /// the pass collects them instead.
 class RankSearch {
  public:
+  /// For at most `count` elements.
   RankSearch(DType dtype, std::uint64_t count, SimdLevel level);
 
   /// Called in each pass with all elements, in any order and from many threads. At most 2 GiB at a time.
@@ -126,7 +127,8 @@ class RankSearch {
   void refine(Wanted& wanted);
 
   DType dtype_;
-  std::uint64_t count_;
+  std::uint64_t count_;                  ///< at most, until the first pass has ended
+  std::atomic<std::uint64_t> seen_ = 0;  ///< elements, in the first pass
   SimdLevel level_;
   unsigned width_;       ///< bits of an element
   unsigned digit_bits_;  ///< 16, or 8 for elements of 8 bits

@@ -243,6 +243,21 @@ std::optional<std::pair<Given, Given>> stretch_of(nb::handle stretch, std::vecto
   return std::pair(*given_of("stretch", low, arrays), *given_of("stretch", high, arrays));
 }
 
+/// A number, or a tuple or list of numbers.
+std::vector<Given> nodata_of(nb::handle nodata, std::vector<Array>& arrays) {
+  std::vector<Given> numbers;
+  const auto add = [&](nb::handle number) {
+    std::optional<Given> given = given_of("nodata", number, arrays);
+    if (!given) refuse_type("nodata", number, "a number, or a list of numbers");
+    numbers.push_back(*std::move(given));
+  };
+  if (PyTuple_CheckExact(nodata.ptr()) || PyList_Check(nodata.ptr()))
+    for (const nb::handle number : nb::iter(nodata)) add(number);
+  else if (!nodata.is_none())
+    add(nodata);
+  return numbers;
+}
+
 std::optional<Round> round_of(nb::handle round) {
   if (round.is_none()) return std::nullopt;
   if (!PyUnicode_Check(round.ptr())) refuse_type("round", round, "a str");
@@ -378,6 +393,8 @@ HeldRequest request_of(const RequestArguments& arguments) {
   request.zero_point = given_of("zero_point", arguments.zero_point, held.arrays);
   request.to = to_of_argument(arguments.to);
   request.saturate = saturate_of(arguments.saturate);
+  request.nodata = nodata_of(arguments.nodata, held.arrays);
+  request.nodata_to = given_of("nodata_to", arguments.nodata_to, held.arrays);
   const bool keeps_nan = !arguments.nan.is_none() && request.nan.action == OnNan::keep;
   if (keeps_nan && request.to && !is_floating(*request.to))
     throw Error(ErrorKind::usage,

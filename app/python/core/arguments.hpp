@@ -56,6 +56,8 @@ struct RequestArguments {
   nb::handle profile = Py_None;
   nb::handle nan = Py_None;
   nb::handle min_above_max = Py_None;
+  nb::handle nodata = Py_None;
+  nb::handle nodata_to = Py_None;
   nb::handle replace_below = Py_None;
   nb::handle replace_above = Py_None;
   nb::handle subtract = Py_None;
@@ -66,11 +68,11 @@ struct RequestArguments {
   nb::handle to = Py_None;
   nb::handle saturate = Py_False;
 
-  /// Whether one of the arguments that act after the clip is given.
+  /// Whether one of the arguments that only profile native has is given.
   [[nodiscard]] bool act_after_clip() const {
     return !to.is_none() || !round.is_none() || !zero_point.is_none() || !replace_below.is_none() ||
            !replace_above.is_none() || !saturate.is(Py_False) || !subtract.is_none() || !divide.is_none() ||
-           !stretch.is_none();
+           !stretch.is_none() || !nodata.is_none() || !nodata_to.is_none();
   }
 
   /// Those that may be arrays which broadcast with x.
@@ -94,6 +96,8 @@ inline constexpr std::array kRequestArguments{
     RequestArgument{"profile", &RequestArguments::profile},
     RequestArgument{"nan", &RequestArguments::nan},
     RequestArgument{"min_above_max", &RequestArguments::min_above_max},
+    RequestArgument{"nodata", &RequestArguments::nodata},
+    RequestArgument{"nodata_to", &RequestArguments::nodata_to},
     RequestArgument{"replace_below", &RequestArguments::replace_below},
     RequestArgument{"replace_above", &RequestArguments::replace_above},
     RequestArgument{"subtract", &RequestArguments::subtract},

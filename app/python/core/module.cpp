@@ -89,7 +89,8 @@ auto run(FileOptions options, Work work) {
 
 nb::object object_of(const Counts& counts) {
   return nb::make_tuple(counts.elements, counts.raised, counts.lowered, counts.nan, counts.changed,
-                        counts.replaced, counts.became_infinite, counts.became_zero);
+                        counts.replaced, counts.became_infinite, counts.became_zero, counts.nodata,
+                        counts.became_nodata);
 }
 
 /// Those among the arguments of one of the package's functions, by name.
@@ -266,7 +267,7 @@ constexpr const char* kKinds[] = {"", "different", "usage", "input", "io", "refu
 
 /// The first lines are the signature, as inspect reads it.
 constexpr const char* kClipDoc =
-    R"(clip($module, x, min=None, max=None, out=None, *, scale=None, bias=None, profile=None, nan=None, min_above_max=None, replace_below=None, replace_above=None, subtract=None, divide=None, stretch=None, round=None, zero_point=None, to=None, saturate=False, dtype=None, threads=0, a_min=None, a_max=None)
+    R"(clip($module, x, min=None, max=None, out=None, *, scale=None, bias=None, profile=None, nan=None, min_above_max=None, nodata=None, nodata_to=None, replace_below=None, replace_above=None, subtract=None, divide=None, stretch=None, round=None, zero_point=None, to=None, saturate=False, dtype=None, threads=0, a_min=None, a_max=None)
 --
 
 Clips the elements of an array to bounds.
@@ -287,6 +288,9 @@ Args:
     profile: the system whose rules apply: "native", "numpy-2", "pytorch-2", "onnx-13"; see profiles().
     nan: what becomes of NaN: "keep", "error", "min", "max" or a number.
     min_above_max: "error", "min" or "max"; None: the profile's rule.
+    nodata: a number, or a list of numbers: elements that equal one, or any NaN for nan, keep their value in every step,
+        and no percentile sees them.
+    nodata_to: what they become instead.
     replace_below, replace_above: elements below min, above max, become this number, not the bound; also nan.
     subtract, divide: y = (y - subtract) / divide in float64, of the clipped y; also arrays. Integers need `to` or
         `round`, as with stretch.

@@ -54,6 +54,8 @@ class Counts(NamedTuple):
     replaced: int
     became_infinite: int
     became_zero: int
+    nodata: int
+    became_nodata: int
 
 class reciprocal(NamedTuple):
     divisor: _Parameter
@@ -102,6 +104,8 @@ def clip(
     profile: Optional[_Profile] = None,
     nan: _Nan = None,
     min_above_max: _MinAboveMax = None,
+    nodata: Union[None, _Number, list[_Number], tuple[_Number, ...]] = None,
+    nodata_to: Optional[_Number] = None,
     replace_below: _Parameter = None,
     replace_above: _Parameter = None,
     subtract: _Parameter = None,
@@ -128,6 +132,8 @@ def clip(
     profile: Optional[_Profile] = None,
     nan: _Nan = None,
     min_above_max: _MinAboveMax = None,
+    nodata: Union[None, _Number, list[_Number], tuple[_Number, ...]] = None,
+    nodata_to: Optional[_Number] = None,
     replace_below: _Parameter = None,
     replace_above: _Parameter = None,
     subtract: _Parameter = None,
@@ -154,6 +160,8 @@ def clip(
     profile: Optional[_Profile] = None,
     nan: _Nan = None,
     min_above_max: _MinAboveMax = None,
+    nodata: Union[None, _Number, list[_Number], tuple[_Number, ...]] = None,
+    nodata_to: Optional[_Number] = None,
     replace_below: _Parameter = None,
     replace_above: _Parameter = None,
     subtract: _Parameter = None,
@@ -180,6 +188,8 @@ def clip(
     profile: Optional[_Profile] = None,
     nan: _Nan = None,
     min_above_max: _MinAboveMax = None,
+    nodata: Union[None, _Number, list[_Number], tuple[_Number, ...]] = None,
+    nodata_to: Optional[_Number] = None,
     replace_below: _Parameter = None,
     replace_above: _Parameter = None,
     subtract: _Parameter = None,
@@ -205,6 +215,8 @@ def clip_file(
     profile: Optional[_Profile] = None,
     nan: Union[_Nan, date, timedelta] = None,
     min_above_max: _MinAboveMax = None,
+    nodata: Union[None, _Number, list[_Number], tuple[_Number, ...]] = None,
+    nodata_to: Optional[_Number] = None,
     replace_below: _Parameter = None,
     replace_above: _Parameter = None,
     subtract: _Parameter = None,
@@ -233,6 +245,8 @@ def clip_in_place(
     profile: Optional[_Profile] = None,
     nan: Union[_Nan, date, timedelta] = None,
     min_above_max: _MinAboveMax = None,
+    nodata: Union[None, _Number, list[_Number], tuple[_Number, ...]] = None,
+    nodata_to: Optional[_Number] = None,
     replace_below: _Parameter = None,
     replace_above: _Parameter = None,
     subtract: _Parameter = None,

@@ -20,6 +20,8 @@ class Counts(NamedTuple):
         became_infinite: finite elements, neither raised nor lowered, whose result is infinite.
         became_zero: elements, neither raised nor lowered, whose x * scale + bias is not 0, and whose result is 0
             before zero_point is added.
+        nodata: elements that equal one of nodata, which no other count includes.
+        became_nodata: others that became what marks nodata in the result.
     """
 
     elements: int
@@ -30,6 +32,8 @@ class Counts(NamedTuple):
     replaced: int
     became_infinite: int
     became_zero: int
+    nodata: int = 0
+    became_nodata: int = 0
 
 
 def clip_file(
@@ -43,6 +47,8 @@ def clip_file(
     profile=None,
     nan=None,
     min_above_max=None,
+    nodata=None,
+    nodata_to=None,
     replace_below=None,
     replace_above=None,
     subtract=None,
@@ -67,7 +73,7 @@ def clip_file(
 
     Args:
         input, output: paths; "-" is standard input or output. The same file: clip_in_place().
-        min, max, scale, bias, profile, nan, min_above_max, replace_below, replace_above, subtract, divide, stretch,
+        min, max, scale, bias, profile, nan, min_above_max, nodata, nodata_to, replace_below, replace_above, subtract, divide, stretch,
             round, zero_point, to, saturate: as for clip(). Files of bool, datetime64 and timedelta64 are clipped, too, to bool, dates or
             durations that their unit has exactly: "2020-02-29", datetime.date, datetime.timedelta or numpy's.
         members: names of the members of an archive to clip, or patterns for them ("layers.*"); empty: all that
@@ -91,7 +97,7 @@ def clip_file(
     >>> x, y = os.path.join(directory, "x.npy"), os.path.join(directory, "y.npy")
     >>> np.save(x, np.array([-1.0, 2.0, 9.0]))
     >>> clip_file(x, y, 0, 6)
-    Counts(elements=3, raised=1, lowered=1, nan=0, changed=True, replaced=0, became_infinite=0, became_zero=0)
+    Counts(elements=3, raised=1, lowered=1, nan=0, changed=True, replaced=0, became_infinite=0, became_zero=0, nodata=0, became_nodata=0)
     >>> np.load(y)
     array([0., 2., 6.])
     >>> clip_file(x, y, scale=50, bias=128, to="uint8").lowered
@@ -112,6 +118,8 @@ def clip_in_place(
     profile=None,
     nan=None,
     min_above_max=None,
+    nodata=None,
+    nodata_to=None,
     replace_below=None,
     replace_above=None,
     subtract=None,
@@ -137,7 +145,7 @@ def clip_in_place(
     Args:
         path: the file.
         direct: overwrite the elements, which needs no room for a second file, and parameters that leave a
-            clipped element as it is: no scale, bias, subtract, divide, stretch, round, to or percentiles. If it is interrupted, the same
+            clipped element as it is: no scale, bias, subtract, divide, stretch, round, to, nodata_to or percentiles. If it is interrupted, the same
             call finishes the work.
         others: as for clip_file().
 

@@ -1,0 +1,141 @@
+#include "clip/nodata.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#include "element/element.hpp"
+
+namespace clipper {
+namespace {
+
+template <std::size_t kSize>
+struct FlagNodata {
+  using Bits = UnsignedOfSize<kSize>;
+
+  [[gnu::always_inline]] static void run(const Bits* __restrict elements, std::size_t count, Bits nodata,
+                                         std::uint8_t* __restrict flags) noexcept {
+    for (std::size_t i = 0; i < count; ++i) flags[i] |= elements[i] == nodata ? 1 : 0;
+  }
+};
+
+template <std::size_t kSize>
+struct FlagNan {
+  using Bits = UnsignedOfSize<kSize>;
+
+  [[gnu::always_inline]] static void run(const Bits* __restrict elements, std::size_t count, Bits infinity,
+                                         std::uint8_t* __restrict flags) noexcept {
+    constexpr auto kMagnitude = static_cast<Bits>(static_cast<Bits>(~Bits{0}) >> 1);
+    for (std::size_t i = 0; i < count; ++i) flags[i] |= (elements[i] & kMagnitude) > infinity ? 1 : 0;
+  }
+};
+
+struct SumFlags {
+  [[gnu::always_inline]] static std::size_t run(const std::uint8_t* flags, std::size_t count) noexcept {
+    std::size_t sum = 0;
+    for (std::size_t i = 0; i < count; ++i) sum += flags[i];
+    return sum;
+  }
+};
+
+}  // namespace
+
+bool Nodata::add(const Number& number) {
+  if (number.kind == Number::Kind::nan && !is_float8(dtype)) {
+    nan = is_floating(dtype);
+    return nan;
+  }
+  const std::size_t before = elements.size();
+  const auto equals = [&](ElementBits element) {
+    const Number other = number_of(dtype, element);
+    return other.kind == number.kind && (number.kind == Number::Kind::nan || other == number);
+  };
+  const std::size_t size = traits(dtype).size;
+  if (size == 1) {
+    for (ElementBits bits = 0; bits <= 0xff; ++bits)
+      if (equals(bits)) elements.push_back(bits);
+  } else if (!is_floating(dtype)) {
+    const ElementBits element = with_type(dtype, [&]<class T>() -> ElementBits {
+      if constexpr (std::is_integral_v<T>)
+        return to_bits(static_cast<T>(to_integer(number, Rounding::toward_zero)));
+      __builtin_unreachable();
+    });
+    if (equals(element)) elements.push_back(element);
+  } else if (const ElementBits element = nearest_element(dtype, number); equals(element)) {
+    elements.push_back(element);
+    const ElementBits sign = ElementBits{1} << (8 * size - 1);
+    if (number == Number()) elements.push_back(element ^ sign);
+  }
+  return elements.size() != before;
+}
+
+std::size_t find_nodata(const Nodata& nodata, const std::byte* elements, std::size_t count,
+                        std::uint8_t* flags, SimdLevel level) noexcept {
+  std::memset(flags, 0, count);
+  with_size(traits(nodata.dtype).size, [&]<std::size_t kSize>() {
+    using Bits = UnsignedOfSize<kSize>;
+    const auto* const bits = reinterpret_cast<const Bits*>(elements);
+    for (const ElementBits element : nodata.elements)
+      run_loop<FlagNodata<kSize>>(level, bits, count, static_cast<Bits>(element), flags);
+    if (nodata.nan)
+      run_loop<FlagNan<kSize>>(level, bits, count, static_cast<Bits>(highest_element(nodata.dtype)), flags);
+  });
+  return run_loop<SumFlags>(level, flags, count);
+}
+
+std::span<std::byte> without_nodata(const Nodata& nodata, std::span<std::byte> elements,
+                                    SimdLevel level) noexcept {
+  const std::size_t size = traits(nodata.dtype).size;
+  const std::size_t block = NodataRuns::kMax * size;
+  std::size_t kept = 0;
+  for (std::size_t at = 0; at < elements.size(); at += block) {
+    const std::span part = elements.subspan(at, std::min(block, elements.size() - at));
+    const NodataRuns runs(nodata, part.data(), part.size() / size, level);
+    runs.for_each(NodataRuns::Which::data, [&](std::size_t begin, std::size_t length) {
+      std::memmove(elements.data() + kept, part.data() + begin * size, length * size);
+      kept += length * size;
+    });
+  }
+  return elements.first(kept);
+}
+
+NodataRuns::NodataRuns(const Nodata& nodata, const std::byte* elements, std::size_t count,
+                       SimdLevel level) noexcept {
+  std::array<std::uint8_t, kMax> flags;
+  nodata_ = find_nodata(nodata, elements, count, flags.data(), level);
+  bounds_[0] = 0;
+  std::uint8_t before = 0;
+  for (std::size_t i = 0; i < count && nodata_ != 0; ++i) {  // without a branch that depends on an element
+    bounds_[size_] = static_cast<std::uint16_t>(i);
+    size_ += flags[i] ^ before;
+    before = flags[i];
+  }
+  bounds_[size_++] = static_cast<std::uint16_t>(count);
+}
+
+std::size_t NodataRuns::position(std::size_t data) const noexcept {
+  std::size_t result = 0;
+  for_each(Which::data, [&](std::size_t begin, std::size_t length) {
+    if (data < length && result == 0) result = begin + data + 1;
+    data -= std::min(data, length);
+  });
+  return result - 1;
+}
+
+void NodataRuns::gather(Which which, const std::byte* elements, std::size_t size,
+                        std::byte* together) const noexcept {
+  for_each(which, [&](std::size_t begin, std::size_t length) {
+    std::memcpy(together, elements + begin * size, length * size);
+    together += length * size;
+  });
+}
+
+void NodataRuns::scatter(Which which, const std::byte* together, std::size_t size,
+                         std::byte* elements) const noexcept {
+  for_each(which, [&](std::size_t begin, std::size_t length) {
+    std::memcpy(elements + begin * size, together, length * size);
+    together += length * size;
+  });
+}
+
+}  // namespace clipper
