@@ -163,6 +163,34 @@ std::string path_of(const char* name) {
   return sandbox() / (name[0] == '\0' ? "none" : "file.npy");
 }
 
+int describe(Bytes& input, const clipper_request* request) {
+  switch (input.take() % 4) {
+    case 0: {
+      const TensorOf tensor(input);
+      Result<clipper_statistics> statistics(input);
+      return clipper_describe(request, tensor.get(), statistics.get());
+    }
+    case 1: {
+      const TensorOf tensor(input);
+      const TextOf text(input, {"0", "50", "99.9", "100", "-1", "1e-20", "x"});
+      const std::array<const char*, 2> percentages{"25", text.get()};
+      std::array<clipper_element, 2> elements{};
+      return clipper_percentiles(request, tensor.get(), input.take() == 0 ? nullptr : percentages.data(), 2,
+                                 input.take() == 0 ? nullptr : elements.data());
+    }
+    case 2: {
+      const TextOf name(input, {"", "w"});
+      Result<clipper_counts> counts(input);
+      if (name.get() == nullptr) return clipper_clip_in_place(request, nullptr, counts.get());
+      return clipper_clip_in_place(request, path_of(name.get()).c_str(), counts.get());
+    }
+    default: {
+      Result<clipper_comparison> comparison(input);
+      return clipper_compare_files(request, path_of("w").c_str(), path_of("w").c_str(), comparison.get());
+    }
+  }
+}
+
 int call(Bytes& input, clipper_request* request) {
   switch (input.take() % 10) {
     case 0:
@@ -190,29 +218,7 @@ int call(Bytes& input, clipper_request* request) {
       return clipper_compare(request, actual.get(), input.take() % 4 == 0 ? actual.get() : expected.get(),
                              comparison.get());
     }
-    case 6: {
-      const TensorOf tensor(input);
-      Result<clipper_statistics> statistics(input);
-      return clipper_describe(request, tensor.get(), statistics.get());
-    }
-    case 7: {
-      const TensorOf tensor(input);
-      const TextOf text(input, {"0", "50", "99.9", "100", "-1", "1e-20", "x"});
-      const std::array<const char*, 2> percentages{"25", text.get()};
-      std::array<clipper_element, 2> elements{};
-      return clipper_percentiles(request, tensor.get(), input.take() == 0 ? nullptr : percentages.data(), 2,
-                                 input.take() == 0 ? nullptr : elements.data());
-    }
-    case 8: {
-      const TextOf name(input, {"", "w"});
-      Result<clipper_counts> counts(input);
-      if (name.get() == nullptr) return clipper_clip_in_place(request, nullptr, counts.get());
-      return clipper_clip_in_place(request, path_of(name.get()).c_str(), counts.get());
-    }
-    default: {
-      Result<clipper_comparison> comparison(input);
-      return clipper_compare_files(request, path_of("w").c_str(), path_of("w").c_str(), comparison.get());
-    }
+    default: return describe(input, request);
   }
 }
 
