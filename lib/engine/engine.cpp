@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <limits>
 #include <mutex>
@@ -14,6 +15,7 @@
 #include "files/input_file.hpp"
 #include "os/os.hpp"
 #include "parallel/pool.hpp"
+#include "parallel/team.hpp"
 
 namespace clipper {
 namespace {
@@ -28,15 +30,17 @@ constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
 constexpr std::size_t kMaxChunks =
     32;  // max chunks in a part of rewrite(); a small chunk size makes small parts
 
-/// Bytes that one thread reads and writes before other threads have started, and from its own second-level
-/// cache: measured with two threads, see app/python/core/README.md. With 16 threads 8 MiB took 80 to 143 us,
-/// 4 MiB in one thread 168 to 182 us, and 2 MiB in one thread 36 to 43 us.
-constexpr std::size_t kSmall = 4UL << 20;
-constexpr std::size_t kSmallBesideMany = 2UL << 20;
+// Bytes that one thread reads and writes in less time than several, from its own second-level cache. Measured
+// with two threads, see app/python/core/README.md, and with 16, see README.md of this folder.
+constexpr std::size_t kSmall = 4UL << 20;                // for two threads
+constexpr std::size_t kSmallBesideSleeping = 2UL << 20;  // for more threads that must be woken up
+constexpr std::size_t kSmallBesideAwake = 256UL << 10;
+constexpr std::size_t kLeast = 64UL << 10;  // bytes of a chunk in memory
 
-std::unique_ptr<Engine> start_engine(std::size_t size, unsigned threads) {
+std::unique_ptr<Engine> start_engine(std::size_t size, unsigned threads, bool is_team = false) {
   Engine::Options options;
   options.threads = threads;
+  options.is_team = is_team;
   auto engine = std::make_unique<Engine>(options);
   engine->prepare(size);
   return engine;
@@ -45,30 +49,59 @@ std::unique_ptr<Engine> start_engine(std::size_t size, unsigned threads) {
 /// Starting an engine with threads takes as long as clipping several MiB.
 class SharedEngine {
  public:
-  /// Null in a child of the process that has started the engine.
+  /// Null while another caller has it, and in a child of the process that has started it.
   static std::shared_ptr<Engine> get(unsigned threads) {
-    static auto* const shared = new SharedEngine;  // never destroyed: other threads may use it at the exit
-    const std::lock_guard lock(shared->mutex_);
-    if (shared->process_ != 0 && shared->process_ != os::getpid()) return nullptr;
+    SharedEngine* const shared = &instance();
+    std::unique_lock lock(shared->mutex_, std::try_to_lock);
+    if (!lock || (shared->process_ != 0 && shared->process_ != os::getpid())) return nullptr;
     if (!shared->engine_ || shared->threads_ != threads) {
-      shared->engine_ = start_engine(std::numeric_limits<std::size_t>::max(), threads);
+      shared->engine_.reset();
+      shared->engine_ = start_engine(std::numeric_limits<std::size_t>::max(), threads, true);
       shared->process_ = os::getpid();
       shared->threads_ = threads;
     }
-    return shared->engine_;
+    static const AtExit ender;
+    static_cast<void>(lock.release());
+    return {shared->engine_.get(), [shared](Engine* /*engine*/) { shared->mutex_.unlock(); }};
   }
 
  private:
+  /// Ends the threads before their code may leave the process with a plugin.
+  struct AtExit {
+    ~AtExit() {
+      SharedEngine& shared = instance();
+      const std::unique_lock lock(shared.mutex_, std::try_to_lock);
+      if (lock && shared.process_ == os::getpid()) shared.engine_.reset();
+    }
+  };
+
+  /// Never destroyed: other threads may use it at the exit.
+  static SharedEngine& instance() {
+    static auto* const shared = new SharedEngine;
+    return *shared;
+  }
+
   std::mutex mutex_;
-  std::shared_ptr<Engine> engine_;
+  std::unique_ptr<Engine> engine_;
   unsigned threads_ = 0;
   pid_t process_ = 0;
 };
 
-/// Reads files when it is called first.
-bool has_many_cpus() {
-  static const bool has = available_threads() > 2;
-  return has;
+/// Whether the threads of a team are awake if its last call was asked about.
+bool follows_at_once() noexcept {
+  using Clock = std::chrono::steady_clock;
+  static std::atomic<Clock::time_point> last = Clock::time_point::min();
+  const Clock::time_point now = Clock::now();
+  return last.exchange(now, std::memory_order_relaxed) + std::chrono::microseconds(Team::kAwake) > now;
+}
+
+/// Whether several threads read or write `size` bytes of memory in less time than one. Reads files when it is
+/// called first.
+bool is_worth_threads(std::size_t size, unsigned threads, bool are_surrounding) {
+  static const bool has_many_cpus = available_threads() > 2;
+  if (threads == 1 || size <= kSmallBesideAwake) return false;
+  if (!has_many_cpus || threads == 2 || are_surrounding) return size > kSmall;
+  return follows_at_once() || size > kSmallBesideSleeping;
 }
 
 /// The output of a tensor without elements.
@@ -108,7 +141,9 @@ void Engine::prepare(std::uint64_t data_size, Cost cost) {
   const std::uint64_t chunk = std::max(options_.chunk_size, kMinRoom);
   const std::size_t size = alone ? (std::min(data_size, chunk) + kPage - 1) / kPage * kPage : chunk;
   memory_ = allocate(threads_ * (size + kPage));
-  if (!alone && threads_ > 1) pool_ = shares_ ? Pool::surrounding() : Pool::start(threads_);
+  if (!alone && threads_ > 1 && options_.is_team) pool_ = Pool::start_team(threads_);
+  if (!alone && threads_ > 1 && !options_.is_team)
+    pool_ = shares_ ? Pool::surrounding() : Pool::start(threads_);
   if (!pool_) threads_ = 1;
   prepared_for_ = alone || pool_ ? enough_for : kNone;
 }
@@ -150,6 +185,14 @@ void Engine::for_each(std::size_t count, const std::function<void(std::size_t)>&
 
 void expect_going_on(const std::atomic<bool>* stop) {
   if (stop != nullptr && *stop) throw Error(ErrorKind::io, "interrupted");
+}
+
+std::size_t Engine::chunk_in_memory(std::uint64_t size) const noexcept {
+  const auto parts = [](std::uint64_t whole, std::uint64_t part) { return (whole + part - 1) / part; };
+  const std::uint64_t rounds = std::max<std::uint64_t>(parts(size, options_.chunk_size * threads_), 1);
+  const std::uint64_t chunk = parts(parts(size, rounds * threads_), kPage) * kPage;
+  return std::clamp(static_cast<std::size_t>(chunk), std::min(kLeast, options_.chunk_size),
+                    options_.chunk_size);
 }
 
 std::byte* Engine::buffer(std::size_t index) const noexcept {
@@ -378,14 +421,14 @@ ElementCounts Engine::clip_part(const Plan& plan, TensorClip& clip, std::uint64_
   return total;
 }
 
-bool is_worth_threads(std::size_t size, unsigned threads) noexcept {
-  return threads != 1 && (size > kSmall || (size > kSmallBesideMany && threads != 2 && has_many_cpus()));
+std::shared_ptr<Engine> engine_with_threads(std::size_t size, unsigned threads) {
+  const bool are_surrounding = threads == 0 && Pool::surrounding_threads() != 0;
+  if (!is_worth_threads(size, threads, are_surrounding)) return nullptr;
+  return are_surrounding ? start_engine(size, threads) : SharedEngine::get(threads);
 }
 
 std::shared_ptr<Engine> engine_for(std::size_t size, unsigned threads) {
-  if (threads == 0 && Pool::surrounding_threads() != 0) return start_engine(size, threads);
-  std::shared_ptr<Engine> engine;
-  if (is_worth_threads(size, threads)) engine = SharedEngine::get(threads);
+  std::shared_ptr<Engine> engine = engine_with_threads(size, threads);
   return engine ? engine : start_engine(size, 1);
 }
 

@@ -49,6 +49,7 @@ class Engine {
     std::size_t chunk_size = 0;  ///< bytes that a thread handles at a time, at least 4096; 0: cached_chunk()
     SimdLevel level = simd_levels().back();
     const std::atomic<bool>* stop = nullptr;  ///< see FileOptions
+    bool is_team = false;                     ///< whether the threads are a Team: for for_each_chunk() only
   };
 
   explicit Engine(const Options& options);
@@ -126,6 +127,10 @@ class Engine {
   [[nodiscard]] SimdLevel level() const noexcept { return options_.level; }
   [[nodiscard]] KernelOptions kernel_options() const noexcept { return {options_.level, threads_}; }
   [[nodiscard]] std::size_t chunk_size() const noexcept { return options_.chunk_size; }
+
+  /// At most chunk_size(): the bytes that a thread handles at a time of `size` bytes in memory, so that all
+  /// threads have as much to do.
+  [[nodiscard]] std::size_t chunk_in_memory(std::uint64_t size) const noexcept;
   [[nodiscard]] unsigned threads() const noexcept { return threads_; }  ///< 1 before prepare()
 
   /// The bytes of elements that are finished, for all tensors so far. Other threads may read it, to show
@@ -170,13 +175,13 @@ class Engine {
   std::atomic<std::uint64_t> done_ = 0;
 };
 
-/// Whether several threads read or write `size` bytes of memory in less time than one.
-[[nodiscard]] bool is_worth_threads(std::size_t size, unsigned threads) noexcept;
+/// An engine with at most `threads` threads that reads or writes `size` bytes of memory in less time than one
+/// thread, or null; 0: those of the arena of oneTBB that the caller is in, or available_threads(). Outside of
+/// an arena it is the engine of all tensors in memory of this process, for one caller at a time: others get
+/// null meanwhile, and so does a child process, because the threads stay in the parent.
+[[nodiscard]] std::shared_ptr<Engine> engine_with_threads(std::size_t size, unsigned threads);
 
-/// An engine that reads or writes `size` bytes of memory, with at most `threads` threads; 0: those of the
-/// arena of oneTBB that the caller is in, or available_threads(). Outside of an arena the engine with threads
-/// is that of all large tensors of this process. A child process gets one without: oneTBB's threads stay in
-/// the parent.
+/// The same; one without threads in place of null.
 [[nodiscard]] std::shared_ptr<Engine> engine_for(std::size_t size, unsigned threads);
 
 }  // namespace clipper

@@ -34,10 +34,12 @@ void stream_baseline(const std::byte* from, std::byte* to) noexcept {
 
 }  // namespace
 
-bool should_stream([[maybe_unused]] const std::byte* out, [[maybe_unused]] std::size_t size) noexcept {
+bool should_stream([[maybe_unused]] const std::byte* out, [[maybe_unused]] std::size_t size,
+                   [[maybe_unused]] unsigned threads) noexcept {
 #if defined(__x86_64__)
   constexpr std::size_t kLarge = 16UL << 20;
-  if (size < kLarge) return false;
+  constexpr std::size_t kSecondLevel = 1UL << 20;  // of a result that stays in a thread's second-level cache
+  if (size < kLarge || size / threads <= kSecondLevel) return false;
   return os::is_resident(out) && os::is_resident(out + size / 2) && os::is_resident(out + size - 1);
 #else
   return false;

@@ -9,15 +9,22 @@
 /// a third of all bytes that move, if the result is larger than the caches.
 namespace clipper {
 
-/// Bytes that are calculated at a time. With more, too few reads of the next elements overlap the writes.
-inline constexpr std::size_t kStreamedBlock = 2048;
+/// Bytes that are calculated at a time. With 2048, 16 MiB take 1.1 times as long as np.copyto, not 0.9.
+inline constexpr std::size_t kStreamedBlock = 1024;
 
-/// Whether a result of `size` bytes should be written past the caches: if it would not stay in them, and if
-/// its pages exist. The kernel clears a new page in the caches, where overwriting it is faster.
-[[nodiscard]] bool should_stream(const std::byte* out, std::size_t size) noexcept;
+/// Whether a result of `size` bytes, which `threads` calculate, should be written past the caches: if it
+/// would not stay in them, and if its pages exist. The kernel clears a new page in the caches, where
+/// overwriting it is faster.
+[[nodiscard]] bool should_stream(const std::byte* out, std::size_t size, unsigned threads) noexcept;
 
 /// Copies a block, of which `to` is aligned to a cache line, past the caches.
 void stream_block(const std::byte* from, std::byte* to) noexcept;
+
+/// Lets the CPU read the block after the one at `from` while that one is clipped and written.
+inline void prefetch_next(const std::byte* from) noexcept {
+  constexpr std::size_t kLine = 64;
+  for (std::size_t i = 0; i < kStreamedBlock; i += kLine) __builtin_prefetch(from + kStreamedBlock + i);
+}
 
 /// Makes what stream_block() wrote visible to other threads.
 void finish_streaming() noexcept;

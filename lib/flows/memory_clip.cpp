@@ -24,8 +24,9 @@ namespace clipper {
 namespace {
 
 /// Whether the results are written past the caches. In place each line is read anyway.
-bool streams(const ElementsInMemory& elements, std::size_t size) {
-  return elements.in != elements.out && should_stream(static_cast<const std::byte*>(elements.out), size);
+bool streams(const ElementsInMemory& elements, std::size_t size, unsigned threads) {
+  return elements.in != elements.out &&
+         should_stream(static_cast<const std::byte*>(elements.out), size, threads);
 }
 
 [[noreturn]] void refuse_nan_at(std::uint64_t position) {
@@ -46,6 +47,7 @@ ElementCounts clip_to_numbers(const Operation& operation, const std::byte* in, s
   ElementCounts counts;
   const auto clip_part = [&](std::size_t begin, std::byte* to, std::size_t length) {
     const std::byte* const from = in + begin * size;
+    if (streams) prefetch_next(from);
     if (counting == Counting::on)
       counts += clip_and_count(operation, from, to, length, simd_levels().back());
     else
@@ -74,7 +76,7 @@ class MemoryClip {
         count_(elements.count),
         size_(traits(plan.input.dtype).size),
         out_size_(traits(plan.output.dtype).size),
-        streams_(!plan.operation.cast && streams(elements, count_ * size_)),
+        streams_(!plan.operation.cast && streams(elements, count_ * size_, engine.threads())),
         engine_(engine),
         stop_(stop),
         clip_(plan, engine.kernel_options(), "") {}
@@ -108,7 +110,7 @@ class MemoryClip {
   using Look = std::function<void(std::span<const std::byte> in, std::byte* out, std::byte* memory)>;
 
   void for_each_chunk(const Look& look) {
-    const Chunks chunks(count_, size_, engine_.chunk_size(), 0);
+    const Chunks chunks(count_, size_, engine_.chunk_in_memory(count_ * size_), 0);
     engine_.for_each_chunk(chunks.size(), true, [&](std::uint64_t i, std::byte* memory) {
       expect_going_on(stop_);
       const auto [begin, count] = chunks[i];
@@ -167,7 +169,7 @@ ElementCounts clip_in_one_step(const Plan& plan, const ElementsInMemory& element
   if (!is_alone(plan, counting) || !is_aligned(in, size) || !is_aligned(out, size))
     return clip_by_parts(plan, in, out, elements.count, counting);
   return clip_to_numbers(operation, in, out, elements.count, counting,
-                         streams(elements, elements.count * size));
+                         streams(elements, elements.count * size, 1));
 }
 
 }  // namespace
@@ -224,10 +226,10 @@ ElementCounts clip_in_memory(const Plan& plan, const ElementsInMemory& elements,
     throw Error(ErrorKind::usage,
                 "in and out overlap; they must be the same memory, or have no byte in common");
   const std::size_t touched = elements.touched(size, out_size);
-  if (workers.stop == nullptr && is_one_step(plan, elements, size) &&
-      !is_worth_threads(touched, workers.threads))
+  std::shared_ptr<Engine> engine = engine_with_threads(touched, workers.threads);
+  if (!engine && workers.stop == nullptr && is_one_step(plan, elements, size))
     return clip_in_one_step(plan, elements, counting);
-  const std::shared_ptr<Engine> engine = engine_for(touched, workers.threads);
+  if (!engine) engine = engine_for(touched, 1);
   MemoryClip memory(plan, elements, *engine, workers.stop);
   memory.check_parameters();
   memory.check_nan();
@@ -264,12 +266,13 @@ class Bound {
 
 class BoundsClip {
  public:
-  BoundsClip(const Operation& operation, const ElementsInMemory& elements, const BoundsInMemory& bounds)
+  BoundsClip(const Operation& operation, const ElementsInMemory& elements, const BoundsInMemory& bounds,
+             unsigned threads)
       : operation_(operation),
         in_(static_cast<const std::byte*>(elements.in)),
         out_(static_cast<std::byte*>(elements.out)),
         size_(traits(operation.dtype).size),
-        streams_(in_ != out_ && should_stream(out_, elements.count * size_)),
+        streams_(streams(elements, elements.count * size_, threads)),
         min_(operation.dtype, bounds.min, operation.lo, elements.count),
         max_(operation.dtype, bounds.max, operation.hi, elements.count) {}
 
@@ -284,9 +287,11 @@ class BoundsClip {
   [[nodiscard]] bool clip(std::size_t begin, std::size_t count, bool checks) const noexcept {
     bool ordered = true;
     const auto clip_block = [&](std::size_t at, std::byte* to, std::size_t length) {
+      const ParameterVectors vectors{.lo = min_.from(at), .hi = max_.from(at)};
+      if (streams_)
+        for (const std::byte* const read : {in_ + at * size_, vectors.lo, vectors.hi}) prefetch_next(read);
       if (checks) ordered = ordered && is_ordered(at, length);
       if (!ordered) return false;
-      const ParameterVectors vectors{.lo = min_.from(at), .hi = max_.from(at)};
       clipper::clip(operation_, vectors, in_ + at * size_, to, length, simd_levels().back());
       return true;
     };
@@ -337,15 +342,16 @@ bool clip_to_bounds(const Plan& plan, const ElementsInMemory& elements, const Bo
        {elements.in, static_cast<const void*>(elements.out), bounds.min, bounds.max})
     if (!is_aligned(memory, size)) return false;
   if (!can_have_other_bounds(plan) || elements.overlap(size, size)) return false;
-  const BoundsClip clip(plan.operation, elements, bounds);
   const std::size_t arrays = (bounds.min != nullptr ? 1 : 0) + (bounds.max != nullptr ? 1 : 0);
   const std::size_t touched = elements.touched(size, size) + arrays * elements.count * size;
-  if (workers.stop == nullptr && !is_worth_threads(touched, workers.threads))
+  std::shared_ptr<Engine> engine = engine_with_threads(touched, workers.threads);
+  const BoundsClip clip(plan.operation, elements, bounds, engine ? engine->threads() : 1);
+  if (!engine && workers.stop == nullptr)
     return (bounds.may_spoil_out || clip.check(0, elements.count)) &&
            clip.clip(0, elements.count, bounds.may_spoil_out);
 
-  const std::shared_ptr<Engine> engine = engine_for(touched, workers.threads);
-  const Chunks chunks(elements.count, size, engine->chunk_size(), 0);
+  if (!engine) engine = engine_for(touched, 1);
+  const Chunks chunks(elements.count, size, engine->chunk_in_memory(elements.count * size), 0);
   std::atomic<bool> ordered = true;
   const auto for_each_chunk = [&](const auto& step) {
     engine->for_each_chunk(chunks.size(), true, [&](std::uint64_t i, std::byte* /*memory*/) {

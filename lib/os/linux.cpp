@@ -263,6 +263,15 @@ unsigned startable_threads(unsigned wanted, std::size_t stack_size) {
   return static_cast<unsigned>(threads.size()) + 1;
 }
 
+std::size_t thread_stack() noexcept {
+  pthread_attr_t attributes;
+  std::size_t size = 0;
+  if (::pthread_getattr_default_np(&attributes) != 0) return 0;
+  ::pthread_attr_getstacksize(&attributes, &size);
+  ::pthread_attr_destroy(&attributes);
+  return size;
+}
+
 std::size_t second_level_cache() noexcept {
 #ifdef _SC_LEVEL2_CACHE_SIZE
   return static_cast<std::size_t>(std::max(::sysconf(_SC_LEVEL2_CACHE_SIZE), 0L));  // 0 or -1 if unknown

@@ -131,6 +131,9 @@ enum class Limit : std::uint8_t { descriptors, stack };
 /// least 1. Starts and ends that many threads with stacks of `stack_size` bytes to find out.
 [[nodiscard]] unsigned startable_threads(unsigned wanted, std::size_t stack_size);
 
+/// Bytes of stack of a std::thread; 0 if they are unknown.
+[[nodiscard]] std::size_t thread_stack() noexcept;
+
 /// Bytes of the second-level cache; 0 if they are unknown.
 [[nodiscard]] std::size_t second_level_cache() noexcept;
 

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "os/os.hpp"
+#include "parallel/team.hpp"
 
 namespace clipper {
 namespace {
@@ -122,7 +123,8 @@ struct Pool::Threads {
   tbb::task_arena arena;
 };
 
-Pool::Pool(std::unique_ptr<Threads> threads) : threads_(std::move(threads)) {}
+Pool::Pool(std::unique_ptr<Threads> threads, std::unique_ptr<Team> team)
+    : threads_(std::move(threads)), team_(std::move(team)) {}
 
 Pool::~Pool() = default;
 
@@ -154,7 +156,7 @@ unsigned Pool::surrounding_threads() {
 }
 
 std::unique_ptr<Pool> Pool::surrounding() {
-  return std::unique_ptr<Pool>(new Pool(std::make_unique<Threads>(tbb::attach{})));
+  return std::unique_ptr<Pool>(new Pool(std::make_unique<Threads>(tbb::attach{}), nullptr));
 }
 
 std::unique_ptr<Pool> Pool::start(unsigned threads) {
@@ -172,13 +174,25 @@ std::unique_ptr<Pool> Pool::start(unsigned threads) {
     static_cast<void>(started.release());
     return nullptr;
   }
-  return std::unique_ptr<Pool>(new Pool(std::move(started)));
+  return std::unique_ptr<Pool>(new Pool(std::move(started), nullptr));
+}
+
+std::unique_ptr<Pool> Pool::start_team(unsigned threads) {
+  if (os::thread_stack() < kStack) return nullptr;
+  const unsigned cpus = available_threads();
+  return std::unique_ptr<Pool>(
+      new Pool(nullptr, std::make_unique<Team>(threads, cpus > 2 && threads <= cpus)));
 }
 
 void Pool::for_each(std::uint64_t count, Effort effort, const Work& work) {
   FirstFailure failure;
+  const auto guard_one = [&](std::uint64_t i) { failure.guard([&] { work(i); }); };
+  if (team_) {
+    team_->share(count, guard_one);
+    return failure.throw_again();
+  }
   const auto guarded = [&](const tbb::blocked_range<std::uint64_t>& range) {
-    for (std::uint64_t i = range.begin(); i < range.end(); ++i) failure.guard([&] { work(i); });
+    for (std::uint64_t i = range.begin(); i < range.end(); ++i) guard_one(i);
   };
   const tbb::blocked_range<std::uint64_t> all(0, count);
   const auto share = [&] {
@@ -192,6 +206,7 @@ void Pool::for_each(std::uint64_t count, Effort effort, const Work& work) {
 }
 
 void Pool::call(const std::function<void()>& work) {
+  if (team_) return for_each(1, Effort::even, [&](std::uint64_t /*number*/) { work(); });
   FirstFailure failure;
   threads_->execute([&] { failure.guard(work); });
   failure.throw_again();
@@ -256,7 +271,8 @@ void Pool::in_turns(std::uint64_t count, Reads reads, const std::function<bool(s
 }
 
 std::size_t Pool::this_thread() noexcept {
-  return static_cast<std::size_t>(tbb::this_task_arena::current_thread_index());
+  const int of_team = Team::this_thread();
+  return static_cast<std::size_t>(of_team >= 0 ? of_team : tbb::this_task_arena::current_thread_index());
 }
 
 namespace {

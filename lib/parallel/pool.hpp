@@ -8,6 +8,8 @@
 
 namespace clipper {
 
+class Team;
+
 /// The thread pool. No other file uses oneTBB.
 ///
 /// Leaves oneTBB's settings of the process as they are, because they are those of the program that calls the
@@ -38,6 +40,9 @@ class Pool {
   /// Starts `threads` threads, which include the calling one; at most limit(). Null if oneTBB cannot start,
   /// now or in an earlier call.
   [[nodiscard]] static std::unique_ptr<Pool> start(unsigned threads);
+
+  /// start() with a Team in the place of oneTBB, for one caller at a time and without pipe() and in_turns().
+  [[nodiscard]] static std::unique_ptr<Pool> start_team(unsigned threads);
 
   /// How many threads the arena has that the calling thread is in; 0 if it is in none but that which it has
   /// from an earlier pool.
@@ -77,9 +82,10 @@ class Pool {
 
  private:
   struct Threads;
-  explicit Pool(std::unique_ptr<Threads> threads);
+  Pool(std::unique_ptr<Threads> threads, std::unique_ptr<Team> team);
 
   std::unique_ptr<Threads> threads_;
+  std::unique_ptr<Team> team_;  ///< in place of threads_
 };
 
 /// The number of threads that this process may keep busy: the CPUs of its affinity mask, or less if a cgroup

@@ -1,5 +1,10 @@
 #include "clipper.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+
 #include "support/files.hpp"
 #include "support/paths.hpp"
 #include "support/tensors.hpp"
@@ -219,6 +224,40 @@ TEST_CASE("several threads may clip at once") {
     threads.emplace_back([&values] { clip(values, {.min = -1, .max = 1}); });
   for (std::thread& thread : threads) thread.join();
   for (const std::vector<float>& values : all) CHECK(values == expected);
+}
+
+TEST_CASE("every size is clipped the same by threads that are awake") {
+  const std::vector<float> values = scattered_floats(3'000'000);
+  const std::vector<float> expected = clipped(values, -1, 1);
+  const PreparedClip prepared({.min = -1, .max = 1}, {.dtype = DType::float32, .shape = {1}});
+  std::vector<float> out(values.size());
+  std::size_t wrong = 0;
+  for (const unsigned threads : {0U, 3U, 7U})
+    for (std::size_t count = 40'000; count < values.size(); count = count * 5 / 4 + 1)
+      for (int again = 0; again < 2; ++again) {
+        std::ranges::fill(out, 9.0F);
+        prepared.clip(values.data(), out.data(), count, threads);
+        wrong += std::equal(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(count), expected.begin())
+                     ? 0
+                     : 1;
+        wrong += count == out.size() || out[count] == 9.0F ? 0 : 1;
+      }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("a child process clips without the threads of its parent") {
+  std::vector<float> values = scattered_floats(2'000'000);
+  const std::vector<float> expected = clipped(values, -1, 1);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    clip(values, {.min = -1, .max = 1});
+    ::_exit(values == expected ? 0 : 1);
+  }
+  int status = -1;
+  CHECK(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  clip(values, {.min = -1, .max = 1});
+  CHECK(values == expected);
 }
 
 TEST_CASE("files are replaced as the options say") {
