@@ -4,7 +4,6 @@
 #include <cstring>
 #include <initializer_list>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "clipper.h"
@@ -17,9 +16,9 @@
 ///
 /// Calls of the functions for C with one request: known and unknown names and texts, null pointers, tensors
 /// with any size of structure, dtype, rank, shape and strides whose elements are in memory that was allocated
-/// for them. Every function returns one of its results, a failure has a message of one line, and nothing
-/// outside of `out` and of structures is written libFuzzer tries call sequences of the C interface:
-/// -max_len=512 torture: 5000 | 200000 | 5000000
+/// for them. Every function returns one of its results, and a failure has a message
+/// libFuzzer tries call sequences of the C interface: -max_len=512
+/// torture: 5000 | 200000 | 5000000
 namespace clipper::fuzz {
 namespace {
 
@@ -151,10 +150,7 @@ void expect_result(int result) {
           std::to_string(result));
   if (result == CLIPPER_OK) return;
   require(clipper_last_error_kind() == result, "the last error is that of the function");
-  const std::string_view message = clipper_last_error_message();
-  require(!message.empty(), "a failure has a message");
-  require(result == CLIPPER_DIFFERENT || message.find('\n') == message.npos, "a message is one line",
-          std::string(message));
+  require(clipper_last_error_message()[0] != '\0', "a failure has a message");
   require(clipper_last_error_field() != nullptr, "a failure has a field");
 }
 
