@@ -48,18 +48,21 @@ TEST_CASE("the C interface clips, compares and describes memory") {
   Elements<5> out{};
   const clipper_tensor from = in.tensor();
   const clipper_tensor to = out.tensor();
-  clipper_counts counts{.size = sizeof counts};
+  clipper_counts counts{};
+  counts.size = sizeof counts;
   REQUIRE(clipper_clip(request.get(), &from, &to, &counts) == CLIPPER_OK);
   CHECK(out.values == std::array<float, 5>{0, 2, 4, 6, 6});
   CHECK((counts.elements == 5 && counts.raised == 1 && counts.lowered == 1 && counts.changed == 1));
 
-  clipper_comparison comparison{.size = sizeof comparison};
+  clipper_comparison comparison{};
+  comparison.size = sizeof comparison;
   CHECK(clipper_compare(request.get(), &to, &from, &comparison) == CLIPPER_DIFFERENT);
   CHECK((comparison.compared == 5 && comparison.mismatches == 2 && comparison.largest == 794));
   CHECK(said(CLIPPER_DIFFERENT).starts_with("1 2 of 5 differ"));
   CHECK(clipper_compare(CRequest{{"atol", "794"}}.get(), &to, &from, nullptr) == CLIPPER_OK);
 
-  clipper_statistics statistics{.size = sizeof statistics};
+  clipper_statistics statistics{};
+  statistics.size = sizeof statistics;
   REQUIRE(clipper_describe(request.get(), &to, &statistics) == CLIPPER_OK);
   CHECK((statistics.count == 5 && statistics.min.value == 0 && statistics.max.value == 6));
   CHECK((statistics.median.value == 4 && statistics.mean == 3.6));
@@ -158,14 +161,16 @@ TEST_CASE("the C interface clips, compares and describes files") {
   const std::string out = directory / "out.npy";
   write_file(in, float32_file({-1, 7}));
   const CRequest request{{"max", "6"}};
-  clipper_counts counts{.size = sizeof counts};
+  clipper_counts counts{};
+  counts.size = sizeof counts;
   REQUIRE(clipper_clip_file(request.get(), in.c_str(), out.c_str(), &counts) == CLIPPER_OK);
   CHECK(counts.lowered == 1);
   CHECK(read_file(out) == float32_file({-1, 6}));
   CHECK(clipper_compare_files(request.get(), out.c_str(), in.c_str(), nullptr) == CLIPPER_DIFFERENT);
   REQUIRE(clipper_clip_in_place(request.get(), in.c_str(), nullptr) == CLIPPER_OK);
   CHECK(clipper_compare_files(request.get(), out.c_str(), in.c_str(), nullptr) == CLIPPER_OK);
-  clipper_statistics statistics{.size = sizeof statistics};
+  clipper_statistics statistics{};
+  statistics.size = sizeof statistics;
   REQUIRE(clipper_describe_file(request.get(), in.c_str(), &statistics) == CLIPPER_OK);
   CHECK(statistics.mean == 2.5);
   CHECK(clipper_clip_in_place(CRequest{{"no-clobber", "true"}}.get(), (in + "x").c_str(), nullptr) ==
