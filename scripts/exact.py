@@ -45,7 +45,7 @@ class Case:
         where = np.zeros(self.x.shape, bool)
         for number in self.nodata_numbers():
             elements = numbers(self.x.elements, self.x.dtype)
-            where |= elements != elements if number != number else exactly_equal(elements, number)
+            where |= equal(elements, number, self.x.dtype)
         return where
 
     def nodata_numbers(self):
@@ -56,7 +56,7 @@ class Case:
             if self.x.dtype in FORMATS and contract.is_finite(number):
                 nearest_one = contract.rounded(number, self.x.dtype)
                 number = nearest_one if contract.is_finite(nearest_one) else None
-            if number is not None and (self.x.dtype in FORMATS or is_integral(number)):
+            if number is not None and (self.x.dtype in FORMATS or contract.is_finite(number) and is_integral(number)):
                 found.append(number)
         return found
 
@@ -360,8 +360,26 @@ def check(case):
         raise Refused("required", USAGE, missing[0])
 
 
-def exactly_equal(elements, number):
-    return np.array([each == number for each in elements.ravel().tolist()], bool).reshape(elements.shape)
+def equal(elements, number, dtype):
+    """Where elements equal a number that the dtype has; NaN is every NaN."""
+    return elements != elements if number != number else elements == (float(number) if dtype in FORMATS else int(number))
+
+
+def elsewhere(case, parameters, valid):
+    """The result of the valid elements, which are in places of their own. Arrays are refused also for nodata elements."""
+    if case.arrays():
+        try:
+            result(replace(case, parameters=parameters))
+        except Beyond:
+            pass
+        except Refused as refused:
+            if refused.rule not in ("NaN element", "percentile of no numbers"):
+                raise
+    try:
+        return result(valid)
+    except Refused as refused:
+        late = refused.rule == "NaN element" or isinstance(refused, Beyond)
+        raise Refused("NaN element" if late else refused.rule, refused.code) from None
 
 
 def around_nodata(case):
@@ -371,20 +389,22 @@ def around_nodata(case):
     if case.x.dtype == "bool" or is_time(case.x.dtype) or case.profile is not NATIVE or target is not None and "--nodata" not in given:
         raise Refused("nodata", USAGE, {"--nodata", "--nodata-to"})
     has = lambda number: not (number != number) and contract.rounded(number, case.to) == number if case.to in FORMATS and number == number \
-        else case.to in FORMATS if number != number else is_integral(number) and np.iinfo(case.to).min <= number <= np.iinfo(case.to).max
+        else case.to in FORMATS if number != number else contract.is_finite(number) and is_integral(number) and np.iinfo(case.to).min <= number <= np.iinfo(case.to).max
     marks = [contract.exact(target)] if target is not None else case.nodata_numbers()
     if target is not None and case.to in FORMATS and contract.is_finite(marks[0]):
         marks = [contract.rounded(marks[0], case.to)]
+        if not contract.is_finite(marks[0]):
+            raise Refused("nodata that the dtype does not have", USAGE)
     if not all(map(has, marks)):
-        raise Refused("nodata that the dtype does not have", USAGE, {"--nodata", "--nodata-to"})
+        raise Refused("nodata that the dtype does not have", USAGE)
     others = {option: each for option, each in given.items() if option not in ("--nodata", "--nodata-to")}
     valid = Tensor(case.x.dtype, case.x.elements[~where])
     percentages = [side for side in BOUNDS if str(given.get(side)).endswith("%")]
     if percentages and is_nan(valid.elements, valid.dtype).all():
         others = {option: each for option, each in others.items() if option not in ("--stretch", *percentages)}
     moved_arrays = {option: Tensor(each.dtype, np.broadcast_to(each.elements, case.x.shape)[~where], name=each.name)
-                    if each.elements.size != 1 else each for option, each in case.arrays().items()}
-    found = result(replace(case, x=valid, parameters=others | moved_arrays))
+                    if each.elements.size != 1 else each.like(each.elements.reshape(1)) for option, each in case.arrays().items()}
+    found = elsewhere(case, others, replace(case, x=valid, parameters=others | moved_arrays))
     keeps = result(Case(Tensor(case.x.dtype, case.x.elements[where]), {"--to": case.to})).result if case.to != case.x.dtype and target is None \
         else Tensor(case.x.dtype, case.x.elements[where])
     bits = np.empty(case.x.shape, unsigned(case.to))
@@ -393,7 +413,7 @@ def around_nodata(case):
     results = numbers(found.result.elements, case.to)
     became = np.zeros(results.shape, bool)
     for number in marks:
-        became |= results != results if number != number else exactly_equal(results, number)
+        became |= equal(results, number, case.to)
     big = case.x.big and (case.x.elements.itemsize > 1 or case.to == case.x.dtype)
     tensor = Tensor(case.to, bits.view(stored_type(case.to)), case.x.fortran, big)
     return replace(found, result=tensor, nodata=int(where.sum()), became_nodata=int(became.sum()))

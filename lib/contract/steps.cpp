@@ -411,6 +411,8 @@ Nodata nodata_of(const Request& request, DType dtype) {
   check_nodata(request);
   Nodata nodata{dtype};
   for (const Given& given : request.nodata) nodata.add(looked_for(given, dtype));
+  std::ranges::sort(nodata.elements);  // whatever the order in which they are given
+  nodata.elements.erase(std::ranges::unique(nodata.elements).begin(), nodata.elements.end());
   return nodata;
 }
 

@@ -4,7 +4,7 @@
 """Clips, scales, rounds and casts random tensors in every way to run clipper (ways.py), and checks elements, counts and refusals, also
 what becomes infinite and 0, against scripts/exact.py. Each topic has tensors of every shape, memory order and byte order:
 arrays: arrays or numbers as --min, --max, --scale and --bias; arrays that cannot be used are refused, and nothing is written;
-casts: all pairs of dtypes, float8 too, with elements at ties and limits and next to them, and all options of casts together;
+casts: all pairs of dtypes, float8 too, with elements at ties and limits and next to them, and all options of casts together, and --nodata;
 dates: bool with all 256 bytes, datetime64 and timedelta64 with NaT, of every unit, with bounds as text and --nan;
 percentiles: --min P% --max Q% by the rules of native, openvino, onnx-6 and onnx-13.
 A commit tries the same cases each time, a night others. `--table` prints how many casts each pair of dtypes had. Then the edges of
@@ -20,6 +20,7 @@ import trials
 
 import array_edges
 import draws
+import exact
 import ways
 from array_cases import Draw
 from contract import USAGE, Refused
@@ -54,6 +55,8 @@ def casts(trial, way):
     if way in (ways.shards, ways.split_output) and trial.rng.random() < 0.1:
         count = 300_000
     case = draw.cast(*PAIRS[trial.seed % len(PAIRS)], count)
+    if draw.chance(0.3):
+        draw.nodata(case)
     refuses_nan = case.nan == "error" or case.nan == "kept" and case.to in draws.INTS
     may_be_refused = refuses_nan and draw.has_nan or not case.x.elements.size or case.to in draws.FLOAT8 and case.x.elements.size < 1000
     if way is ways.batch and may_be_refused:  # another file of the batch may have elements that the first one does not have
@@ -76,7 +79,10 @@ def dates(trial, way):
 
 def percentiles(trial, way):
     trial.draw = Draw(trial.rng, trial.generator)
-    return draws.percentiles(trial.draw), way
+    case = draws.percentiles(trial.draw)
+    if case.profile is exact.NATIVE and trial.draw.chance(0.5):
+        draws.Casts(trial.rng, trial.generator).nodata(case)
+    return case, way
 
 
 TOPICS = {arrays: 8, casts: 8, dates: 2, percentiles: 1}
@@ -96,8 +102,9 @@ def try_one(trial):
         ways.refused(trial, refusal)
     else:
         way(trial)
+    nodata = ", nodata" * ("--nodata" in case.parameters)
     pair = f" {case.x.dtype} {case.to}" if topic is casts else ""
-    trial.way = f"{topic.__name__}: {trial.way}|{pair}"
+    trial.way = f"{topic.__name__}: {trial.way}{nodata}|{pair}"
 
 
 def summary(found):

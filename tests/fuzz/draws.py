@@ -9,7 +9,7 @@ from trials import np
 import contract
 import exact
 from array_cases import Draw
-from contract import DTYPES, FLOAT8, FLOATS, FORMATS, INTS, NAT, is_nan, nearest, stored_type
+from contract import DTYPES, FLOAT8, FLOATS, FORMATS, INTS, NAT, is_nan, nearest, numbers, stored_type
 from conversion import ROUNDS
 from exact import BOUNDS, FACTORS, NORMALIZATION, Case, Tensor
 
@@ -142,6 +142,22 @@ class Casts(Draw):
             given[option] = rng.choice(SCALES) if self.chance(0.6) else self.factor(case.x.dtype, case.x.shape, "--bias")
             if option == "--divide" and not self.divisor(given[option]) and self.chance(0.9):
                 given[option] = rng.choice(SCALES)
+
+    def nodata(self, case):
+        """--nodata for some of the elements, for none or for all, and numbers that no element has."""
+        rng, given, x = self.rng, case.parameters, case.x
+        texts = [rng.choice(["-9999", "0", "nan", "0.1", "255", "inf", "1e300"])] if self.chance(0.4) else []
+        if x.elements.size:
+            marks = [x.elements.flat[rng.randrange(x.elements.size)] for _ in range(rng.choice([1, 1, 2]))]
+            for mark in marks:
+                number = numbers(np.array([mark], x.elements.dtype), x.dtype)[0]
+                texts.append(str(int(number)) if x.dtype in INTS else "nan" if number != number else repr(float(number)))
+            elements = x.elements.copy()
+            elements[self.numpy.random(x.shape) < rng.choice([0, 0.01, 0.3, 0.9, 1])] = marks[0]
+            case.x = x.like(elements)
+        given["--nodata"] = " ".join(texts or ["-9999"])
+        if self.chance(0.5):
+            given["--nodata-to"] = rng.choice(["0", "7", "127", "-1"] + ["nan", "-9999", "0.1"] * (case.to in FORMATS))
 
     def draw_bounds(self, case, target):
         rng, given, source = self.rng, case.parameters, case.x.dtype

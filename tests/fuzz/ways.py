@@ -4,7 +4,7 @@ import functools
 import json
 import subprocess
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import trials
 from trials import Run, np
@@ -63,8 +63,8 @@ class Trial(trials.Trial):
     def operation(self):
         """The options of the case, in a random order."""
         case = self.case
-        words = [[option] if option == "--saturate" else [f"{option}={case.word(option)}"] if self.rng.random() < 0.3 else [option, case.word(option)]
-                 for option in case.parameters]
+        typed = [(option, text) for option in case.parameters for text in (case.word(option).split() if option == "--nodata" else [case.word(option)])]
+        words = [[option] if option == "--saturate" else [f"{option}={text}"] if self.rng.random() < 0.3 else [option, text] for option, text in typed]
         words += [["--dtype", case.x.dtype]] if case.x.dtype in FLOAT8 else []
         words += [["--profile", case.profile.name]] if case.profile.name != "native" else []
         self.rng.shuffle(words)
@@ -109,10 +109,10 @@ class Trial(trials.Trial):
         expected = expected or self.expected
         said = [json.loads(line) for line in run.out.splitlines()]
         self.check(len(said) == parts, f"{len(said)} objects of JSON, not {parts}")
-        counts = [sum(each.get(name, 0) for each in said) for name in ("raised", "lowered", "nan", "became_infinite", "became_zero")]
-        right = [expected.raised, expected.lowered, expected.nan, expected.infinite, expected.zero]
+        counts = [sum(each.get(name, 0) for each in said) for name in ("raised", "lowered", "nan", "became_infinite", "became_zero", "nodata", "became_nodata")]
+        right = [expected.raised, expected.lowered, expected.nan, expected.infinite, expected.zero, expected.nodata, expected.became_nodata]
         right = [number if each is None else each for each, number in zip(right, counts)]
-        self.check(counts == right, f"raised, lowered, NaN, became infinite and became 0 are {counts}, not {right}")
+        self.check(counts == right, f"raised, lowered, NaN, became infinite, became 0, nodata and became nodata are {counts}, not {right}")
 
     def check_result(self, run, before, name):
         self.check_done(run)
@@ -146,9 +146,10 @@ def to_file(trial):
     changed = bool(x.elements.size) and (result.dtype, result.file()) != (x.dtype, before["in.npy"])
     trial.check(said["changed"] == changed, f"changed is {said['changed']}")
     for side in BOUNDS:
-        if str(trial.case.parameters.get(side)).endswith("%") and x.dtype in FORMATS | dict.fromkeys(INTS):
+        valid = x.like(x.elements[~trial.case.is_nodata])
+        if str(trial.case.parameters.get(side)).endswith("%") and not is_nan(valid.elements, x.dtype).all() and x.dtype in FORMATS | dict.fromkeys(INTS):
             found = nearest(float(said[side[2:]]), x.dtype) if x.dtype in FORMATS else int(said[side[2:]]) % (1 << 8 * x.elements.itemsize)
-            trial.check(found == bound(trial.case, side).bits, f"{side} is {said[side[2:]]}, not {bound(trial.case, side).numbers}")
+            trial.check(found == bound(replace(trial.case, x=valid), side).bits, f"{side} is {said[side[2:]]}, not {bound(trial.case, side).numbers}")
 
 
 def from_pipe(trial):
@@ -176,7 +177,7 @@ def in_place(trial, *more):
 def in_place_direct(trial):
     """What would change elements a second time is refused. Whether a replacement would, clipper alone decides."""
     parameters, before = trial.case.parameters, trial.files()
-    refused = {*FACTORS, *NORMALIZATION, "--round", "--to"} & set(parameters)
+    refused = {*FACTORS, *NORMALIZATION, "--round", "--to", "--nodata-to"} & set(parameters)
     if refused or ({"--nan", "--replace-below", "--replace-above"} & set(parameters) and trial.clip("--in-place", "--direct", "--dry-run", "in.npy").code):
         return trial.check_refused(trial.clip("--in-place", "--direct", "in.npy"), before, 2, [{AGAIN}] if not refused else ())
     return in_place(trial, "--direct")
@@ -243,7 +244,7 @@ def dry_run(trial):
 
 
 def fail_if_clipped(trial):
-    before, expected, count = trial.files(), trial.expected, trial.case.x.elements.size
+    before, expected, count = trial.files(), trial.expected, trial.case.x.elements.size - trial.expected.nodata
     if None in (expected.raised, expected.infinite):
         return to_file(trial)
     clipped = expected.raised + expected.lowered + expected.infinite
@@ -260,7 +261,9 @@ def info(trial):
     case, before = trial.case, trial.files()
     words = [word for side in BOUNDS if side in case.parameters for word in (side, case.word(side))]
     words += ["--dtype", case.x.dtype] if case.x.dtype in FLOAT8 else []
-    if not words or any(word.endswith("%") for word in words) or set(case.parameters) - {*BOUNDS, *FACTORS, "--nan", "--min-above-max"} or case.profile.name != "native":
+    nodata = case.parameters.get("--nodata", "").split()
+    words += [f"--nodata={text}" for text in nodata]
+    if not words or any(word.endswith("%") for word in words) or set(case.parameters) - {*BOUNDS, *FACTORS, "--nan", "--min-above-max", "--nodata", "--nodata-to"} or case.profile.name != "native":
         return to_file(trial)
     run = trial.run("info", "--stats", "--json", *words, "in.npy")
     trial.check_done(run)
@@ -268,10 +271,11 @@ def info(trial):
     if run.code:
         return None
     limits = [bound(Case(case.x, {side: case.parameters[side]} if side in case.parameters else {}), side) for side in BOUNDS]
-    x, nans = numbers(case.x.elements, case.x.dtype), is_nan(case.x.elements, case.x.dtype)
+    x, nans = numbers(case.x.elements, case.x.dtype), is_nan(case.x.elements, case.x.dtype) | case.is_nodata
     right = [int(((x < limit.numbers if sign < 0 else x > limit.numbers) & ~nans).sum()) if limit else 0 for limit, sign in zip(limits, (-1, 1))]
     said = json.loads(run.out)["statistics"]
     trial.check([said["bounds"]["below"], said["bounds"]["above"]] == right, f"below and above are {said}, not {right}")
+    trial.check(said.get("nodata", 0) == int(case.is_nodata.sum()), f"nodata is {said}")
     if case.x.dtype == "bool" and x.size:
         trial.check(said.get("mean") == int(x.sum()) / x.size, f"mean is {said}")
     return None
@@ -336,7 +340,7 @@ def refused(trial, refusal: Refused):
     before, words = trial.files(), [["in.npy", "out.npy"], ["--in-place", "in.npy"], ["--dry-run", "in.npy", "out.npy"], ["--output-dir", "made", "in.npy"]]
     if not any(str(each).endswith("%") for each in trial.case.parameters.values()):
         words += [["-", "-"], ["-", "out.npy"]]
-        if not {*FACTORS, *NORMALIZATION, "--round", "--to", "--replace-below", "--replace-above", "--nan"} & set(trial.case.parameters):
+        if not {*FACTORS, *NORMALIZATION, "--round", "--to", "--replace-below", "--replace-above", "--nan", "--nodata-to"} & set(trial.case.parameters):
             words += [["--in-place", "--direct", "in.npy"]]
     names = trial.rng.choice(words)
     run = trial.clip(*names, stdin=before["in.npy"] if "-" in names else None)
