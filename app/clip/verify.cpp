@@ -64,7 +64,6 @@ class Verifier {
         to_(to),
         output_{to.matching.shown, command.json, command.verbose || to.prints_all, command.quiet, to.reports},
         engine_(command.engine) {
-    compare_.rule = to.matching.rule;
     compare_.ignore_trailing = command.settings.ignore_trailing;
   }
 
@@ -72,7 +71,8 @@ class Verifier {
 
  private:
   Outcome verify(PairReport& report, const Job& job);
-  Outcome verify_archive(const InputFile& input, const InputFile& golden, PairReport& whole, bool is_named);
+  Outcome verify_archive(const InputFile& input, const InputFile& golden, PairReport& whole, bool is_named,
+                         const std::string& name);
   void compare_other(InputFile& input, InputFile& golden, PairReport& report);
   void verify_member(const Archives& archives, const MemberPair& pair, const MemberUse* use,
                      PairReport& report);
@@ -81,6 +81,14 @@ class Verifier {
   void read_golden(InputFile& golden, const TensorLayout& result, PairReport& report) const;
   void write_golden(PairReport& report, PairResult result, bool is_named);
   void warn(const std::vector<std::string>& notes);
+
+  /// Chooses the tolerances of the pair, which has any of these names.
+  void begin_pair(const PairReport& report, const std::vector<std::string>& names) {
+    matching_ = to_.matching.of(names);
+    each_ = log_->each_mismatch(report);
+    if (each_) matching_.rule.each = &each_;
+    compare_.rule = matching_.rule;
+  }
 
   /// Whether --dtype and --golden-dtype make integers bfloat16 or a float8: see GivenDType.
   [[nodiscard]] bool takes_integers(bool in_member) const {
@@ -102,6 +110,8 @@ class Verifier {
   const Verify& to_;
   PairOutput output_;
   CompareSettings compare_;
+  Matching matching_;  ///< of the current pair
+  EachMismatch each_;
   Engine engine_;
   FileTally* tally_ = nullptr;
   PairLog* log_ = nullptr;
@@ -147,7 +157,7 @@ int Verifier::run() {
       set_missing(report, true, lost.golden);
       log.attempt(report, [] { return Outcome::found; });
     }
-  return log.end(to_.layout.has_value());
+  return log.end(to_.layout.has_value(), to_.matching);
 }
 
 Outcome Verifier::verify(PairReport& report, const Job& job) {
@@ -155,6 +165,9 @@ Outcome Verifier::verify(PairReport& report, const Job& job) {
     throw Error(
         ErrorKind::usage,
         fmt::format("--update-golden: {} is a member of an archive; use a .npy file", report.expected));
+  const std::string_view golden_name = report.expected;
+  const std::size_t below = to_.layout ? to_.golden.size() + (to_.golden.ends_with('/') ? 0 : 1) : 0;
+  const std::string name(golden_name.substr(std::min(below, golden_name.size())));
   InputFile input = open(report.actual, job.is_walked);
   const bool has_members = is_archive_for(command_.settings, input, job.is_named);
   const bool may_be_other = !has_members && !job.is_named && input.is_regular() && !input.is_member();
@@ -180,7 +193,8 @@ Outcome Verifier::verify(PairReport& report, const Job& job) {
     throw Error(ErrorKind::usage,
                 fmt::format("{}: --verify takes two tensors or two archives; name a tensor in it: {}:NAME",
                             archive, npy::name_for_commands(archive)));
-  if (has_members) return verify_archive(input, golden, report, job.is_named);
+  if (has_members) return verify_archive(input, golden, report, job.is_named, name);
+  begin_pair(report, {name});
   if (is_other)
     compare_other(input, golden, report);
   else
@@ -201,8 +215,8 @@ void Verifier::verify_tensor(InputFile& input, PairReport& report, InputFile* go
   if (golden == nullptr) return;
   read_golden(*golden, plan.output, report);
   if (report.reason.empty())
-    report.comparison = verify_result(engine_, plan, input, {*golden, report.layout}, to_.matching.rule);
-  judge(to_.matching, report);
+    report.comparison = verify_result(engine_, plan, input, {*golden, report.layout}, matching_.rule);
+  judge(matching_, report);
 }
 
 /// The result of a file that is not clipped is the file: its elements are compared or, of types that have
@@ -214,9 +228,9 @@ void Verifier::compare_other(InputFile& input, InputFile& golden, PairReport& re
                 .other;
   };
   const bool as_numbers = is_comparable(input) && is_comparable(golden);
-  if (!as_numbers) set_bytes(to_.matching, settings, report);
+  if (!as_numbers) set_bytes(matching_, settings, report);
   compare_files(engine_, settings, input, golden, report);
-  judge(as_numbers ? to_.matching : Matching{}, report);
+  judge(as_numbers ? matching_ : Matching{}, report);
 }
 
 /// As the file's header and --golden-dtype say.
@@ -256,7 +270,7 @@ void Verifier::read_golden(InputFile& golden, const TensorLayout& result, PairRe
 
 /// The members that --other drop leaves out of the result have no pair.
 Outcome Verifier::verify_archive(const InputFile& input, const InputFile& golden, PairReport& whole,
-                                 bool is_named) {
+                                 bool is_named, const std::string& name) {
   const Container actual(input, Records::dropped);
   const Container expected(golden, Records::dropped);
   const Archives archives{actual, expected};
@@ -274,6 +288,8 @@ Outcome Verifier::verify_archive(const InputFile& input, const InputFile& golden
     ++pairs;
     PairReport report = clipper::report_of(archives, pair);
     report.compared = to_.matching.compared;
+    const std::string key(pair.any().key());
+    if (pair.actual != nullptr && pair.expected != nullptr) begin_pair(report, {key, name + ":" + key});
     if (to_.updates) {
       verify_member(archives, pair, use, report);
       if (report.status() != 0) failed.push_back(report);
@@ -299,7 +315,7 @@ void Verifier::verify_member(const Archives& archives, const MemberPair& pair, c
   if (use == nullptr || use->action == MemberAction::dropped || pair.expected == nullptr)
     return set_missing(report, pair.expected != nullptr, archives.expected.path_of(pair.any()));
   if (use->action == MemberAction::copied)
-    return compare_members(engine_, compare_, to_.matching, archives, pair, report, npy::Types::all);
+    return compare_members(engine_, compare_, matching_, archives, pair, report, npy::Types::all);
   InputFile input = archives.actual.open(*pair.actual);
   InputFile golden = archives.expected.open(*pair.expected);
   for (InputFile* const file : {&input, &golden})

@@ -6,6 +6,8 @@
 #include <array>
 #include <filesystem>
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,10 +19,15 @@
 #include "compare/compare_files.hpp"
 #include "compare/compare_report.hpp"
 #include "compare/pair_log.hpp"
+#include "console/diagnostics.hpp"
+#include "console/ending.hpp"
 #include "console/progress.hpp"
+#include "console/terminal.hpp"
 #include "engine/engine.hpp"
 #include "error.hpp"
 #include "files/container.hpp"
+#include "files/output_file.hpp"
+#include "files/place.hpp"
 #include "npy/utf8.hpp"
 
 namespace clipper {
@@ -42,7 +49,7 @@ Examples:
   clipper compare --rtol 1e-5 --atol 1e-8 out.npy golden.npy
   clipper compare --ulp 2 --show 10 out.npy golden.npy
   clipper compare out/ golden/
-  clipper compare out.npz golden.npz
+  clipper compare --rtol 1e-6 --rtol 'bias*=1e-3' out.npz golden.npz
   clipper compare out.npz:weights golden.npy
   clipper --max 6 in.npy - | clipper compare - golden.npy
 
@@ -56,6 +63,7 @@ Tolerances of --tolerance (R and A):
   torch      float16 1e-3 and 1e-5, bfloat16 1.6e-2 and 1e-5, float32 1.3e-6 and
              1e-5, float64 1e-7 and 1e-7, integers 0 and 0; NaN matches nothing
   numpy      1e-7 and 0; NaN matches NaN
+  allclose   1e-5 and 1e-8; NaN matches nothing, dtypes may differ
 
 Exit status:
   0          all elements match
@@ -136,6 +144,14 @@ constexpr Option kDtype{
     .details = R"(Read both tensors as DTYPE. Needed for bfloat16 and float8 whose header does not name
 them: |V2, |V1 and, in files that the command line names, integers of the same size.)"};
 
+constexpr Option kUpdateGolden{
+    .names = "--update-golden",
+    .excludes = {"--diff-out", "--member", "--exclude-member", "--only"},
+    .help = "Replace each EXPECTED file that is missing or fails by its ACTUAL file",
+    .details = R"(Copy the ACTUAL file of each pair that fails, or whose EXPECTED file is missing, to that name, as a whole, print
+"created" or "updated" on standard error and exit with 0. What matches is not touched, and nothing is deleted: an EXPECTED file
+without an ACTUAL one still fails. An archive is copied if one of its members fails. Excludes `--diff-out` and the options that choose members.)"};
+
 constexpr Option kJson{
     .names = "--json", .excludes = {"--quiet"},
     .help = "Print one line of JSON per pair of files or members",
@@ -153,11 +169,11 @@ with FAIL.)"};
 constexpr std::array kPositionals{Positional{&kActual, Arity::optional},
                                   Positional{&kExpected, Arity::optional}};
 constexpr std::array kOptions{
-    &kRtol,     &kAtol,       &kUlp,     &kTolerance,   &kNan,      &kNanDiffer, &kHeader,
-    &kBits,     &kBytes,      &kDiffOut, &kMaxMismatch, &kMetrics,  &kMinCosine, &kMaxRmse,
-    &kMinSqnr,  &kShow,       &kReport,  &kDtype,       &kAnyDtype, &kMember,    &kExcludeMember,
-    &kOnly,     &kInclude,    &kExclude, &kTrailing,    &kNoCache,  &kThreads,   &kJson,
-    &kProgress, &kNoProgress, &kColor,   &kVerbose,     &kQuiet,    &kHelp};
+    &kRtol,          &kAtol,     &kUlp,        &kTolerance,    &kNan,      &kNanDiffer, &kHeader,
+    &kBits,          &kBytes,    &kDiffOut,    &kMaxMismatch,  &kMetrics,  &kMinCosine, &kMaxRmse,
+    &kMinSqnr,       &kShow,     &kReport,     &kUpdateGolden, &kDtype,    &kAnyDtype,  &kMember,
+    &kExcludeMember, &kOnly,     &kInclude,    &kExclude,      &kTrailing, &kNoCache,   &kThreads,
+    &kJson,          &kProgress, &kNoProgress, &kColor,        &kVerbose,  &kQuiet,     &kHelp};
 
 constexpr std::array kCommon{
     CommonOption{&kRtol, "Tolerance relative to the expected element"},
@@ -183,7 +199,8 @@ void validate_rule(const RawOptions& raw, CompareCommand& command) {
   if (raw.has(kBytes)) command.matching.compared = Compared::bytes;
   command.settings.rule = rule;
   command.settings.whole_files = raw.has(kBytes);
-  command.settings.any_dtype = raw.has(kAnyDtype);
+  command.settings.any_dtype =
+      raw.has(kAnyDtype) || (rule.preset == TolerancePreset::allclose && !raw.has(kDiffOut));
   command.settings.strict_header = word_of(raw, kHeader) != 0;
 }
 
@@ -212,6 +229,10 @@ CompareCommand validate_compare(const RawOptions& raw) {
   command.include = raw.texts(kInclude);
   command.exclude = raw.texts(kExclude);
   command.choice = parse_choice(raw, true);  // a member that only one of two archives has is a difference
+  command.updates = raw.has(kUpdateGolden);
+  for (const std::string* const path : {&command.actual, &command.expected})
+    if (command.updates && (*path == "-" || member_path(*path)))
+      refuse(fmt::format("--update-golden takes files and directories, not {}", *path));
   command.settings.difference_file = raw.value(kDiffOut);
   command.settings.dtype.dtype = parse_dtype(raw, kDtype);
   command.settings.dtype.over_integers = !is_directory(command.actual);
@@ -230,6 +251,7 @@ namespace fs = std::filesystem;
 
 /// Two files to compare.
 struct FilePair {
+  std::string name;  ///< for patterns: of two directories the path in both
   std::string actual;
   std::string expected;
   bool has_actual = true;  ///< whether `actual` exists; files given by name are assumed to exist
@@ -249,13 +271,13 @@ std::vector<FilePair> file_pairs(const CompareCommand& command) {
   if (directory != is_directory(expected))
     throw Error(ErrorKind::usage, fmt::format("{} is a directory and {} is not",
                                               directory ? actual : expected, directory ? expected : actual));
-  if (!directory) return {{actual, expected}};
+  if (!directory) return {{actual, actual, expected}};
 
   std::map<std::string, FilePair> pairs;
   const auto pair_of = [&](const std::string& name) -> FilePair& {
     return pairs
-        .try_emplace(name,
-                     FilePair{fs::path(actual) / name, fs::path(expected) / name, false, false, true, false})
+        .try_emplace(name, FilePair{name, fs::path(actual) / name, fs::path(expected) / name, false, false,
+                                    true, false})
         .first->second;
   };
   TensorWalk walk;
@@ -294,6 +316,22 @@ std::vector<std::uint64_t> sizes_of(const std::vector<FilePair>& pairs) {
   return sizes;
 }
 
+/// What decides about one pair.
+struct Rules {
+  Matching matching;
+  EachMismatch each;
+  CompareSettings settings;
+
+  Rules(const CompareCommand& command, PairLog& log, const PairReport& report,
+        const std::vector<std::string>& names)
+      : matching(command.matching.of(names)), each(log.each_mismatch(report)), settings(command.settings) {
+    settings.rule = matching.rule;
+    if (each) settings.rule.each = &each;
+  }
+  Rules(const Rules&) = delete;
+  Rules& operator=(const Rules&) = delete;
+};
+
 /// Compares pairs one after the other, and prints a result for each.
 class Comparer {
  public:
@@ -308,28 +346,25 @@ class Comparer {
     PairReport report;
     report.actual = pair.actual;
     report.expected = pair.expected;
-    attempt(report, [&] {
+    report.compared = command_.matching.compared;
+    log_.attempt(report, [&] {
       if (pair.has_actual && pair.has_expected) return compare_open(pair, report);
       if (!is_chosen(pair.has_actual ? pair.actual : pair.expected)) return Outcome::in_members;
       set_missing(report, pair.has_expected, pair.expected);
+      if (command_.updates && pair.has_actual) update(pair, {&report, 1});
       return Outcome::found;
     });
+    finishing_.reset();
     tally_.next();
   }
 
   [[nodiscard]] bool has_read_all() const { return log_.has_read_all(); }
 
   /// Ends the report on pairs, of which there are `several` in two directories. Returns the exit status.
-  [[nodiscard]] int end(bool several) { return log_.end(several); }
+  [[nodiscard]] int end(bool several) { return log_.end(several, command_.matching); }
 
  private:
   using Outcome = PairLog::Outcome;
-
-  template <class Work>
-  void attempt(PairReport& report, const Work& work) {
-    report.compared = command_.matching.compared;
-    log_.attempt(report, work);
-  }
 
   Outcome compare_open(const FilePair& pair, PairReport& report) {
     const auto open = pair.found ? &InputFile::open_regular : &InputFile::open;
@@ -338,12 +373,14 @@ class Comparer {
     if (command_.matching.compared != Compared::bytes && is_archive(actual) && is_archive(expected)) {
       const Container actual_archive(actual, Records::dropped);
       const Container expected_archive(expected, Records::dropped);
-      return compare_archives(actual_archive, expected_archive, report);
+      return compare_archives(actual_archive, expected_archive, pair, report);
     }
     if (!has_chosen(actual, expected, pair.found)) return Outcome::in_members;
     if (actual.is_member() || expected.is_member()) tally_.expect(std::max(actual.size(), expected.size()));
-    compare_files(engine_, command_.settings, actual, expected, report);
-    judge(command_.matching, report);
+    const Rules rules(command_, log_, report, {pair.name});
+    compare_files(engine_, rules.settings, actual, expected, report);
+    judge(rules.matching, report);
+    if (command_.updates && report.status() != 0) update(pair, {&report, 1});
     return Outcome::found;
   }
 
@@ -363,7 +400,38 @@ class Comparer {
     return is_archive(input) || command_.choice.has(input, command_.settings.dtype, false);
   }
 
-  Outcome compare_archives(const Container& actual, const Container& expected, PairReport& whole) {
+  /// Copies the actual file to the expected one; `reports` are those that fail because of it.
+  void update(const FilePair& pair, std::span<PairReport> reports) {
+    if (is_same_file(pair.actual, pair.expected))
+      refuse(pair.actual + ": --update-golden: both are one file");
+    const InputFile input = InputFile::open_regular(pair.actual, command_.settings.caching);
+    fs::create_directories(directory_of(pair.expected));
+    OutputFile output = OutputFile::create(pair.expected, OutputFile::Existing::replace,
+                                           OutputFile::Durability::none, input.mode_of_copy());
+    if (!engine_.copy(input.descriptor(), input.path(), {0, input.size()}, &output, 0))
+      throw_changed(input.path());
+    engine_.take_back_done(input.size());  // these are no elements
+    input.expect_unwritten();
+    output.commit([&] { finishing_.emplace(); });
+    const std::string name = escape_for_terminal(pair.expected);
+    count_in_place(name);
+    for (PairReport& report : reports)
+      report.result = report.result == PairResult::missing ? PairResult::created : PairResult::updated;
+    if (!command_.output.quiet)
+      print_note(fmt::format("{}: {}", name, pair.has_expected ? "updated" : "created"));
+  }
+
+  void compare_pair(const Archives& archives, const MemberPair& members, const FilePair& files,
+                    PairReport& report) {
+    if (members.actual == nullptr || members.expected == nullptr)
+      return set_missing(report, members.actual == nullptr, archives.expected.path_of(members.any()));
+    const std::string key(members.any().key());
+    const Rules rules(command_, log_, report, {key, files.name + ":" + key});
+    compare_members(engine_, rules.settings, rules.matching, archives, members, report);
+  }
+
+  Outcome compare_archives(const Container& actual, const Container& expected, const FilePair& files,
+                           PairReport& whole) {
     if (command_.settings.difference_file)
       throw Error(ErrorKind::usage,
                   fmt::format("--diff-out takes two tensors, not archives; name them: {}:NAME",
@@ -381,16 +449,22 @@ class Comparer {
     std::uint64_t bytes = 0;
     for (const MemberPair& pair : pairs) bytes += pair.any().contents.size;
     tally_.expect(bytes);
+    std::vector<PairReport> failed;  // of an archive that is written before they are reported
     for (const MemberPair& pair : pairs) {
       PairReport report = report_of(archives, pair);
-      attempt(report, [&] {
-        if (pair.actual != nullptr && pair.expected != nullptr)
-          compare_members(engine_, command_.settings, command_.matching, archives, pair, report);
-        else
-          set_missing(report, pair.actual == nullptr, expected.path_of(pair.any()));
+      report.compared = command_.matching.compared;
+      if (command_.updates) {
+        compare_pair(archives, pair, files, report);
+        if (report.status() != 0) failed.push_back(report);
+        if (report.status() != 0) continue;
+      }
+      log_.attempt(report, [&] {
+        if (!command_.updates) compare_pair(archives, pair, files, report);
         return Outcome::found;
       });
     }
+    if (!failed.empty()) update(files, failed);
+    for (PairReport& report : failed) log_.attempt(report, [] { return Outcome::found; });
     return Outcome::in_members;
   }
 
@@ -399,6 +473,7 @@ class Comparer {
   FileTally tally_;
   Progress progress_;
   PairLog log_;
+  std::optional<Finishing> finishing_;  ///< of an expected file, until its report is printed
 };
 
 int compare_all(const CompareCommand& command) {

@@ -24,6 +24,7 @@ struct CompareCommand {
   TensorChoice choice;
   CompareSettings settings;
   Matching matching;
+  bool updates = false;  ///< replaces expected files that fail by the actual ones
   PairOutput output;
   Progress::When progress = Progress::When::automatic;
   Engine::Options engine;

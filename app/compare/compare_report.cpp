@@ -148,7 +148,7 @@ std::string as_json(const PairReport& report) {
   return json.dump() + "\n";
 }
 
-std::string as_text(const PairCounts& counts) {
+std::string as_text(const PairCounts& counts, const std::string& uses) {
   std::uint64_t pairs = 0;
   std::vector<std::string> words;
   for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -156,7 +156,8 @@ std::string as_text(const PairCounts& counts) {
     if (i == 0 || counts.at(i) != 0)
       words.push_back(fmt::format("{} {}", counts.at(i), kResultWords.at(i).text));
   }
-  return fmt::format("{} pair{}: {}\n", pairs, pairs == 1 ? "" : "s", joined(words, ", "));
+  return fmt::format("{} pair{}: {}{}{}\n", pairs, pairs == 1 ? "" : "s", joined(words, ", "),
+                     uses.empty() ? "" : "; ", uses);
 }
 
 std::string as_json(const PairCounts& counts, int status) {
@@ -171,6 +172,8 @@ std::string as_json(const PairCounts& counts, int status) {
 namespace {
 
 constexpr std::string_view kJunit = "junit=";
+constexpr std::string_view kCsv = "csv=";
+constexpr std::size_t kMaxRows = 65536;      ///< bytes of CSV that are written together
 constexpr std::size_t kMaxAnnotations = 10;  ///< GitHub shows no more of one step
 
 struct Replaced {
@@ -215,6 +218,13 @@ std::string github_property(std::string_view text) {
   return replaced(github_data(text), kProperty);
 }
 
+/// A field of CSV by RFC 4180: in quotes if it has a comma, a quote or the end of a line.
+std::string csv_field(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  constexpr std::array<Replaced, 1> kQuote{{{'"', "\"\""}}};
+  return '"' + replaced(text, kQuote) + '"';
+}
+
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
@@ -222,13 +232,15 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 }  // namespace
 
 ReportTargets parse_reports(const std::vector<std::string>& texts) {
-  constexpr std::array<std::string_view, 2> kWords{"junit=FILE", "github"};
+  constexpr std::array<std::string_view, 3> kWords{"junit=FILE", "csv=FILE", "github"};
   ReportTargets targets;
   for (const std::string& text : texts) {
     if (text == "github")
       targets.github = true;
     else if (text.starts_with(kJunit) && text.size() > kJunit.size())
       targets.junit.push_back(text.substr(kJunit.size()));
+    else if (text.starts_with(kCsv) && text.size() > kCsv.size())
+      targets.csv.push_back(text.substr(kCsv.size()));
     else
       refuse_unknown("--report: unknown value", text, kWords);
   }
@@ -237,14 +249,20 @@ ReportTargets parse_reports(const std::vector<std::string>& texts) {
 
 Reports::Reports(const ReportTargets& targets, std::string name)
     : github_(targets.github), name_(std::move(name)) {
-  for (const std::string& path : targets.junit)
-    files_.push_back(std::make_unique<OutputFile>(
-        OutputFile::create(path, OutputFile::Existing::replace, OutputFile::Durability::none)));
+  const auto create = [](const std::string& path) {
+    return std::make_unique<OutputFile>(
+        OutputFile::create(path, OutputFile::Existing::replace, OutputFile::Durability::none));
+  };
+  for (const std::string& path : targets.junit) files_.push_back(create(path));
+  for (const std::string& path : targets.csv) tables_.push_back(create(path));
+  rows_ = "actual,expected,member,index,actual_element,expected_element\n";
 }
 
 Reports::~Reports() {
   try {
     write_junit();
+    write_csv();
+    for (const auto& file : tables_) file->commit();
   } catch (...) {  // NOLINT(bugprone-empty-catch): another exception is on its way to the user
   }
 }
@@ -279,6 +297,28 @@ void Reports::end(const PairCounts& counts) {
     print_above_progress(stderr, {"::error::clipper ", name_, ": ", line});
   }
   write_junit();
+  write_csv();
+  for (const auto& file : std::exchange(tables_, {})) file->commit();
+}
+
+EachMismatch Reports::each_mismatch(const PairReport& report) {
+  if (tables_.empty()) return {};
+  return [this, &report](const ElementComparison& block) {
+    const std::string pair = fmt::format("{},{},{}", csv_field(report.actual), csv_field(report.expected),
+                                         csv_field(report.member.value_or("")));
+    for (const Mismatch& mismatch : block.first)
+      rows_ += fmt::format(
+          "{},{},{},{}\n", pair, csv_field(index_text(report.layout, mismatch.position)),
+          element_text(block.actual_dtype.value_or(block.dtype), block.meaning, mismatch.actual,
+                       mismatch.actual_imaginary),
+          element_text(block.dtype, block.meaning, mismatch.expected, mismatch.expected_imaginary));
+    if (rows_.size() >= kMaxRows) write_csv();
+  };
+}
+
+void Reports::write_csv() {
+  for (const auto& file : tables_) file->write(std::as_bytes(std::span(rows_)));
+  rows_.clear();
 }
 
 void Reports::write_junit() {

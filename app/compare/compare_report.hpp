@@ -57,26 +57,28 @@ using PairCounts = std::array<std::uint64_t, 6>;
 /// One line: the object `compare` of data/clipper.schema.json.
 [[nodiscard]] std::string as_json(const PairReport& report);
 
-/// The closing line: "26 pairs: 24 ok, 1 FAIL, 1 missing".
-[[nodiscard]] std::string as_text(const PairCounts& counts);
+/// The closing line: "26 pairs: 24 ok, 1 FAIL, 1 missing". `uses` is Matching::uses_text().
+[[nodiscard]] std::string as_text(const PairCounts& counts, const std::string& uses = "");
 
 /// One line: the object `summary` of data/clipper.schema.json.
 [[nodiscard]] std::string as_json(const PairCounts& counts, int status);
 
 /// What --report asks for.
 struct ReportTargets {
-  std::vector<std::string> junit;  ///< paths of JUnit XML files
-  bool github = false;             ///< workflow commands on standard error
+  std::vector<std::string> junit{};  ///< paths of JUnit XML files
+  std::vector<std::string> csv{};    ///< paths of files with all mismatches
+  bool github = false;               ///< workflow commands on standard error
 };
 
-/// "github" or "junit=FILE", each of which may be given again. Throws Error{usage} for other texts.
+/// "github", "junit=FILE" or "csv=FILE", each of which may be given again. Throws Error{usage} for other
+/// texts.
 [[nodiscard]] ReportTargets parse_reports(const std::vector<std::string>& texts);
 
 /// The results of pairs for continuous integration: JUnit XML by the schema of Jenkins (junit-10.xsd), and
-/// annotations of GitHub.
+/// annotations of GitHub; and all mismatches as CSV.
 class Reports {
  public:
-  /// Creates the JUnit files, which get their names at the end. Error{io} if one cannot be created. `name` is
+  /// Creates the files, which get their names at the end. Error{io} if one cannot be created. `name` is
   /// that of the test suite.
   Reports(const ReportTargets& targets, std::string name);
   Reports(const Reports&) = delete;
@@ -85,15 +87,21 @@ class Reports {
 
   void add(const PairReport& report);
 
+  /// See PairLog::each_mismatch().
+  [[nodiscard]] EachMismatch each_mismatch(const PairReport& report);
+
   /// Completes the reports; later calls do nothing. Error{io} if a file cannot be written.
   void end(const PairCounts& counts);
 
  private:
   void write_junit();
+  void write_csv();
 
   bool github_;
   std::string name_;
   std::vector<std::unique_ptr<OutputFile>> files_;
+  std::vector<std::unique_ptr<OutputFile>> tables_;
+  std::string rows_;  ///< of `tables_`, not written yet
   std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point added_ = begun_;  ///< the end of the last case
   std::string cases_;                                     ///< the elements of the test suite

@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <string_view>
+#include <utility>
 
 #include "command_line/command_line.hpp"
 #include "command_line/shared_options.hpp"
 #include "compare/tolerance.hpp"
+#include "files/name_choice.hpp"
 
 namespace clipper {
 namespace {
@@ -28,6 +31,31 @@ double parse_limit(std::string_view flag, std::string_view text) {
   if (!number || number->kind == Number::Kind::nan)
     refuse(fmt::format("{}: '{}' is not a number", flag, text));
   return round_to<double>(*number);
+}
+
+/// The texts of "GLOB=R" before and after the last =; without a pattern "*".
+std::pair<std::string, std::string> pattern_and_value(const std::string& text) {
+  const std::size_t at = text.rfind('=');
+  if (at == std::string::npos) return {"*", text};
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
+/// Sets the values of the option: for all pairs if no value has a pattern, otherwise for those that each
+/// pattern matches. `parse` returns what sets a value.
+template <class Parse>
+void take_values(const RawOptions& raw, const Option& option, const Parse& parse, Matching& matching) {
+  const auto& texts = raw.texts(option);
+  const bool has_patterns =
+      std::ranges::any_of(texts, [](const std::string& text) { return text.find('=') != std::string::npos; });
+  for (const std::string& text : texts) {
+    const auto [pattern, value] = pattern_and_value(text);
+    std::function<void(Matching&)> apply = parse(value);
+    if (!has_patterns)
+      apply(matching);
+    else
+      matching.adjustments.push_back(
+          {&option, pattern, fmt::format("{} '{}'", long_name(option), text), std::move(apply)});
+  }
 }
 
 Allowance parse_allowance(std::string_view text) {
@@ -52,14 +80,33 @@ Matching validate_matching(const RawOptions& raw) {
   constexpr std::size_t kMaxShown = 1000;  // limits memory: every thread keeps as many mismatches
   Matching matching;
   ComparisonRule& rule = matching.rule;
-  const auto tolerance = [&](const Option& option) {
-    return raw.has(option) ? parse_tolerance(long_name(option), raw.text(option)) : Number{};
+  const auto tolerance = [&](const Option& option, Number Matching::*member) {
+    const auto parse = [&, member](const std::string& text) {
+      const Number number = parse_tolerance(long_name(option), text);
+      return [=](Matching& to) { to.*member = number; };
+    };
+    take_values(raw, option, parse, matching);
   };
-  rule.tolerance = {tolerance(kAtol), tolerance(kRtol)};
+  tolerance(kRtol, &Matching::rtol);
+  tolerance(kAtol, &Matching::atol);
+  rule.tolerance = {matching.atol, matching.rtol};
   if (raw.has(kTolerance)) rule.preset = static_cast<TolerancePreset>(word_of(raw, kTolerance));
-  if (raw.has(kUlp)) rule.ulps = parse_count("--ulp", raw.text(kUlp), 0, SIZE_MAX);
+  take_values(
+      raw, kUlp,
+      [](const std::string& text) {
+        const std::size_t ulps = parse_count("--ulp", text, 0, SIZE_MAX);
+        return [=](Matching& to) { to.rule.ulps = ulps; };
+      },
+      matching);
   rule.nan_equal = !raw.has(kNanDiffer) && (!rule.preset || nan_equal(*rule.preset));
-  if (raw.has(kMaxMismatch)) matching.allowance = parse_allowance(raw.text(kMaxMismatch));
+  take_values(
+      raw, kMaxMismatch,
+      [](const std::string& text) {
+        const Allowance allowance = parse_allowance(text);
+        return [=](Matching& to) { to.allowance = allowance; };
+      },
+      matching);
+  matching.uses = std::make_shared<std::vector<std::uint64_t>>(matching.adjustments.size());
   if (raw.has(kShow)) matching.shown = parse_count("--show", raw.text(kShow), 0, kMaxShown);
   const auto limit = [&](const Option& option) {
     return raw.has(option) ? std::optional(parse_limit(long_name(option), raw.text(option))) : std::nullopt;
@@ -71,6 +118,31 @@ Matching validate_matching(const RawOptions& raw) {
   matching.only_limits = matching.limits.exist() && !has_tolerance;
   rule.listed = std::max<std::size_t>(matching.shown, 1);
   return matching;
+}
+
+Matching Matching::of(std::span<const std::string> names) const {
+  Matching result = *this;
+  if (adjustments.empty()) return result;
+  result.adjustments.clear();
+  std::map<const Option*, std::size_t> used;
+  for (std::size_t i = 0; i < adjustments.size(); ++i)
+    if (std::ranges::any_of(names,
+                            [&](const std::string& name) { return matches(adjustments[i].pattern, name); }))
+      used[adjustments[i].option] = i;
+  for (const auto& [option, i] : used) {
+    ++(*uses)[i];
+    adjustments[i].apply(result);
+  }
+  result.rule.tolerance = {result.atol, result.rtol};
+  return result;
+}
+
+std::string Matching::uses_text() const {
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < adjustments.size(); ++i)
+    texts.push_back(
+        fmt::format("{} for {} pair{}", adjustments[i].text, (*uses)[i], (*uses)[i] == 1 ? "" : "s"));
+  return fmt::format("{}", fmt::join(texts, ", "));
 }
 
 std::string MetricLimits::broken_by(const Metrics& metrics) const {

@@ -2,8 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "command_line/command_spec.hpp"
 #include "compare/compare_files.hpp"
@@ -35,6 +40,16 @@ struct MetricLimits {
   [[nodiscard]] std::string broken_by(const Metrics& metrics) const;
 };
 
+struct Matching;
+
+/// A value of --rtol, --atol, --ulp or --max-mismatch for the names that a pattern matches.
+struct Adjustment {
+  const Option* option;
+  std::string pattern;
+  std::string text;  ///< "--rtol 'w*=1e-3'"
+  std::function<void(Matching&)> apply;
+};
+
 /// What the options below ask for.
 struct Matching {
   ComparisonRule rule;
@@ -42,7 +57,17 @@ struct Matching {
   Allowance allowance;
   std::size_t shown = 0;  ///< max mismatches to list
   MetricLimits limits;
+  Number rtol{};
+  Number atol{};
+  std::vector<Adjustment> adjustments{};  ///< of an option, the last one whose pattern matches counts
+  std::shared_ptr<std::vector<std::uint64_t>> uses{};  ///< how many pairs each of `adjustments` was for
   bool only_limits = false;  ///< no option says which elements match: mismatches do not fail
+
+  /// The same without `adjustments`, for a pair that has any of these names. Counts it in `uses`.
+  [[nodiscard]] Matching of(std::span<const std::string> names) const;
+
+  /// For the closing line: "--rtol 'w*=1e-3' for 2 pairs"; empty without patterns.
+  [[nodiscard]] std::string uses_text() const;
 
   /// MetricLimits::broken_by() for two tensors with this result.
   [[nodiscard]] std::string broken_limits(const FileComparison& result) const;
@@ -67,20 +92,23 @@ inline constexpr std::string_view kGroup = "Comparison";
 // clang-format off
 
 inline constexpr Option kRtol{
-    .names = "--rtol", .type = "R", .group = kGroup,
+    .names = "--rtol", .type = "[GLOB=]R", .group = kGroup,
     .help = "Tolerance relative to the expected element (default: 0)",
     .details = R"(R is a finite number from 0. An element may differ by R times the absolute value of the
 expected element, plus A of `--atol`. For example `--rtol 1e-5 --atol 1e-8` is the tolerance of
-numpy.allclose. Excludes `--bits` and `--bytes`.)"};
+numpy.allclose. `--rtol 'GLOB=R'` is R only for pairs that the pattern matches: a member by its key, a file by its
+path below the directory, or both as PATH:KEY; `*` stands for any characters, also `/`. Give `--rtol`, `--atol`, `--ulp`
+and `--max-mismatch` several times for several patterns: of an option, the last one that matches counts, and one without
+a pattern matches all. The closing line says for how many pairs each was used. Excludes `--bits` and `--bytes`.)"};
 
 inline constexpr Option kAtol{
-    .names = "--atol", .type = "A", .group = kGroup,
+    .names = "--atol", .type = "[GLOB=]A", .group = kGroup,
     .help = "Absolute tolerance (default: 0)",
     .details = R"(A is a finite number from 0. An element may differ by A, plus R of `--rtol` times the
 absolute value of the expected element. Excludes `--bits` and `--bytes`.)"};
 
 inline constexpr Option kUlp{
-    .names = "--ulp", .type = "N", .group = kGroup,
+    .names = "--ulp", .type = "[GLOB=]N", .group = kGroup,
     .help = "Accept floats at most N units in the last place apart",
     .details = R"(An element also matches if at most N - 1 values of its dtype lie between it and the expected
 one. `--ulp 1` accepts the next larger and the next smaller value. It has no effect on integers, and works
@@ -90,11 +118,12 @@ besides `--rtol` and `--atol`: an element that satisfies one of them matches. Ex
 inline constexpr Option kTolerance{
     .names = "--tolerance", .type = "PRESET", .words = &preset_words, .group = kGroup,
     .excludes = {"--rtol", "--atol"},
-    .help = "Use the default tolerances of torch.testing.assert_close or numpy.testing.assert_allclose",
+    .help = "The tolerances of torch.testing.assert_close, numpy.testing.assert_allclose or numpy.allclose",
     .details = R"(`torch`: R and A that torch.testing.assert_close has for the dtype: 1e-3 and 1e-5 for float16,
 1.6e-2 and 1e-5 for bfloat16, 1.3e-6 and 1e-5 for float32, 1e-7 and 1e-7 for float64; integers must be equal,
 and NaN matches nothing. `numpy`: those of numpy.testing.assert_allclose, 1e-7 and 0 for every dtype; NaN
-matches NaN. Excludes `--rtol`, `--atol`, `--bits` and `--bytes`; `--ulp` accepts more elements.)"};
+matches NaN. `allclose`: those of numpy.allclose, 1e-5 and 1e-8; NaN matches nothing, and compare takes different dtypes, as
+with `--any-dtype`. Excludes `--rtol`, `--atol`, `--bits` and `--bytes`; `--ulp` accepts more elements.)"};
 
 inline constexpr Option kNanDiffer{
     .names = "--nan-differ", .group = kGroup,
@@ -103,7 +132,7 @@ inline constexpr Option kNanDiffer{
 Excludes `--bits` and `--bytes`.)"};
 
 inline constexpr Option kMaxMismatch{
-    .names = "--max-mismatch", .type = "N|P%", .group = kGroup,
+    .names = "--max-mismatch", .type = "[GLOB=]N|P%", .group = kGroup,
     .help = "Accept at most N mismatches, or P percent of the elements",
     .details = R"(Exit with 0 if at most N elements differ, or at most P percent (`--max-mismatch 0.1%`);
 nothing is rounded. The default is 0. Each pair of files or members is judged by itself.)"};
@@ -143,12 +172,13 @@ inline constexpr Option kMinSqnr{
 besides.)"};
 
 inline constexpr Option kReport{
-    .names = "--report", .type = "KIND", .words = [] { return Words{"github", "junit="}; }, .group = kGroup,
-    .help = "Also write a report: junit=FILE, or github on stderr; may be given again",
+    .names = "--report", .type = "KIND", .words = [] { return Words{"github", "junit=", "csv="}; }, .group = kGroup,
+    .help = "Also write a report: junit=FILE, csv=FILE, or github on stderr; may be given again",
     .details = R"(`junit=FILE`: write FILE, JUnit XML by the schema of Jenkins, with a test case for each pair of
 files or members. FILE is complete or not there, also if pairs fail; if it cannot be written, clipper exits with
 4 before the work. The time of a case is that since the case before it. `github`: print the first 10 pairs that fail on standard error as
-`::error file=`, which GitHub shows beside the expected file, then a line that counts all. Give the option again for another report. Excludes
+`::error file=`, which GitHub shows beside the expected file, then a line that counts all. `csv=FILE`: write FILE, a line for each element that differs, with the two files, the
+member, the index, and the actual and the expected element; one thread compares then. Give the option again for another report. Excludes
 `--shard`.)"};
 
 // clang-format on

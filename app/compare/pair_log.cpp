@@ -73,7 +73,9 @@ void judge(const Matching& matching, PairReport& report) {
 
 void set_bytes(const Matching& matching, CompareSettings& settings, PairReport& report) {
   settings.whole_files = true;
+  const EachMismatch* const each = settings.rule.each;
   settings.rule = {};
+  settings.rule.each = each;
   settings.rule.bits = true;
   settings.rule.listed = matching.rule.listed;
   report.compared = Compared::bytes;
@@ -124,11 +126,12 @@ void PairLog::attempt(PairReport& report, const std::function<Outcome()>& work) 
     print(as_text(report, output_.shown, paint_));
 }
 
-int PairLog::end(bool several) {
+int PairLog::end(bool several, const Matching& matching) {
+  const std::string uses = matching.uses_text();
   if (several && output_.json)
     print(as_json(counts_, status_));
-  else if (several && !output_.quiet)
-    print(as_text(counts_));
+  else if ((several || !uses.empty()) && !output_.json && !output_.quiet)
+    print(as_text(counts_, uses));
   try {
     reports_.end(counts_);
   } catch (const Error& error) {

@@ -83,8 +83,15 @@ class PairLog {
     return counts_.at(static_cast<std::size_t>(PairResult::failed)) == 0;
   }
 
-  /// Prints the closing line if there are `several` pairs. Returns the exit status: the highest of all pairs.
-  [[nodiscard]] int end(bool several);
+  /// Writes the mismatches of the pair to the reports that have all of them, as they are found. Empty if
+  /// there is no such report. The function must not outlive `report` and this.
+  [[nodiscard]] EachMismatch each_mismatch(const PairReport& report) {
+    return reports_.each_mismatch(report);
+  }
+
+  /// Prints the closing line if there are `several` pairs, or patterns for tolerances. Returns the exit
+  /// status: the highest of all pairs.
+  [[nodiscard]] int end(bool several, const Matching& matching);
 
  private:
   void print(const std::string& text);

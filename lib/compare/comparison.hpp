@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -16,6 +17,11 @@
 
 namespace clipper {
 
+struct ElementComparison;
+
+/// Called with all mismatches of a block of pairs: ElementComparison::first.
+using EachMismatch = std::function<void(const ElementComparison& block)>;
+
 /// Which elements match. Unless `bits` is set, equal elements match, including -0 and 0; finite elements
 /// within the tolerance match; finite floats at most `ulps` apart match. NaN never matches a number, and an
 /// infinity matches only itself. NaT is a NaN, and so is a complex number with a part that is NaN. The
@@ -28,6 +34,7 @@ struct ComparisonRule {
   std::size_t listed = 1;                   ///< how many mismatches are listed; at least 1
   bool metrics = false;                     ///< whether to sum for metrics_of()
   std::optional<TolerancePreset> preset{};  ///< for_dtype() sets `tolerance` to that of the preset
+  const EachMismatch* each = nullptr;       ///< compare() of files calls it in order, in one thread
   const Float8* float8 = nullptr;           ///< set by compare(): floats are elements of this format, widened
 };
 

@@ -54,6 +54,7 @@ class Total {
         rule_(for_dtype(rule, less_precise(actual.layout.dtype, expected.layout.dtype))),
         before_(before),
         dtype_(expected.layout.dtype),
+        element_size_(expected.layout.element_size()),
         actual_dtype_(before ? dtype_ : actual.layout.dtype),
         meaning_(actual.layout.meaning == expected.layout.meaning ? expected.layout.meaning : Meaning{}) {
     sum_.dtype = dtype_;
@@ -75,10 +76,20 @@ class Total {
     }
     const ElementPairs pairs{dtype_, actual, expected, count, position, meaning_};
     if (before_) before_(pairs, read);
-    add(clipper::compare(pairs, rule_, level_));
+    if (rule_.each == nullptr) return add(clipper::compare(pairs, rule_, level_));
+    const std::size_t size = element_size_;
+    for (std::size_t i = 0; i < count; i += kPairBlock) {
+      ElementPairs block = pairs;
+      block.actual += i * size;
+      block.expected += i * size;
+      block.count = std::min(kPairBlock, count - i);
+      block.position += i;
+      add_each(block);
+    }
   }
 
   [[nodiscard]] const ElementComparison& sum() const { return sum_; }
+  [[nodiscard]] bool is_in_order() const { return rule_.each != nullptr; }
 
  private:
   /// Compares elements of different dtypes as numbers.
@@ -91,14 +102,25 @@ class Total {
       widen({actual_dtype_, actual + i * traits(actual_dtype_).size}, common_.actual,
             std::span(a).first(length));
       widen({dtype_, expected + i * traits(dtype_).size}, common_.expected, std::span(e).first(length));
-      add(clipper::compare({.dtype = sum_.dtype,
-                            .actual = reinterpret_cast<std::byte*>(a.data()),
-                            .expected = reinterpret_cast<std::byte*>(e.data()),
-                            .count = length,
-                            .position = position + i,
-                            .actual_dtype = sum_.actual_dtype},
-                           rule_, level_));
+      add_each({.dtype = sum_.dtype,
+                .actual = reinterpret_cast<std::byte*>(a.data()),
+                .expected = reinterpret_cast<std::byte*>(e.data()),
+                .count = length,
+                .position = position + i,
+                .actual_dtype = sum_.actual_dtype});
     }
+  }
+
+  /// Compares at most kPairBlock pairs. Passes on all their mismatches, if somebody wants them.
+  void add_each(const ElementPairs& block) {
+    if (rule_.each == nullptr) return add(clipper::compare(block, rule_, level_));
+    ComparisonRule rule = rule_;
+    rule.listed = kPairBlock;
+    ElementComparison result = clipper::compare(block, rule, level_);
+    if (!result.first.empty()) (*rule_.each)(result);
+    result.first.resize(std::min(result.first.size(), rule_.listed));
+    result.listed = rule_.listed;
+    add(result);
   }
 
   void add(const ElementComparison& result) {
@@ -110,6 +132,7 @@ class Total {
   ComparisonRule rule_;
   const BeforeComparison& before_;
   DType dtype_;
+  std::size_t element_size_;
   DType actual_dtype_;
   PairDTypes common_{};  ///< if the two differ
   Meaning meaning_;
@@ -134,7 +157,7 @@ void compare_in_order(Engine& engine, const TensorInput& actual, const TensorInp
   const std::size_t block = kPairBlock * largest;  // metrics add blocks, which must not depend on the threads
   if (room > block) room = room / block * block;
   const Chunks chunks(expected.layout.count, largest, std::max(room, kLine), 0);
-  const bool parallel = actual.is_regular() && expected.is_regular();
+  const bool parallel = actual.is_regular() && expected.is_regular() && !total.is_in_order();
   engine.for_each_chunk(chunks.size(), parallel, [&](std::uint64_t i, std::byte* memory) {
     const auto [begin, count] = chunks[i];
     std::byte* const elements = memory + count * (std::max(from, size) - from);
@@ -165,7 +188,7 @@ void compare_by_index(Engine& engine, const TensorInput& actual, const TensorInp
   // A size that does not depend on the number of threads, as far as metrics are calculated of them.
   constexpr std::size_t kMetricsRoom = 16UL << 10;
   const Boxes boxes(expected.layout.shape, (rule.metrics ? std::min(room, kMetricsRoom) : room) / largest);
-  engine.for_each_chunk(boxes.size(), true, [&](std::uint64_t i, std::byte* memory) {
+  engine.for_each_chunk(boxes.size(), !total.is_in_order(), [&](std::uint64_t i, std::byte* memory) {
     const Box box = boxes[i];
     const std::size_t length = box.count() * from;
     const std::vector<FileRange> ranges = boxes.ranges(box, expected.layout.fortran_order);

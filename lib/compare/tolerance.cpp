@@ -49,6 +49,7 @@ bool is_tolerance(const Number& number) {
 
 PresetTolerance preset_tolerance(TolerancePreset preset, DType dtype) {
   if (preset == TolerancePreset::numpy) return {"1e-7", "0"};
+  if (preset == TolerancePreset::allclose) return {"1e-5", "1e-8"};
   const auto* const row = std::ranges::find(kTorch, dtype, &TorchRow::dtype);
   return row != kTorch.end() ? row->tolerance : PresetTolerance{"0", "0"};
 }

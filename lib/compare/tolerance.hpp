@@ -82,11 +82,11 @@ class Tolerance {
 };
 
 /// The tolerances that another library's assertion has if none are given: torch.testing.assert_close() of
-/// PyTorch 2, numpy.testing.assert_allclose().
-enum class TolerancePreset : std::uint8_t { torch, numpy };
+/// PyTorch 2, numpy.testing.assert_allclose(), numpy.allclose().
+enum class TolerancePreset : std::uint8_t { torch, numpy, allclose };
 
 /// The names of TolerancePreset, in the order of the enumerators.
-inline constexpr std::array<std::string_view, 2> kPresetWords{"torch", "numpy"};
+inline constexpr std::array<std::string_view, 3> kPresetWords{"torch", "numpy", "allclose"};
 
 /// The preset's R and A for a dtype, as decimal numbers.
 struct PresetTolerance {

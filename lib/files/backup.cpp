@@ -27,9 +27,10 @@ void check_backup(const Place& place, const Backup& backup) {
 /// The old file gets the name by a link, which is atomic and never replaces a file. A backup that may be
 /// replaced is, by a rename of a second link.
 void keep_replaced(const Place& place, const Backup& backup, Flushed flushed) {
-  const auto old = place.id();
   const Place kept = place.with_suffix(backup.suffix);
-  if (!old || kept.is(*old)) return;
+  const auto old = place.status();
+  if (!old) return;
+  if (const auto other = kept.status(); other && id_of(*other) == id_of(*old)) return;
   const auto link_to = [&](const Place& name) {
     return os::linkat(place.directory(), place.name(), name.directory(), name.name(), 0) == 0;
   };
@@ -39,7 +40,7 @@ void keep_replaced(const Place& place, const Backup& backup, Flushed flushed) {
     done = link_to(hidden) &&
            os::renameat(hidden.directory(), hidden.name(), kept.directory(), kept.name()) == 0;
     const int error = errno;
-    if (!done) std::ignore = hidden.remove(*old);
+    if (!done) std::ignore = hidden.remove(id_of(*old));
     errno = error;
   }
   if (!done && errno == EEXIST) refuse_backup(kept);
