@@ -41,10 +41,11 @@ constexpr std::array kNumbers{NumberOption{&kMin, &Request::min, parse_bound},
 
 enum class NumberSource : bool { typed, files };
 
-void take_numbers(const RawOptions& raw, NumberSource source, Request& request) {
+void take_numbers(const RawOptions& raw, NumberSource source, Request& request,
+                  const npy::GivenDType& file = {}) {
   for (const NumberOption& row : kNumbers)
     if (raw.has(*row.option) && names_file(raw.text(*row.option)) == (source == NumberSource::files))
-      request.*row.number = row.parse(long_name(*row.option), raw.text(*row.option));
+      request.*row.number = row.parse(long_name(*row.option), raw.text(*row.option), file);
 }
 
 /// "0:255".
@@ -143,7 +144,7 @@ void validate_golden(const RawOptions& raw, Command& command) {
   const std::vector<std::string>& files = raw.texts(kFiles);
   check_alone(raw, kVerify,
               {&kInPlace, &kDirect, &kOutput, &kOutputDir, &kSync, &kNoClobber, &kDryRun, &kFailIfClipped,
-               &kShard, &kSplitOutput});
+               &kToRaw, &kShard, &kSplitOutput});
   command.inputs = files;
   validate_list(raw, command);
   if (files.empty() && !command.list) refuse("IN is missing; see clipper --help");
@@ -200,6 +201,7 @@ void check_destination_options(const RawOptions& raw) {
   check_alone(raw, kInPlace, {&kNoClobber});
   check_alone(raw, kDirect, {&kMember, &kTo});
   check_needed(raw, kDirect, kInPlace);
+  check_alone(raw, kToRaw, {&kInPlace, &kShard});
   for (const Option* const option :
        {&kUpdateGolden, &kGoldenDtype, &kRtol, &kAtol, &kUlp, &kTolerance, &kNanDiffer, &kMaxMismatch,
         &kMetrics, &kMinCosine, &kMaxRmse, &kMinSqnr, &kShow, &kReport})
@@ -273,7 +275,7 @@ void validate_finalize(const RawOptions& raw, Command& command) {
                                &kKeepGoing,   &kDryRun,    &kMember,       &kOnly,        &kOther});
   if (files.empty()) refuse("OUT is missing; --finalize takes the OUT of the shards");
   const bool has_operation = !is_without_effect(raw, command.settings.request) || raw.has(kShard) ||
-                             raw.has(kDtype) || raw.has(kTrailing);
+                             raw.has(kDtype) || raw.has(kTrailing) || raw.has(kRaw);
   if (files.size() != (has_operation ? 2 : 1) || has_standard_input(raw))
     refuse("--finalize takes only OUT, or all options of the shards with their IN OUT");
   command.destination =
@@ -350,6 +352,8 @@ Command validate_clip(const RawOptions& raw) {
   if (raw.has(kFailIfClipped))
     command.settings.max_clipped = parse_share("--fail-if-clipped", raw.text(kFailIfClipped));
   command.settings.dtype.dtype = parse_dtype(raw, kDtype);
+  take_layout(raw, command.settings.dtype);
+  command.settings.to_raw = raw.has(kToRaw);
   command.settings.dtype.over_integers =
       !raw.has(kRecursive) && !raw.has(kFilesFrom) && !raw.has(kFiles0From);
   command.settings.selection = {raw.texts(kMember), parse_types(raw),
@@ -359,7 +363,7 @@ Command validate_clip(const RawOptions& raw) {
     refuse(
         "nothing to do without --min, --max, --scale, --bias, --subtract, --divide, --nan, --to or --round; "
         "clipper info describes a file, clipper compare compares two");
-  take_numbers(raw, NumberSource::files, command.settings.request);
+  take_numbers(raw, NumberSource::files, command.settings.request, command.settings.dtype);
   command.settings.counting = command.verbose || command.json;
   return command;
 }

@@ -205,6 +205,12 @@ std::optional<DType> parse_dtype(const RawOptions& raw, const Option& option) {
   refuse_dtype(option, raw.text(option));
 }
 
+void take_layout(const RawOptions& raw, npy::GivenDType& given) {
+  if (raw.has(kRaw)) given.raw = std::make_shared<const raw::Layout>(raw::parse(raw.text(kRaw)));
+  given.pb = word_of(raw, kFormat) != 0;
+  if (given.raw && given.pb) refuse_pair(kRaw, kFormat);
+}
+
 std::optional<TypeChoice> parse_types(const RawOptions& raw) {
   if (!raw.has(kOnly)) return std::nullopt;
   TypeChoice types;
@@ -226,11 +232,11 @@ ColorWhen color_when(const CommandSpec& spec, const RawOptions& raw) {
 namespace {
 
 /// Adds the flag to errors. Keeps the library's words: what the program would advise applies to IN only.
-Given read_given(std::string_view flag, const std::string& path) {
+Given read_given(std::string_view flag, const std::string& path, const npy::GivenDType& file) {
   if (path.empty()) refuse(fmt::format("{} @ has no file name (is a shell variable empty?)", flag));
   if (path == "-") refuse(fmt::format("{} @-: cannot be read from standard input; use a file", flag));
   try {
-    return read_parameter(path);
+    return read_parameter(path, file);
   } catch (const Error& error) {
     throw Error(error.kind(), fmt::format("{} @{}", flag, error.what()));
   }
@@ -257,10 +263,10 @@ std::optional<Number> percentage_in(const std::string& text) {
 
 }  // namespace
 
-Given parse_bound(std::string_view flag, const std::string& text) {
+Given parse_bound(std::string_view flag, const std::string& text, const npy::GivenDType& file) {
   if (std::optional<Given> word = Given::word(text)) return *std::move(word);
   const std::optional<Number> percentage = percentage_in(text);
-  if (!percentage) return parse_given(flag, text);
+  if (!percentage) return parse_given(flag, text, file);
   if (!is_percentage(*percentage))
     refuse(fmt::format("{} {}: a percentile is a number from 0% to 100%", flag, text));
   Given bound = Given::percentile(*percentage);
@@ -268,8 +274,8 @@ Given parse_bound(std::string_view flag, const std::string& text) {
   return bound;
 }
 
-Given parse_given(std::string_view flag, const std::string& text) {
-  if (text.starts_with('@')) return read_given(flag, text.substr(1));
+Given parse_given(std::string_view flag, const std::string& text, const npy::GivenDType& file) {
+  if (text.starts_with('@')) return read_given(flag, text.substr(1), file);
   if (std::optional<Number> number = parse_number(text)) return {*std::move(number), text};
   if (percentage_in(text)) refuse_percentage(flag, text);
   if (looks_like_file(text))
@@ -277,25 +283,25 @@ Given parse_given(std::string_view flag, const std::string& text) {
   refuse(fmt::format("{}: '{}' is not a number", flag, text));
 }
 
-Given parse_scale(std::string_view flag, const std::string& text) {
+Given parse_scale(std::string_view flag, const std::string& text, const npy::GivenDType& file) {
   constexpr std::string_view kReciprocal = "1/";
-  if (!text.starts_with(kReciprocal)) return parse_given(flag, text);
-  return Given::reciprocal(parse_given(flag, text.substr(kReciprocal.size())));
+  if (!text.starts_with(kReciprocal)) return parse_given(flag, text, file);
+  return Given::reciprocal(parse_given(flag, text.substr(kReciprocal.size()), file));
 }
 
 bool names_file(std::string_view text) {
   return text.starts_with('@') || text.starts_with("1/@");
 }
 
-std::optional<Given> given(const RawOptions& raw, const Option& option) {
+std::optional<Given> given(const RawOptions& raw, const Option& option, const npy::GivenDType& file) {
   if (!raw.has(option)) return std::nullopt;
-  return parse_given(long_name(option), raw.text(option));
+  return parse_given(long_name(option), raw.text(option), file);
 }
 
-std::optional<Given> given_limit(const RawOptions& raw, const Option& option) {
+std::optional<Given> given_limit(const RawOptions& raw, const Option& option, const npy::GivenDType& file) {
   if (raw.has(option))
     if (std::optional<Given> word = Given::word(raw.text(option))) return word;
-  return given(raw, option);
+  return given(raw, option, file);
 }
 
 OnNan parse_on_nan(const std::string& text) {

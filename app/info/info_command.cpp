@@ -22,6 +22,7 @@
 #include "engine/engine.hpp"
 #include "error.hpp"
 #include "files/container.hpp"
+#include "files/foreign.hpp"
 #include "files/output_file.hpp"
 #include "flows/tensor_statistics.hpp"
 #include "info/info_report.hpp"
@@ -128,8 +129,8 @@ them: |V2, |V1 and, in files that the command line names, integers of the same s
 // clang-format on
 
 constexpr std::array kPositionals{Positional{&kFiles, Arity::many}};
-constexpr std::array kOptions{&kRecursive, &kStats,    &kPercentile, &kHistogramSvg, &kMin,
-                              &kMax,       &kDtype,    &kTrailing,   &kNoCache,      &kThreads,
+constexpr std::array kOptions{&kRecursive, &kStats,    &kPercentile, &kHistogramSvg, &kMin,     &kMax,
+                              &kDtype,     &kTrailing, &kRaw,        &kFormat,       &kNoCache, &kThreads,
                               &kJson,      &kProgress, &kNoProgress, &kColor,        &kHelp};
 
 constexpr std::array kCommon{
@@ -173,8 +174,9 @@ InfoCommand validate_info(const RawOptions& raw) {
   if (raw.texts(kFiles).empty()) refuse("FILE is missing; see clipper info --help");
   command.inputs = raw.texts(kFiles);
   command.json = raw.has(kJson);
-  command.bounds.min = given_limit(raw, kMin);
-  command.bounds.max = given_limit(raw, kMax);
+  take_layout(raw, command.dtype);
+  command.bounds.min = given_limit(raw, kMin, command.dtype);
+  command.bounds.max = given_limit(raw, kMax, command.dtype);
   if (raw.has(kPercentile)) command.percentages = parse_percentages(raw.text(kPercentile));
   command.svg = raw.value(kHistogramSvg);
   if (command.svg && !command.svg->ends_with(".svg"))
@@ -252,6 +254,7 @@ TensorInfo inspect(const InfoCommand& command, Engine& engine, InputFile& input,
   npy::Header header =
       read_header(input, command.dtype, &bytes, std::nullopt, npy::Opaque::refused, npy::Types::all);
   add_header(std::move(header), bytes, tensor);
+  tensor.has_npy_header = input.foreign() == nullptr;
   if (!command.statistics || !has_statistics(tensor)) return tensor;
   tally.expect(tensor.header.data_size());
   add_statistics(command, engine, input, tensor);
@@ -325,6 +328,8 @@ class Display {
   void show(const std::string& path) {
     attempt(path, nullptr, [&] {
       InputFile input = InputFile::open(path, command_.caching);
+      if (command_.ignore_trailing) input.ignore_trailing();
+      take_foreign(input, command_.dtype);
       if (is_archive(input))
         show_archive(Container(input, Records::dropped));
       else

@@ -20,6 +20,7 @@
 #include "element/meaning.hpp"
 #include "element/tensor_layout.hpp"
 #include "error.hpp"
+#include "files/foreign.hpp"
 #include "files/input_file.hpp"
 #include "flows/selection.hpp"
 #include "npy/header.hpp"
@@ -157,7 +158,7 @@ them: |V2, |V1 and, in files that the command line names, integers of the same s
 // clang-format on
 
 constexpr std::array kPositionals{Positional{&kFile, Arity::optional}};
-constexpr std::array kOptions{&kAt, &kDtype, &kTrailing, &kHelp};
+constexpr std::array kOptions{&kAt, &kDtype, &kTrailing, &kRaw, &kFormat, &kHelp};
 
 constexpr std::int64_t kMaxElements = 1000;  ///< numpy's `threshold`
 constexpr std::int64_t kEdge = 3;            ///< numpy's `edgeitems`
@@ -287,11 +288,13 @@ int show_elements(const RawOptions& raw) {
   npy::GivenDType dtype;
   dtype.dtype = parse_dtype(raw, kDtype);
   dtype.over_integers = true;
+  take_layout(raw, dtype);
   InputFile input = InputFile::open(raw.text(kFile));
+  if (word_of(raw, kTrailing) != 0) input.ignore_trailing();
+  take_foreign(input, dtype);
   expect_tensor(input, {"show", "show"});
   if (!input.is_regular())
     throw Error(ErrorKind::input, input.path() + ": must be a file, not a stream, to show single elements");
-  if (word_of(raw, kTrailing) != 0) input.ignore_trailing();
   const TensorLayout layout =
       read_header(input, dtype, nullptr, std::nullopt, npy::Opaque::refused, npy::Types::comparable).layout();
   const std::vector<AxisSelection> selection =
