@@ -17,6 +17,7 @@
 #include "element/number.hpp"
 #include "element/strides.hpp"
 #include "engine/engine.hpp"
+#include "files/foreign.hpp"
 #include "files/parameter_file.hpp"
 #include "flows/clip_file.hpp"
 #include "flows/memory_clip.hpp"
@@ -70,6 +71,8 @@ std::optional<TypeChoice> types_of(const FileOptions& options) {
 npy::GivenDType given_dtype(const FileOptions& options) {
   npy::GivenDType given(options.dtype);
   given.over_integers = true;
+  given.pb = options.pb;
+  if (!options.raw.empty()) given.raw = std::make_shared<const raw::Layout>(raw::parse(options.raw));
   return given;
 }
 
@@ -77,6 +80,7 @@ ClipSettings settings_of(const Request& request, const FileOptions& options) {
   using Durability = OutputFile::Durability;
   return {.request = with_profile(request),
           .dtype = given_dtype(options),
+          .to_raw = options.to_raw,
           .ignore_trailing = options.ignore_trailing,
           .durability = options.sync ? Durability::on_disk : Durability::none,
           .caching = caching_of(options),
@@ -164,9 +168,12 @@ npy::Header header_of(InputFile& input, const FileOptions& options, npy::Types t
   return read_header(input, given_dtype(options), nullptr, std::nullopt, npy::Opaque::refused, types);
 }
 
-InputFile open(const std::string& path, const FileOptions& options) {
+InputFile open(const std::string& path, const FileOptions& options, bool if_needed = false) {
   InputFile file = InputFile::open(path, caching_of(options));
   if (options.ignore_trailing) file.ignore_trailing();
+  npy::GivenDType how = given_dtype(options);
+  how.raw_if_needed = if_needed;
+  take_foreign(file, how);
   return file;
 }
 
@@ -218,8 +225,8 @@ std::string_view version() noexcept {
   return CLIPPER_VERSION;
 }
 
-Given from_file(const std::string& path) {
-  return read_parameter(path);
+Given from_file(const std::string& path, const FileOptions& options) {
+  return read_parameter(path, given_dtype(options));
 }
 
 Counts clip_file(const std::string& in, const std::string& out, const Request& request,
@@ -337,8 +344,8 @@ Comparison compare_files(const std::string& actual, const std::string& expected,
   settings.dtype = given_dtype(options);
   settings.rule = rule_of(compare);
   Engine engine(engine_options(options));
-  InputFile actual_file = open(actual, options);
-  InputFile expected_file = open(expected, options);
+  InputFile actual_file = open(actual, options, true);
+  InputFile expected_file = open(expected, options, true);
   FileComparison result;
   compare_files(engine, settings, actual_file, expected_file, result);
   return comparison_of(result, settings.rule, compare);

@@ -107,6 +107,13 @@ struct FileOptions {
   /// Kinds of members to clip, unless `members` has their exact names: "float", "int", "bool", "date", "all",
   /// names of dtypes. Empty: floats and integers, with Request::to only floats. Other inputs ignore it.
   std::vector<std::string> only{};
+
+  /// What inputs are that are neither .npy files, archives nor TensorProto files, as for the program's --raw:
+  /// "float32:3,224,224". Empty: they are refused. Results are such files, too, except those whose names
+  /// end in .npy.
+  std::string raw{};
+  bool to_raw = false;  ///< results that are no archives get no header; not in place
+  bool pb = false;      ///< inputs are TensorProto messages, whatever their names are
 };
 
 /// min, max, scale or bias from an .npy file: `{.min = from_file("lo.npy")}`. A file with one element gives a
@@ -114,7 +121,8 @@ struct FileOptions {
 /// enlarging it: each element of the tensor has its own number. The dtype of min and max is the tensor's;
 /// scale and bias may also be float32 or float64. Profile::Arrays says which profiles take arrays. Large
 /// arrays are read while they are used; Error{io} if the file changes meanwhile.
-[[nodiscard]] Given from_file(const std::string& path);
+/// Of the options only raw and pb count: a raw file has the dtype and, if it fits, the shape.
+[[nodiscard]] Given from_file(const std::string& path, const FileOptions& options = {});
 
 /// Clips the tensor in the file `in` and writes it to the file `out`; "-" is standard input or output. `out`
 /// is replaced atomically: a reader sees the old file or the complete new one. If `out` is the same file as

@@ -19,16 +19,18 @@
 namespace clipper {
 namespace {
 
+using Files = const npy::GivenDType&;
+
 [[noreturn]] void refuse_text(std::string_view name, const Message& why) {
   throw Error(ErrorKind::usage, Term{name, name} + why);
 }
 
 /// Errors keep the library's words: what a program would advise applies to its input only.
-Given number_in_file(std::string_view name, const std::string& path) {
+Given number_in_file(std::string_view name, const std::string& path, Files files) {
   if (path.empty()) refuse_text(name, " @ has no file name (is a shell variable empty?)");
   if (path == "-") refuse_text(name, " @-: cannot be read from standard input; use a file");
   try {
-    return read_parameter(path);
+    return read_parameter(path, files);
   } catch (const Error& error) {
     throw Error(error.kind(), Term{name, name} + Message(fmt::format(" @{}", error.what())));
   }
@@ -46,19 +48,19 @@ std::optional<Number> percentage_in(const std::string& text) {
 }
 
 /// A bound is also a percentile of the tensor's elements, a date, true or false.
-Given bound_of_text(std::string_view name, const std::string& text) {
+Given bound_of_text(std::string_view name, const std::string& text, Files files) {
   if (std::optional<Given> word = Given::word(text)) return *std::move(word);
   const std::optional<Number> percentage = percentage_in(text);
-  if (!percentage) return number_of_text(name, text);
+  if (!percentage) return number_of_text(name, text, files);
   if (!is_percentage(*percentage))
     refuse_text(name, fmt::format(" {}: a percentile is a number from 0% to 100%", text));
   return text;
 }
 
-Given scale_of_text(std::string_view name, const std::string& text) {
+Given scale_of_text(std::string_view name, const std::string& text, Files files) {
   constexpr std::string_view kReciprocal = "1/";
-  if (!text.starts_with(kReciprocal)) return number_of_text(name, text);
-  return Given::reciprocal(number_of_text(name, text.substr(kReciprocal.size())));
+  if (!text.starts_with(kReciprocal)) return number_of_text(name, text, files);
+  return Given::reciprocal(number_of_text(name, text.substr(kReciprocal.size()), files));
 }
 
 /// "0:255".
@@ -81,9 +83,9 @@ const Profile* profile_of_text(std::string_view name, const std::string& text) {
   return nullptr;
 }
 
-template <Given (*parse)(std::string_view, const std::string&)>
-void set_number(const RequestText& row, Request& request, const std::string& text) {
-  request.*row.number = parse(row.name, text);
+template <Given (*parse)(std::string_view, const std::string&, Files)>
+void set_number(const RequestText& row, Request& request, const std::string& text, Files files) {
+  request.*row.number = parse(row.name, text, files);
 }
 
 constexpr std::array<std::string_view, 3> kAboveWords{"error", "min", "max"};
@@ -91,10 +93,10 @@ constexpr std::array<std::string_view, 3> kAboveWords{"error", "min", "max"};
 using Row = const RequestText&;
 
 constexpr std::array kTexts{
-    RequestText{"profile", [](Row row, Request& r,
-                              const std::string& text) { r.profile = profile_of_text(row.name, text); }},
+    RequestText{"profile", [](Row row, Request& r, const std::string& text,
+                              Files) { r.profile = profile_of_text(row.name, text); }},
     RequestText{"min_above_max",
-                [](Row row, Request& r, const std::string& text) {
+                [](Row row, Request& r, const std::string& text, Files) {
                   r.min_above_max = static_cast<MinAboveMax>(place_of_text(row.name, text, kAboveWords));
                 }},
     RequestText{"min", set_number<bound_of_text>, &Request::min},
@@ -106,23 +108,22 @@ constexpr std::array kTexts{
     RequestText{"subtract", set_number<number_of_text>, &Request::subtract},
     RequestText{"divide", set_number<number_of_text>, &Request::divide},
     RequestText{"zero_point", set_number<number_of_text>, &Request::zero_point},
-    RequestText{"nan", [](Row, Request& r, const std::string& text) { r.nan = nan_of_text(text); }},
-    RequestText{"to",
-                [](Row row, Request& r, const std::string& text) { r.to = dtype_of_text(row.name, text); }},
+    RequestText{"nan", [](Row, Request& r, const std::string& text, Files) { r.nan = nan_of_text(text); }},
+    RequestText{"to", [](Row row, Request& r, const std::string& text,
+                         Files) { r.to = dtype_of_text(row.name, text); }},
     RequestText{"round",
-                [](Row row, Request& r, const std::string& text) {
+                [](Row row, Request& r, const std::string& text, Files) {
                   r.round = static_cast<Round>(place_of_text(row.name, text, kRoundWords));
                 }},
-    RequestText{"saturate", [](Row row, Request& r,
-                               const std::string& text) { r.saturate = flag_of_text(row.name, text); }},
+    RequestText{"saturate", [](Row row, Request& r, const std::string& text,
+                               Files) { r.saturate = flag_of_text(row.name, text); }},
     RequestText{"stretch",
-                [](Row, Request& r, const std::string& text) { r.stretch = stretch_of_text(text); }},
-    RequestText{
-        .name = "nodata",
-        .set = [](Row row, Request& r,
-                  const std::string& text) { r.nodata.push_back(typed_number_of_text(row.name, text)); },
-        .adds = true},
-    RequestText{"nodata_to", [](Row row, Request& r, const std::string& text) {
+                [](Row, Request& r, const std::string& text, Files) { r.stretch = stretch_of_text(text); }},
+    RequestText{.name = "nodata",
+                .set = [](Row row, Request& r, const std::string& text,
+                          Files) { r.nodata.push_back(typed_number_of_text(row.name, text)); },
+                .adds = true},
+    RequestText{"nodata_to", [](Row row, Request& r, const std::string& text, Files) {
                   r.nodata_to = typed_number_of_text(row.name, text);
                 }}};
 
@@ -139,8 +140,8 @@ void check_texts(const Request& request) {
                                     fmt::format(" {0} cannot be used together: {0} has no NaN", to));
 }
 
-Given number_of_text(std::string_view name, const std::string& text) {
-  if (text.starts_with('@')) return number_in_file(name, text.substr(1));
+Given number_of_text(std::string_view name, const std::string& text, Files files) {
+  if (text.starts_with('@')) return number_in_file(name, text.substr(1), files);
   if (std::optional<Number> number = parse_number(text)) return {*std::move(number), text};
   const std::string is_none = fmt::format(": '{}' is not a number", text);
   if (percentage_in(text))

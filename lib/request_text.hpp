@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "contract/profile.hpp"
+#include "npy/header.hpp"
 
 /// A request from texts: those of the command line, which are also those of the C interface.
 namespace clipper {
@@ -15,8 +16,9 @@ struct RequestText {
   std::string_view name;  ///< "min_above_max", which the program calls --min-above-max
 
   /// Interprets the text; reads the file of "@FILE". Error{usage}, whose term is the name, unless the whole
-  /// text is understood; the request then stays as it was.
-  void (*set)(const RequestText& row, Request& request, const std::string& text);
+  /// text is understood; the request then stays as it was. `files` is for read_parameter().
+  void (*set)(const RequestText& row, Request& request, const std::string& text,
+              const npy::GivenDType& files);
 
   std::optional<Given> Request::*number = nullptr;  ///< what `set` sets, if it may also be an array
   bool adds = false;                                ///< several texts are a list, to which `set` adds
@@ -30,7 +32,8 @@ void check_texts(const Request& request);
 
 /// A number or @FILE.npy: a number or an array, see read_parameter(), whose errors get the name. Error{usage}
 /// for any other text.
-[[nodiscard]] Given number_of_text(std::string_view name, const std::string& text);
+[[nodiscard]] Given number_of_text(std::string_view name, const std::string& text,
+                                   const npy::GivenDType& files = {});
 
 /// A number, which is typed. Error{usage} for any other text.
 [[nodiscard]] Given typed_number_of_text(std::string_view name, const std::string& text);

@@ -10,6 +10,7 @@ class ClipperNpy < Formula
   depends_on "cmake" => :build
   depends_on "ninja" => :build
   depends_on "nlohmann-json" => :build
+  depends_on "protozero" => :build
   depends_on "xxhash" => :build
   depends_on "fmt"
   depends_on "isa-l"

@@ -85,6 +85,12 @@ inline constexpr Option kMinAboveMax{
 NaN stays NaN. The default depends on the profile: an error, or the bound that the system gives (PROFILES).
 numpy.clip gives max, which is `--min-above-max max`.)"};
 
+inline constexpr Option kToRaw{
+    .names = "--to-raw", .group = "Files",
+    .help = "Write elements without a header, as numpy's tofile does",
+    .details = R"(Write the elements of a result in C order, in the byte order of the input, and nothing else. Names
+that end in .npy or .pb are refused. Archives stay archives.)"};
+
 inline constexpr Option kDtype{
     .names = "--dtype", .type = "DTYPE", .words = &dtype_names, .group = "Operation",
     .help = "Read the tensor as DTYPE (for bfloat16 and float8 saved as |V2, |V1 or integers)",

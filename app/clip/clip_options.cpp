@@ -34,14 +34,15 @@ const Option& option_of(const RequestText& row) {
 
 enum class NumberSource : bool { typed, files };
 
-void take_texts(const RawOptions& raw, NumberSource source, Request& request) {
+void take_texts(const RawOptions& raw, NumberSource source, Request& request,
+                const npy::GivenDType& files = {}) {
   for (const RequestText& row : request_texts()) {
     const Option& option = option_of(row);
     const bool names_one = row.number != nullptr && names_file(raw.text(option));
     if (!raw.has(option) || names_one != (source == NumberSource::files)) continue;
-    if (!row.adds) row.set(row, request, option.type.empty() ? "true" : raw.text(option));
+    if (!row.adds) row.set(row, request, option.type.empty() ? "true" : raw.text(option), files);
     for (const std::string& text : raw.texts(option))
-      if (row.adds) row.set(row, request, text);
+      if (row.adds) row.set(row, request, text, files);
   }
 }
 
@@ -121,7 +122,7 @@ void validate_golden(const RawOptions& raw, Command& command) {
   const std::vector<std::string>& files = raw.texts(kFiles);
   check_alone(raw, kVerify,
               {&kInPlace, &kDirect, &kOutput, &kOutputDir, &kSync, &kNoClobber, &kDryRun, &kFailIfClipped,
-               &kShard, &kSplitOutput, &kSkipExisting, &kNewer, &kBackup});
+               &kToRaw, &kShard, &kSplitOutput, &kSkipExisting, &kNewer, &kBackup});
   command.inputs = files;
   validate_list(raw, command);
   if (files.empty() && !command.list) refuse("IN is missing; see clipper --help");
@@ -178,6 +179,7 @@ void check_destination_options(const RawOptions& raw) {
   check_alone(raw, kInPlace, {&kNoClobber, &kSkipExisting, &kNewer});
   check_alone(raw, kDirect, {&kMember, &kExcludeMember, &kTo, &kBackup});
   check_needed(raw, kDirect, kInPlace);
+  check_alone(raw, kToRaw, {&kInPlace, &kShard});
   for (const Option* const option :
        {&kUpdateGolden, &kGoldenDtype, &kRtol, &kAtol, &kUlp, &kTolerance, &kNanDiffer, &kMaxMismatch,
         &kMetrics, &kMinCosine, &kMaxRmse, &kMinSqnr, &kShow, &kReport})
@@ -252,7 +254,7 @@ void validate_finalize(const RawOptions& raw, Command& command) {
                &kNewer,       &kBackup,     &kMember,        &kExcludeMember, &kOnly,      &kOther});
   if (files.empty()) refuse("OUT is missing; --finalize takes the OUT of the shards");
   const bool has_operation = !is_without_effect(raw, command.settings.request) || raw.has(kShard) ||
-                             raw.has(kDtype) || raw.has(kTrailing);
+                             raw.has(kDtype) || raw.has(kTrailing) || raw.has(kRaw);
   if (files.size() != (has_operation ? 2 : 1) || has_standard_input(raw))
     refuse("--finalize takes only OUT, or all options of the shards with their IN OUT");
   command.destination =
@@ -334,6 +336,8 @@ Command validate_clip(const RawOptions& raw) {
   if (raw.has(kFailIfClipped))
     command.settings.max_clipped = parse_share("--fail-if-clipped", raw.text(kFailIfClipped));
   command.settings.dtype.dtype = parse_dtype(raw, kDtype);
+  take_layout(raw, command.settings.dtype);
+  command.settings.to_raw = raw.has(kToRaw);
   command.settings.dtype.over_integers =
       !raw.has(kRecursive) && !raw.has(kFilesFrom) && !raw.has(kFiles0From);
   const bool is_many = command.inputs.size() > 1 || command.list || command.recursive;
@@ -344,7 +348,7 @@ Command validate_clip(const RawOptions& raw) {
     refuse(
         "nothing to do without --min, --max, --scale, --bias, --subtract, --divide, --nan, --to or --round; "
         "clipper info describes a file, clipper compare compares two");
-  take_texts(raw, NumberSource::files, command.settings.request);
+  take_texts(raw, NumberSource::files, command.settings.request, command.settings.dtype);
   // A warning says how many elements become nodata.
   command.settings.counting = command.verbose || command.json || raw.has(kNodata);
   return command;

@@ -22,6 +22,7 @@
 #include "console/terminal.hpp"
 #include "error.hpp"
 #include "files/container.hpp"
+#include "files/foreign.hpp"
 #include "files/place.hpp"
 #include "flows/file_clip.hpp"
 #include "flows/selection.hpp"
@@ -31,6 +32,8 @@ namespace clipper {
 namespace {
 
 using Outcome = PairLog::Outcome;
+
+enum class Role : bool { input, golden };
 
 bool is_missing(const std::string& path) {
   return path != "-" && !member_path(path) && !find_file(path);
@@ -96,13 +99,16 @@ class Verifier {
     return settings.dtype.over_integers && (!in_member || settings.selection.members.has_patterns());
   }
 
-  [[nodiscard]] InputFile open(const std::string& path, bool is_walked) const {
+  [[nodiscard]] InputFile open(const std::string& path, Role role, bool is_walked = false) const {
     if (to_.updates && path == "-")
       throw Error(ErrorKind::usage, "--update-golden: standard input cannot be IN or GOLDEN; use files");
     const Caching caching = command_.settings.caching;
     InputFile file =
         to_.updates || is_walked ? InputFile::open_regular(path, caching) : InputFile::open(path, caching);
     if (command_.settings.ignore_trailing) file.ignore_trailing();
+    npy::GivenDType how = command_.settings.dtype;
+    how.raw_if_needed = role == Role::golden;
+    take_foreign(file, how);
     return file;
   }
 
@@ -168,7 +174,7 @@ Outcome Verifier::verify(PairReport& report, const Job& job) {
   const std::string_view golden_name = report.expected;
   const std::size_t below = to_.layout ? to_.golden.size() + (to_.golden.ends_with('/') ? 0 : 1) : 0;
   const std::string name(golden_name.substr(std::min(below, golden_name.size())));
-  InputFile input = open(report.actual, job.is_walked);
+  InputFile input = open(report.actual, Role::input, job.is_walked);
   const bool has_members = is_archive_for(command_.settings, input, job.is_named);
   const bool may_be_other = !has_members && !job.is_named && input.is_regular() && !input.is_member();
   const std::string_view reason = may_be_other ? why_other(command_.settings, input) : "";
@@ -187,7 +193,7 @@ Outcome Verifier::verify(PairReport& report, const Job& job) {
     if (to_.updates) write_golden(report, PairResult::created, job.is_named);
     return Outcome::found;
   }
-  InputFile golden = open(report.expected, false);
+  InputFile golden = open(report.expected, Role::golden);
   const std::string& archive = has_members ? input.path() : golden.path();
   if (is_archive(golden) != has_members)
     throw Error(ErrorKind::usage,

@@ -203,6 +203,12 @@ std::optional<DType> parse_dtype(const RawOptions& raw, const Option& option) {
   refuse_dtype(option, raw.text(option));
 }
 
+void take_layout(const RawOptions& raw, npy::GivenDType& given) {
+  if (raw.has(kRaw)) given.raw = std::make_shared<const raw::Layout>(raw::parse(raw.text(kRaw)));
+  given.pb = word_of(raw, kFormat) != 0;
+  if (given.raw && given.pb) refuse_pair(kRaw, kFormat);
+}
+
 std::optional<TypeChoice> parse_types(const RawOptions& raw) {
   if (!raw.has(kOnly)) return std::nullopt;
   TypeChoice types;
@@ -233,17 +239,17 @@ void refuse_percentage(std::string_view flag, const std::string& text) {
 
 }  // namespace
 
-std::optional<Given> given(const RawOptions& raw, const Option& option) {
+std::optional<Given> given(const RawOptions& raw, const Option& option, const npy::GivenDType& file) {
   if (!raw.has(option)) return std::nullopt;
   const std::string_view flag = long_name(option);
-  refuse_percentage(flag, raw.text(option));
-  return number_of_text(flag.substr(2), raw.text(option));
+  refuse_percentage(flag, raw.text(option), file);
+  return number_of_text(flag.substr(2), raw.text(option), file);
 }
 
-std::optional<Given> given_limit(const RawOptions& raw, const Option& option) {
+std::optional<Given> given_limit(const RawOptions& raw, const Option& option, const npy::GivenDType& file) {
   if (raw.has(option))
     if (std::optional<Given> word = Given::word(raw.text(option))) return word;
-  return given(raw, option);
+  return given(raw, option, file);
 }
 
 std::vector<OptionFile> number_files(const Request& request) {

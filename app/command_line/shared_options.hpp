@@ -13,6 +13,7 @@
 #include "contract/profile.hpp"
 #include "element/percentage.hpp"
 #include "element/type_choice.hpp"
+#include "npy/header.hpp"
 #include "shards/shard.hpp"
 
 /// Options of several commands, and what the texts of options mean. Each function throws Error{usage}, which
@@ -63,6 +64,21 @@ cache already stays there, also if `--direct` changes it; of other inputs the pa
 only of files that the user owns or may write to whether they are in the cache, from Linux 6.5 on; other inputs
 count as not cached. Standard input and output, arrays of `@FILE`, and the temporary files of large compressed
 members are cached as usual. The result does not depend on it.)"};
+
+inline constexpr Option kRaw{
+    .names = "--raw", .type = "DTYPE[:SHAPE][@OFFSET]", .group = "Files",
+    .help = "Read files without a header: float32:1,3,224,224, '>i2:720,-1@512', uint8",
+    .details = R"(Read files that are neither .npy files, archives nor TensorProto files as elements in C order
+without a header. DTYPE is the name of a dtype or numpy's descriptor, such as `<f4` or `>i2`. SHAPE may have one
+-1; without it the tensor has one axis with all that the file holds. The bytes before OFFSET belong to another
+format: they are copied. A result is such a file, too, unless its name ends in .npy. With `force:` in front of
+DTYPE other files are read so as well. RAW AND PB FILES in clipper-formats(5) has the rules.)"};
+
+inline constexpr Option kFormat{
+    .names = "--format", .type = "FORMAT", .words = [] { return Words{"auto", "pb"}; }, .group = "Files",
+    .help = "What files are that do not tell it: auto (by their names, default), or pb: an ONNX TensorProto",
+    .details = R"(What files are that are neither .npy files nor archives. `auto`: a file whose name ends in .pb or
+.onnx-tensor is an ONNX TensorProto. `pb`: all are, also standard input.)"};
 
 inline constexpr Option kTrailing{
     .names = "--trailing", .type = "WHAT", .words = [] { return Words{"error", "ignore"}; },
@@ -163,6 +179,9 @@ class RawOptions;
 /// The place of the option's value among its words: 0, the place of the default, if the option was not given.
 [[nodiscard]] std::size_t word_of(const RawOptions& raw, const Option& option);
 
+/// What --raw and --format say, which must be options of the command.
+void take_layout(const RawOptions& raw, npy::GivenDType& given);
+
 /// The dtype that the option's value means, see dtype_word(); nothing if the option was not given.
 [[nodiscard]] std::optional<DType> parse_dtype(const RawOptions& raw, const Option& option);
 
@@ -179,10 +198,12 @@ class RawOptions;
 struct Option;
 
 /// number_of_text() of the option's value; nothing if the option was not given.
-[[nodiscard]] std::optional<Given> given(const RawOptions& raw, const Option& option);
+[[nodiscard]] std::optional<Given> given(const RawOptions& raw, const Option& option,
+                                         const npy::GivenDType& file = {});
 
 /// The same for a number of elements of any type, which may be a date, true or false.
-[[nodiscard]] std::optional<Given> given_limit(const RawOptions& raw, const Option& option);
+[[nodiscard]] std::optional<Given> given_limit(const RawOptions& raw, const Option& option,
+                                               const npy::GivenDType& file = {});
 
 /// A file that is the value of an option.
 struct OptionFile {

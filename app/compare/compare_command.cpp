@@ -26,6 +26,7 @@
 #include "engine/engine.hpp"
 #include "error.hpp"
 #include "files/container.hpp"
+#include "files/foreign.hpp"
 #include "files/output_file.hpp"
 #include "files/place.hpp"
 #include "npy/utf8.hpp"
@@ -169,11 +170,12 @@ with FAIL.)"};
 constexpr std::array kPositionals{Positional{&kActual, Arity::optional},
                                   Positional{&kExpected, Arity::optional}};
 constexpr std::array kOptions{
-    &kRtol,          &kAtol,     &kUlp,        &kTolerance,    &kNan,      &kNanDiffer, &kHeader,
-    &kBits,          &kBytes,    &kDiffOut,    &kMaxMismatch,  &kMetrics,  &kMinCosine, &kMaxRmse,
-    &kMinSqnr,       &kShow,     &kReport,     &kUpdateGolden, &kDtype,    &kAnyDtype,  &kMember,
-    &kExcludeMember, &kOnly,     &kInclude,    &kExclude,      &kTrailing, &kNoCache,   &kThreads,
-    &kJson,          &kProgress, &kNoProgress, &kColor,        &kVerbose,  &kQuiet,     &kHelp};
+    &kRtol,     &kAtol,    &kUlp,           &kTolerance,    &kNan,        &kNanDiffer, &kHeader,
+    &kBits,     &kBytes,   &kDiffOut,       &kMaxMismatch,  &kMetrics,    &kMinCosine, &kMaxRmse,
+    &kMinSqnr,  &kShow,    &kReport,        &kUpdateGolden, &kDtype,      &kRaw,       &kFormat,
+    &kAnyDtype, &kMember,  &kExcludeMember, &kOnly,         &kInclude,    &kExclude,   &kTrailing,
+    &kNoCache,  &kThreads, &kJson,          &kProgress,     &kNoProgress, &kColor,     &kVerbose,
+    &kQuiet,    &kHelp};
 
 constexpr std::array kCommon{
     CommonOption{&kRtol, "Tolerance relative to the expected element"},
@@ -235,6 +237,8 @@ CompareCommand validate_compare(const RawOptions& raw) {
       refuse(fmt::format("--update-golden takes files and directories, not {}", *path));
   command.settings.difference_file = raw.value(kDiffOut);
   command.settings.dtype.dtype = parse_dtype(raw, kDtype);
+  take_layout(raw, command.settings.dtype);
+  command.settings.dtype.raw_if_needed = true;
   command.settings.dtype.over_integers = !is_directory(command.actual);
   command.settings.ignore_trailing = word_of(raw, kTrailing) != 0;
   if (raw.has(kNoCache)) command.settings.caching = Caching::dropped;
@@ -370,6 +374,10 @@ class Comparer {
     const auto open = pair.found ? &InputFile::open_regular : &InputFile::open;
     InputFile actual = open(pair.actual, command_.settings.caching);
     InputFile expected = open(pair.expected, command_.settings.caching);
+    for (InputFile* const file : {&actual, &expected}) {
+      if (command_.settings.ignore_trailing) file->ignore_trailing();
+      if (command_.matching.compared != Compared::bytes) take_foreign(*file, command_.settings.dtype);
+    }
     if (command_.matching.compared != Compared::bytes && is_archive(actual) && is_archive(expected)) {
       const Container actual_archive(actual, Records::dropped);
       const Container expected_archive(expected, Records::dropped);

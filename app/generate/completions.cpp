@@ -28,7 +28,7 @@ _clipper_files() {{
 # Offers @ and a tensor. compopt -o filenames would quote the @.
 _clipper_number() {{
   [[ $current == @* ]] || return
-  mapfile -t COMPREPLY < <(compgen -f -X '!*.np[yz]' -- "${{current#@}}"; compgen -f -X '!*.safetensors' -- "${{current#@}}"; compgen -S / -d -- "${{current#@}}")
+  mapfile -t COMPREPLY < <(compgen -f -X '!*.np[yz]' -- "${{current#@}}"; compgen -f -X '!*.safetensors' -- "${{current#@}}"; compgen -f -X '!*.pb' -- "${{current#@}}"; compgen -S / -d -- "${{current#@}}")
   [[ ${{COMPREPLY[*]}} != */ ]] || compopt -o nospace
   ((${{#COMPREPLY[@]}} == 0)) || mapfile -t COMPREPLY < <(printf '@%q\n' "${{COMPREPLY[@]}}")
 }}
@@ -99,7 +99,7 @@ _clipper_tensors() {
   local suffix=npz
   [[ $PREFIX == *.npz:* ]] || suffix=safetensors
   if [[ $PREFIX != *.$suffix:* ]]; then
-    _files -g "*.(npy|npz|safetensors)"
+    _files -g "*.(npy|npz|safetensors|pb)"
     return
   fi
   local archive=${(Q)${PREFIX%%.$suffix:*}}.$suffix
@@ -140,7 +140,7 @@ function __clipper_tensors --argument-names typed
     if set --local parts (string unescape -- "$typed" | string match --regex '^(.*?\.(?:npz|safetensors)):')
         printf '%s\n' "$parts[2]:"(clipper --generate members -- (string replace --regex '^~/' "$HOME/" -- "$parts[2]") 2>/dev/null)
     else
-        __fish_complete_suffix "$typed" .npz | string match --regex '^.*(?:\.np[yz]|\.safetensors|/)$'
+        __fish_complete_suffix "$typed" .npz | string match --regex '^.*(?:\.np[yz]|\.safetensors|\.pb|/)$'
     end
 end
 
@@ -174,7 +174,7 @@ Offer offer_of(Value value) {
       return {"_clipper_number", "{compset -P @ && _clipper_tensors}",
               "--exclusive --arguments '(__clipper_number)'"};
     case Value::tensor:
-      return {"_clipper_files '*.np[yz]' '*.safetensors'", "_clipper_tensors",
+      return {"_clipper_files '*.np[yz]' '*.safetensors' '*.pb'", "_clipper_tensors",
               "--exclusive --arguments '(__clipper_tensors (__clipper_value))'"};
     case Value::member:
       return {"_clipper_member_names", "_clipper_member_names",

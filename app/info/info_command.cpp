@@ -22,6 +22,7 @@
 #include "engine/engine.hpp"
 #include "error.hpp"
 #include "files/container.hpp"
+#include "files/foreign.hpp"
 #include "files/output_file.hpp"
 #include "flows/tensor_statistics.hpp"
 #include "info/info_report.hpp"
@@ -136,10 +137,10 @@ them: |V2, |V1 and, in files that the command line names, integers of the same s
 // clang-format on
 
 constexpr std::array kPositionals{Positional{&kFiles, Arity::many}};
-constexpr std::array kOptions{
-    &kRecursive,  &kInclude,      &kExclude, &kMember,   &kExcludeMember, &kOnly,  &kStats,
-    &kPercentile, &kHistogramSvg, &kMin,     &kMax,      &kNodata,        &kDtype, &kTrailing,
-    &kNoCache,    &kThreads,      &kJson,    &kProgress, &kNoProgress,    &kColor, &kHelp};
+constexpr std::array kOptions{&kRecursive, &kInclude,    &kExclude,      &kMember, &kExcludeMember, &kOnly,
+                              &kStats,     &kPercentile, &kHistogramSvg, &kMin,    &kMax,           &kNodata,
+                              &kDtype,     &kTrailing,   &kRaw,          &kFormat, &kNoCache,       &kThreads,
+                              &kJson,      &kProgress,   &kNoProgress,   &kColor,  &kHelp};
 
 constexpr std::array kCommon{
     CommonOption{&kStats, "Range, mean, std, median, NaN count, histogram"},
@@ -186,8 +187,9 @@ InfoCommand validate_info(const RawOptions& raw) {
   command.exclude = raw.texts(kExclude);
   command.choice = parse_choice(raw, is_many);
   command.json = raw.has(kJson);
-  command.bounds.min = given_limit(raw, kMin);
-  command.bounds.max = given_limit(raw, kMax);
+  take_layout(raw, command.dtype);
+  command.bounds.min = given_limit(raw, kMin, command.dtype);
+  command.bounds.max = given_limit(raw, kMax, command.dtype);
   if (raw.has(kPercentile)) command.percentages = parse_percentages(raw.text(kPercentile));
   for (const std::string& text : raw.texts(kNodata))
     command.bounds.nodata.push_back(typed_number_of_text("nodata", text));
@@ -272,6 +274,7 @@ TensorInfo inspect(const InfoCommand& command, Engine& engine, InputFile& input,
   npy::Header header =
       read_header(input, command.dtype, &bytes, std::nullopt, npy::Opaque::refused, npy::Types::all);
   add_header(std::move(header), bytes, tensor);
+  tensor.has_npy_header = input.foreign() == nullptr;
   if (!command.statistics || !has_statistics(tensor)) return tensor;
   tally.expect(tensor.header.data_size());
   add_statistics(command, engine, input, tensor);
@@ -360,6 +363,8 @@ class Display {
   void show(const std::string& path) {
     attempt(path, nullptr, [&] {
       InputFile input = InputFile::open(path, command_.caching);
+      if (command_.ignore_trailing) input.ignore_trailing();
+      take_foreign(input, command_.dtype);
       if (is_archive(input))
         show_archive(Container(input, Records::dropped));
       else if (command_.choice.has(input, command_.dtype, true))

@@ -247,6 +247,7 @@ std::string data_text(const TensorInfo& tensor) {
   const npy::Header& header = tensor.header;
   const std::string size = header.has_objects() ? "pickled Python objects, which clipper does not read,"
                                                 : fmt::format("{} bytes", header.data_size());
+  if (!tensor.has_npy_header) return size + " without a .npy header";
   return fmt::format("{} after a {}-byte header, npy {}.{}", size, header.data_offset, tensor.version_major,
                      tensor.version_minor);
 }

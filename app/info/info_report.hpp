@@ -47,7 +47,8 @@ struct TensorInfo {
   const Entry* member = nullptr;  ///< of an archive
   std::string_view other;         ///< what the member is if it has no header that numpy reads: "not .npy"
   npy::Header header;             ///< not with `other`
-  int version_major = 1;          ///< of the .npy format
+  bool has_npy_header = true;
+  int version_major = 1;  ///< of the .npy format
   int version_minor = 0;
   std::optional<ElementStatistics> statistics;
   bool is_file = true;                ///< not a stream, which can be read only once: it has no percentiles

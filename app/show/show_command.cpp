@@ -23,6 +23,7 @@
 #include "element/tensor_layout.hpp"
 #include "error.hpp"
 #include "files/container.hpp"
+#include "files/foreign.hpp"
 #include "files/input_file.hpp"
 #include "flows/selection.hpp"
 #include "npy/header.hpp"
@@ -161,7 +162,8 @@ them: |V2, |V1 and, in files that the command line names, integers of the same s
 // clang-format on
 
 constexpr std::array kPositionals{Positional{&kFile, Arity::optional}};
-constexpr std::array kOptions{&kAt, &kMember, &kExcludeMember, &kOnly, &kDtype, &kTrailing, &kHelp};
+constexpr std::array kOptions{&kAt,       &kMember, &kExcludeMember, &kOnly, &kDtype,
+                              &kTrailing, &kRaw,    &kFormat,        &kHelp};
 
 constexpr std::int64_t kMaxElements = 1000;  ///< numpy's `threshold`
 constexpr std::int64_t kEdge = 3;            ///< numpy's `edgeitems`
@@ -316,8 +318,11 @@ int show_elements(const RawOptions& raw) {
   npy::GivenDType dtype;
   dtype.dtype = parse_dtype(raw, kDtype);
   dtype.over_integers = true;
+  take_layout(raw, dtype);
   const TensorChoice choice = parse_choice(raw, false);
   InputFile input = InputFile::open(raw.text(kFile));
+  if (word_of(raw, kTrailing) != 0) input.ignore_trailing();
+  take_foreign(input, dtype);
   if (!choice.takes_all() && is_archive(input)) {
     show_members(raw, dtype, choice, Container(input, Records::dropped));
     return 0;

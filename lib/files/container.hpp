@@ -102,6 +102,8 @@ struct TensorFormat {
   /// Whether a file with these first npy::kKindSize bytes can be one.
   bool (*begins)(std::span<const std::byte> start);
 
+  Framing framing = Framing::npy;  ///< of a file that is one tensor
+
   // Null for files that are one tensor.
   Entries (*entries)(const InputFile& file, Records records) = nullptr;
 

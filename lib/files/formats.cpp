@@ -14,6 +14,7 @@
 #include "npy/file_kind.hpp"
 #include "npz/archive_writer.hpp"
 #include "npz/codecs.hpp"
+#include "onnx/tensor_proto.hpp"
 #include "safetensors/header.hpp"
 
 /// The formats of container.hpp: the functions of each, and the table.
@@ -208,10 +209,10 @@ Entries safetensors_entries(const InputFile& file, Records /*records*/) {
 /// The .npy header for a tensor.
 std::vector<std::byte> header_of(const Entry& tensor) {
   const safetensors::Type& type = *safetensors::type_named(tensor.type);
-  if (!type.dtype || is_float8(*type.dtype))
-    return bytes_of(npy::format(descr_of(type), false, tensor.shape));
+  if (!type.dtype) return bytes_of(npy::format(descr_of(type), false, tensor.shape));
   const ByteOrder order = traits(*type.dtype).size == 1 ? kNativeOrder : ByteOrder::little;
-  return bytes_of(npy::format(TensorLayout{.dtype = *type.dtype, .order = order, .shape = tensor.shape}));
+  return bytes_of(
+      npy::format_named(TensorLayout{.dtype = *type.dtype, .order = order, .shape = tensor.shape}));
 }
 
 MemberContents open_safetensors(const InputFile& /*file*/, const std::string& /*path*/, const Entry& entry,
@@ -219,13 +220,22 @@ MemberContents open_safetensors(const InputFile& /*file*/, const std::string& /*
   return {header_of(entry), entry.data, entry.contents.size};
 }
 
+/// A TensorProto has no magic number: its name tells what it is.
+bool begins_nowhere(std::span<const std::byte> /*start*/) {
+  return false;
+}
+
 // Suffix and name; whether it is found below directories; whether entries have a CRC-32; libraries.
 constexpr TensorFormat kFormats[] = {
     {".npy", "a .npy file", true, false, "", [] { return true; }, &npy::can_be_npy},
-    {".npz", "an .npz archive", true, true, "ISA-L and zlib", &npz::is_supported, &begins_npz, &npz_entries,
-     &open_npz, [](DType /*dtype*/) { return true; }},
+    {".npz", "an .npz archive", true, true, "ISA-L and zlib", &npz::is_supported, &begins_npz, Framing::npy,
+     &npz_entries, &open_npz, [](DType /*dtype*/) { return true; }},
+    {".pb", "an ONNX TensorProto", false, false, "protozero", &onnx::is_supported, &begins_nowhere,
+     Framing::pb},
+    {".onnx-tensor", "an ONNX TensorProto", false, false, "protozero", &onnx::is_supported, &begins_nowhere,
+     Framing::pb},
     {".safetensors", "a safetensors file", false, false, "nlohmann-json", &safetensors::is_supported,
-     &safetensors::can_be_safetensors, &safetensors_entries, &open_safetensors,
+     &safetensors::can_be_safetensors, Framing::npy, &safetensors_entries, &open_safetensors,
      [](DType dtype) { return safetensors::type_of(dtype) != nullptr; }}};
 
 }  // namespace
@@ -243,7 +253,7 @@ const TensorFormat* container_format(std::span<const std::byte> start) {
 }
 
 const TensorFormat* container_format(const InputFile& file) {
-  if (!file.is_regular() || file.is_member()) return nullptr;
+  if (!file.is_regular() || !file.is_plain()) return nullptr;
   std::array<std::byte, npy::kKindSize> bytes{};
   return container_format(std::span(bytes).first(file.read_some_at(bytes, 0)));
 }

@@ -35,6 +35,13 @@ InputFile InputFile::member(std::string path, MemberContents contents) const {
   return {std::move(copy), std::move(path), *this, std::move(contents)};
 }
 
+/// The status of a stream changes while it is read.
+void InputFile::set_foreign(Foreign foreign) {
+  foreign_ = std::move(foreign);
+  if (!regular_) status_ = status_of(fd_, path_);
+  regular_ = true;
+}
+
 /// A member drops only its own bytes: others of its archive may have been read ahead.
 InputFile::~InputFile() {
   if (contents_)
@@ -71,6 +78,33 @@ InputFile InputFile::open_regular(const std::string& path, Caching caching) {
 InputFile InputFile::open_regular_file(const std::string& path, Caching caching) {
   InputFile file = open_path(path, O_NONBLOCK, caching);  // do not wait for the writer of a FIFO
   if (!file.regular_) throw Error(ErrorKind::input, fmt::format("{}: not a regular file", path));
+  return file;
+}
+
+InputFile InputFile::open_below(const std::string& base, const std::string& path) {
+  const auto refuse_path = [&](std::string_view why) {
+    throw Error(ErrorKind::input, fmt::format("{}: its external data '{}' {}", base, path, why));
+  };
+  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW;
+  const std::string directory = directory_of(base);
+  Descriptor fd(
+      retry_interrupted([&] { return os::open(directory.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY); }));
+  if (fd.get() < 0) throw_system_error(directory, "cannot be opened");
+  for (std::size_t begin = 0; begin <= path.size();) {
+    const std::size_t end = std::min(path.find('/', begin), path.size());
+    const std::string name = path.substr(begin, end - begin);
+    if (name.empty() || name == ".." || name.find('\0') != name.npos)
+      refuse_path("is not a relative path below its directory");
+    Descriptor next(retry_interrupted([&] { return os::openat(fd.get(), name.c_str(), kFlags); }));
+    if (next.get() < 0 && errno == ELOOP) refuse_path("is, or is behind, a symbolic link");
+    if (next.get() < 0)
+      throw_system_error(fmt::format("{}: its external data '{}'", base, path), "cannot be opened");
+    fd = std::move(next);
+    begin = end + 1;
+  }
+  InputFile file(std::move(fd), fmt::format("{}/{}", directory, path), settled_status);
+  if (!S_ISREG(file.status_.st_mode)) refuse_path("is not a regular file");
+  file.regular_ = true;
   return file;
 }
 
@@ -166,12 +200,14 @@ void InputFile::accept_links() {
 
 bool InputFile::has_changed() const noexcept {
   os::Status now{};
+  if (foreign_ && foreign_->other && foreign_->other->has_changed()) return true;
   return os::fstat(fd_.get(), &now) != 0 || is_changed(now);
 }
 
 /// A program that writes may set the modification time back, but not the time of the last change of
 /// attributes.
 void InputFile::expect_unwritten() const {
+  if (foreign_ && foreign_->other) foreign_->other->expect_unwritten();
   const os::Status now = status_of(fd_, path_);
   if (is_changed(now)) throw_changed(path_);
   if (regular_) expect_same_attributes(now);
@@ -264,7 +300,13 @@ void InputFile::read_next_at(std::span<std::byte> bytes, std::uint64_t offset) {
 }
 
 std::size_t InputFile::read_some_at(std::span<std::byte> bytes, std::uint64_t offset) const {
-  if (contents_) return contents_->read_at(fd_, bytes, offset, path_);
+  if (is_plain()) return read_own_at(bytes, offset);
+  return contents()->read_with(
+      [this](std::span<std::byte> part, std::uint64_t at) { return read_own_at(part, at); }, bytes, offset,
+      path_);
+}
+
+std::size_t InputFile::read_own_at(std::span<std::byte> bytes, std::uint64_t offset) const {
   if (offset > start_.size() || bytes.size() > start_.size() - offset)
     return clipper::read_at(fd_, bytes, offset, path_);
   std::copy_n(start_.begin() + static_cast<std::ptrdiff_t>(offset), bytes.size(), bytes.begin());
@@ -319,6 +361,8 @@ npy::Header read_header(InputFile& file, const npy::GivenDType& dtype, std::vect
   if (!npy::can_be_npy(bytes)) {
     read_up_to(file, npy::kKindSize, bytes);
     expect_no_archive(file, bytes);
+    if (file.path().ends_with(".onnx"))
+      throw Error(ErrorKind::input, file.path() + ": not a tensor but an ONNX model");
     const TensorFormat* const named = format_named(file.path());
     const bool is_read = named != nullptr && named->is_supported();
     const std::string_view expected = is_read ? named->name : "a .npy file";
@@ -343,7 +387,7 @@ std::uint64_t stored_bytes(const InputFile& file) noexcept {
 }
 
 bool is_sparse(const InputFile& file) noexcept {
-  return file.is_regular() && !file.is_member() && stored_bytes(file) < file.size();
+  return file.is_regular() && file.is_plain() && stored_bytes(file) < file.size();
 }
 
 /// Where the file system does not know holes, it answers that the first one is at the end of the file.

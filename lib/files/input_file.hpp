@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,54 +26,82 @@ namespace clipper {
 inline constexpr Term kInPlaceChange{"in_place", "a change in place"};
 inline constexpr Term kDirectChange{"direct", "a direct change"};
 
-/// Where the contents of a member of an archive are: in the archive itself, in an unnamed file, or in memory.
+/// Where the contents of a member of an archive, or of a file that is no .npy file, are: in the file itself,
+/// in another file, or in memory. They may begin with a header that none of these has.
 class MemberContents {
  public:
   /// A stored member: the bytes of the archive from `begin` on.
-  MemberContents(std::uint64_t begin, std::uint64_t size) : where_(begin), size_(size) {}
-
-  /// The same after a header that the archive does not have.
+  MemberContents(std::uint64_t begin, std::uint64_t size) : begin_(begin), size_(size) {}
   MemberContents(std::vector<std::byte> header, std::uint64_t begin, std::uint64_t size)
-      : header_(std::move(header)), where_(begin - header_.size()), size_(header_.size() + size) {}
+      : header_(std::move(header)), begin_(begin), size_(size) {}
   MemberContents(Descriptor file, std::uint64_t size) : where_(std::move(file)), size_(size) {}
-  explicit MemberContents(std::vector<std::byte> held) : where_(std::move(held)) {
-    size_ = std::get<std::vector<std::byte>>(where_).size();
+  explicit MemberContents(std::vector<std::byte> held) : size_(held.size()) { where_ = std::move(held); }
+
+  /// A part of these contents, which have no header, after a header.
+  [[nodiscard]] MemberContents part(std::vector<std::byte> header, std::uint64_t begin,
+                                    std::uint64_t size) && {
+    header_ = std::move(header);
+    begin_ += begin;
+    size_ = size;
+    return std::move(*this);
   }
 
-  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+  [[nodiscard]] std::uint64_t size() const noexcept { return header_.size() + size_; }
 
   /// Where the contents begin in the file that is read. Modulo 2^64: a header that is not in the file may be
   /// longer than what is before the elements.
   [[nodiscard]] std::uint64_t begin() const noexcept {
-    const auto* const begin = std::get_if<std::uint64_t>(&where_);
-    return begin != nullptr ? *begin : 0;
+    return std::holds_alternative<std::monostate>(where_) ? begin_ - header_.size() : 0;
   }
 
   /// Reads at `offset` of the contents. Returns the number of bytes, less than requested only at the end.
-  /// Callable from many threads. Error{io} names `path`.
+  /// Callable from many threads. Error{io} names `path`. `read_file` reads the file itself at an offset.
+  template <class ReadFile>
+  [[nodiscard]] std::size_t read_with(const ReadFile& read_file, std::span<std::byte> bytes,
+                                      std::uint64_t offset, const std::string& path) const {
+    if (offset >= size()) return 0;
+    bytes = bytes.first(std::min<std::uint64_t>(bytes.size(), size() - offset));
+    std::size_t done = 0;
+    if (offset < header_.size()) {
+      done = std::min<std::uint64_t>(bytes.size(), header_.size() - offset);
+      std::copy_n(header_.begin() + static_cast<std::ptrdiff_t>(offset), done, bytes.begin());
+    }
+    bytes = bytes.subspan(done);
+    const std::uint64_t at = begin_ + offset + done - header_.size();
+    if (const auto* const held = std::get_if<std::vector<std::byte>>(&where_)) {
+      std::copy_n(held->begin() + static_cast<std::ptrdiff_t>(at), bytes.size(), bytes.begin());
+      return done + bytes.size();
+    }
+    const auto* const file = std::get_if<Descriptor>(&where_);
+    return done + (file != nullptr ? clipper::read_at(*file, bytes, at, path) : read_file(bytes, at));
+  }
+
   [[nodiscard]] std::size_t read_at(const Descriptor& archive, std::span<std::byte> bytes,
                                     std::uint64_t offset, const std::string& path) const {
-    if (offset >= size_) return 0;
-    bytes = bytes.first(std::min<std::uint64_t>(bytes.size(), size_ - offset));
-    if (const auto* const begin = std::get_if<std::uint64_t>(&where_)) {
-      std::size_t done = 0;
-      if (offset < header_.size()) {
-        done = std::min<std::uint64_t>(bytes.size(), header_.size() - offset);
-        std::copy_n(header_.begin() + static_cast<std::ptrdiff_t>(offset), done, bytes.begin());
-      }
-      return done + clipper::read_at(archive, bytes.subspan(done), *begin + offset + done, path);
-    }
-    if (const auto* const file = std::get_if<Descriptor>(&where_))
-      return clipper::read_at(*file, bytes, offset, path);
-    const auto& held = std::get<std::vector<std::byte>>(where_);
-    std::copy_n(held.begin() + static_cast<std::ptrdiff_t>(offset), bytes.size(), bytes.begin());
-    return bytes.size();
+    return read_with([&](std::span<std::byte> part,
+                         std::uint64_t at) { return clipper::read_at(archive, part, at, path); },
+                     bytes, offset, path);
   }
 
  private:
   std::vector<std::byte> header_;
-  std::variant<std::uint64_t, Descriptor, std::vector<std::byte>> where_;
-  std::uint64_t size_ = 0;
+  std::variant<std::monostate, Descriptor, std::vector<std::byte>> where_;  ///< nothing: the file itself
+  std::uint64_t begin_ = 0;
+  std::uint64_t size_ = 0;  ///< without the header
+};
+
+/// How a file frames one tensor.
+enum class Framing : std::uint8_t { npy, raw, pb };
+
+class InputFile;
+
+/// How a file that is no .npy file is read as one, and what of it a result keeps.
+struct Foreign {
+  MemberContents contents;
+  Framing framing = Framing::npy;
+  std::string before{};                      ///< raw: the bytes before the elements; pb: see onnx::Kept
+  std::string after{};                       ///< pb
+  std::shared_ptr<const InputFile> other{};  ///< the file that has the elements, if it is another one
 };
 
 /// A file, pipe or device, or a member of an .npz archive, that is read. A member is a regular file with its
@@ -90,6 +119,10 @@ class InputFile {
 
   /// The same without FILE:MEMBER: the whole path is the name of the file.
   [[nodiscard]] static InputFile open_regular_file(const std::string& path, Caching caching = Caching::kept);
+
+  /// Opens a regular file below the directory of the file `base`, following no symbolic link on the way.
+  /// Error{input} for a `path` that is absolute, has `..` or leads through a link.
+  [[nodiscard]] static InputFile open_below(const std::string& base, const std::string& path);
 
   /// Opens and locks a regular file, so that clipper can replace or change it: until the InputFile is
   /// destroyed, other runs of clipper refuse to. Error{refused} if the file is not regular, write-protected,
@@ -140,14 +173,24 @@ class InputFile {
   [[nodiscard]] bool is_regular() const noexcept { return regular_; }
   [[nodiscard]] bool is_member() const noexcept { return contents_.has_value(); }
 
+  /// Whether what is read are the bytes of the file, as they are.
+  [[nodiscard]] bool is_plain() const noexcept { return contents() == nullptr; }
+
+  /// From now on, what is read is a .npy file that the file is not. A stream has been read by the caller.
+  void set_foreign(Foreign foreign);
+
+  /// Null for a .npy file, and for a member.
+  [[nodiscard]] const Foreign* foreign() const noexcept { return foreign_ ? &*foreign_ : nullptr; }
+
   /// The permissions of a new file that gets what is read, before the umask: those of a regular file, as cp
   /// keeps them.
   [[nodiscard]] os::Mode mode_of_copy() const noexcept { return regular_ ? status_.st_mode & 0777 : 0666; }
 
   /// Where the contents begin in the file that is read: not 0 for a stored member.
-  [[nodiscard]] std::uint64_t begin() const noexcept { return contents_ ? contents_->begin() : 0; }
-  [[nodiscard]] std::uint64_t size() const noexcept {
-    return contents_ ? contents_->size() : static_cast<std::uint64_t>(status_.st_size);
+  [[nodiscard]] std::uint64_t begin() const noexcept { return is_plain() ? 0 : contents()->begin(); }
+  [[nodiscard]] std::uint64_t size() const noexcept { return is_plain() ? file_size() : contents()->size(); }
+  [[nodiscard]] std::uint64_t file_size() const noexcept {
+    return static_cast<std::uint64_t>(status_.st_size);
   }
 
   /// Where the tensor's elements begin in the contents, after read_header().
@@ -169,6 +212,7 @@ class InputFile {
 
   /// From now on, bytes after the array are ignored instead of refused.
   void ignore_trailing() noexcept { trailing_ignored_ = true; }
+  [[nodiscard]] bool ignores_trailing() const noexcept { return trailing_ignored_; }
 
   /// Error{input} if a stream has bytes after the array. If they are ignored, reads and drops them.
   void expect_end();
@@ -193,6 +237,10 @@ class InputFile {
                                            const InputFile& now);
   void set_caching(Caching caching) noexcept;
   void read_start();
+  [[nodiscard]] const MemberContents* contents() const noexcept {
+    return foreign_ ? &foreign_->contents : contents_ ? &*contents_ : nullptr;
+  }
+  [[nodiscard]] std::size_t read_own_at(std::span<std::byte> bytes, std::uint64_t offset) const;
   void lock();
   [[nodiscard]] bool is_changed(const os::Status& now) const noexcept;
   void expect_same_attributes(const os::Status& now) const;
@@ -205,7 +253,8 @@ class InputFile {
   bool locked_ = false;
   bool trailing_ignored_ = false;
   std::optional<MemberContents> contents_;  ///< of a member
-  std::uint64_t position_ = 0;              ///< of read() in a regular file
+  std::optional<Foreign> foreign_;
+  std::uint64_t position_ = 0;  ///< of read() in a regular file
   std::uint64_t data_begin_ = 0;
   std::vector<std::byte> start_;  ///< the first bytes as they were when the file was opened to be read
 };

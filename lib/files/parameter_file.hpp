@@ -5,13 +5,16 @@
 
 #include "contract/profile.hpp"
 #include "element/tensor_layout.hpp"
+#include "npy/header.hpp"
 
 namespace clipper {
 
 /// Reads a parameter from an .npy file; messages quote it as "@PATH". The only element of a file becomes a
 /// number. Any other number of elements becomes an array: a small one is held in memory, a large one is read
 /// while it is used. Error{usage} for an array in a stream; other errors are those of InputFile.
-[[nodiscard]] Given read_parameter(const std::string& path);
+/// `how` says how files are laid out that do not say it: a raw file has its shape or, if the size does not
+/// fit that, one axis with all elements.
+[[nodiscard]] Given read_parameter(const std::string& path, npy::GivenDType how = {});
 
 /// A parameter from elements in memory. They are not copied and must outlive the result.
 [[nodiscard]] Given parameter_in_memory(const TensorLayout& layout, const std::byte* elements);

@@ -16,6 +16,7 @@
 #include "error.hpp"
 #include "files/container.hpp"
 #include "files/direct_file.hpp"
+#include "files/foreign.hpp"
 #include "files/input_file.hpp"
 #include "files/place.hpp"
 #include "flows/archive_clip.hpp"
@@ -41,7 +42,7 @@ class OtherFile : public ContentsClip {
 
   /// Writes the same bytes.
   void write(OutputFile& output, Headers /*headers*/) override {
-    const std::uint64_t size = input_.size();
+    const std::uint64_t size = input_.file_size();
     if (!output.is_regular()) return stream_to(output);
     if (output.may_share(input_) != Sharing::none && output.share(input_, 0, size)) return;
     if (!engine_.copy(input_.descriptor(), input_.path(), {0, size}, &output, 0))
@@ -51,10 +52,11 @@ class OtherFile : public ContentsClip {
 
  private:
   void stream_to(OutputFile& output) const {
-    std::vector<std::byte> bytes(std::min<std::uint64_t>(input_.size(), std::uint64_t{1} << 20));
-    for (std::uint64_t at = 0; at < input_.size(); at += bytes.size()) {
-      bytes.resize(std::min<std::uint64_t>(bytes.size(), input_.size() - at));
-      input_.read_at(bytes, at);
+    const std::uint64_t size = input_.file_size();
+    std::vector<std::byte> bytes(std::min<std::uint64_t>(size, std::uint64_t{1} << 20));
+    for (std::uint64_t at = 0; at < size; at += bytes.size()) {
+      bytes.resize(std::min<std::uint64_t>(bytes.size(), size - at));
+      if (read_at(input_.descriptor(), bytes, at, input_.path()) < bytes.size()) throw_changed(input_.path());
       output.write(bytes);
     }
   }
@@ -99,6 +101,9 @@ class ToFile : public Prepared {
     if (is_archive) check_output_name(input_, true, out_);
     contents_ = contents_of(clipping_, input_);
     if (!is_archive) check_output_name(input_, false, out_);
+    if (!is_archive && is_clipped())
+      static_cast<void>(
+          around_result(input_, clipping_.result.plan->output, {out_, clipping_.settings.to_raw}));
     check_output(clipping_, out_, existing, directory, root);
   }
 
@@ -116,6 +121,9 @@ class ToFile : public Prepared {
 
 InputFile open_to_change(const std::string& path, const Clipping& clipping) {
   ClipObserver& observer = clipping.observer;
+  if (clipping.settings.to_raw)
+    throw Error(ErrorKind::usage,
+                path + ": " + Term{"to_raw", "to_raw"} + " needs another file for the result");
   InputFile input = InputFile::open_to_change(path, clipping.settings.caching);
   if (!input.is_locked())
     observer.warn(
@@ -249,6 +257,9 @@ class Direct : public Prepared {
     if (is_archive_for(clipping_.settings, input_, clipping_.is_named))
       throw Error(ErrorKind::usage, input_.path() + ": is an archive, which " + kDirectChange +
                                         " does not take; " + Term{"direct", "replace the file"});
+    if (input_.foreign() != nullptr)
+      throw Error(ErrorKind::usage, input_.path() + ": is no .npy file, and " + kDirectChange +
+                                        " marks its header; " + Term{"direct", "replace the file"});
     return input_;
   }
 
@@ -282,6 +293,12 @@ void Direct::write() {
 }
 
 }  // namespace
+
+Prepared::Prepared(const Clipping& clipping, InputFile input)
+    : clipping_(clipping), input_(std::move(input)) {
+  if (clipping.settings.ignore_trailing) input_.ignore_trailing();
+  take_foreign(input_, clipping.settings.dtype);
+}
 
 void Prepared::complete(bool written) {
   clipping_.result.written = written;

@@ -35,7 +35,7 @@ class Prepared {
   virtual void write() = 0;
 
  protected:
-  Prepared(const Clipping& clipping, InputFile input) : clipping_(clipping), input_(std::move(input)) {}
+  Prepared(const Clipping& clipping, InputFile input);
 
   /// Writes to a new output; calls `before_commit` when it is complete, before it gets its name.
   void write_output(

@@ -9,6 +9,7 @@
 
 #include "engine/tensor_clip.hpp"
 #include "error.hpp"
+#include "files/foreign.hpp"
 #include "files/input_file.hpp"
 #include "files/place.hpp"
 #include "npy/header.hpp"
@@ -90,7 +91,7 @@ void FileClip::take(Plan plan) {
 /// Blocks that the result may share with the input need no room, nor do holes that may remain.
 std::uint64_t FileClip::least_room() const {
   const Plan& plan = *clipping_.result.plan;
-  if (!plan.changes_dtype() && OutputFile::may_share_parts(input_)) return 0;
+  if (!plan.changes_dtype() && input_.is_plain() && OutputFile::may_share_parts(input_)) return 0;
   const std::uint64_t size = plan.output_size();
   if (!is_sparse(input_) || !may_keep_zeros(plan, clipping_.engine.kernel_options())) return size;
   const std::uint64_t stored = stored_bytes(input_) / traits(plan.input.dtype).size;
@@ -128,9 +129,13 @@ void FileClip::write(OutputFile& output, Headers headers) {
   const auto& [settings, engine, observer, result, purpose, is_named] = clipping_;
   expect_other_file(input_, output);
   if (settings.max_clipped && !output.is_regular()) check_limit_of_stream();
-  const std::string numpys = npy::format(result.plan->output);
-  const bool keeps = headers == Headers::kept && !result.plan->changes_dtype();
-  const std::span header = keeps ? std::span<const std::byte>(header_) : std::as_bytes(std::span(numpys));
+  const bool is_in_place = headers == Headers::kept;
+  const Around around = around_result(
+      input_, result.plan->output,
+      {is_in_place ? std::nullopt : std::optional(output.path()), settings.to_raw && !is_in_place});
+  const bool keeps = is_in_place && input_.is_plain() && !result.plan->changes_dtype();
+  const std::span header =
+      keeps ? std::span<const std::byte>(header_) : std::as_bytes(std::span(around.before));
   const Counting counting = counting_of(settings);
   const Sharing sharing = std::ranges::equal(header, header_) ? output.may_share(input_) : Sharing::none;
   const bool shared = headers == Headers::numpys && sharing != Sharing::none &&
@@ -138,6 +143,11 @@ void FileClip::write(OutputFile& output, Headers headers) {
                       output.share(input_, 0, input_.size());
   const ElementCounts counts =
       shared ? *result.counts : engine.run(*result.plan, input_, output, header, counting, {}, sharing);
+  const std::span after = std::as_bytes(std::span(around.after));
+  if (output.is_regular() && !after.empty())
+    output.write_at(after, header.size() + result.plan->output_size());
+  else
+    output.write(after);
   result.counts = counting == Counting::on ? std::optional(counts) : std::nullopt;
   check_clip_limit(settings, result);
 }

@@ -123,7 +123,8 @@ Message not_npy(std::span<const std::byte> start, std::string_view file, std::st
   if (text.empty()) return fmt::format("not {}: it is empty", expected);
   const Kind* const kind = kind_of(text);
   if (kind == nullptr)
-    return fmt::format("not {}: it begins with '{}'", expected, excerpt(text.substr(0, kMagic.size())));
+    return fmt::format("not {}: it begins with '{}'", expected, excerpt(text.substr(0, kMagic.size()))) +
+           Term{"raw", ""};
   // Nobody keeps CSV under the name of an archive: the text is a page of an error, or a download that failed.
   if (kind == &kText && expected != "a .npy file") return fmt::format("not {} but text", expected);
   std::string advice(kind->advice);

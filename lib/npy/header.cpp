@@ -470,4 +470,9 @@ std::string format(std::string_view descr, bool fortran_order, std::span<const s
   return bytes + text + std::string(length - text.size() - 1, ' ') + '\n';
 }
 
+std::string format_named(const TensorLayout& layout) {
+  return is_float8(layout.dtype) ? npy::format(traits(layout.dtype).name, false, layout.shape)
+                                 : npy::format(layout);
+}
+
 }  // namespace clipper::npy

@@ -3,6 +3,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,6 +12,7 @@
 #include "element/dtype.hpp"
 #include "element/tensor_layout.hpp"
 #include "error.hpp"
+#include "raw/raw.hpp"
 
 /// The .npy file format: bytes <-> Header. Pure functions, no I/O. Functions that read bytes of a file throw
 /// Error{input} for malformed bytes and Error{refused} for unfinished_start(). The message says what is wrong
@@ -62,8 +64,8 @@ struct Header : TensorLayout {
 /// also complex numbers, which can be equal; all that numpy reads.
 enum class Types : std::uint8_t { dtypes, clipped, comparable, all };
 
-/// What the user says that a file or a member holds. It makes `|V2` bfloat16 and `<V1` a float8, and must
-/// agree with every other descriptor.
+/// What the user says that a file or a member holds. The dtype makes `|V2` bfloat16 and `<V1` a float8, and
+/// must agree with every other descriptor.
 struct GivenDType {
   GivenDType() = default;
   template <std::convertible_to<std::optional<DType>> T>
@@ -74,6 +76,13 @@ struct GivenDType {
   /// Whether integers of the same size are bfloat16 or a float8, too. Only where the user names the file or
   /// the member: among many others there are real integers.
   bool over_integers = false;
+
+  /// What files are of which nothing tells what they are: see take_foreign(). Members of archives ignore it.
+  std::shared_ptr<const raw::Layout> raw{};
+  bool pb = false;  ///< whether they are TensorProto messages, whatever their name is
+
+  /// Whether files that need no such help are read, too, and not refused with `raw`.
+  bool raw_if_needed = false;
 };
 
 /// What parse() does with `|V2`, `<V1` and `|V1` if the caller gives no dtype: refuse them, or take them for
@@ -103,5 +112,9 @@ void expect_data(const Header& header, std::uint64_t size);
 /// The same for any descriptor, which parse() may refuse.
 [[nodiscard]] std::string format(std::string_view descr, bool fortran_order,
                                  std::span<const std::int64_t> shape);
+
+/// A header that parse() reads as this layout: the descriptor of a float8 would not say which one it is, so
+/// that its name takes the place of it.
+[[nodiscard]] std::string format_named(const TensorLayout& layout);
 
 }  // namespace clipper::npy

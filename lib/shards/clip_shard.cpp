@@ -12,6 +12,7 @@
 
 #include "error.hpp"
 #include "files/checksum.hpp"
+#include "files/foreign.hpp"
 #include "files/place.hpp"
 #include "flows/file_clip.hpp"
 #include "flows/selection.hpp"
@@ -76,6 +77,9 @@ class Part : public Prepared {
     const Plan whole = plan_header(clipping_.settings, input_, make_plan);
     contents_ = std::make_unique<FileClip>(clipping_, input_, part_plan(whole, job));
     check_output_name(input_, false, job.out);
+    if (around_result(input_, whole.output, {job.out, clipping_.settings.to_raw}).before !=
+        npy::format(whole.output))
+      throw Error(ErrorKind::usage, job.out + ": " + kShard + " writes a .npy file; name OUT.npy");
     const bool must_be_new = job.existing == OutputFile::Existing::refuse;
     output_.emplace(job.out, make_run(job.shard.count, must_be_new, whole, input_), job.shard.index, input_,
                     clipping_.settings.durability);
@@ -155,6 +159,7 @@ std::unique_ptr<Prepared> prepare_slab(const Clipping& clipping, const ShardJob&
 Join::Wanted run_of(const ClipSettings& settings, const std::string& in, OutputFile::Existing existing,
                     std::uint64_t shards) {
   InputFile input = InputFile::open_regular(in);
+  take_foreign(input, settings.dtype);
   expect_tensor(input, kShard);
   const Plan plan = plan_header(settings, input, make_plan);
   const ShardRun run = make_run(shards, existing == OutputFile::Existing::refuse, plan, input);

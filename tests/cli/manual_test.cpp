@@ -146,6 +146,11 @@ class Example {
         R"("data_offsets":[8,16]}})";
     header.resize(112, ' ');
     directory_.write("model.safetensors", zip::little(header.size(), 8) + header + "elements of 16 b");
+    const std::string floats(24, '\0');
+    directory_.write("in.raw", floats);
+    directory_.write("big.raw", floats + "elements");
+    for (const char* name : {"input_0.pb", "output_0.pb"})
+      directory_.write(name, std::string("\x08\x06\x10\x01\x4a\x18") + floats);
     const Result clipped = run_clipper(clip({directory_ / "in.npy", directory_ / "golden.npy"}));
     check_done(clipped);
     for (const char* name : {"out.npy", "golden/a.npy", "golden/b.npy", "out/a.npy", "out/b.npy"})

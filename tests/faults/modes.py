@@ -257,6 +257,25 @@ def of_safetensors(count: int) -> list[Mode]:
             Mode("safetensors in place", ("--in-place", "in.safetensors"), {"in.safetensors": before}, {"in.safetensors": after}, durable=True)]
 
 
+def foreign(count: int) -> list[Mode]:
+    """Files that are no .npy files: raw ones after the header of another format, and a TensorProto with a name and a doc_string."""
+    values = numbers(count)
+
+    def raw(numbers: array) -> bytes:
+        return b"HEAD" + numbers.tobytes()
+
+    def pb(numbers: array) -> bytes:
+        def varint(value: int) -> bytes:
+            return bytes([value & 127 | 128]) + varint(value >> 7) if value > 127 else bytes([value])
+        return b"\x08" + varint(count) + b"\x10\x01\x42\x01w\x4a" + varint(4 * count) + numbers.tobytes() + b"\x62\x03doc"
+    made = []
+    for kind, file, words in (("raw", raw, ("--raw", "float32@4")), ("pb", pb, ())):
+        before, after = {f"in.{kind}": file(values)}, file(result(values))
+        made += [Mode(kind, (*words, f"in.{kind}", f"out.{kind}"), before, {f"out.{kind}": after}),
+                 Mode(f"{kind} in place", (*words, "--in-place", f"in.{kind}"), before, {f"in.{kind}": after}, durable=True)]
+    return made
+
+
 def many_archives(name: str, words: tuple[str, ...], directory: str, **more) -> Mode:
     values = {f"{letter}.npz": {"w": numbers(3000, i), "v": numbers(9, i + 7)} for i, letter in enumerate("abc")}
     methods = dict(zip(values, (STORED, DEFLATED, STORED)))
@@ -341,6 +360,7 @@ def modes() -> list[Mode]:
         other_files(("--in-place",), ""),
         *archives(10_000, STORED),
         *of_safetensors(140_000),
+        *foreign(10_000),
         *archives(140_000, DEFLATED),  # more than a piece that is deflated alone
         many_archives("3 archives, --output-dir", ("--output-dir", "made"), "made/", directories=("made",)),
         many_archives("3 archives, --in-place", ("--in-place",), "", durable=True),

@@ -1,5 +1,7 @@
 #define CLIPPER_LOADS_NUMPY
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -69,10 +71,13 @@ nb::object shape_of(const std::vector<std::int64_t>& shape) {
   return nb::tuple(nb::cast(shape));
 }
 
-/// The names of the package's arguments for FileOptions.
-FileOptions options_of(nb::handle dtype, bool ignore_trailing, bool no_cache, nb::handle threads) {
+/// The names of the package's arguments for FileOptions. `files` has what files are: dtype, raw, to_raw.
+FileOptions options_of(nb::handle files, bool ignore_trailing, bool no_cache, nb::handle threads) {
   FileOptions options;
+  const auto [dtype, raw, to_raw] = nb::cast<std::tuple<nb::object, nb::object, bool>>(files);
   options.dtype = dtype_of_argument(dtype);
+  if (!raw.is_none()) options.raw = nb::cast<std::string>(raw);
+  options.to_raw = to_raw;
   options.ignore_trailing = ignore_trailing;
   options.no_cache = no_cache;
   options.threads = threads_of(threads);
@@ -102,9 +107,9 @@ RequestArguments arguments_in(const nb::dict& given) {
 }
 
 nb::object clip_path(nb::handle in, nb::handle out, const nb::dict& request, std::vector<std::string> members,
-                     std::vector<std::string> only, nb::handle dtype, bool ignore_trailing, bool overwrite,
+                     std::vector<std::string> only, nb::handle files, bool ignore_trailing, bool overwrite,
                      bool sync, bool no_cache, nb::handle threads) {
-  FileOptions options = options_of(dtype, ignore_trailing, no_cache, threads);
+  FileOptions options = options_of(files, ignore_trailing, no_cache, threads);
   options.members = std::move(members);
   options.only = std::move(only);
   options.overwrite = overwrite;
@@ -116,9 +121,9 @@ nb::object clip_path(nb::handle in, nb::handle out, const nb::dict& request, std
 }
 
 nb::object clip_path_in_place(nb::handle path, const nb::dict& request, std::vector<std::string> members,
-                              std::vector<std::string> only, nb::handle dtype, bool ignore_trailing,
+                              std::vector<std::string> only, nb::handle files, bool ignore_trailing,
                               bool direct, bool no_cache, nb::handle threads) {
-  FileOptions options = options_of(dtype, ignore_trailing, no_cache, threads);
+  FileOptions options = options_of(files, ignore_trailing, no_cache, threads);
   options.members = std::move(members);
   options.only = std::move(only);
   options.direct = direct;
@@ -166,10 +171,10 @@ nb::object object_of(const Comparison& result) {
                         result.largest, result.report);
 }
 
-nb::object compare_paths(nb::handle actual, nb::handle expected, const nb::tuple& rule, nb::handle dtype,
+nb::object compare_paths(nb::handle actual, nb::handle expected, const nb::tuple& rule, nb::handle files,
                          bool ignore_trailing, bool no_cache, nb::handle threads) {
   const CompareOptions compare = compare_options(rule);
-  const FileOptions options = options_of(dtype, ignore_trailing, no_cache, threads);
+  const FileOptions options = options_of(files, ignore_trailing, no_cache, threads);
   const std::string first = path_of(actual);
   const std::string second = path_of(expected);
   return object_of(
@@ -200,9 +205,9 @@ nb::object compare_arrays(nb::handle actual, nb::handle expected, const nb::tupl
   }));
 }
 
-nb::object statistics_of_path(nb::handle path, nb::handle dtype, bool ignore_trailing, bool no_cache,
+nb::object statistics_of_path(nb::handle path, nb::handle files, bool ignore_trailing, bool no_cache,
                               nb::handle threads) {
-  const FileOptions options = options_of(dtype, ignore_trailing, no_cache, threads);
+  const FileOptions options = options_of(files, ignore_trailing, no_cache, threads);
   const std::string name = path_of(path);
   const Statistics s = run(options, [&](const FileOptions& o) { return statistics(name, o); });
   const auto object = [&](const std::optional<ElementBits>& bits) {
@@ -213,9 +218,9 @@ nb::object statistics_of_path(nb::handle path, nb::handle dtype, bool ignore_tra
                         object(s.median));
 }
 
-nb::object percentiles_of_path(nb::handle path, nb::handle percentages, nb::handle dtype,
+nb::object percentiles_of_path(nb::handle path, nb::handle percentages, nb::handle files,
                                bool ignore_trailing, bool no_cache, nb::handle threads) {
-  const FileOptions options = options_of(dtype, ignore_trailing, no_cache, threads);
+  const FileOptions options = options_of(files, ignore_trailing, no_cache, threads);
   const std::string name = path_of(path);
   std::vector<Number> numbers;
   for (const nb::handle percentage : percentages) {
@@ -231,8 +236,8 @@ nb::object percentiles_of_path(nb::handle path, nb::handle percentages, nb::hand
   return results;
 }
 
-nb::object tensor_in_path(nb::handle path, nb::handle dtype, bool ignore_trailing, bool no_cache) {
-  const Tensor tensor = tensor_in(path_of(path), options_of(dtype, ignore_trailing, no_cache, nb::int_(1)));
+nb::object tensor_in_path(nb::handle path, nb::handle files, bool ignore_trailing, bool no_cache) {
+  const Tensor tensor = tensor_in(path_of(path), options_of(files, ignore_trailing, no_cache, nb::int_(1)));
   return nb::make_tuple(name_of(tensor.dtype, tensor.meaning), shape_of(tensor.shape), tensor.fortran_order,
                         tensor.order == ByteOrder::little ? "little" : "big");
 }
@@ -246,20 +251,19 @@ nb::object profile_names() {
 /// Adds the functions for files. Those of the package clipper give them names, defaults and documentation.
 void add_file_functions(nb::module_& module) {
   using nb::arg;
-  const auto any = [](const char* name) { return nb::arg(name).none(); };
   module.def("clip_file", clip_path, arg("input"), arg("output"), arg("request"), arg("members"), arg("only"),
-             any("dtype"), arg("ignore_trailing"), arg("overwrite"), arg("sync"), arg("no_cache"),
+             arg("files"), arg("ignore_trailing"), arg("overwrite"), arg("sync"), arg("no_cache"),
              arg("threads"));
   module.def("clip_in_place", clip_path_in_place, arg("path"), arg("request"), arg("members"), arg("only"),
-             any("dtype"), arg("ignore_trailing"), arg("direct"), arg("no_cache"), arg("threads"));
-  module.def("compare", compare_paths, arg("actual"), arg("expected"), arg("rule"), any("dtype"),
+             arg("files"), arg("ignore_trailing"), arg("direct"), arg("no_cache"), arg("threads"));
+  module.def("compare", compare_paths, arg("actual"), arg("expected"), arg("rule"), arg("files"),
              arg("ignore_trailing"), arg("no_cache"), arg("threads"));
   module.def("compare_arrays", compare_arrays, arg("actual"), arg("expected"), arg("rule"), arg("threads"));
-  module.def("statistics", statistics_of_path, arg("path"), any("dtype"), arg("ignore_trailing"),
+  module.def("statistics", statistics_of_path, arg("path"), arg("files"), arg("ignore_trailing"),
              arg("no_cache"), arg("threads"));
-  module.def("percentiles", percentiles_of_path, arg("path"), arg("percentages"), any("dtype"),
+  module.def("percentiles", percentiles_of_path, arg("path"), arg("percentages"), arg("files"),
              arg("ignore_trailing"), arg("no_cache"), arg("threads"));
-  module.def("tensor_in", tensor_in_path, arg("path"), any("dtype"), arg("ignore_trailing"), arg("no_cache"));
+  module.def("tensor_in", tensor_in_path, arg("path"), arg("files"), arg("ignore_trailing"), arg("no_cache"));
   module.def("profiles", profile_names, "The names of all profiles, the systems whose rules clip() follows.");
 }
 

@@ -25,6 +25,7 @@ def assert_same(
     max_listed=5,
     err_msg="",
     dtype=None,
+    raw=None,
     ignore_trailing=False,
     no_cache=False,
     threads=0,
@@ -57,7 +58,7 @@ def assert_same(
     """
     __tracebackhide__ = True  # pytest shows the caller's line
     options = dict(
-        rtol=rtol, atol=atol, ulp=ulp, nan_equal=nan_equal, bits=bits, max_listed=max_listed, dtype=dtype,
+        rtol=rtol, atol=atol, ulp=ulp, nan_equal=nan_equal, bits=bits, max_listed=max_listed, dtype=dtype, raw=raw,
         ignore_trailing=ignore_trailing, no_cache=no_cache, threads=threads,
     )  # fmt: skip
     try:

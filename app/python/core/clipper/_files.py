@@ -61,6 +61,8 @@ def clip_file(
     members=(),
     only=(),
     dtype=None,
+    raw=None,
+    to_raw=False,
     ignore_trailing=False,
     overwrite=True,
     sync=False,
@@ -83,6 +85,9 @@ def clip_file(
             name.
         dtype: "bfloat16" if the file holds raw bytes (|V2) or integers of two bytes that are bfloat16; the name of a
             float8 for <V1, |V1 and integers of one byte. The output's header says what the input's says.
+        raw: what a file without a header holds: "float32:3,224,224", ">i2:720,-1@512". DTYPE[:SHAPE][@OFFSET], as for the
+            program. The output is such a file, too, unless its name ends in .npy.
+        to_raw: write the output without a header, as numpy's tofile does.
         ignore_trailing: accept bytes after the array.
         overwrite: False: an output that exists is a ClipperError of kind "refused".
         sync: flush the output to disk before returning.
@@ -104,8 +109,13 @@ def clip_file(
     1
     >>> np.load(y)
     array([ 78, 228, 255], dtype=uint8)
+    >>> np.float32([-1, 2]).tofile(x)
+    >>> clip_file(x, y, 0, raw="float32:1,2").raised
+    1
+    >>> np.load(y)
+    array([[0., 2.]], dtype=float32)
     """
-    return Counts(*_core.clip_file(input, output, locals(), list(members), [only] if isinstance(only, str) else list(only), dtype, ignore_trailing, overwrite, sync, no_cache, threads))
+    return Counts(*_core.clip_file(input, output, locals(), list(members), [only] if isinstance(only, str) else list(only), (dtype, raw, to_raw), ignore_trailing, overwrite, sync, no_cache, threads))
 
 
 def clip_in_place(
@@ -132,6 +142,7 @@ def clip_in_place(
     members=(),
     only=(),
     dtype=None,
+    raw=None,
     ignore_trailing=False,
     direct=False,
     no_cache=False,
@@ -160,4 +171,4 @@ def clip_in_place(
     >>> np.load(x)
     array([-1,  2,  6])
     """
-    return Counts(*_core.clip_in_place(path, locals(), list(members), [only] if isinstance(only, str) else list(only), dtype, ignore_trailing, direct, no_cache, threads))
+    return Counts(*_core.clip_in_place(path, locals(), list(members), [only] if isinstance(only, str) else list(only), (dtype, raw, False), ignore_trailing, direct, no_cache, threads))

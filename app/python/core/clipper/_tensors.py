@@ -133,6 +133,7 @@ def compare(
     bits=False,
     max_listed=1,
     dtype=None,
+    raw=None,
     ignore_trailing=False,
     no_cache=False,
     threads=0,
@@ -149,7 +150,7 @@ def compare(
         bits: only identical bits match; the other rules are ignored.
         max_listed: how many mismatches Comparison.first lists.
         dtype: "bfloat16" if a tensor is raw bytes (|V2) or integers of two bytes that are bfloat16.
-        ignore_trailing, no_cache, threads: as for clip_file().
+        raw, ignore_trailing, no_cache, threads: as for clip_file(). A .npy file may be compared with one without a header.
 
     Returns:
         Comparison, which is true if the tensors match.
@@ -165,12 +166,12 @@ atol=0.5 or ulp=2097152'
         found = _core.compare_arrays(_array(actual), _array(expected), rule, threads)
     if found is None:
         with _files(actual=actual, expected=expected) as (first, second):
-            found = _core.compare(first, second, rule, dtype, ignore_trailing, no_cache, threads)
+            found = _core.compare(first, second, rule, (dtype, raw, False), ignore_trailing, no_cache, threads)
     *others, listed, largest, report = found
     return Comparison(*others, tuple(Mismatch(*row) for row in listed), largest, report)
 
 
-def info(tensor, *, stats=True, dtype=None, ignore_trailing=False, no_cache=False, threads=0):
+def info(tensor, *, stats=True, dtype=None, raw=None, ignore_trailing=False, no_cache=False, threads=0):
     """Describes a tensor, an array or a file; with stats its elements, too.
 
     Args:
@@ -184,13 +185,14 @@ def info(tensor, *, stats=True, dtype=None, ignore_trailing=False, no_cache=Fals
     ('int16', (2, 2), 1, 10, 4.0, 2)
     """
     with _files(tensor=tensor) as (path,):
-        header = _core.tensor_in(path, dtype, ignore_trailing, no_cache)
+        files = (dtype, raw, False)
+        header = _core.tensor_in(path, files, ignore_trailing, no_cache)
         if not stats:
             return Info(*header)
-        return Info(*header, *_core.statistics(path, dtype, ignore_trailing, no_cache, threads)[2:])
+        return Info(*header, *_core.statistics(path, files, ignore_trailing, no_cache, threads)[2:])
 
 
-def percentiles(tensor, percentages, *, dtype=None, ignore_trailing=False, no_cache=False, threads=0):
+def percentiles(tensor, percentages, *, dtype=None, raw=None, ignore_trailing=False, no_cache=False, threads=0):
     """The percentiles of a tensor's elements that are not NaN: exact, then rounded once to a float of the dtype; of
     integers cut off toward zero, so that the 50th percentile of 1 and 2 is 1; of bool, dates and durations the lower of
     two elements.
@@ -210,4 +212,4 @@ def percentiles(tensor, percentages, *, dtype=None, ignore_trailing=False, no_ca
     if isinstance(percentages, (str, bytes)):
         raise TypeError(f"percentages must be a sequence of numbers, not text; [{percentages!r}] is one")
     with _files(tensor=tensor) as (path,):
-        return _core.percentiles(path, list(percentages), dtype, ignore_trailing, no_cache, threads)
+        return _core.percentiles(path, list(percentages), (dtype, raw, False), ignore_trailing, no_cache, threads)

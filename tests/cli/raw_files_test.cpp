@@ -1,0 +1,149 @@
+#include "cli/clipper.hpp"
+
+/// Raw files, and ONNX's TensorProto files. tests/fuzz/formats_vs_libraries.py compares with numpy and onnx.
+namespace clipper::testing {
+namespace {
+
+using namespace std::string_literals;
+
+const std::string kElements = float32_file({-3.5F, 0, 5, 7}).substr(128);
+const std::string kClipped = float32_file({0, 0, 5, 6}).substr(128);
+const Words kRaw{"--raw", "float32:2,2"};
+
+/// A TensorProto of 2 x 2 elements with a name, a doc_string and an unknown field.
+std::string pb(const std::string& elements) {
+  return "\x08\x02\x08\x02\x10\x01\x42\x01w\x4a\x10"s + elements +
+         "\x62\x01"
+         "d\x98\x06\x05"s;
+}
+
+std::string npy(const std::string& elements) {
+  return npy_file("<f4", "False", "(2, 2)", elements);
+}
+
+}  // namespace
+
+TEST_CASE("a raw file becomes a raw file, or a .npy file by its name, and --to-raw makes one of any tensor") {
+  const WorkingDirectory directory;
+  directory.write("in.raw", kElements);
+  directory.done(joined(kRaw, clip({"in.raw", "out.raw"})));
+  CHECK(directory.read("out.raw") == kClipped);
+  directory.done(joined(kRaw, clip({"in.raw", "out.npy"})));
+  CHECK(directory.read("out.npy") == npy(kClipped));
+  directory.done(clip({"--to-raw", "out.npy", "again"}));
+  CHECK(directory.read("again") == kClipped);
+  directory.done(joined(kRaw, clip({"-i", "in.raw"})));
+  CHECK(directory.read("in.raw") == kClipped);
+  directory.refused(clip({"--to-raw", "out.npy", "other.npy"}), 2, "other.npy: --to-raw writes no header");
+  directory.refused(clip({"--to-raw", "-i", "out.npy"}), 2,
+                    "--to-raw and --in-place cannot be used together");
+  directory.write("f.npy", npy_file("<f4", "True", "(2, 2)", kElements));
+  directory.refused(clip({"--to-raw", "f.npy", "f.raw"}), 3, "f.npy: is in Fortran order");
+}
+
+TEST_CASE("the bytes before the offset of a raw file are copied") {
+  const WorkingDirectory directory;
+  directory.write("in.raw", "header" + kElements);
+  const Words layout{"--raw", "<f4:-1,2@6"};
+  directory.done(joined(layout, clip({"in.raw", "out.raw"})));
+  CHECK(directory.read("out.raw") == "header" + kClipped);
+  CHECK(directory.run(joined(layout, clip({"-", "-"})), "header" + kElements).output == "header" + kClipped);
+  directory.done(joined(layout, clip({"-i", "in.raw"})));
+  CHECK(directory.read("in.raw") == "header" + kClipped);
+  CHECK(!std::filesystem::exists(directory / "other"));
+}
+
+TEST_CASE("what --raw and --format say holds for bounds, goldens, compare, info and show") {
+  const WorkingDirectory directory;
+  directory.write("in.raw", kElements);
+  directory.write("golden.npy", npy(kClipped));
+  directory.write("lo", kClipped);
+  directory.write("in.pb", pb(kElements));
+  directory.write("in.bin", pb(kElements));
+  directory.done(joined(kRaw, clip({"in.raw", "--verify", "golden.npy"})));
+  directory.done(clip({"in.pb", "--verify", "golden.npy"}));
+  directory.done({"--raw", "float32:2,2", "--min", "@lo", "--max", "6", "in.raw", "out.raw"});
+  CHECK(directory.read("out.raw") == kClipped);
+  directory.done({"compare", "--raw", "float32:2,2", "out.raw", "golden.npy"});
+  CHECK(contains(directory.run({"info", "--raw", "float32:2,2", "in.raw"}).output,
+                 "16 bytes without a .npy header"));
+  CHECK(directory.run({"show", "--format", "pb", "in.bin"}).output == "[[-3.5    0]\n [   5    7]]\n");
+}
+
+TEST_CASE("a TensorProto keeps its name and other fields, in place, to a file and through a pipe") {
+  const WorkingDirectory directory;
+  directory.write("in.pb", pb(kElements));
+  directory.done(clip({"in.pb", "out.pb"}));
+  CHECK(directory.read("out.pb") == pb(kClipped));
+  directory.done(clip({"in.pb", "out.npy"}));
+  CHECK(directory.read("out.npy") == npy(kClipped));
+  directory.done(clip({"out.npy", "plain.onnx-tensor"}));
+  CHECK(directory.read("plain.onnx-tensor") == "\x08\x02\x08\x02\x10\x01\x4a\x10"s + kClipped);
+  CHECK(directory.run(joined({"--format", "pb"}, clip({"-", "-"})), pb(kElements)).output == pb(kClipped));
+  directory.done(clip({"-i", "in.pb"}));
+  CHECK(directory.read("in.pb") == pb(kClipped));
+}
+
+TEST_CASE("external data is read only below the directory of its TensorProto") {
+  const WorkingDirectory directory;
+  std::filesystem::create_directory(directory / "d");
+  directory.write("d/data", "....." + kElements);
+  directory.write("outside", "....." + kElements);
+  std::filesystem::create_symlink("../outside", directory / "d/link");
+  std::filesystem::create_symlink(".", directory / "d/same");
+  const auto entry = [](const std::string& key, const std::string& value) {
+    const std::string text =
+        "\x0a"s + static_cast<char>(key.size()) + key + "\x12" + static_cast<char>(value.size()) + value;
+    return "\x6a"s + static_cast<char>(text.size()) + text;
+  };
+  const auto at = [&](const std::string& location) {
+    directory.write("d/in.pb", "\x08\x02\x08\x02\x10\x01\x70\x01"s + entry("location", location) +
+                                   entry("offset", "5") + entry("length", "16"));
+    return clip({"d/in.pb", "out.pb"});
+  };
+  directory.done(at("data"));
+  CHECK(directory.read("out.pb") == "\x08\x02\x08\x02\x10\x01\x4a\x10"s + kClipped);
+  for (const std::string path : {"../outside", "/etc/passwd", "./../outside", ""})
+    directory.refused(at(path), 3, path.empty() ? "without a location" : "is not a relative path below");
+  for (const std::string path : {"link", "same/data"}) directory.refused(at(path), 3, "a symbolic link");
+  directory.refused(at("missing"), 4, "d/in.pb: its external data 'missing': cannot be opened");
+  directory.write("d/data", kElements);
+  directory.refused(at("data"), 3, "16 data bytes expected, its external data has 11");
+}
+
+TEST_CASE("elements that a TensorProto has as varints are decoded, also more than fit into memory") {
+  std::string varints;
+  std::string elements;
+  for (int i = 0; i < 700'000; ++i) {
+    varints += static_cast<char>(i % 128);
+    elements += std::string{static_cast<char>(std::min(i % 128, 6)), '\0'};
+  }
+  const WorkingDirectory directory;
+  directory.write("in.pb", "\x08\xe0\xdc\x2a\x10\x05\x2a\xe0\xdc\x2a"s + varints);
+  directory.done(clip({"in.pb", "out.npy"}));
+  CHECK((directory.read("out.npy") == npy_file("<i2", "False", "(700000,)", elements)));
+}
+
+TEST_CASE("a file of another kind than --raw or a name says is refused by its kind") {
+  const WorkingDirectory directory;
+  directory.write("in.npy", npy(kElements));
+  directory.write("in.raw", kElements);
+  directory.write("in.pb", pb(kElements));
+  directory.write("m.onnx", "\x08\x0a\x12\x01p"s);
+  directory.write("s.pb", "\x0a\x01s\x10\x01\x1a\x00"s);
+  directory.refused(joined(kRaw, clip({"in.npy", "o"})), 2,
+                    "--raw is for files without a header, and this is a .npy file");
+  directory.refused(joined(kRaw, clip({"in.pb", "o"})), 2, "and this is a TensorProto");
+  directory.done(joined({"--raw", "force:uint8"}, clip({"in.npy", "o"})));
+  directory.refused({"--raw", "float32:3", "--min", "0", "in.raw", "o"}, 3,
+                    "the nearest shape is 4, 16 bytes");
+  directory.refused(joined({"--raw", "float33"}, clip({"in.raw", "o"})), 2,
+                    "--raw: 'float33' does not begin");
+  directory.refused(clip({"in.raw", "o"}), 3, "--raw DTYPE:SHAPE reads files without a header");
+  directory.refused(joined(kRaw, clip({"--direct", "-i", "in.raw"})), 2, "is no .npy file");
+  directory.refused(clip({"m.onnx", "o"}), 3, "m.onnx: not a tensor but an ONNX model");
+  directory.refused(clip({"s.pb", "o"}), 3, "a SequenceProto");
+  directory.refused(clip({"--shard", "0/2", "in.pb", "o.pb"}), 2, "--shard writes a .npy file");
+}
+
+}  // namespace clipper::testing
