@@ -139,6 +139,7 @@ struct OtherText {
 constexpr std::size_t kMaxThreads = 1024;
 constexpr std::size_t kMaxShown = 1000;
 constexpr std::array<std::string_view, 2> kTrailingWords{"error", "ignore"};
+constexpr std::array<std::string_view, 2> kFormatWords{"auto", "pb"};
 
 using Whole = clipper_request;
 using Name = std::string_view;
@@ -150,6 +151,10 @@ constexpr std::array kOtherTexts{
               [](Whole& r, Name n, String text) {
                 r.files.ignore_trailing = place_of_text(n, text, kTrailingWords) != 0;
               }},
+    OtherText{"raw", [](Whole& r, Name, String text) { r.files.raw = text; }},
+    OtherText{"to_raw", [](Whole& r, Name n, String text) { r.files.to_raw = flag_of_text(n, text); }},
+    OtherText{"format",
+              [](Whole& r, Name n, String text) { r.files.pb = place_of_text(n, text, kFormatWords) != 0; }},
     OtherText{"no_clobber",
               [](Whole& r, Name n, String text) { r.files.overwrite = !flag_of_text(n, text); }},
     OtherText{"sync", [](Whole& r, Name n, String text) { r.files.sync = flag_of_text(n, text); }},
@@ -198,7 +203,7 @@ const RequestText* text_named(std::string_view name) {
 }
 
 void set_text(clipper_request& request, const std::string& name, const std::string& text) {
-  if (const RequestText* const row = text_named(name)) return row->set(*row, request.request, text);
+  if (const RequestText* const row = text_named(name)) return row->set(*row, request.request, text, {});
   const auto* const other = std::ranges::find(kOtherTexts, name, &OtherText::name);
   if (other == kOtherTexts.end()) refuse_name(name);
   other->set(request, other->name, text);
