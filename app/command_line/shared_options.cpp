@@ -242,7 +242,7 @@ void refuse_percentage(std::string_view flag, const std::string& text) {
 std::optional<Given> given(const RawOptions& raw, const Option& option, const npy::GivenDType& file) {
   if (!raw.has(option)) return std::nullopt;
   const std::string_view flag = long_name(option);
-  refuse_percentage(flag, raw.text(option), file);
+  refuse_percentage(flag, raw.text(option));
   return number_of_text(flag.substr(2), raw.text(option), file);
 }
 
