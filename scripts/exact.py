@@ -56,7 +56,8 @@ class Case:
             if self.x.dtype in FORMATS and contract.is_finite(number):
                 nearest_one = contract.rounded(number, self.x.dtype)
                 number = nearest_one if contract.is_finite(nearest_one) else None
-            if number is not None and (self.x.dtype in FORMATS or contract.is_finite(number) and is_integral(number)):
+            if number is not None and (self.x.dtype in FORMATS or contract.is_finite(number) and number == math.trunc(number)
+                                      and np.iinfo(self.x.dtype).min <= number <= np.iinfo(self.x.dtype).max):
                 found.append(number)
         return found
 
