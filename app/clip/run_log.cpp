@@ -409,9 +409,9 @@ void RunLog::print_summary(bool is_batch) {
   std::uint64_t others = 0;
   for (const auto& [became, files] : others_) others += files.count;
   if (command_.json) {
-    const Json json{
-        {"version", kJsonVersion}, {"summary", true}, {"status", status_},        {"files", all}, {"ok", ok},
-        {"failed", failed},        {"other", others}, {"skipped", files_skipped_}};
+    Json json{{"version", kJsonVersion}, {"summary", true}, {"status", status_}, {"files", all}, {"ok", ok},
+              {"failed", failed},        {"other", others}};
+    if (command_.skip != Command::Skip::none) json.add("skipped", files_skipped_);
     const std::string line = json.dump() + "\n";
     const Finishing finishing;
     set_summary(-1);

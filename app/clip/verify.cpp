@@ -74,8 +74,7 @@ class Verifier {
 
  private:
   Outcome verify(PairReport& report, const Job& job);
-  Outcome verify_archive(const InputFile& input, const InputFile& golden, PairReport& whole, bool is_named,
-                         const std::string& name);
+  Outcome verify_archive(const InputFile& input, const InputFile& golden, PairReport& whole, bool is_named);
   void compare_other(InputFile& input, InputFile& golden, PairReport& report);
   void verify_member(const Archives& archives, const MemberPair& pair, const MemberUse* use,
                      PairReport& report);
@@ -84,6 +83,12 @@ class Verifier {
   void read_golden(InputFile& golden, const TensorLayout& result, PairReport& report) const;
   void write_golden(PairReport& report, PairResult result, bool is_named);
   void warn(const std::vector<std::string>& notes);
+
+  /// The path of the golden file as patterns see it: below the directory, if there is one.
+  [[nodiscard]] std::string name_of_golden(const PairReport& report) const {
+    const std::size_t below = to_.layout ? to_.golden.size() + (to_.golden.ends_with('/') ? 0 : 1) : 0;
+    return report.expected.substr(std::min(below, report.expected.size()));
+  }
 
   /// Chooses the tolerances of the pair, which has any of these names.
   void begin_pair(const PairReport& report, const std::vector<std::string>& names) {
@@ -171,9 +176,6 @@ Outcome Verifier::verify(PairReport& report, const Job& job) {
     throw Error(
         ErrorKind::usage,
         fmt::format("--update-golden: {} is a member of an archive; use a .npy file", report.expected));
-  const std::string_view golden_name = report.expected;
-  const std::size_t below = to_.layout ? to_.golden.size() + (to_.golden.ends_with('/') ? 0 : 1) : 0;
-  const std::string name(golden_name.substr(std::min(below, golden_name.size())));
   InputFile input = open(report.actual, Role::input, job.is_walked);
   const bool has_members = is_archive_for(command_.settings, input, job.is_named);
   const bool may_be_other = !has_members && !job.is_named && input.is_regular() && !input.is_member();
@@ -199,8 +201,7 @@ Outcome Verifier::verify(PairReport& report, const Job& job) {
     throw Error(ErrorKind::usage,
                 fmt::format("{}: --verify takes two tensors or two archives; name a tensor in it: {}:NAME",
                             archive, npy::name_for_commands(archive)));
-  if (has_members) return verify_archive(input, golden, report, job.is_named, name);
-  begin_pair(report, {name});
+  if (has_members) return verify_archive(input, golden, report, job.is_named);
   if (is_other)
     compare_other(input, golden, report);
   else
@@ -219,6 +220,7 @@ void Verifier::verify_tensor(InputFile& input, PairReport& report, InputFile* go
   report.notes = notes_on(plan, input.path());
   if (!report.member) tally_->expect(plan.input_size());
   if (golden == nullptr) return;
+  if (!report.member) begin_pair(report, {name_of_golden(report)});
   read_golden(*golden, plan.output, report);
   if (report.reason.empty())
     report.comparison = verify_result(engine_, plan, input, {*golden, report.layout}, matching_.rule);
@@ -228,6 +230,7 @@ void Verifier::verify_tensor(InputFile& input, PairReport& report, InputFile* go
 /// The result of a file that is not clipped is the file: its elements are compared or, of types that have
 /// none to compare, its bytes.
 void Verifier::compare_other(InputFile& input, InputFile& golden, PairReport& report) {
+  begin_pair(report, {name_of_golden(report)});
   CompareSettings settings = compare_;
   const auto is_comparable = [&](InputFile& file) {
     return !read_header(file, settings.dtype, nullptr, std::nullopt, npy::Opaque::taken, npy::Types::all)
@@ -276,7 +279,7 @@ void Verifier::read_golden(InputFile& golden, const TensorLayout& result, PairRe
 
 /// The members that --other drop leaves out of the result have no pair.
 Outcome Verifier::verify_archive(const InputFile& input, const InputFile& golden, PairReport& whole,
-                                 bool is_named, const std::string& name) {
+                                 bool is_named) {
   const Container actual(input, Records::dropped);
   const Container expected(golden, Records::dropped);
   const Archives archives{actual, expected};
@@ -295,6 +298,7 @@ Outcome Verifier::verify_archive(const InputFile& input, const InputFile& golden
     PairReport report = clipper::report_of(archives, pair);
     report.compared = to_.matching.compared;
     const std::string key(pair.any().key());
+    const std::string name = name_of_golden(whole);
     if (pair.actual != nullptr && pair.expected != nullptr) begin_pair(report, {key, name + ":" + key});
     if (to_.updates) {
       verify_member(archives, pair, use, report);

@@ -165,6 +165,13 @@ constexpr std::array kPositionals{Positional{&kFile, Arity::optional}};
 constexpr std::array kOptions{&kAt,       &kMember, &kExcludeMember, &kOnly, &kDtype,
                               &kTrailing, &kRaw,    &kFormat,        &kHelp};
 
+constexpr std::array kCommon{
+    CommonOption{&kAt, "Elements, by numpy's indexes and slices: '0, :5'"},
+    CommonOption{&kMember, "Of archives, only members of this name or pattern"},
+    CommonOption{&kDtype, "Read |V2, |V1 or integers as bfloat16 or float8"},
+    CommonOption{&kRaw, "Read files without a header: float32:3,224,224"},
+};
+
 constexpr std::int64_t kMaxElements = 1000;  ///< numpy's `threshold`
 constexpr std::int64_t kEdge = 3;            ///< numpy's `edgeitems`
 
@@ -281,6 +288,7 @@ class Printer {
 constexpr CommandSpec kShowSpec{
     .name = "show",
     .summary = "print elements of a tensor",
+    .common = kCommon,
     .description = kDescription,
     .forms = kForms,
     .footer = kFooter,
