@@ -24,6 +24,7 @@
 #include "element/joined.hpp"
 #include "element/tensor_layout.hpp"
 #include "error.hpp"
+#include "files/foreign.hpp"
 #include "files/input_file.hpp"
 #include "npy/header.hpp"
 #include "simd/levels.hpp"
@@ -392,6 +393,7 @@ std::string text_about_file(const RawOptions& raw) {
   const std::optional<DType> dtype = parse_dtype(raw, kDtype);
   const Request bounds = bounds_of(raw);
   InputFile file = InputFile::open(path);
+  take_foreign(file, {});
   const npy::Header header = read_header(file, dtype);
   const std::vector<ProfileCheck> checks = check_profiles(bounds, header);
   if (!raw.has(kJson))
