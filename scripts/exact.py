@@ -53,9 +53,9 @@ class Case:
         found = []
         for text in self.parameters.get("--nodata", "").split():
             number = contract.exact(text)
-            if self.x.dtype in FORMATS and contract.is_finite(number):
+            if self.x.dtype in FORMATS and number == number:
                 nearest_one = contract.rounded(number, self.x.dtype)
-                number = nearest_one if contract.is_finite(nearest_one) else None
+                number = nearest_one if contract.is_finite(nearest_one) or nearest_one == number else None
             if number is not None and (self.x.dtype in FORMATS or contract.is_finite(number) and number == math.trunc(number)
                                       and np.iinfo(self.x.dtype).min <= number <= np.iinfo(self.x.dtype).max):
                 found.append(number)
@@ -402,7 +402,10 @@ def around_nodata(case):
     valid = Tensor(case.x.dtype, case.x.elements[~where])
     percentages = [side for side in BOUNDS if str(given.get(side)).endswith("%")]
     if percentages and is_nan(valid.elements, valid.dtype).all():
-        others = {option: each for option, each in others.items() if option not in ("--stretch", *percentages)}
+        lost = {"--stretch", *percentages} | {option for side, option in zip(BOUNDS, ("--replace-below", "--replace-above")) if side in percentages}
+        for option in ("--replace-below", "--replace-above"):
+            replacement(case, option)
+        others = {option: each for option, each in others.items() if option not in lost}
     moved_arrays = {option: Tensor(each.dtype, np.broadcast_to(each.elements, case.x.shape)[~where], name=each.name)
                     if each.elements.size != 1 else each.like(each.elements.reshape(1)) for option, each in case.arrays().items()}
     found = elsewhere(case, others, replace(case, x=valid, parameters=others | moved_arrays))
