@@ -288,12 +288,12 @@ class Printer {
 constexpr CommandSpec kShowSpec{
     .name = "show",
     .summary = "print elements of a tensor",
-    .common = kCommon,
     .description = kDescription,
     .forms = kForms,
     .footer = kFooter,
     .positionals = kPositionals,
     .options = kOptions,
+    .common = kCommon,
 };
 
 namespace {
