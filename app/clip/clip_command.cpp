@@ -2,9 +2,12 @@
 
 #include <atomic>
 #include <exception>
+#include <filesystem>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <tuple>
 #include <utility>
 #include <variant>
@@ -22,6 +25,7 @@
 #include "engine/engine.hpp"
 #include "error.hpp"
 #include "files/replacement_batch.hpp"
+#include "flows/percentile_bounds.hpp"
 #include "os/os.hpp"
 #include "shards/clip_shard.hpp"
 #include "shards/shard.hpp"
@@ -101,6 +105,30 @@ Join::Wanted wanted_run(const Command& command, std::uint64_t shards) {
   return run_of(command.settings, command.inputs.front(), command.existing, shards);
 }
 
+bool is_pipe(const std::string& path, const char* standard) {
+  std::error_code error;
+  return std::filesystem::is_fifo(path == "-" ? standard : path, error);
+}
+
+/// The threads that pay off, measured on 16 CPUs; see lib/engine/README.md. The kernel copies a pipe's bytes
+/// no faster for more than two threads, unless they have more to do than to clip. Threads that create small
+/// files, judged by 16 of them, wait for each other.
+unsigned threads_that_pay(const Request& request, const Jobs& jobs) {
+  constexpr unsigned kAll = std::numeric_limits<unsigned>::max();
+  constexpr std::size_t kSample = 16;
+  constexpr std::uint64_t kSmall = 64UL << 10;
+  if (jobs.size() == 0 || !jobs[0].output) return kAll;
+  if (jobs.size() == 1) {
+    const bool only_clips = !request.scale && !request.bias && !request.subtract && !request.divide &&
+                            !request.stretch && !request.round && !request.to && !has_percentiles(request);
+    const Job job = jobs[0];
+    return only_clips && (is_pipe(job.input, "/dev/stdin") || is_pipe(*job.output, "/dev/stdout")) ? 2 : kAll;
+  }
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < kSample; ++i) bytes += expected_bytes(jobs[i * jobs.size() / kSample].input);
+  return bytes < kSample * kSmall ? 4 : kAll;
+}
+
 /// Puts the output of a run of shards in place: of wanted_run(), or without an input of the run that
 /// OUT.shards names.
 int finalize(const Command& command, const Finalize& to) {
@@ -175,6 +203,7 @@ int clip_files(const Command& command, const ClipWay& way) {
   const ClipRun run{command, way, jobs, engine, replacements, log};
   const bool many = jobs.size() > 1;
   skip_existing(command, log, jobs);
+  engine.limit_threads(threads_that_pay(command.settings.request, jobs));
   const bool has_summary = many || command.recursive || command.keep_going || command.list;
   const bool makes_directories = way.directories == Directory::made_by_run;
   log.expect(jobs.size(), 0);

@@ -160,7 +160,8 @@ std::uint64_t Engine::choose_threads(std::uint64_t data_size) {
   if (shares_) {
     threads_ = surrounding;
   } else {
-    unsigned threads = std::min(options_.threads != 0 ? options_.threads : available_threads(), most);
+    unsigned threads =
+        std::min(options_.threads != 0 ? options_.threads : std::min(available_threads(), most_), most);
     const unsigned allowed = threads;
     while (threads > 1 && (threads - 1) * chunk(threads) >= data_size) --threads;
     if (threads == allowed) data_size = kNone;

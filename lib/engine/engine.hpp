@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -56,6 +57,9 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
   ~Engine();
+
+  /// At most `most` threads, unless the options name a number. Before anything that calls prepare().
+  void limit_threads(unsigned most) noexcept { most_ = most; }
 
   /// How long the work on a tensor takes: deflating takes much longer than starting threads.
   enum class Cost : std::uint8_t { low, high };
@@ -168,6 +172,7 @@ class Engine {
   Options options_;
   std::uint64_t prepared_for_ = 0;  ///< the largest data_size of prepare()
   unsigned threads_ = 1;
+  unsigned most_ = std::numeric_limits<unsigned>::max();
   bool shares_ = false;         ///< whether the threads are those of an arena that the caller is in
   Memory memory_;               ///< of a chunk for each thread
   std::unique_ptr<Pool> pool_;  ///< null with one thread

@@ -217,6 +217,15 @@ TEST_CASE("a small tensor starts no threads, a large one starts the requested nu
   CHECK(threads(4'000'000, {.threads = 1}) == 1);
 }
 
+TEST_CASE("a limit of the threads counts if the options name no number") {
+  for (const unsigned given : {0U, 3U}) {
+    Engine engine({.threads = given});
+    engine.limit_threads(1);
+    engine.prepare(100'000'000);
+    CHECK(engine.threads() == std::max(given, 1U));
+  }
+}
+
 TEST_CASE("a tensor starts at most one thread for each chunk, a later and larger one as many as requested") {
   Engine engine({.threads = 8, .chunk_size = kChunk});
   engine.prepare(3 * kChunk);
