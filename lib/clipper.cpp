@@ -19,6 +19,7 @@
 #include "files/parameter_file.hpp"
 #include "flows/clip_file.hpp"
 #include "flows/memory_clip.hpp"
+#include "flows/tensor_pool.hpp"
 #include "flows/tensor_statistics.hpp"
 
 namespace clipper {
@@ -169,10 +170,12 @@ Given from_file(const std::string& path) {
 Given from_text(const std::string& text) {
   if (std::optional<Number> number = parse_number(text)) return {*std::move(number), text};
   if (std::optional<Given> word = Given::word(text)) return *std::move(word);
+  if (std::optional<Given> statistic = Given::statistic_named(text)) return *std::move(statistic);
   const std::optional<Number> percentage =
       text.ends_with('%') ? parse_number(std::string_view(text).substr(0, text.size() - 1)) : std::nullopt;
   if (!percentage)
-    throw Error(ErrorKind::usage, "'" + text + "' is not a number, a percentage, a date, true or false");
+    throw Error(ErrorKind::usage,
+                "'" + text + "' is not a number, a percentage, a statistic, a date, true or false");
   Given given = Given::percentile(*percentage);
   given.text = text;
   return given;
@@ -183,8 +186,13 @@ Counts clip_file(const std::string& in, const std::string& out, const Request& r
   using Existing = OutputFile::Existing;
   const Existing existing = options.overwrite ? Existing::replace : Existing::refuse;
   if (is_in_place(in, out, existing)) return clip_in_place(in, request, options);
-  const ClipSettings settings = settings_of(request, options);
+  ClipSettings settings = settings_of(request, options);
   Engine engine(engine_options(options));
+  const ClipSettings given = settings;
+  TensorPool pool(engine, given);
+  if (request.pooled) pool.add(in, true);
+  if (request.pooled) settings.request = pool.request();
+  if (request.pooled) pool.expect_unchanged(in);
   ElementCount observer;
   ClipResult result;
   prepare_to_file({settings, engine, observer, result}, in, out, existing)->write();

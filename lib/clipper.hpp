@@ -104,7 +104,8 @@ struct FileOptions {
 [[nodiscard]] Given from_file(const std::string& path);
 
 /// min, max or what replaces NaN, as the program reads it: `{.min = from_text("2020-02-29")}`. A number,
-/// which is exact, a percentage ("99.9%"), a date, "true" or "false". Error{usage} for other texts.
+/// which is exact, a percentage ("99.9%"), a date, "true" or "false"; for subtract and divide also "mean",
+/// "std", "min" and "max" of the clipped elements. Error{usage} for other texts.
 [[nodiscard]] Given from_text(const std::string& text);
 
 /// Clips the tensor in the file `in` and writes it to the file `out`; "-" is standard input or output. `out`
@@ -207,9 +208,9 @@ struct Tensor {
 /// `threads` other than 1 keep the threads that the first of them started.
 class PreparedClip {
  public:
-  /// Throws the errors of clip(). `elements` are read if a bound is a percentile. Results have the byte order
-  /// of the tensor. `stop` ends the work as FileOptions::stop does, here and below; `out` may then hold
-  /// anything.
+  /// Throws the errors of clip(). `elements` are read if a parameter is a percentile or a statistic. Results
+  /// have the byte order of the tensor. `stop` ends the work as FileOptions::stop does, here and below; `out`
+  /// may then hold anything.
   PreparedClip(const Request& request, const Tensor& tensor, const void* elements = nullptr,
                unsigned threads = 0, const std::atomic<bool>* stop = nullptr);
 

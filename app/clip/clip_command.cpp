@@ -21,6 +21,7 @@
 #include "engine/engine.hpp"
 #include "error.hpp"
 #include "files/replacement_batch.hpp"
+#include "flows/tensor_pool.hpp"
 #include "shards/clip_shard.hpp"
 #include "shards/shard.hpp"
 #include "shards/shard_files.hpp"
@@ -131,6 +132,13 @@ void clip_jobs(const ClipRun& alone) {
 
 }  // namespace
 
+void find_figures(const Command& command, const Jobs& jobs, TensorPool& pool, Command& found) {
+  for (std::size_t i = 0; i < jobs.size(); ++i) pool.add(jobs[i].input, jobs[i].is_named);
+  found.settings.request = pool.request();
+  if ((command.verbose || command.dry_run) && !command.quiet && !command.json)
+    print_note("pooled: " + figures_text(command.settings.request, found.settings.request));
+}
+
 int clip_files(const Command& command, const ClipWay& way) {
   Engine engine(command.engine);
   ReplacementBatch replacements([](const auto& place) {
@@ -148,13 +156,18 @@ int clip_files(const Command& command, const ClipWay& way) {
   way.name_outputs(jobs);
   check_conflicts(jobs, also_read(command), way.keeps_inputs);
   if (command.share) keep_share(*command.share, jobs);
-  const ClipRun run{command, way, jobs, engine, replacements, log};
+  Command found = command;
+  std::optional<TensorPool> pool;
+  if (command.settings.request.pooled) pool.emplace(engine, command.settings);
+  const ClipRun run{found, way, jobs, engine, replacements, log, pool ? &*pool : nullptr};
   const bool many = jobs.size() > 1;
   const bool has_summary = many || command.recursive || command.keep_going || command.list;
   const bool makes_directories = way.directories == Directory::made_by_run;
   log.expect(jobs.size(), 0);
   if (has_summary) log.announce_summary();
   if (many || command.recursive || makes_directories) keep_good(run, jobs);
+  if (pool && log.status() != 0) return log.status();
+  if (pool) find_figures(command, jobs, *pool, found);
   if (makes_directories && !command.dry_run) make_directories(jobs, way.root.get());
   clip_jobs(run);
   log.stop_after_failure();

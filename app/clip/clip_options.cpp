@@ -35,8 +35,8 @@ constexpr std::array kNumbers{NumberOption{&kMin, &Request::min, parse_bound},
                               NumberOption{&kBias, &Request::bias, parse_given},
                               NumberOption{&kReplaceBelow, &Request::replace_below, parse_given},
                               NumberOption{&kReplaceAbove, &Request::replace_above, parse_given},
-                              NumberOption{&kSubtract, &Request::subtract, parse_given},
-                              NumberOption{&kDivide, &Request::divide, parse_given},
+                              NumberOption{&kSubtract, &Request::subtract, parse_factor},
+                              NumberOption{&kDivide, &Request::divide, parse_factor},
                               NumberOption{&kZeroPoint, &Request::zero_point, parse_given}};
 
 enum class NumberSource : bool { typed, files };
@@ -74,6 +74,8 @@ Request typed_request(const RawOptions& raw) {
   if (raw.has(kRound)) request.round = static_cast<Round>(word_of(raw, kRound));
   request.saturate = raw.has(kSaturate);
   if (raw.has(kStretch)) request.stretch = parse_stretch(raw.text(kStretch));
+  for (const std::string& axis : raw.texts(kPerAxis)) request.per_axis.push_back(parse_axis(axis));
+  request.pooled = raw.has(kPooled);
   if (raw.has(kNan) && request.nan.action == OnNan::keep && request.to && !is_floating(*request.to))
     refuse(fmt::format("--nan keep and --to {0} cannot be used together: {0} has no NaN",
                        traits(*request.to).name));
@@ -197,6 +199,7 @@ void check_destination_options(const RawOptions& raw) {
         "--recursive, --shard and --output cannot be used together: a shard could take another shard's "
         "results "
         "as inputs; use --output-dir");
+  if (raw.has(kInPlace) && raw.has(kPooled)) refuse(kPooledInPlace);
   check_alone(raw, kInPlace, {&kNoClobber});
   check_alone(raw, kDirect, {&kMember, &kTo});
   check_needed(raw, kDirect, kInPlace);

@@ -268,6 +268,21 @@ Given parse_bound(std::string_view flag, const std::string& text) {
   return bound;
 }
 
+std::int64_t parse_axis(std::string_view text) {
+  const std::optional<Number> number = parse_number(text);
+  constexpr std::int64_t kLimit = 64;  // kMaxRank
+  if (!number || !is_integer(*number) || *number < Number(-kLimit) || *number > Number(kLimit - 1))
+    refuse(fmt::format("--per-axis: '{}' is not an axis, an integer such as 1 or -1", text));
+  return static_cast<std::int64_t>(to_integer(*number, Rounding::toward_zero));
+}
+
+Given parse_factor(std::string_view flag, const std::string& text) {
+  if (std::optional<Given> statistic = Given::statistic_named(text)) return *std::move(statistic);
+  if (const auto meant = nearest_name(text, kStatisticWords); meant && !parse_number(text))
+    refuse(fmt::format("{}: unknown value '{}'; did you mean '{}'?", flag, text, *meant));
+  return parse_given(flag, text);
+}
+
 Given parse_given(std::string_view flag, const std::string& text) {
   if (text.starts_with('@')) return read_given(flag, text.substr(1));
   if (std::optional<Number> number = parse_number(text)) return {*std::move(number), text};

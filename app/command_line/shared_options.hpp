@@ -152,6 +152,12 @@ struct Option;
 /// for messages: "--min". Throws Error{usage} for any other text.
 [[nodiscard]] Given parse_given(std::string_view flag, const std::string& text);
 
+/// An axis of a tensor: an integer, negative from the end.
+[[nodiscard]] std::int64_t parse_axis(std::string_view text);
+
+/// A subtrahend or a divisor: what parse_given() accepts, or a statistic of the clipped elements ("mean").
+[[nodiscard]] Given parse_factor(std::string_view flag, const std::string& text);
+
 /// A bound of a clip: what parse_given() accepts, or a percentile of the tensor's elements ("1%").
 [[nodiscard]] Given parse_bound(std::string_view flag, const std::string& text);
 

@@ -229,8 +229,17 @@ Given Given::percentile(const Number& percentage) {
   return given;
 }
 
+Given::Given(Statistic of_elements)
+    : text(kStatisticWords.at(static_cast<std::size_t>(of_elements))), statistic(of_elements) {}
+
 Given Given::percentile(double percentage) {
   return percentile(*parse_number(shortest_text(percentage)));
+}
+
+std::optional<Given> Given::statistic_named(std::string_view text) {
+  const auto* const word = std::ranges::find(kStatisticWords, text);
+  if (word == kStatisticWords.end()) return std::nullopt;
+  return static_cast<Statistic>(word - kStatisticWords.begin());
 }
 
 std::optional<Given> Given::word(std::string_view text) {

@@ -19,8 +19,8 @@
 #include "files/input_file.hpp"
 #include "files/place.hpp"
 #include "flows/archive_clip.hpp"
+#include "flows/figures.hpp"
 #include "flows/file_clip.hpp"
-#include "flows/percentile_bounds.hpp"
 #include "flows/selection.hpp"
 #include "os/os.hpp"
 
@@ -193,7 +193,7 @@ void expect_repeatable(const InputFile& input, const Request& request) {
         std::pair{"subtract", request.subtract.has_value()}, std::pair{"divide", request.divide.has_value()},
         std::pair{"stretch", request.stretch.has_value()}})
     if (is_given) refuse_repeated(input, Term{field, field});
-  if (has_percentiles(request)) refuse_repeated(input, "a percentile");
+  if (has_figures(request)) refuse_repeated(input, "a percentile");
 }
 
 /// Whether clipping a clipped element changes nothing. Elements within the bounds stay, so only those beyond
