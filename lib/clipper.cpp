@@ -22,6 +22,7 @@
 #include "flows/clip_file.hpp"
 #include "flows/memory_clip.hpp"
 #include "flows/memory_statistics.hpp"
+#include "flows/tensor_pool.hpp"
 #include "flows/tensor_statistics.hpp"
 
 namespace clipper {
@@ -234,8 +235,13 @@ Counts clip_file(const std::string& in, const std::string& out, const Request& r
   using Existing = OutputFile::Existing;
   const Existing existing = options.overwrite ? Existing::replace : Existing::refuse;
   if (is_in_place(in, out, existing)) return clip_in_place(in, request, options);
-  const ClipSettings settings = settings_of(request, options);
+  ClipSettings settings = settings_of(request, options);
   Engine engine(engine_options(options));
+  const ClipSettings given = settings;
+  TensorPool pool(engine, given);
+  if (request.pooled) pool.add(in, true);
+  if (request.pooled) settings.request = pool.request();
+  if (request.pooled) pool.expect_unchanged(in);
   ElementCount observer;
   ClipResult result;
   prepare_to_file({settings, engine, observer, result}, in, out, existing)->write();

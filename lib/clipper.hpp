@@ -249,9 +249,9 @@ Counts clip(const TensorView& in, const WritableTensor& out, const Request& requ
 /// `threads` other than 1 keep the threads that the first of them started.
 class PreparedClip {
  public:
-  /// Throws the errors of clip(). `elements` are read if a bound is a percentile. Results have the byte order
-  /// of the tensor. `stop` ends the work as FileOptions::stop does, here and below; `out` may then hold
-  /// anything.
+  /// Throws the errors of clip(). `elements` are read if a parameter is a percentile or a statistic. Results
+  /// have the byte order of the tensor. `stop` ends the work as FileOptions::stop does, here and below; `out`
+  /// may then hold anything.
   PreparedClip(const Request& request, const Tensor& tensor, const void* elements = nullptr,
                unsigned threads = 0, const std::atomic<bool>* stop = nullptr);
 

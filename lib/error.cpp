@@ -34,7 +34,8 @@ void refuse(const std::string& path, const Message& why) {
 }
 
 void throw_with_path(const std::string& path, const Error& error) {
-  throw Error(error.kind(), path + ": " + error.message(), error.system_error());
+  throw Error(error.kind(), path.empty() ? error.message() : path + ": " + error.message(),
+              error.system_error());
 }
 
 }  // namespace clipper

@@ -105,7 +105,7 @@ class Error : public std::runtime_error {
 /// Throws Error{refused} with "PATH: " in front of the message: "out.npy: already exists".
 [[noreturn]] void refuse(const std::string& path, const Message& why);
 
-/// Throws the error again with "PATH: " in front of its message.
+/// Throws the error again with "PATH: " in front of its message, unless the path is empty.
 [[noreturn]] void throw_with_path(const std::string& path, const Error& error);
 
 /// Returns work(). An Error that work() throws is thrown again with "PATH: " in front of its message.

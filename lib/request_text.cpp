@@ -83,6 +83,23 @@ const Profile* profile_of_text(std::string_view name, const std::string& text) {
   return nullptr;
 }
 
+/// A number, an array or a statistic of the clipped elements.
+Given factor_of_text(std::string_view name, const std::string& text, Files files) {
+  if (std::optional<Given> statistic = Given::statistic_named(text)) return *std::move(statistic);
+  if (!parse_number(text) && nearest_name(text, kStatisticWords))
+    static_cast<void>(place_of_text(name, text, kStatisticWords));
+  return number_of_text(name, text, files);
+}
+
+/// An axis of a tensor: an integer, negative from the end.
+std::int64_t axis_of_text(std::string_view name, const std::string& text) {
+  const std::optional<Number> number = parse_number(text);
+  constexpr std::int64_t kLimit = 64;  // kMaxRank
+  if (!number || !is_integer(*number) || *number < Number(-kLimit) || *number > Number(kLimit - 1))
+    refuse_text(name, fmt::format(": '{}' is not an axis, an integer such as 1 or -1", text));
+  return static_cast<std::int64_t>(to_integer(*number, Rounding::toward_zero));
+}
+
 template <Given (*parse)(std::string_view, const std::string&, Files)>
 void set_number(const RequestText& row, Request& request, const std::string& text, Files files) {
   request.*row.number = parse(row.name, text, files);
@@ -105,8 +122,8 @@ constexpr std::array kTexts{
     RequestText{"bias", set_number<number_of_text>, &Request::bias},
     RequestText{"replace_below", set_number<number_of_text>, &Request::replace_below},
     RequestText{"replace_above", set_number<number_of_text>, &Request::replace_above},
-    RequestText{"subtract", set_number<number_of_text>, &Request::subtract},
-    RequestText{"divide", set_number<number_of_text>, &Request::divide},
+    RequestText{"subtract", set_number<factor_of_text>, &Request::subtract},
+    RequestText{"divide", set_number<factor_of_text>, &Request::divide},
     RequestText{"zero_point", set_number<number_of_text>, &Request::zero_point},
     RequestText{"nan", [](Row, Request& r, const std::string& text, Files) { r.nan = nan_of_text(text); }},
     RequestText{"to", [](Row row, Request& r, const std::string& text,
@@ -119,6 +136,12 @@ constexpr std::array kTexts{
                                Files) { r.saturate = flag_of_text(row.name, text); }},
     RequestText{"stretch",
                 [](Row, Request& r, const std::string& text, Files) { r.stretch = stretch_of_text(text); }},
+    RequestText{.name = "per_axis",
+                .set = [](Row row, Request& r, const std::string& text,
+                          Files) { r.per_axis.push_back(axis_of_text(row.name, text)); },
+                .adds = true},
+    RequestText{"pooled", [](Row row, Request& r, const std::string& text,
+                             Files) { r.pooled = flag_of_text(row.name, text); }},
     RequestText{.name = "nodata",
                 .set = [](Row row, Request& r, const std::string& text,
                           Files) { r.nodata.push_back(typed_number_of_text(row.name, text)); },

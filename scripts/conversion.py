@@ -28,6 +28,12 @@ def kept_nans(bits, source, target):
     return (signs | np.uint64(to.nan) | (payloads if to.infinity else np.uint64(0))).astype(unsigned(target))
 
 
+def stretched(y, lo, hi, low, high):
+    """From min and max to the ends of --stretch."""
+    z = np.clip((y - lo) / (hi - lo) * (high - low) + low, min(low, high), max(low, high))
+    return np.where(y <= lo, low, np.where(y >= hi, high, z))
+
+
 @dataclass(frozen=True)
 class Rule:
     """What follows the clip."""

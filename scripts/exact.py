@@ -13,8 +13,9 @@ from fractions import Fraction
 import numpy as np
 
 import contract
+import figures
 from contract import FLOATS, FORMATS, INPUT, INTS, USAGE, Refused, is_nan, is_time, nearest, numbers, percentile, stored_type
-from conversion import Rule
+from conversion import Rule, stretched
 from tensor import Tensor, unsigned
 
 NATIVE = contract.PROFILES[0]
@@ -427,6 +428,8 @@ def result(case):
     """The output and what is counted. Raises Refused for a case that clipper must refuse, Unspecified if no rule says what it does."""
     check(case)
     with np.errstate(all="ignore"):
+        if figures.are_in(case):
+            case = figures.found_in(case, bound, result)
         if {"--nodata", "--nodata-to"} & {*case.parameters}:
             return around_nodata(case)
         if case.normalizes:
@@ -541,12 +544,6 @@ def bounds_of_stretch(case, low, high):
         found = any(str(case.parameters[side]).endswith("%") and not np.isfinite(each).all() for side, each in zip(BOUNDS, (lo, hi)))
         raise Refused("infinite range" if infinite else "outside of what is stretched", INPUT if found else USAGE)
     return lo, hi
-
-
-def stretched(y, lo, hi, low, high):
-    """From min and max to the ends of --stretch."""
-    z = np.clip((y - lo) / (hi - lo) * (high - low) + low, min(low, high), max(low, high))
-    return np.where(y <= lo, low, np.where(y >= hi, high, z))
 
 
 def with_nans_replaced(case, rule, nan, bits, limited, nans, lo, hi):

@@ -25,7 +25,8 @@
 #include "engine/engine.hpp"
 #include "error.hpp"
 #include "files/replacement_batch.hpp"
-#include "flows/percentile_bounds.hpp"
+#include "flows/figures.hpp"
+#include "flows/tensor_pool.hpp"
 #include "os/os.hpp"
 #include "shards/clip_shard.hpp"
 #include "shards/shard.hpp"
@@ -120,7 +121,7 @@ unsigned threads_that_pay(const Request& request, const Jobs& jobs) {
   if (jobs.size() == 0 || !jobs[0].output) return kAll;
   if (jobs.size() == 1) {
     const bool only_clips = !request.scale && !request.bias && !request.subtract && !request.divide &&
-                            !request.stretch && !request.round && !request.to && !has_percentiles(request);
+                            !request.stretch && !request.round && !request.to && !has_figures(request);
     const Job job = jobs[0];
     return only_clips && (is_pipe(job.input, "/dev/stdin") || is_pipe(*job.output, "/dev/stdout")) ? 2 : kAll;
   }
@@ -183,6 +184,13 @@ void clip_jobs(const ClipRun& alone) {
 
 }  // namespace
 
+void find_figures(const Command& command, const Jobs& jobs, TensorPool& pool, Command& found) {
+  for (std::size_t i = 0; i < jobs.size(); ++i) pool.add(jobs[i].input, jobs[i].is_named);
+  found.settings.request = pool.request();
+  if ((command.verbose || command.dry_run) && !command.quiet && !command.json)
+    print_note("pooled: " + figures_text(command.settings.request, found.settings.request));
+}
+
 int clip_files(const Command& command, const ClipWay& way) {
   Engine engine(command.engine);
   ReplacementBatch replacements([](const auto& place) {
@@ -200,7 +208,10 @@ int clip_files(const Command& command, const ClipWay& way) {
   way.name_outputs(jobs);
   check_conflicts(jobs, also_read(command), way.keeps_inputs);
   if (command.share) keep_share(*command.share, jobs);
-  const ClipRun run{command, way, jobs, engine, replacements, log};
+  Command found = command;
+  std::optional<TensorPool> pool;
+  if (command.settings.request.pooled) pool.emplace(engine, command.settings);
+  const ClipRun run{found, way, jobs, engine, replacements, log, pool ? &*pool : nullptr};
   const bool many = jobs.size() > 1;
   skip_existing(command, log, jobs);
   engine.limit_threads(threads_that_pay(command.settings.request, jobs));
@@ -213,6 +224,8 @@ int clip_files(const Command& command, const ClipWay& way) {
   const bool is_whole =
       jobs.size() == inputs && command.skip == Command::Skip::none && !command.share && !way.placing;
   if (is_whole) command.settings.selection.members.expect_used();
+  if (pool && log.status() != 0) return log.status();
+  if (pool) find_figures(command, jobs, *pool, found);
   if (makes_directories && !command.dry_run) make_directories(jobs, way.root.get());
   clip_jobs(run);
   log.stop_after_failure();

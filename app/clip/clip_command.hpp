@@ -15,6 +15,9 @@ class RawOptions;
 /// --keep-going, throws the first failure, which ends the work.
 [[nodiscard]] int clip_files(const Command& command, const ClipWay& way);
 
+/// Reads all inputs of --pooled. Sets the request of `found`, and prints the numbers with -v and --dry-run.
+void find_figures(const Command& command, const Jobs& jobs, TensorPool& pool, Command& found);
+
 /// Compares the result of each input with its golden file and prints differences as `clipper compare` does.
 /// Returns the exit status: the highest of all pairs. With --update-golden, writes each golden file that is
 /// missing or fails, which counts as 0.

@@ -17,7 +17,7 @@
 #include "console/json.hpp"
 #include "error.hpp"
 #include "files/place.hpp"
-#include "flows/percentile_bounds.hpp"
+#include "flows/figures.hpp"
 #include "flows/selection.hpp"
 #include "os/os.hpp"
 #include "shards/clip_shard.hpp"
@@ -168,6 +168,9 @@ class ClipJob : public ClipObserver, public std::enable_shared_from_this<ClipJob
         throw Error(
             ErrorKind::usage,
             fmt::format("{}: IN is OUT; with --shard, a second run would scale the data twice", job.input));
+      if (run_.pool != nullptr && !job.output)
+        throw Error(ErrorKind::usage, job.input + ": " + kPooledInPlace);
+      if (run_.pool != nullptr) run_.pool->expect_unchanged(job.input);
       work();
     } catch (...) {
       fail(std::current_exception());
@@ -299,7 +302,7 @@ void clip_job(const ClipRun& run, const Job& job) {
 
 std::uint64_t check_job(const ClipRun& run, const Job& job) {
   if (job.output && !job.regular_file && is_stream(job.input)) {
-    expect_no_percentiles_of_stream(run.command.settings.request);
+    expect_no_figures_of_stream(run.command.settings.request);
     return 0;
   }
   ClipObserver nobody;

@@ -11,6 +11,7 @@
 #include "files/output_file.hpp"
 #include "files/replacement_batch.hpp"
 #include "flows/clip_file.hpp"
+#include "flows/tensor_pool.hpp"
 #include "shards/shard.hpp"
 
 namespace clipper {
@@ -43,12 +44,13 @@ struct ClipWay {
 
 /// What all jobs of a command share.
 struct ClipRun {
-  const Command& command;
+  const Command& command;  ///< with the figures of the pool
   const ClipWay& way;
   const Jobs& jobs;
   Engine& engine;
   ReplacementBatch& replacements;
   RunLog& log;
+  const TensorPool* pool = nullptr;  ///< of all inputs; null without --pooled
 
   /// Takes a file in place that found no room, to be tried again alone. Null: such a file has failed.
   std::function<void(const Job&)> put_off{};

@@ -60,9 +60,9 @@ constexpr std::array kPositionals{Positional{&kFiles, Arity::many}};
 constexpr std::array kOptions{
     &kMin,         &kMax,           &kScale,        &kBias,          &kProfile,    &kNan,
     &kMinAboveMax, &kReplaceBelow,  &kReplaceAbove, &kSubtract,      &kDivide,     &kStretch,
-    &kNodata,      &kNodataTo,      &kRound,        &kZeroPoint,     &kTo,         &kSaturate,
-    &kDtype,       &kTrailing,      &kRaw,          &kToRaw,         &kFormat,     &kFailIfClipped,
-    &kMember,      &kExcludeMember, &kOnly,         &kOther,  //
+    &kNodata,      &kNodataTo,      &kPerAxis,      &kPooled,        &kRound,      &kZeroPoint,
+    &kTo,          &kSaturate,      &kDtype,        &kTrailing,      &kRaw,        &kToRaw,
+    &kFormat,      &kFailIfClipped, &kMember,       &kExcludeMember, &kOnly,       &kOther,  //
     &kInPlace,     &kDirect,        &kOutputDir,    &kRelativeTo,    &kFlat,       &kOutput,
     &kRecursive,   &kInclude,       &kExclude,      &kFilesFrom,     &kFiles0From, &kAllowEmpty,
     &kNoClobber,   &kForce,         &kSkipExisting, &kNewer,         &kBackup,     &kKeepGoing,

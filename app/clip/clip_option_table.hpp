@@ -115,16 +115,16 @@ inline constexpr Option kReplaceAbove{
 
 inline constexpr Option kSubtract{
     .names = "--subtract", .type = "S", .value = Value::number, .group = "Operation",
-    .help = "After the clip, subtract S, a number or @FILE.npy (default: 0)",
+    .help = "After the clip, subtract S, a number, @FILE.npy, mean, std, min or max (default: 0)",
     .details = R"(Calculate (y - S) / D for every clipped element y, in float64 (AFTER THE CLIP). S is a finite
-number or @FILE.npy, which has one element or an array that broadcasts to the input's shape; D is that of
-`--divide`, or 1. An integer tensor needs `--to` or `--round`. Profile native only.)"};
+number, @FILE.npy, which has one element or an array that broadcasts to the input's shape, or `mean`, `std`,
+`min` or `max` of the clipped elements (FIGURES OF THE ELEMENTS); D is that of `--divide`, or 1. An integer tensor needs `--to` or `--round`. Profile native only.)"};
 
 inline constexpr Option kDivide{
     .names = "--divide", .type = "D", .value = Value::number, .group = "Operation",
-    .help = "After the clip and --subtract, divide by D, a number or @FILE.npy (default: 1)",
+    .help = "After the clip and --subtract, divide by D, of the same kinds (default: 1)",
     .details = R"(Calculate (y - S) / D for every clipped element y, by the rules of `--subtract`. D is not
-0: a 0 that is typed is an error (2), one in a file, too (3).)"};
+0: a 0 that is typed is an error (2), one in a file or found in the elements, too (3).)"};
 
 inline constexpr Option kStretch{
     .names = "--stretch", .type = "LO:HI", .group = "Operation",
@@ -146,6 +146,23 @@ inline constexpr Option kNodataTo{
     .names = "--nodata-to", .type = "W", .value = Value::number, .group = "Operation",
     .help = "Write W for the elements that --nodata names",
     .details = R"(Elements that `--nodata` names become W, a number of the output's dtype, or `nan`.)"};
+
+inline constexpr Option kPerAxis{
+    .names = "--per-axis", .type = "K", .group = "Operation",
+    .help = "Percentiles, mean, std, min and max of each index along axis K; may be given again",
+    .details = R"(Find the percentiles of `--min` and `--max` and the statistics of `--subtract` and `--divide` for each
+index along axis K of the shape, over all other axes, as keepdims does in numpy. K counts from 0, negative from the
+end, whatever the memory order; given again, for each pair of indexes, and so on. A tensor without axis K, and an index
+whose elements are all NaN, are errors (3). FIGURES OF THE ELEMENTS has examples. Profile native only.)"};
+
+inline constexpr Option kPooled{
+    .names = "--pooled", .group = "Operation", .excludes = {"--shard", "--finalize"},
+    .help = "Percentiles, mean, std, min and max of all inputs together",
+    .details = R"(Find the percentiles of `--min` and `--max` and the statistics of `--subtract` and `--divide` for all
+clipped tensors of the run together, also the members of archives, which are all read before the first is clipped.
+They must have one dtype, or it is an error (3), and none may change meanwhile (4). An input that cannot be read ends the
+run, also with `--keep-going`. Not with `--in-place`: a run that is killed would leave other numbers to find. `--dry-run` prints
+the numbers; typed as options they give the same bytes. Profile native only.)"};
 
 inline constexpr Option kRound{
     .names = "--round", .type = "MODE", .words = &round_words, .group = "Operation",

@@ -176,6 +176,7 @@ void check_destination_options(const RawOptions& raw) {
         "--recursive, --shard and --output cannot be used together: a shard could take another shard's "
         "results "
         "as inputs; use --output-dir");
+  if (raw.has(kInPlace) && raw.has(kPooled)) refuse(kPooledInPlace);
   check_alone(raw, kInPlace, {&kNoClobber, &kSkipExisting, &kNewer});
   check_alone(raw, kDirect, {&kMember, &kExcludeMember, &kTo, &kBackup});
   check_needed(raw, kDirect, kInPlace);

@@ -75,8 +75,13 @@ void add_plan(const Plan& plan, const std::string& name, Json& json) {
   json.add("bytes", plan.input_size());
   json.add("min", bound_json(plan, Parameter::min));
   json.add("max", bound_json(plan, Parameter::max));
+  const auto& normalization = plan.operation.normalization;
+  const bool has_numbers = normalization && !normalization->stretches;
   for (const Parameter factor : {Parameter::scale, Parameter::bias, Parameter::subtract, Parameter::divide})
-    if (const ArrayParameter* const array = plan.array(factor)) json.add(name_of(factor), array_json(*array));
+    if (const ArrayParameter* const array = plan.array(factor))
+      json.add(name_of(factor), array_json(*array));
+    else if (has_numbers && (factor == Parameter::subtract || factor == Parameter::divide))
+      json.add(name_of(factor), factor == Parameter::subtract ? normalization->a : normalization->b);
   if (const auto notes = notes_on(plan, name); !notes.empty()) json.add("notes", notes);
 }
 
@@ -128,7 +133,8 @@ std::string text_of(const std::set<std::string>& reasons) {
 std::vector<std::string> notes_on(const Plan& plan, const std::string& name) {
   std::vector<std::string> notes;
   for (const LostBound& bound : plan.lost)
-    notes.push_back(fmt::format("{}: --{} {} is no bound: {}", name, bound.field, bound.text, bound.why));
+    notes.push_back(fmt::format("{}: --{} {} {}: {}", name, bound.field, bound.text,
+                                bound.field.starts_with('m') ? "is no bound" : "is left out", bound.why));
   const DType dtype = plan.bound_dtype;
   for (const CutBound& bound : plan.cut)
     notes.push_back(fmt::format("--{} {} becomes {} for {}", bound.field, bound.text,

@@ -117,7 +117,7 @@ class Verifier {
     return file;
   }
 
-  const Command& command_;
+  Command command_;  ///< with the figures of the pool
   const Verify& to_;
   PairOutput output_;
   CompareSettings compare_;
@@ -143,6 +143,10 @@ int Verifier::run() {
     jobs.add(command_.inputs.front());
     jobs.set_output(0, to_.golden);
   }
+  const Command given = command_;
+  TensorPool pool(engine_, given.settings);
+  if (given.settings.request.pooled && !failures.empty()) std::rethrow_exception(failures.front().second);
+  if (given.settings.request.pooled) find_figures(given, jobs, pool, command_);
   FileTally tally(engine_.done(), sizes_of(jobs));
   const Progress progress(command_.progress, [&] { return tally.extent(); });
   PairLog log(output_, "verify");
@@ -156,7 +160,10 @@ int Verifier::run() {
     const Job job = jobs[i];
     PairReport report = report_of(job.input, *job.output);
     report.compared = to_.matching.compared;
-    log.attempt(report, [&] { return verify(report, job); });
+    log.attempt(report, [&] {
+      if (given.settings.request.pooled) pool.expect_unchanged(job.input);
+      return verify(report, job);
+    });
     if (finishing_ && i + 1 == jobs.size()) end_work();
     finishing_.reset();
     tally.next();
@@ -215,7 +222,7 @@ Outcome Verifier::verify(PairReport& report, const Job& job) {
 
 /// Makes the plan, and with a golden file compares its elements with the result.
 void Verifier::verify_tensor(InputFile& input, PairReport& report, InputFile* golden) {
-  const NoPercentile none = report.member ? NoPercentile::dropped : NoPercentile::refused;
+  const NoFigure none = report.member ? NoFigure::dropped : NoFigure::refused;
   const Plan plan = read_plan(engine_, command_.settings, input, nullptr, std::nullopt, none);
   report.notes = notes_on(plan, input.path());
   if (!report.member) tally_->expect(plan.input_size());

@@ -40,6 +40,8 @@ constexpr Wording kWordings[] = {
     {"stretch", "stretch", "--stretch"},
     {"nodata", "nodata", "--nodata"},
     {"nodata_to", "nodata_to", "--nodata-to"},
+    {"per_axis", "per_axis", "--per-axis"},
+    {"pooled", "pooled", "--pooled"},
     {"round", "round", "--round"},
     {"zero_point", "zero_point", "--zero-point"},
     {"to", "to", "--to"},
@@ -53,6 +55,8 @@ constexpr Wording kWordings[] = {
     {"percentile", "",
      "; first run clipper info --percentile 1,99 IN (for 1% and 99%), then use the numbers it prints as "
      "bounds"},
+    {"statistic", "",
+     "; first clip with --to float64 and run clipper info --stats, then use the number it prints"},
     {"member", "a choice of members", "--member"},
     {"member", " and choose the member", " --member"},
     {"only", "only=", "--only "},

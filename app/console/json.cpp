@@ -141,7 +141,14 @@ Json element_json(DType dtype, const Meaning& meaning, ElementBits element, Elem
 
 Json array_json(const ArrayParameter& parameter) {
   Json json = Json::object();
-  json.add_name("file", std::string_view(parameter.text).substr(1));
+  if (parameter.array->is_found()) {
+    Json values = Json::list();
+    for (const ElementBits element : found_elements(parameter))
+      values.add(element_json(parameter.array->layout().dtype, {}, element));
+    json.add("values", std::move(values));
+  } else {
+    json.add_name("file", std::string_view(parameter.text).substr(1));
+  }
   json.add("shape", parameter.array->layout().shape);
   return json;
 }

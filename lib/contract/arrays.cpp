@@ -199,6 +199,15 @@ std::string Broadcast::fingerprint() const {
   return text;
 }
 
+std::vector<ElementBits> found_elements(const ArrayParameter& parameter) {
+  std::vector<ElementBits> elements;
+  if (!parameter.array->is_found()) return elements;
+  const std::size_t size = traits(parameter.array->layout().dtype).size;
+  for (std::span bytes = parameter.array->held(); !bytes.empty(); bytes = bytes.subspan(size))
+    elements.push_back(bits_in(bytes.first(size), kNativeOrder));
+  return elements;
+}
+
 void lay_out(Broadcast& broadcast, const std::vector<std::int64_t>& shape, bool fortran_order) {
   broadcast.axes.assign(shape.begin(), shape.end());
   if (fortran_order) std::ranges::reverse(broadcast.axes);

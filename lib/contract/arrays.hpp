@@ -42,6 +42,9 @@ class ParameterArray {
   /// Error{io} if the file was written to since it was opened.
   virtual void expect_unwritten() const = 0;
 
+  /// Whether the array was calculated from the tensor's elements.
+  [[nodiscard]] virtual bool is_found() const { return false; }
+
   /// Whether the array's file is the file with this status.
   [[nodiscard]] virtual bool is(const os::Status& file) const = 0;
 };
@@ -59,13 +62,16 @@ inline constexpr std::array<std::string_view, 6> kParameterNames{"min",  "max", 
 /// An array that gives a parameter for each element of a tensor.
 struct ArrayParameter {
   Parameter parameter;
-  std::string text;  ///< as it was typed: "@lo.npy"
+  std::string text;  ///< as it was typed: "@lo.npy", or "1%" for a figure
   std::shared_ptr<const ParameterArray> array;
 
   /// For each axis of Broadcast::axes: how many elements of the array's file one step along the axis is; 0 if
   /// the array has one element for all steps.
   std::vector<std::uint64_t> strides;
 };
+
+/// The elements of an array that was calculated from the tensor's elements; empty for one that was given.
+[[nodiscard]] std::vector<ElementBits> found_elements(const ArrayParameter& parameter);
 
 /// The arrays of a plan.
 struct Broadcast {

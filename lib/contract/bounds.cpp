@@ -272,7 +272,7 @@ bool is_other_integer(const Number& number, const Number& element) {
 }
 
 bool is_cut(const Profile& profile, DType dtype, const std::optional<Given>& bound, Side side) {
-  if (!bound) return false;
+  if (!bound || bound->is_found) return false;
   if (is_floating(dtype))
     return !is_beyond(dtype, bound->number) &&
            is_other_integer(bound->number, number_of(dtype, convert(profile, dtype, *bound, side)));
@@ -322,7 +322,7 @@ std::optional<ElementBits> nearest_inside(DType dtype, const Number& number, Sid
 
 }  // namespace
 
-std::array<std::pair<std::string_view, bool>, 11> native_parameters(const Request& request) {
+std::array<std::pair<std::string_view, bool>, 13> native_parameters(const Request& request) {
   return {{{"to", request.to.has_value()},
            {"round", request.round.has_value()},
            {"zero_point", request.zero_point.has_value()},
@@ -332,6 +332,8 @@ std::array<std::pair<std::string_view, bool>, 11> native_parameters(const Reques
            {"subtract", request.subtract.has_value()},
            {"divide", request.divide.has_value()},
            {"stretch", request.stretch.has_value()},
+           {"per_axis", !request.per_axis.empty()},
+           {"pooled", request.pooled},
            {"nodata", !request.nodata.empty()},
            {"nodata_to", request.nodata_to.has_value()}}};
 }
@@ -355,12 +357,18 @@ Message label(std::string_view field, const Given& given) {
 void refuse_percentile(std::string_view field, const std::optional<Given>& given) {
   if (given && given->percentage)
     throw Error(ErrorKind::usage, label(field, *given) + ": only min and max can be percentiles");
+  if (given && given->statistic)
+    throw Error(ErrorKind::usage, label(field, *given) + ": only subtract and divide can be statistics");
 }
 
 void expect_no_percentage(std::string_view field, const std::optional<Given>& bound) {
-  if (bound && bound->percentage)
-    throw Error(ErrorKind::usage, label(field, *bound) + ": a percentile needs all elements of the tensor" +
-                                      Term{"percentile", ""});
+  if (!bound || (!bound->percentage && !bound->statistic)) return;
+  const bool is_factor = field == "subtract" || field == "divide";
+  if (bound->percentage ? is_factor : !is_factor) return refuse_percentile(field, bound);
+  throw Error(ErrorKind::usage, label(field, *bound) +
+                                    (is_factor ? ": a statistic needs all elements of the tensor"
+                                               : ": a percentile needs all elements of the tensor") +
+                                    (is_factor ? Term{"statistic", ""} : Term{"percentile", ""}));
 }
 
 Request in_units(const Request& request, const TensorLayout& layout) {

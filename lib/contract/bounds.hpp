@@ -16,7 +16,7 @@
 namespace clipper {
 
 /// The parameters of the steps after the clip, which only profile native has, and whether they are given.
-[[nodiscard]] std::array<std::pair<std::string_view, bool>, 11> native_parameters(const Request& request);
+[[nodiscard]] std::array<std::pair<std::string_view, bool>, 13> native_parameters(const Request& request);
 
 /// A parameter of the request in a message: "min"; with its number: "min 300".
 [[nodiscard]] Message parameter(std::string_view field);
@@ -26,9 +26,12 @@ namespace clipper {
 [[nodiscard]] std::string beyond_text(DType dtype, bool is_above);
 
 /// Error{usage} for a percentile in place of a number: of a parameter that is no bound, or of a bound whose
-/// percentile has not been found in the elements.
+/// percentile has not been found in the elements. The same for a statistic.
 void refuse_percentile(std::string_view field, const std::optional<Given>& given);
 void expect_no_percentage(std::string_view field, const std::optional<Given>& bound);
+
+/// Error{usage} for Request::per_axis or pooled without a percentile and a statistic.
+[[noreturn]] void refuse_no_figure(const Request& request);
 
 /// The request with words as numbers of the tensor's elements: dates as units since 1970, true as 1. For a
 /// tensor of numbers, the request itself. Error{usage} for bounds that the type does not have, and for what

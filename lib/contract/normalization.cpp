@@ -37,8 +37,9 @@ void check_stretch(const Request& request) {
 }
 
 void check_normalization(const Request& request) {
-  refuse_percentile("subtract", request.subtract);
-  refuse_percentile("divide", request.divide);
+  expect_no_percentage("subtract", request.subtract);
+  expect_no_percentage("divide", request.divide);
+  if (!request.per_axis.empty() || request.pooled) refuse_no_figure(request);
   if (request.stretch) check_stretch(request);
   if (normalizes(request) && request.min_above_max)
     refuse_normalization(parameter(name_of_step(request)) + " cannot be combined with " +
@@ -164,6 +165,12 @@ void describe_normalization(const Plan& plan, std::string& text) {
 }
 
 }  // namespace
+
+void refuse_no_figure(const Request& request) {
+  refuse_normalization(parameter(request.pooled ? "pooled" : "per_axis") + " requires a percentile as " +
+                       parameter("min") + " or " + parameter("max") + ", or a statistic as " +
+                       parameter("subtract") + " or " + parameter("divide"));
+}
 
 bool normalizes(const Request& request) {
   return request.subtract || request.divide || request.stretch;

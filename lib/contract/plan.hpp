@@ -23,7 +23,8 @@ struct Slice {
   std::uint64_t count = 0;
 };
 
-/// A bound that is a percentile, of a tensor that has none: it has no elements, or only NaN.
+/// A bound that is a percentile, or a subtrahend or divisor that is a statistic, of a tensor that has none:
+/// it has no elements, or only NaN.
 struct LostBound {
   std::string_view field;  ///< "min"
   std::string text;        ///< as given: "1%"

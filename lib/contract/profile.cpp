@@ -224,10 +224,11 @@ Given Given::of_text(std::string_view typed) {
   std::string text(typed);
   if (std::optional<Number> number = parse_number(typed)) return {*std::move(number), std::move(text)};
   if (std::optional<Given> given = word(typed)) return *std::move(given);
+  if (std::optional<Given> statistic = statistic_named(typed)) return *std::move(statistic);
   const std::optional<Number> share =
       typed.ends_with('%') ? parse_number(typed.substr(0, typed.size() - 1)) : std::nullopt;
   if (!share)
-    throw Error(ErrorKind::usage, "'" + text + "' is not a number, a percentage, a date, true or false");
+    throw Error(ErrorKind::usage, "'" + text + "' is not a number, a percentage, a statistic, a date, true or false");
   Given given = percentile(*share);
   given.text = std::move(text);
   return given;
@@ -254,8 +255,17 @@ Given Given::percentile(const Number& percentage) {
   return given;
 }
 
+Given::Given(Statistic of_elements)
+    : text(kStatisticWords.at(static_cast<std::size_t>(of_elements))), statistic(of_elements) {}
+
 Given Given::percentile(double percentage) {
   return percentile(*parse_number(shortest_text(percentage)));
+}
+
+std::optional<Given> Given::statistic_named(std::string_view text) {
+  const auto* const word = std::ranges::find(kStatisticWords, text);
+  if (word == kStatisticWords.end()) return std::nullopt;
+  return static_cast<Statistic>(word - kStatisticWords.begin());
 }
 
 std::optional<Given> Given::word(std::string_view text) {

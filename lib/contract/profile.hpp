@@ -164,10 +164,19 @@ class ProfileChoice {
 
 class ParameterArray;
 
+/// A number that is calculated from the clipped elements of a tensor: the exact mean or population standard
+/// deviation (divisor n) of the finite ones, rounded once to float64; the least or the greatest of all that
+/// are not NaN.
+enum class Statistic : std::uint8_t { mean, std, min, max };
+
+/// The names of the enumerators, in their order.
+inline constexpr std::array<std::string_view, 4> kStatisticWords{"mean", "std", "min", "max"};
+
 /// A parameter of a request, and how messages quote it: a number, an array with a number for each element, or
-/// a percentile of the tensor's own elements. Plain numbers convert to it: `{.min = 0, .max = 6}`.
+/// a percentile or statistic of the tensor's own elements. Plain numbers convert to it: `{.min = 0, .max =
+/// 6}`.
 struct Given {
-  Number number;               ///< meaningless if there is an array, a percentage or a word
+  Number number;               ///< meaningless if there is an array, a percentage, a statistic or a word
   std::string text;            ///< as it was typed: "300", "1e3", "@lo.npy", "1%"
   std::optional<DType> dtype;  ///< of the .npy file that was read; empty if the number was typed
   bool opaque = false;      ///< that file's dtype is `|V2`, which is bfloat16 only if the tensor is bfloat16
@@ -177,9 +186,11 @@ struct Given {
 
   /// From 0 to 100, for min and max: the bound is the value below which this share of the elements lies.
   std::optional<Number> percentage{};
+  std::optional<Statistic> statistic{};  ///< for subtract and divide
 
   bool is_float = false;           ///< a C++ float, also a whole one, or such a text: 5.0, 1e3, inf
   bool divides = false;            ///< for scale: elements are divided by the number, not multiplied
+  bool is_found = false;           ///< what is cut off of the number is not the user's mistake
   bool is_word = false;            ///< see word() and duration(): a number only for such a tensor
   std::optional<TimeUnit> unit{};  ///< see duration()
 
@@ -194,8 +205,12 @@ struct Given {
   /// The text is all decimal digits of the number.
   Given(Number value);
 
+  /// `{.subtract = clipper::Statistic::mean}`.
+  Given(Statistic of_elements);
+
   /// What a text means, as the program reads it, without files: `{.min = "1%"}`. A number, which is exact, a
-  /// percentage, a date, "true" or "false". Error{usage} for other texts.
+  /// percentage, a date, "true" or "false", or a statistic of the clipped elements. Error{usage} for other
+  /// texts.
   template <Text T>
   Given(const T& typed) : Given(of_text(typed)) {}
   // NOLINTEND(google-explicit-constructor)
@@ -215,6 +230,9 @@ struct Given {
   /// A bound of bool, datetime64 or timedelta64, or what replaces NaT: "2020-02-29" (see parse_date()),
   /// "true", "false"; "NaT" is refused as a bound. Nothing for other texts.
   [[nodiscard]] static std::optional<Given> word(std::string_view text);
+
+  /// The statistic called "mean", "std", "min" or "max"; nothing for other texts.
+  [[nodiscard]] static std::optional<Given> statistic_named(std::string_view text);
 
   /// A bound of timedelta64 in any unit, of which the tensor's unit must have an exact number. The text is
   /// "36 h".
@@ -293,9 +311,10 @@ struct Request {
   std::optional<Given> replace_below{};
   std::optional<Given> replace_above{};
 
-  /// y = (y - subtract) / divide in float64, with the clipped y. An integer tensor needs `to` or `round`.
+  /// y = (y - subtract) / divide in float64, with the clipped y. Numbers, arrays, or statistics of the
+  /// tensor's clipped elements. An integer tensor needs `to` or `round`.
   std::optional<Given> subtract{};
-  std::optional<Given> divide{};  ///< Error{usage} for 0; Error{input} for a 0 of an array
+  std::optional<Given> divide{};  ///< Error{usage} for 0; Error{input} for a 0 of an array or statistic
 
   /// From min, which becomes the first number, to max, which becomes the second: in float64,
   /// t = (y - min) / (max - min) and y = t * (second - first) + first. Error{usage} without two finite
@@ -320,6 +339,16 @@ struct Request {
   /// not have, unless nodata_to says what nodata elements become.
   std::vector<Given> nodata{};
   std::optional<Given> nodata_to{};
+
+  // Whose percentiles and statistics parameters are: those of all elements of the tensor by default.
+
+  /// Of each index along these axes of the shape, over all other axes. Negative axes count from the end.
+  /// Error{input} for a tensor without such an axis, and for an index without data.
+  std::vector<std::int64_t> per_axis{};
+
+  /// Of all clipped tensors together, which must have one dtype: for the members of an archive in
+  /// clip_file().
+  bool pooled = false;
 
   /// What happens to a NaN, by Request::nan and the profile: never OnNan::by_profile.
   [[nodiscard]] OnNan::Action action_on_nan() const noexcept;

@@ -416,9 +416,21 @@ Nodata nodata_of(const Request& request, DType dtype) {
   return nodata;
 }
 
+std::string found_text(const ArrayParameter& parameter, std::size_t shown) {
+  const std::vector<ElementBits> found = found_elements(parameter);
+  std::string text;
+  for (std::size_t i = 0; i < std::min(found.size(), shown); ++i)
+    text += (i == 0 ? "[" : ", ") + element_text(parameter.array->layout().dtype, found[i]);
+  return text + (found.empty() ? "" : found.size() > shown ? ", ...]" : "]");
+}
+
 std::string text_of(const Plan& plan, Parameter parameter, std::string number) {
+  constexpr std::size_t kShown = 16;
   const ArrayParameter* const row = plan.array(parameter);
-  return row == nullptr ? number : fmt::format("{} {}", row->text, shape_text(row->array->layout().shape));
+  if (row == nullptr) return number;
+  const std::string found = found_text(*row, kShown);
+  return fmt::format("{} {}{}{}", row->text, shape_text(row->array->layout().shape), found.empty() ? "" : " ",
+                     found);
 }
 
 std::string text_of(const Operation::Integer& integer) {

@@ -41,7 +41,10 @@ extern const Step kNormalization;
 
 [[nodiscard]] std::string text_of(const Operation::Integer& integer);
 
-/// The text for people of a parameter that may be an array: "@bias.npy (3,)".
+/// The first elements of an array that was calculated: "[0.5, 1, ...]"; empty for one that was given.
+[[nodiscard]] std::string found_text(const ArrayParameter& parameter, std::size_t shown);
+
+/// The text for people of a parameter that may be an array: "@bias.npy (3,)", "1% (3, 1, 1) [0.5, 1, 2]".
 [[nodiscard]] std::string text_of(const Plan& plan, Parameter parameter, std::string number);
 
 /// A scale, bias, subtrahend or divisor, rounded to float32 or float64. Error{usage} unless that is finite,

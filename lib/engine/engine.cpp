@@ -354,7 +354,8 @@ ElementCounts Engine::scan(const Plan& plan, InputFile& input, Counting counting
 }
 
 void Engine::read(const TensorLayout& layout, InputFile& input,
-                  const std::function<void(std::uint64_t, std::span<std::byte>)>& look) {
+                  const std::function<void(std::uint64_t, std::span<std::byte>)>& look,
+                  const std::function<bool(std::uint64_t, std::uint64_t)>& wanted) {
   prepare(layout.data_size());
   const std::size_t size = traits(layout.dtype).size;
   const Chunks chunks(layout.count, size, options_.chunk_size, 0);
@@ -375,6 +376,10 @@ void Engine::read(const TensorLayout& layout, InputFile& input,
     stream_chunks(chunks.size(), input, read, look_at, [](std::uint64_t, std::byte*) {});
   else
     for_each_chunk(chunks.size(), input.is_regular(), [&](std::uint64_t chunk, std::byte* memory) {
+      if (wanted && input.is_regular() && !wanted(chunks[chunk].begin, chunks[chunk].count)) {
+        done_ += elements(chunk, memory).size();
+        return;
+      }
       read(chunk, memory);
       look_at(chunk, memory);
     });

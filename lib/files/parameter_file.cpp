@@ -78,6 +78,8 @@ class ParameterMemory : public ParameterArray {
  public:
   ParameterMemory(TensorLayout layout, std::span<const std::byte> elements)
       : layout_(std::move(layout)), elements_(elements) {}
+  ParameterMemory(TensorLayout layout, std::vector<std::byte> owned)
+      : layout_(std::move(layout)), owned_(std::move(owned)), elements_(owned_) {}
 
   [[nodiscard]] const TensorLayout& layout() const override { return layout_; }
   [[nodiscard]] std::span<const std::byte> held() const override { return elements_; }
@@ -89,10 +91,12 @@ class ParameterMemory : public ParameterArray {
     return checksum(std::as_bytes(std::span(header))) ^ placed_sum(elements_, 0);
   }
   void expect_unwritten() const override {}
+  [[nodiscard]] bool is_found() const override { return !owned_.empty(); }
   [[nodiscard]] bool is(const os::Status& /*file*/) const override { return false; }
 
  private:
   TensorLayout layout_;
+  std::vector<std::byte> owned_;
   std::span<const std::byte> elements_;
 };
 
@@ -146,6 +150,13 @@ Given parameter_in_memory(const TensorLayout& layout, const std::byte* elements)
     take_only_element(layout, bytes, given);
   else
     given.array = std::make_shared<ParameterMemory>(layout, bytes);
+  return given;
+}
+
+Given parameter_found(std::string text, const TensorLayout& layout, std::vector<std::byte> elements) {
+  Given given{Number{}, std::move(text), layout.dtype};
+  given.shape = layout.shape;
+  given.array = std::make_shared<ParameterMemory>(layout, std::move(elements));
   return given;
 }
 

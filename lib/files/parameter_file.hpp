@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "contract/profile.hpp"
 #include "element/tensor_layout.hpp"
@@ -18,5 +19,9 @@ namespace clipper {
 
 /// A parameter from elements in memory. They are not copied and must outlive the result.
 [[nodiscard]] Given parameter_in_memory(const TensorLayout& layout, const std::byte* elements);
+
+/// A parameter from elements that were calculated, in this machine's byte order; messages quote `text`.
+[[nodiscard]] Given parameter_found(std::string text, const TensorLayout& layout,
+                                    std::vector<std::byte> elements);
 
 }  // namespace clipper

@@ -20,8 +20,8 @@
 #include "files/input_file.hpp"
 #include "files/place.hpp"
 #include "flows/archive_clip.hpp"
+#include "flows/figures.hpp"
 #include "flows/file_clip.hpp"
-#include "flows/percentile_bounds.hpp"
 #include "flows/selection.hpp"
 #include "os/os.hpp"
 
@@ -206,7 +206,7 @@ void expect_repeatable(const InputFile& input, const Request& request) {
         std::pair{"stretch", request.stretch.has_value()},
         std::pair{"nodata_to", request.nodata_to.has_value()}})
     if (is_given) refuse_repeated(input, Term{field, field});
-  if (has_percentiles(request)) refuse_repeated(input, "a percentile");
+  if (has_figures(request)) refuse_repeated(input, "a percentile");
 }
 
 /// Whether clipping a clipped element changes nothing. Elements within the bounds stay, so only those beyond

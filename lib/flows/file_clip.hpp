@@ -10,7 +10,7 @@
 #include "files/direct_file.hpp"
 #include "files/input_file.hpp"
 #include "flows/clipping.hpp"
-#include "flows/percentile_bounds.hpp"
+#include "flows/figures.hpp"
 
 /// The tensor of a .npy file, or of a stream.
 namespace clipper {
@@ -27,13 +27,13 @@ void check_clip_limit(const ClipSettings& settings, const ClipResult& result);
                                Plan (*make)(const Request&, const TensorLayout&),
                                std::optional<npy::Start> start = std::nullopt);
 
-/// Reads the header and makes the plan. Reads the elements if a bound is a percentile. `header` is that of
-/// read_header(); `start`, too. `none` is for plan_with_percentiles(): members of archives are clipped
+/// Reads the header and makes the plan. Reads the elements if the request has figures. `header` is that of
+/// read_header(); `start`, too. `none` is for plan_with_figures(): members of archives are clipped
 /// without a bound that they do not have.
 [[nodiscard]] Plan read_plan(Engine& engine, const ClipSettings& settings, InputFile& input,
                              std::vector<std::byte>* header = nullptr,
                              std::optional<npy::Start> start = std::nullopt,
-                             NoPercentile none = NoPercentile::refused);
+                             NoFigure none = NoFigure::refused);
 
 /// Clips the tensor.
 class FileClip : public ContentsClip {

@@ -39,7 +39,7 @@ MemberClip::MemberClip(const Clipping& clipping, const Container& archive, const
   result_.name = input_.path();
   result_.member = member.name;
   result_.plan =
-      read_plan(clipping.engine, clipping.settings, input_, &header_, std::nullopt, NoPercentile::dropped);
+      read_plan(clipping.engine, clipping.settings, input_, &header_, std::nullopt, NoFigure::dropped);
   if (!is_checked_) crc_.add(0, header_);
 }
 

@@ -17,7 +17,7 @@
 #include "engine/streaming.hpp"
 #include "engine/tensor_clip.hpp"
 #include "error.hpp"
-#include "flows/percentile_bounds.hpp"
+#include "flows/figures.hpp"
 #include "simd/levels.hpp"
 
 namespace clipper {
@@ -185,23 +185,23 @@ namespace {
 
 Plan plan_for(const Request& request, const TensorLayout& layout, const void* elements,
               const Workers& workers) {
-  if (!has_percentiles(request)) return make_plan(request, layout);
+  if (!has_figures(request)) return make_plan(request, layout);
   const std::size_t size = traits(layout.dtype).size;
   const std::shared_ptr<Engine> engine = engine_for(layout.data_size(), workers.threads);
   const Chunks chunks(layout.count, size, engine->chunk_size(), 0);
-  const Nodata nodata = nodata_of(request, layout.dtype);
-  const auto read = [&](const ElementSource::Look& look) {
+  const auto read = [&](const TensorSource::Wanted& wanted, const TensorSource::Look& look) {
     engine->for_each_chunk(chunks.size(), true, [&](std::uint64_t i, std::byte* memory) {
       expect_going_on(workers.stop);
       const auto [begin, count] = chunks[i];
+      if (!wanted(begin, count)) return;
       const std::span stored(static_cast<const std::byte*>(elements) + begin * size, count * size);
-      if (is_plain(layout) && nodata.matches_nothing()) return look(stored);
+      if (is_plain(layout)) return look(begin, stored);
       std::ranges::copy(stored, memory);
       decode(layout, {memory, stored.size()}, engine->level());
-      look(without_nodata(nodata, {memory, stored.size()}, engine->level()));
+      look(begin, {memory, stored.size()});
     });
   };
-  return plan_with_percentiles(request, layout, {layout.dtype, layout.count, read}, engine->level());
+  return plan_with_figures(request, {layout, "", read}, engine->kernel_options());
 }
 
 }  // namespace

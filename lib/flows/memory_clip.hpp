@@ -34,7 +34,7 @@ struct Workers {
   const std::atomic<bool>* stop = nullptr;  ///< ends the work between chunks, with Error{io}; see FileOptions
 };
 
-/// make_plan() for a tensor in memory, whose elements are read if a bound is a percentile.
+/// make_plan() for a tensor in memory, whose elements are read if the request has figures.
 [[nodiscard]] Plan plan_in_memory(const Request& request, const TensorLayout& layout, const void* elements,
                                   const Workers& workers);
 

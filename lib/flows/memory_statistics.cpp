@@ -58,8 +58,9 @@ std::vector<std::optional<Number>> percentiles_in_memory(const TensorLayout& lay
           ErrorKind::usage,
           decimal_text(percentage) + ": a percentile is a number from 0 to 100 with max 16 decimal places");
   const std::shared_ptr<Engine> engine = engine_for(layout.data_size(), workers.threads);
-  const auto read = [&](const ElementSource::Look& look) {
-    read_in_memory(*engine, layout, elements, workers, look);
+  const auto read = [&](const GroupRange& /*only*/, const ElementSource::Look& look) {
+    read_in_memory(*engine, layout, elements, workers,
+                   [&](std::span<const std::byte> part) { look(0, part); });
   };
   return percentiles_of({layout.dtype, layout.count, read}, percentages, engine->level());
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <mutex>
 #include <span>
 
@@ -113,15 +112,44 @@ std::vector<std::optional<Number>> read_percentiles(Engine& engine, InputFile& i
   if (!input.is_regular())
     throw Error(ErrorKind::usage,
                 input.path() + ": percentiles need a file, not a stream: its elements are read twice");
-  const auto read = [&](const ElementSource::Look& look) {
-    engine.read(layout, input, [&](std::uint64_t /*position*/, std::span<std::byte> elements) {
-      look(only_numbers(layout, nodata, engine.level(), elements));
-    });
-    engine.take_back_done(layout.data_size());  // done() counts each tensor once
-  };
-  const bool only_elements = layout.meaning.kind != Meaning::Kind::number;
-  return percentiles_of({layout.dtype, layout.count, read, input.path(), only_elements}, percentages,
+  const TensorSource source = source_of(layout, engine, input);
+  const Groups all(layout, {});
+  return percentiles_of(elements_of({&source, 1}, {&all, 1}, nodata, engine.level()), percentages,
                         engine.level());
+}
+
+TensorSource source_of(const TensorLayout& layout, Engine& engine, InputFile& input) {
+  return {layout, input.path(), [&](const TensorSource::Wanted& wanted, const TensorSource::Look& look) {
+            engine.read(layout, input, look, wanted);
+            engine.take_back_done(layout.data_size());  // done() counts each tensor once
+          }};
+}
+
+ElementSource elements_of(std::span<const TensorSource> sources, std::span<const Groups> groups,
+                          const Nodata& nodata, SimdLevel level) {
+  const TensorLayout& first = sources.front().layout;
+  ElementSource all{.dtype = first.dtype, .read = {}, .path = sources.size() == 1 ? sources[0].path : ""};
+  all.only_elements = first.meaning.kind != Meaning::Kind::number;
+  all.groups = groups.front().count();
+  for (const TensorSource& source : sources)
+    all.count += source.layout.count / std::max<std::uint64_t>(all.groups, 1);
+  all.read = [=](const GroupRange& range, const ElementSource::Look& look) {
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      const TensorLayout& layout = sources[i].layout;
+      const auto wanted = [&](std::uint64_t position, std::uint64_t count) {
+        return groups[i].has_any(range, position, count);
+      };
+      const ElementSource::Look numbers = [&](std::size_t group, std::span<const std::byte> elements) {
+        if (!layout.meaning.is_time() && nodata.matches_nothing()) return look(group, elements);
+        std::vector<std::byte> all_of_them(elements.begin(), elements.end());
+        look(group, only_numbers(layout, nodata, level, all_of_them));
+      };
+      sources[i].read(wanted, [&](std::uint64_t position, std::span<const std::byte> elements) {
+        groups[i].split(range, position, elements, traits(layout.dtype).size, numbers);
+      });
+    }
+  };
+  return all;
 }
 
 }  // namespace clipper

@@ -1,17 +1,43 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "contract/plan.hpp"
 #include "element/tensor_layout.hpp"
 #include "engine/engine.hpp"
 #include "files/input_file.hpp"
+#include "statistics/groups.hpp"
 #include "statistics/percentiles.hpp"
 #include "statistics/statistics.hpp"
 
 namespace clipper {
+
+/// A tensor whose elements can be read several times.
+struct TensorSource {
+  TensorLayout layout;
+  std::string path;  ///< for errors; empty for elements in memory
+
+  using Wanted = std::function<bool(std::uint64_t, std::uint64_t)>;
+  using Look = std::function<void(std::uint64_t, std::span<const std::byte>)>;
+
+  /// Calls `look` with the index of the first of some elements in this machine's byte order, and with these:
+  /// in any order and from many threads. Leaves out elements of which `wanted`, called
+  /// with the index of the first one and their number, says false.
+  std::function<void(const Wanted& wanted, const Look& look)> read;
+};
+
+/// The elements of a file, which must be open while the result is used. Error{io} if the file changes while
+/// it is read.
+[[nodiscard]] TensorSource source_of(const TensorLayout& layout, Engine& engine, InputFile& input);
+
+/// The elements of all sources without NaT and nodata, as the groups of each source divide them. `sources`
+/// and `groups` must outlive the result.
+[[nodiscard]] ElementSource elements_of(std::span<const TensorSource> sources, std::span<const Groups> groups,
+                                        const Nodata& nodata, SimdLevel level);
 
 /// The statistics of all elements of a tensor whose header has been read, except nodata, in one pass. `below`
 /// and `above` count the elements beyond the limits, which are compared exactly as given. Error{usage} for

@@ -1,6 +1,7 @@
 #include "statistics/percentiles.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <limits>
 #include <string>
 #include <utility>
@@ -90,6 +91,68 @@ Number between(DType dtype, ElementBits a, ElementBits b, std::uint64_t fraction
   return interpolate(low, high, fraction);
 }
 
+/// That small groups collect in the same pass.
+constexpr std::uint64_t kMaxKeys = 1UL << 20;
+
+/// Finds percentiles of some groups.
+class GroupSearch {
+ public:
+  GroupSearch(const ElementSource& source, const GroupRange& groups, SimdLevel level)
+      : source_(source), groups_(groups), positions_(groups.count) {
+    for (std::size_t i = 0; i < groups.count; ++i)
+      searches_.emplace_back(source.dtype, source.count, level, groups.count);
+    if (source.count != 0) pass();
+  }
+
+  void want(std::size_t group, std::span<const Number> percentages) {
+    RankSearch& search = searches_[group];
+    std::vector<std::uint64_t> ranks;
+    for (const Number& percentage : percentages) {
+      std::optional<Position>& position = positions_[group].emplace_back();
+      if (search.numbers() == 0) continue;
+      position = position_of(percentage, search.numbers());
+      if (source_.only_elements) position->fraction = 0;
+      ranks.push_back(position->rank);
+      ranks.push_back(position->rank + (position->fraction == 0 ? 0 : 1));
+    }
+    search.want(ranks);
+  }
+
+  void finish() {
+    while (std::ranges::any_of(searches_, &RankSearch::is_open)) pass();
+  }
+
+  [[nodiscard]] Percentiles percentiles(std::size_t group) const {
+    const RankSearch& search = searches_[group];
+    Percentiles result;
+    for (std::size_t i = 0; i < positions_[group].size(); ++i) {
+      const std::optional<Position>& position = positions_[group][i];
+      result.push_back(position ? std::optional(between(source_.dtype, search.element(2 * i),
+                                                        search.element(2 * i + 1), position->fraction))
+                                : std::nullopt);
+    }
+    return result;
+  }
+
+ private:
+  void pass() {
+    source_.read(groups_, [&](std::size_t group, std::span<const std::byte> elements) {
+      if (searches_[group].is_open()) searches_[group].look_at(elements);
+    });
+    for (RankSearch& search : searches_) {
+      if (search.is_open()) search.end_pass();
+      if (!search.is_consistent())
+        throw Error(ErrorKind::io, std::string(source_.path.empty() ? "the tensor" : source_.path) +
+                                       ": changed while it was read");
+    }
+  }
+
+  const ElementSource& source_;
+  GroupRange groups_;
+  std::deque<RankSearch> searches_;
+  std::vector<std::vector<std::optional<Position>>> positions_;
+};
+
 }  // namespace
 
 Number interpolate(const Number& a, const Number& b, std::uint64_t fraction) {
@@ -119,33 +182,27 @@ bool is_percentile(const Number& number) {
   return is_percentage(number) && std::ssize(number.digits) - number.exponent <= kDecimalPlaces;
 }
 
-std::vector<std::optional<Number>> percentiles_of(const ElementSource& source,
-                                                  std::span<const Number> percentages, SimdLevel level) {
-  RankSearch search(source.dtype, source.count, level);
-  const auto pass = [&] {
-    source.read([&](std::span<const std::byte> elements) { search.look_at(elements); });
-    search.end_pass();
-    if (!search.is_consistent())
-      throw Error(ErrorKind::io, std::string(source.path.empty() ? "the tensor" : source.path) +
-                                     ": changed while it was read");
-  };
-  if (source.count != 0) pass();
-  std::vector<std::optional<Number>> result(percentages.size());
-  if (search.numbers() == 0) return result;
-
-  std::vector<Position> positions;
-  std::vector<std::uint64_t> ranks;
-  for (const Number& percentage : percentages) {
-    Position& position = positions.emplace_back(position_of(percentage, search.numbers()));
-    if (source.only_elements) position.fraction = 0;
-    ranks.push_back(position.rank);
-    ranks.push_back(position.rank + (position.fraction == 0 ? 0 : 1));
+void percentiles_of_groups(const ElementSource& source, std::span<const Number> percentages, SimdLevel level,
+                           const std::function<void(std::uint64_t, const Percentiles&)>& found) {
+  const bool are_small = source.count <= RankSearch::kFew;
+  const std::uint64_t at_once =
+      are_small ? std::min(kMaxKeys / std::max<std::uint64_t>(source.count, 1), kSmallGroupsAtOnce)
+                : kGroupsAtOnce;
+  for (std::uint64_t first = 0; first < source.groups; first += at_once) {
+    const std::size_t count = std::min(at_once, source.groups - first);
+    GroupSearch search(source, {first, count}, level);
+    for (std::size_t group = 0; group < count; ++group) search.want(group, percentages);
+    search.finish();
+    for (std::size_t group = 0; group < count; ++group) found(first + group, search.percentiles(group));
   }
-  for (search.want(ranks); search.is_open();) pass();
-  for (std::size_t i = 0; i < result.size(); ++i)
-    result[i] =
-        between(source.dtype, search.element(2 * i), search.element(2 * i + 1), positions[i].fraction);
-  return result;
+}
+
+Percentiles percentiles_of(const ElementSource& source, std::span<const Number> percentages,
+                           SimdLevel level) {
+  Percentiles only;
+  percentiles_of_groups(source, percentages, level,
+                        [&](std::uint64_t /*group*/, const Percentiles& found) { only = found; });
+  return only;
 }
 
 std::vector<std::optional<ElementBits>> as_elements(DType dtype,

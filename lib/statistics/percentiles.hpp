@@ -10,21 +10,24 @@
 
 #include "element/dtype.hpp"
 #include "simd/levels.hpp"
+#include "statistics/groups.hpp"
 
 namespace clipper {
 
 /// Elements in this machine's byte order that can be read several times.
 struct ElementSource {
   DType dtype = DType::float32;
-  std::uint64_t count = 0;  ///< at most
+  std::uint64_t count = 0;  ///< at least the number of elements of each group
 
-  using Look = std::function<void(std::span<const std::byte>)>;
+  using Look = Groups::Look;
 
-  /// Calls `look` with parts that make up all elements: in any order, from many threads, at most 2 GiB each.
-  std::function<void(const Look& look)> read;
+  /// Calls `look` with the number of a group in the range and parts that make up all its elements: in any
+  /// order, from many threads, at most 2 GiB each.
+  std::function<void(const GroupRange& groups, const Look& look)> read;
 
   std::string_view path = "";  ///< of the file, for errors; empty for elements in memory
   bool only_elements = false;  ///< between two elements, the percentile is the lower one
+  std::uint64_t groups = 1;
 };
 
 /// The denominator of fractions between two elements.
@@ -37,17 +40,26 @@ inline constexpr std::uint64_t kFractionOne = 1'000'000'000'000'000'000;
 /// Whether percentiles_of() takes the number: from 0 to 100, with at most 16 decimal places.
 [[nodiscard]] bool is_percentile(const Number& number);
 
-/// For each percentage the exact value below which this share of the elements lies; nothing if all elements
-/// are NaN. Of n elements that are not NaN, sorted by their keys (element_key.hpp), the position is exactly
-/// percentage / 100 * (n - 1); between two positions, the value is linear between their elements. Between
-/// -inf and inf, it is NaN. numpy.percentile defines its default method in the same way, but rounds the
-/// position and the value.
+using Percentiles = std::vector<std::optional<Number>>;
+
+/// For each group of the source, and for each percentage, the exact value below which this share of the
+/// group's elements lies; nothing if all of them are NaN. Of n elements that are not NaN, sorted by their
+/// keys (element_key.hpp), the position is exactly percentage / 100 * (n - 1); between two positions, the
+/// value is linear between their elements. Between -inf and inf, it is NaN. numpy.percentile defines its
+/// default method in the same way, but rounds the position and the value.
 ///
 /// Error{io} if the elements changed between two passes. Every percentage must be is_percentile(). Needs a
-/// few MiB; see RankSearch for the number of passes.
-[[nodiscard]] std::vector<std::optional<Number>> percentiles_of(const ElementSource& source,
-                                                                std::span<const Number> percentages,
-                                                                SimdLevel level);
+/// few MiB. See RankSearch for the number of passes, which are as many again for each kGroupsAtOnce groups,
+/// or for more groups if they are small. `found` is called for one group after the other.
+void percentiles_of_groups(const ElementSource& source, std::span<const Number> percentages, SimdLevel level,
+                           const std::function<void(std::uint64_t, const Percentiles&)>& found);
+
+inline constexpr std::uint64_t kGroupsAtOnce = 8;
+inline constexpr std::uint64_t kSmallGroupsAtOnce = 4096;
+
+/// The same for the only group of the source.
+[[nodiscard]] Percentiles percentiles_of(const ElementSource& source, std::span<const Number> percentages,
+                                         SimdLevel level);
 
 /// Percentiles as elements: rounded once to floats, truncated toward zero to integers.
 [[nodiscard]] std::vector<std::optional<ElementBits>> as_elements(

@@ -43,7 +43,7 @@ CounterTables::Table& CounterTables::take() {
         table.taken = true;
         return table;
       }
-    if (tables_.empty() || (tables_.size() + 1) * size_ * sizeof(std::uint32_t) <= kMemory) {
+    if (tables_.empty() || (tables_.size() + 1) * size_ * sizeof(std::uint32_t) <= memory_) {
       tables_.push_back({std::vector<std::uint32_t>(size_), 0, true});
       return tables_.back();
     }
@@ -71,24 +71,26 @@ const std::vector<std::uint64_t>& CounterTables::totals() {
   return totals_;
 }
 
-RankSearch::RankSearch(DType dtype, std::uint64_t count, SimdLevel level)
+RankSearch::RankSearch(DType dtype, std::uint64_t count, SimdLevel level, std::size_t sharers)
     : dtype_(dtype),
       count_(count),
       level_(level),
+      sharers_(sharers),
       width_(8 * static_cast<unsigned>(traits(dtype).size)),
       digit_bits_(std::min(width_, kDigitBits)) {
-  begin({.bits = 0, .prefixes = {0}, .collects = count <= kMaxCollected / 8});
+  begin({.bits = 0, .prefixes = {0}, .collects = count <= kFew});
 }
 
 void RankSearch::begin(const Pass& pass) {
   pass_ = pass;
   collected_.clear();
   tables_.reset();
-  if (!pass.collects) tables_.emplace((pass.bits == 0 ? kInterleaved : pass.prefixes.size()) * kDigits);
+  if (!pass.collects)
+    tables_.emplace((pass.bits == 0 ? kInterleaved : pass.prefixes.size()) * kDigits,
+                    CounterTables::kMemory / sharers_);
 }
 
 void RankSearch::look_at(std::span<const std::byte> elements) {
-  if (pass_.bits == 0) seen_ += elements.size() / (width_ / 8);
   if (pass_.bits != 0 && width_ > kDigitBits)
     with_type(dtype_, [&]<class T>() {
       if constexpr (sizeof(T) > 2) count_candidates<T>(elements);
@@ -181,7 +183,8 @@ void RankSearch::end_pass() {
     totals_ = tables_->totals();
   tables_.reset();
   if (is_first) {
-    count_ = seen_;
+    count_ = pass_.collects ? collected_.size()
+                            : std::accumulate(totals_.begin(), totals_.end(), std::uint64_t{0});
     count_nan();
     return;
   }
@@ -255,12 +258,13 @@ void RankSearch::refine(Wanted& wanted) {
 
 /// Chooses the elements with equally long prefixes: all of them, unless there are too many for the counters.
 void RankSearch::choose_pass() {
+  const std::size_t max_prefixes = std::max<std::size_t>(kMaxPrefixes / sharers_, 1);
   Pass next;
   next.bits = width_;
   for (const Wanted& wanted : wanted_) next.bits = std::min(next.bits, wanted.bits);
   std::uint64_t candidates = 0;
   for (const Wanted& wanted : wanted_) {
-    if (next.bits == width_ || wanted.bits != next.bits || next.prefixes.size() == kMaxPrefixes) continue;
+    if (next.bits == width_ || wanted.bits != next.bits || next.prefixes.size() == max_prefixes) continue;
     if (std::ranges::find(next.prefixes, wanted.prefix) != next.prefixes.end()) continue;
     next.prefixes.push_back(wanted.prefix);
     candidates += wanted.count;

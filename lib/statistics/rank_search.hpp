@@ -17,7 +17,7 @@
 namespace clipper {
 
 /// Tables of counters for many threads. A thread takes a table for itself, increments its counters and gives
-/// it back. All tables together take at most kMemory bytes, or there is only one; a thread that finds none
+/// it back. All tables together take at most `memory` bytes, or there is only one; a thread that finds none
 /// waits.
 class CounterTables {
   struct Table {
@@ -30,7 +30,8 @@ class CounterTables {
   static constexpr std::size_t kMemory = 8UL << 20;
 
   /// Tables of `size` counters.
-  explicit CounterTables(std::size_t size) : size_(size), totals_(size) {}
+  explicit CounterTables(std::size_t size, std::size_t memory = kMemory)
+      : size_(size), memory_(memory), totals_(size) {}
 
   /// A table that a thread has taken; its destructor gives it back.
   class Taken {
@@ -61,6 +62,7 @@ class CounterTables {
   void add_to_totals(Table& table) noexcept;
 
   std::size_t size_;
+  std::size_t memory_;
   std::mutex mutex_;
   std::condition_variable given_back_;
   std::deque<Table> tables_;
@@ -69,15 +71,15 @@ class CounterTables {
 
 /// Finds the elements at given ranks in the order of keys (element_key.hpp), NaNs left out, in a few passes
 /// over all elements: one for 8 and 16 bits, two for 32, two to four for 64; more for many ranks. Needs a few
-/// MiB, whatever the number of elements.
+/// MiB, whatever the number of elements; several searches at once share them.
 ///
 /// A pass counts a digit, which is 16 bits of an element: the first pass the highest digit of each element,
 /// later ones the next digit of the elements that can still be at a wanted rank. If there are few of these,
 /// the pass collects them instead.
 class RankSearch {
  public:
-  /// For at most `count` elements.
-  RankSearch(DType dtype, std::uint64_t count, SimdLevel level);
+  /// `count`: at least the number of elements. `sharers`: the number of searches that share the memory.
+  RankSearch(DType dtype, std::uint64_t count, SimdLevel level, std::size_t sharers = 1);
 
   /// Called in each pass with all elements, in any order and from many threads. At most 2 GiB at a time.
   void look_at(std::span<const std::byte> elements);
@@ -85,13 +87,16 @@ class RankSearch {
   /// Ends a pass. After the first one, numbers() is known and want() may be called once.
   void end_pass();
 
+  /// Elements of at most this number are collected in the first pass.
+  static constexpr std::uint64_t kFew = 16UL * 1024;
+
   /// False if a pass did not see the elements that an earlier pass had counted. The search is then of no use.
   [[nodiscard]] bool is_consistent() const noexcept { return consistent_; }
 
   /// How many elements are not NaN.
   [[nodiscard]] std::uint64_t numbers() const noexcept { return count_ - nan_below_ - nan_above_; }
 
-  /// The ranks to find: from 0 to numbers() - 1, in any order.
+  /// The ranks to find: from 0 to numbers() - 1, in any order; none if there are no numbers.
   void want(std::span<const std::uint64_t> ranks);
 
   /// Whether another pass is needed.
@@ -127,9 +132,9 @@ class RankSearch {
   void refine(Wanted& wanted);
 
   DType dtype_;
-  std::uint64_t count_;                  ///< at most, until the first pass has ended
-  std::atomic<std::uint64_t> seen_ = 0;  ///< elements, in the first pass
+  std::uint64_t count_;  ///< at least, until the first pass has ended
   SimdLevel level_;
+  std::size_t sharers_;
   unsigned width_;       ///< bits of an element
   unsigned digit_bits_;  ///< 16, or 8 for elements of 8 bits
   Pass pass_;

@@ -102,4 +102,17 @@ TEST_CASE("A request of a program subtracts, divides and stretches") {
   CHECK(out == std::vector<float>{-1, 0, 0.75, 1.125});
 }
 
+TEST_CASE("A request of a program subtracts and divides by statistics, of each index along an axis") {
+  const std::vector<float> in{1, 3, 10, 30};
+  std::vector<float> out(4);
+  clip(in, out, {.max = 5, .subtract = Statistic::mean, .divide = from_text("max")});
+  CHECK(out == std::vector<float>{-0.5, -0.1F, 0.3F, 0.3F});
+  const Request by_row{
+      .max = from_text("100%"), .subtract = Statistic::mean, .divide = Statistic::std, .per_axis = {-2}};
+  PreparedClip(by_row, {.shape = {2, 2}}, in.data()).clip(in.data(), out.data(), 4);
+  CHECK(out == std::vector<float>{-1, 1, -1, 1});
+  CHECK_THROWS_AS(PreparedClip(by_row, {.shape = {4}}, in.data()), Error);
+  CHECK_THROWS_AS(clip(in, out, {.subtract = Statistic::mean, .pooled = true}), Error);
+}
+
 }  // namespace clipper::testing

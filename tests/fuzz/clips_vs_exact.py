@@ -6,7 +6,8 @@ what becomes infinite and 0, against scripts/exact.py. Each topic has tensors of
 arrays: arrays or numbers as --min, --max, --scale and --bias; arrays that cannot be used are refused, and nothing is written;
 casts: all pairs of dtypes, float8 too, with elements at ties and limits and next to them, and all options of casts together, and --nodata;
 dates: bool with all 256 bytes, datetime64 and timedelta64 with NaT, of every unit, with bounds as text and --nan;
-percentiles: --min P% --max Q% by the rules of native, openvino, onnx-6 and onnx-13.
+percentiles: --min P% --max Q% by the rules of native, openvino, onnx-6 and onnx-13;
+figures: percentiles, mean, std, min and max, also --per-axis and --pooled.
 A commit tries the same cases each time, a night others. `--table` prints how many casts each pair of dtypes had. Then the edges of
 array_edges.py, with the peak of memory if clipper is not instrumented."""
 
@@ -21,6 +22,7 @@ import trials
 import array_edges
 import draws
 import exact
+import figures
 import ways
 from array_cases import Draw
 from contract import USAGE, Refused
@@ -85,15 +87,23 @@ def percentiles(trial, way):
     return case, way
 
 
-TOPICS = {arrays: 8, casts: 8, dates: 2, percentiles: 1}
+def figures_of_elements(trial, way):
+    trial.draw = draw = draws.Casts(trial.rng, trial.generator)
+    return draw.figures(*PAIRS[trial.seed % len(PAIRS)], trial.rng.choice([20, 300, 3000])), way
+
+
+TOPICS = {arrays: 8, casts: 8, dates: 2, percentiles: 1, figures_of_elements: 6}
 
 
 def try_one(trial):
     rng = random.Random(f"way {trial.seed}")
     topic, way = (rng.choices(list(rows), rows.values())[0] for rows in (TOPICS, WAYS))
     case, way = topic(trial, way)
-    if way not in ONE_INPUT and any(str(each).endswith("%") for each in case.parameters.values()):
-        way = ways.to_file
+    if figures.has_figures(case):
+        if ways.can_be_pooled(case) and rng.random() < 0.3:
+            way = rng.choice([ways.pooled, ways.pooled_members])
+        elif way not in ONE_INPUT:
+            way = ways.to_file
     trial.way = way.__name__
     try:
         trial.take(case)

@@ -12,6 +12,7 @@ from array_cases import Draw
 from contract import DTYPES, FLOAT8, FLOATS, FORMATS, INTS, NAT, is_nan, nearest, numbers, stored_type
 from conversion import ROUNDS
 from exact import BOUNDS, FACTORS, NORMALIZATION, Case, Tensor
+from figures import STATISTICS, has_figures
 
 ALL = [*DTYPES, *FLOAT8]
 PAIRS = [(source, target) for source in ALL for target in ALL]
@@ -175,6 +176,37 @@ class Casts(Draw):
             if self.chance(0.3):
                 side = rng.choice(BOUNDS)
                 given[side] = self.bound_text(side, target)
+
+    def figures(self, source, target, count):
+        """Percentiles, statistics and --per-axis."""
+        rng, case = self.rng, self.cast(source, target, count)
+        given = case.parameters
+        for option in ("--subtract", "--divide", "--stretch", "--min-above-max") if self.chance(0.7) else ():
+            given.pop(option, None)
+        if not {*FACTORS} & {*given} and self.chance(0.7):
+            texts = sorted((percentage(rng), percentage(rng)), key=Fraction)
+            given |= zip(BOUNDS, (f"{text}%" for text in texts))
+            if self.chance(0.3) and not any(option.startswith("--replace") for option in given):
+                del given[rng.choice(BOUNDS)]
+        if "--stretch" not in given and "--min-above-max" not in given:
+            for option in ("--subtract", "--divide"):
+                if self.chance(0.5):
+                    given[option] = rng.choice(STATISTICS)
+            if source in INTS and {"--subtract", "--divide"} & {*given} and not {"--to", "--round"} & {*given}:
+                given["--round"] = rng.choice(list(ROUNDS))
+        if not has_figures(case):
+            given["--max"] = "50%"
+            if isinstance(given.get("--min"), Tensor):
+                del given["--min"]
+            for option in FACTORS:
+                given.pop(option, None)
+        if given.get("--nan") in ("min", "max") and f"--{given['--nan']}" not in given:
+            del given["--nan"]
+        rank = len(case.x.shape)
+        if self.chance(0.7):
+            axes = [rng.randrange(-rank, rank) for _ in range(rng.choice([1, 1, 1, 2]))] if rank and self.chance(0.97) else [rng.choice([0, 3, -3])]
+            given["--per-axis"] = ",".join(map(str, axes))
+        return case
 
     @staticmethod
     def divisor(given):

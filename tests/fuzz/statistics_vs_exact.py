@@ -4,11 +4,11 @@
 float64 nearest to the exact value, for any number of threads and any byte order."""
 
 import json
-import math
-from fractions import Fraction
 
 import trials
 from trials import FLOATS, INTEGERS, edges, np, save
+
+from figures import mean_and_deviation
 
 BATCH = 40  # max number of tensors per run of clipper
 
@@ -57,31 +57,10 @@ def random_tensor(rng, generator):
     return (random_floats if dtype in FLOATS else random_integers)(generator, dtype, count)
 
 
-def nearest_root(square):
-    """The float nearest to the square root of a fraction."""
-    if square == 0:
-        return 0.0
-    shift = 100 - (square.numerator.bit_length() - square.denominator.bit_length()) // 2
-    scaled = square * Fraction(4) ** shift
-    root = math.isqrt(math.floor(scaled))
-    between = root * root != scaled  # then any number between root and root + 1 rounds as the exact one
-    return float((2 * root + between) / (2 * Fraction(2) ** shift))
-
-
 def exact_statistics(tensor):
     """Mean and standard deviation of the finite elements, as floats; None if there are none."""
-    if tensor.dtype in FLOATS:
-        values = tensor.astype(np.float64)
-        values = values[np.isfinite(values)].tolist()
-        unit = 1 << 1074
-        numbers = [numerator * (unit // denominator) for numerator, denominator in map(float.as_integer_ratio, values)]
-    else:
-        unit, numbers = 1, tensor.tolist()
-    if not numbers:
-        return None, None
-    count, total = len(numbers), sum(numbers)
-    square = Fraction(count * sum(x * x for x in numbers) - total * total, (count * unit) ** 2)
-    return float(Fraction(total, count * unit)), nearest_root(square)
+    values = tensor.astype(np.float64) if tensor.dtype in FLOATS else tensor
+    return mean_and_deviation(values[np.isfinite(values)].tolist())
 
 
 def said(number):

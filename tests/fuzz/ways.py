@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import trials
 from trials import Run, np
 
+import figures
 from contract import FLOAT8, FORMATS, INTS, Refused, is_nan, nearest, numbers
 from exact import BOUNDS, FACTORS, NORMALIZATION, Beyond, Case, Tensor, bound, result
 
@@ -63,8 +64,10 @@ class Trial(trials.Trial):
     def operation(self):
         """The options of the case, in a random order."""
         case = self.case
-        typed = [(option, text) for option in case.parameters for text in (case.word(option).split() if option == "--nodata" else [case.word(option)])]
-        words = [[option] if option == "--saturate" else [f"{option}={text}"] if self.rng.random() < 0.3 else [option, text] for option, text in typed]
+        axes = [["--per-axis", axis] for axis in case.parameters.get("--per-axis", "").split(",") if axis]
+        typed = [(option, text) for option in case.parameters if option != "--per-axis"
+                 for text in (case.word(option).split() if option == "--nodata" else [case.word(option)])]
+        words = axes + [[option] if option == "--saturate" else [f"{option}={text}"] if self.rng.random() < 0.3 else [option, text] for option, text in typed]
         words += [["--dtype", case.x.dtype]] if case.x.dtype in FLOAT8 else []
         words += [["--profile", case.profile.name]] if case.profile.name != "native" else []
         self.rng.shuffle(words)
@@ -147,7 +150,7 @@ def to_file(trial):
     trial.check(said["changed"] == changed, f"changed is {said['changed']}")
     for side in BOUNDS:
         valid = x.like(x.elements[~trial.case.is_nodata])
-        if str(trial.case.parameters.get(side)).endswith("%") and not is_nan(valid.elements, x.dtype).all() and x.dtype in FORMATS | dict.fromkeys(INTS):
+        if "--per-axis" not in trial.case.parameters and str(trial.case.parameters.get(side)).endswith("%") and not is_nan(valid.elements, x.dtype).all() and x.dtype in FORMATS | dict.fromkeys(INTS):
             found = nearest(float(said[side[2:]]), x.dtype) if x.dtype in FORMATS else int(said[side[2:]]) % (1 << 8 * x.elements.itemsize)
             trial.check(found == bound(replace(trial.case, x=valid), side).bits, f"{side} is {said[side[2:]]}, not {bound(trial.case, side).numbers}")
 
@@ -304,6 +307,48 @@ def batch(trial):
     trial.check_only(before, [f"made/{name}" for name in tensors])
 
 
+def pooled(trial, archive=False):
+    """The tensor in parts along axis 0, in two or three files, or members of an archive."""
+    x, before = trial.case.x, trial.files()
+    ends = sorted(trial.rng.sample(range(1, x.shape[0]), min(2, x.shape[0] - 1)))
+    parts = [slice(*pair) for pair in zip([0, *ends], [*ends, x.shape[0]])]
+    names = [f"{i}.npy" for i in range(len(parts))]
+    files = [trial.draw.tensor(x.dtype, x.elements[part]) for part in parts]
+    for name, part in zip(names, files):
+        trial.path(name).write_bytes(part.file())
+    inputs = names
+    if archive:
+        inputs = ["all.npz"]
+        with zipfile.ZipFile(trial.path("all.npz"), "w", trial.rng.choice([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])) as members:
+            for name in names:
+                members.write(trial.path(name), name)
+    before = trial.files()
+    run = trial.clip("--pooled", *(["--only", "all"] if archive else []), "--output-dir", "made", *inputs)
+    if not trial.check_done(run):
+        return
+    now = trial.files()
+    for name, part, each in zip(names, parts, files):
+        right = trial.expected.result.like(trial.expected.result.elements[part])
+        right = type(right)(right.dtype, right.elements, each.fortran, each.big and (each.elements.itemsize > 1 or right.dtype == x.dtype))
+        if archive:
+            with zipfile.ZipFile(trial.path("made/all.npz")) as members:
+                trial.check_bytes(members.read(name), right, name)
+        else:
+            trial.check_bytes(now.get(f"made/{name}"), right, f"made/{name}")
+    trial.check_only(before, ["made/all.npz"] if archive else [f"made/{name}" for name in names])
+
+
+def pooled_members(trial):
+    pooled(trial, archive=True)
+
+
+def can_be_pooled(case):
+    """Whether the figures of parts along axis 0 are those of the whole."""
+    rank = len(case.x.shape)
+    return (case.profile.name == "native" and rank > 0 and case.x.shape[0] > 1 and case.x.elements.size > 0 and figures.has_figures(case) and not case.arrays()
+            and case.x.dtype in FORMATS | dict.fromkeys(INTS) and not {0, -rank} & {*figures.axes_of(case)})
+
+
 def shards(trial):
     before, operation, runs = trial.files(), trial.operation(), []
     for shard in trial.rng.sample(range(SHARDS), SHARDS):
@@ -338,7 +383,7 @@ def split_output(trial):
 def refused(trial, refusal: Refused):
     """In a way that reads one tensor: no file is written."""
     before, words = trial.files(), [["in.npy", "out.npy"], ["--in-place", "in.npy"], ["--dry-run", "in.npy", "out.npy"], ["--output-dir", "made", "in.npy"]]
-    if not any(str(each).endswith("%") for each in trial.case.parameters.values()):
+    if not figures.has_figures(trial.case):
         words += [["-", "-"], ["-", "out.npy"]]
         if not {*FACTORS, *NORMALIZATION, "--round", "--to", "--replace-below", "--replace-above", "--nan", "--nodata-to"} & set(trial.case.parameters):
             words += [["--in-place", "--direct", "in.npy"]]
@@ -346,7 +391,9 @@ def refused(trial, refusal: Refused):
     run = trial.clip(*names, stdin=before["in.npy"] if "-" in names else None)
     late = refusal.rule == "NaN element" or isinstance(refusal, Beyond)  # by then chunks before the element are written
     trial.check(names != ["-", "-"] or not run.out or late, "something on standard output")
-    trial.check_refused(run, before, refusal.code, refusal.words)
+    if figures.are_in(trial.case):  # which of two faults is named is open
+        return trial.check_refused(run, before, run.code if run.code in (2, 3) else refusal.code, ())
+    return trial.check_refused(run, before, refusal.code, refusal.words)
 
 
 ONE_INPUT = {to_file: 6, in_place: 2, in_archive: 2, named_member: 1, member_as_file: 1, verify: 1, verify_another: 1, dry_run: 1, fail_if_clipped: 2,

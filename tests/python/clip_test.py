@@ -241,6 +241,26 @@ def test_percentiles_and_files_as_bounds(tmp_path):
     assert error_of(x, f"@{tmp_path}/missing.npy").kind == "io"
 
 
+@pytest.mark.parametrize("order", ["C", "F", "step"])
+def test_figures(order, tmp_path):
+    x = np.random.default_rng(1).integers(1, 33, (3, 4, 50)).astype("f4")
+    x = np.repeat(x, 2, 2)[:, :, ::2] if order == "step" else np.asarray(x, order=order)
+    for axes, over in ((None, None), (1, (0, 2)), (-1, (0, 1)), ((0, 1), 2), ([0, -1], 1)):
+        y = np.minimum(x, 20).astype("f8")
+        expected = ((y - y.mean(over, keepdims=True)) / y.std(over, keepdims=True)).astype("f4")
+        np.testing.assert_array_equal(clipper.clip(x, None, 20, subtract="mean", divide="std", per_axis=axes), expected)
+        lo = np.percentile(x.astype("f8"), 50, over, keepdims=True).astype("f4")
+        np.testing.assert_array_equal(clipper.clip(x, "50%", per_axis=axes), np.maximum(x, lo))
+    np.savez(tmp_path / "a.npz", a=x[:1], b=x[1:])
+    clipper.clip_file(tmp_path / "a.npz", tmp_path / "b.npz", subtract="min", divide="max", per_axis=1, pooled=True)
+    y = x.astype("f8")
+    np.testing.assert_array_equal(np.load(tmp_path / "b.npz")["b"], ((y - y.min((0, 2), keepdims=True)) / y.max((0, 2), keepdims=True)).astype("f4")[1:])
+    assert error_of(x, subtract="meen").field == "subtract"
+    assert error_of(x, subtract="mean", per_axis=3).field == "per_axis"
+    with pytest.raises(TypeError, match="per_axis must be an int or a tuple of ints, not str"):
+        clipper.clip(x, "1%", per_axis="1")
+
+
 def test_nan():
     x = np.array([np.nan, 1, 9])
     np.testing.assert_array_equal(clipper.clip(x, 2, 6), [np.nan, 2, 6])

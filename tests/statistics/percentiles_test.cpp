@@ -19,12 +19,12 @@ ElementSource source_of(DType dtype, std::span<const std::byte> bytes, std::size
   const std::size_t size = chunk * traits(dtype).size;
   return {.dtype = dtype,
           .count = bytes.size() / traits(dtype).size,
-          .read = [bytes, size, threads](const ElementSource::Look& look) {
+          .read = [bytes, size, threads](const GroupRange& /*groups*/, const ElementSource::Look& look) {
             std::vector<std::thread> running;
             for (unsigned i = 0; i < threads; ++i)
               running.emplace_back([&, i] {
                 for (std::size_t at = i * size; at < bytes.size(); at += threads * size)
-                  look(bytes.subspan(at, std::min(size, bytes.size() - at)));
+                  look(0, bytes.subspan(at, std::min(size, bytes.size() - at)));
               });
             for (std::thread& thread : running) thread.join();
           }};
@@ -63,7 +63,7 @@ void check(DType dtype, const Elements& elements, std::size_t chunk = 1000, unsi
   for (const SimdLevel level : simd_levels()) {
     RankSearch search(dtype, elements.size(), level);
     const auto pass = [&] {
-      source.read([&](std::span<const std::byte> part) { search.look_at(part); });
+      source.read({}, [&](std::size_t, std::span<const std::byte> part) { search.look_at(part); });
       search.end_pass();
     };
     pass();
@@ -247,9 +247,9 @@ TEST_CASE("elements that change between two passes are refused") {
     for (std::uint64_t i = 0; i < count; ++i) elements.push_back(i % 65'536 * step);
     ElementSource source = in_memory(DType::uint64, elements);
     unsigned passes = 0;
-    source.read = [&, read = source.read](const ElementSource::Look& look) {
+    source.read = [&, read = source.read](const GroupRange& groups, const ElementSource::Look& look) {
       if (++passes == 2) std::ranges::fill(elements, std::uint64_t{1} << 63);
-      read(look);
+      read(groups, look);
     };
     const auto find = [&] {
       static_cast<void>(percentiles_of(source, std::array{decimal("50")}, simd_levels().back()));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -30,6 +31,11 @@ Given given_of_text(std::string_view field, const std::string& text) {
   const bool is_percentile = text.ends_with('%') && (field == "min" || field == "max");
   if (takes_words(field))
     if (std::optional<Given> word = Given::word(text)) return *std::move(word);
+  if (field == "subtract" || field == "divide") {
+    if (std::optional<Given> statistic = Given::statistic_named(text)) return *std::move(statistic);
+    if (!parse_number(text) && nearest_name(text, kStatisticWords))
+      refuse_word(field, text, kStatisticWords, ", or a number");
+  }
   std::optional<Number> number = parse_number(is_percentile ? text.substr(0, text.size() - 1) : text);
   if (!number && (text.ends_with(".npy") || text.find('/') != text.npos || text.find(".npz:") != text.npos))
     throw Error(ErrorKind::usage,
@@ -258,6 +264,23 @@ std::vector<Given> nodata_of(nb::handle nodata, std::vector<Array>& arrays) {
   return numbers;
 }
 
+/// An int, or a tuple or list of ints.
+std::vector<std::int64_t> axes_of(nb::handle axes) {
+  std::vector<std::int64_t> result;
+  const auto take = [&](nb::handle axis) {
+    int overflow = 0;
+    if (!PyLong_Check(axis.ptr()) || PyBool_Check(axis.ptr())) refuse_type("per_axis", axis, "an int or a tuple of ints");
+    result.push_back(PyLong_AsLongLongAndOverflow(axis.ptr(), &overflow));
+    if (overflow != 0) result.back() = std::numeric_limits<std::int64_t>::max();
+  };
+  if (axes.is_none()) return result;
+  if (!PyTuple_Check(axes.ptr()) && !PyList_Check(axes.ptr()))
+    take(axes);
+  else
+    for (const nb::handle axis : axes) take(axis);
+  return result;
+}
+
 std::optional<Round> round_of(nb::handle round) {
   if (round.is_none()) return std::nullopt;
   if (!PyUnicode_Check(round.ptr())) refuse_type("round", round, "a str");
@@ -389,6 +412,7 @@ HeldRequest request_of(const RequestArguments& arguments) {
   request.subtract = given_of("subtract", arguments.subtract, held.arrays);
   request.divide = given_of("divide", arguments.divide, held.arrays);
   request.stretch = stretch_of(arguments.stretch, held.arrays);
+  request.per_axis = axes_of(arguments.per_axis);
   request.round = round_of(arguments.round);
   request.zero_point = given_of("zero_point", arguments.zero_point, held.arrays);
   request.to = to_of_argument(arguments.to);

@@ -63,6 +63,7 @@ struct RequestArguments {
   nb::handle subtract = Py_None;
   nb::handle divide = Py_None;
   nb::handle stretch = Py_None;
+  nb::handle per_axis = Py_None;
   nb::handle round = Py_None;
   nb::handle zero_point = Py_None;
   nb::handle to = Py_None;
@@ -72,7 +73,7 @@ struct RequestArguments {
   [[nodiscard]] bool act_after_clip() const {
     return !to.is_none() || !round.is_none() || !zero_point.is_none() || !replace_below.is_none() ||
            !replace_above.is_none() || !saturate.is(Py_False) || !subtract.is_none() || !divide.is_none() ||
-           !stretch.is_none() || !nodata.is_none() || !nodata_to.is_none();
+           !stretch.is_none() || !nodata.is_none() || !nodata_to.is_none() || !per_axis.is_none();
   }
 
   /// Those that may be arrays which broadcast with x.
@@ -103,6 +104,7 @@ inline constexpr std::array kRequestArguments{
     RequestArgument{"subtract", &RequestArguments::subtract},
     RequestArgument{"divide", &RequestArguments::divide},
     RequestArgument{"stretch", &RequestArguments::stretch},
+    RequestArgument{"per_axis", &RequestArguments::per_axis},
     RequestArgument{"round", &RequestArguments::round},
     RequestArgument{"zero_point", &RequestArguments::zero_point},
     RequestArgument{"to", &RequestArguments::to},

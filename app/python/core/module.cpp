@@ -98,6 +98,12 @@ nb::object object_of(const Counts& counts) {
                         counts.became_nodata);
 }
 
+bool is_true(nb::handle object) {
+  const int truth = PyObject_IsTrue(object.ptr());
+  if (truth < 0) throw nb::python_error();
+  return truth != 0;
+}
+
 /// Those among the arguments of one of the package's functions, by name.
 RequestArguments arguments_in(const nb::dict& given) {
   RequestArguments arguments;
@@ -116,7 +122,8 @@ nb::object clip_path(nb::handle in, nb::handle out, const nb::dict& request, std
   options.sync = sync;
   const std::string from = path_of(in);
   const std::string to = path_of(out);
-  const HeldRequest held = request_of(arguments_in(request));
+  HeldRequest held = request_of(arguments_in(request));
+  held.request.pooled = is_true(request["pooled"]);
   return object_of(run(options, [&](const FileOptions& o) { return clip_file(from, to, held.request, o); }));
 }
 
@@ -139,12 +146,6 @@ std::uint64_t whole_of(std::string_view field, nb::handle number) {
   if (PyErr_Occurred() == nullptr) return value;
   PyErr_Clear();
   throw Error(ErrorKind::usage, argument(field) + " must be from 0 to 2^64 - 1");
-}
-
-bool is_true(nb::handle object) {
-  const int truth = PyObject_IsTrue(object.ptr());
-  if (truth < 0) throw nb::python_error();
-  return truth != 0;
 }
 
 /// rtol, atol, ulp, nan_equal, bits and max_listed, in the order of the package's compare().
@@ -271,7 +272,7 @@ constexpr const char* kKinds[] = {"", "different", "usage", "input", "io", "refu
 
 /// The first lines are the signature, as inspect reads it.
 constexpr const char* kClipDoc =
-    R"(clip($module, x, min=None, max=None, out=None, *, scale=None, bias=None, profile=None, nan=None, min_above_max=None, nodata=None, nodata_to=None, replace_below=None, replace_above=None, subtract=None, divide=None, stretch=None, round=None, zero_point=None, to=None, saturate=False, dtype=None, threads=0, a_min=None, a_max=None)
+    R"(clip($module, x, min=None, max=None, out=None, *, scale=None, bias=None, profile=None, nan=None, min_above_max=None, nodata=None, nodata_to=None, replace_below=None, replace_above=None, subtract=None, divide=None, stretch=None, per_axis=None, round=None, zero_point=None, to=None, saturate=False, dtype=None, threads=0, a_min=None, a_max=None)
 --
 
 Clips the elements of an array to bounds.
@@ -296,10 +297,13 @@ Args:
         and no percentile sees them.
     nodata_to: what they become instead.
     replace_below, replace_above: elements below min, above max, become this number, not the bound; also nan.
-    subtract, divide: y = (y - subtract) / divide in float64, of the clipped y; also arrays. Integers need `to` or
-        `round`, as with stretch.
+    subtract, divide: y = (y - subtract) / divide in float64, of the clipped y; also arrays, and "mean", "std", "min"
+        or "max" of all y, as np.mean and np.std of the finite ones, but exact. Integers need `to` or `round`, as with
+        stretch.
     stretch: (low, high): min becomes low, max becomes high, and elements between them what is between these, in
         float64.
+    per_axis: an int or a tuple of ints: percentiles, "mean", "std", "min" and "max" of each index along these axes,
+        over all others, as with keepdims in numpy.
     round: "half-even", "half-away", "trunc", "floor" or "ceil": makes the result integers, in any dtype.
     zero_point: an integer that is added after rounding, if `to` is an integer dtype.
     to: the dtype of the result: "uint8", "u1", np.dtype or scalar type, or a name that numpy does not know, such as
@@ -334,6 +338,9 @@ array([0, 1, 2, 3, 3])
 array([  0,   0,   2, 255], dtype=uint8)
 >>> clip(np.array([-1.0, 5, 9]), 0, 6, stretch=(0, 255), to="uint8")
 array([  0, 212, 255], dtype=uint8)
+>>> clip(np.array([[1.0, 3], [10, 30]]), subtract="mean", divide="std", per_axis=0)
+array([[-1.,  1.],
+       [-1.,  1.]])
 >>> clip(np.array([[1, 9], [2, 8]]), max=np.array([5, 6]))
 array([[1, 6],
        [2, 6]])

@@ -44,7 +44,7 @@ _NOT_SUPPORTED = {
     "order": "the result has x's memory order; np.asarray(result, order=...) changes it",
     "subok": "the result has the type of x",
 }
-_ARGUMENTS = "x, min, max, out; and by name: scale, bias, profile, nan, min_above_max, nodata, nodata_to, replace_below, replace_above, subtract, divide, stretch, round, zero_point, to, saturate, dtype, threads, a_min, a_max"
+_ARGUMENTS = "x, min, max, out; and by name: scale, bias, profile, nan, min_above_max, nodata, nodata_to, replace_below, replace_above, subtract, divide, stretch, per_axis, round, zero_point, to, saturate, dtype, threads, a_min, a_max"
 
 
 def _other_arguments(clip, args: tuple, kwargs: dict) -> object:

@@ -54,10 +54,12 @@ def clip_file(
     subtract=None,
     divide=None,
     stretch=None,
+    per_axis=None,
     round=None,
     zero_point=None,
     to=None,
     saturate=False,
+    pooled=False,
     members=(),
     only=(),
     dtype=None,
@@ -76,8 +78,10 @@ def clip_file(
     Args:
         input, output: paths; "-" is standard input or output. The same file: clip_in_place().
         min, max, scale, bias, profile, nan, min_above_max, nodata, nodata_to, replace_below, replace_above, subtract, divide, stretch,
-            round, zero_point, to, saturate: as for clip(). Files of bool, datetime64 and timedelta64 are clipped, too, to bool, dates or
+            per_axis, round, zero_point, to, saturate: as for clip(). Files of bool, datetime64 and timedelta64 are clipped, too, to bool, dates or
             durations that their unit has exactly: "2020-02-29", datetime.date, datetime.timedelta or numpy's.
+        pooled: percentiles, "mean", "std", "min" and "max" are those of all clipped members of an archive together,
+            which must have one dtype.
         members: names of the members of an archive to clip, or patterns for them ("layers.*"); empty: all that
             `only` has.
         only: kinds of members to clip, unless `members` has their exact names: "float", "int", "bool", "date", "all", or names of
@@ -135,6 +139,7 @@ def clip_in_place(
     subtract=None,
     divide=None,
     stretch=None,
+    per_axis=None,
     round=None,
     zero_point=None,
     to=None,

@@ -1,4 +1,4 @@
-#include "flows/percentile_bounds.hpp"
+#include "flows/figures.hpp"
 
 #include "flows/clip_file.hpp"
 #include "flows/tensor_statistics.hpp"
@@ -35,7 +35,7 @@ class Intruder : public ClipObserver {
 template <class T>
 Plan planned(const Request& request, const TensorLayout& layout, const std::vector<T>& elements) {
   const auto read = [&](const ElementSource::Look& look) { look(std::as_bytes(std::span(elements))); };
-  return plan_with_percentiles(request, layout, {layout.dtype, layout.count, read}, simd_levels().back());
+  return plan_with_figures(request, layout, {layout.dtype, layout.count, read}, simd_levels().back());
 }
 
 }  // namespace

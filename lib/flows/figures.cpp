@@ -1,0 +1,457 @@
+#include "flows/figures.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "contract/bounds.hpp"
+#include "element/element.hpp"
+#include "element/number.hpp"
+#include "error.hpp"
+#include "files/parameter_file.hpp"
+#include "flows/tensor_statistics.hpp"
+#include "statistics/groups.hpp"
+#include "statistics/percentiles.hpp"
+#include "statistics/statistics.hpp"
+
+namespace clipper {
+namespace {
+
+/// Bytes of clipped elements whose statistics are added at a time.
+constexpr std::size_t kBlock = 64UL << 10;
+
+/// Groups whose statistics are added in the same pass.
+constexpr std::uint64_t kMaxGroups = kSmallGroupsAtOnce;
+
+/// A parameter that is a figure.
+struct Figure {
+  std::string_view field;
+  std::optional<Given> Request::*given;
+};
+
+constexpr std::array kBounds{Figure{"min", &Request::min}, Figure{"max", &Request::max}};
+constexpr std::array kFactors{Figure{"subtract", &Request::subtract}, Figure{"divide", &Request::divide}};
+
+/// The bounds of the request that are percentiles.
+std::vector<Figure> percentiles_in(const Request& request) {
+  std::vector<Figure> bounds;
+  for (const Figure& bound : kBounds)
+    if ((request.*bound.given) && (request.*bound.given)->percentage) bounds.push_back(bound);
+  return bounds;
+}
+
+/// The subtrahend and the divisor, if they are statistics.
+std::vector<Figure> statistics_in(const Request& request) {
+  std::vector<Figure> factors;
+  for (const Figure& factor : kFactors)
+    if ((request.*factor.given) && (request.*factor.given)->statistic) factors.push_back(factor);
+  return factors;
+}
+
+std::vector<Number> percentages_in(const Request& request) {
+  std::vector<Number> percentages;
+  for (const Figure& bound : percentiles_in(request))
+    percentages.push_back(*(request.*bound.given)->percentage);
+  return percentages;
+}
+
+[[noreturn]] void refuse_figure(ErrorKind kind, const Request& request, const Figure& figure,
+                                const Message& why) {
+  throw Error(kind, label(figure.field, *(request.*figure.given)) + ": " + why);
+}
+
+void check_figures(const Request& request) {
+  const bool has_any = !percentiles_in(request).empty() || !statistics_in(request).empty();
+  for (const auto& [field, is_given] :
+       {std::pair("per_axis", !request.per_axis.empty()), std::pair("pooled", request.pooled)}) {
+    if (!is_given) continue;
+    if (request.profile->family != "native")
+      throw Error(ErrorKind::usage,
+                  parameter(field) + fmt::format(" is not supported by {}; only profile native has it",
+                                                 request.profile->system));
+    if (!has_any) refuse_no_figure(request);
+  }
+  for (const Figure& bound : percentiles_in(request)) {
+    if (!is_percentile(*(request.*bound.given)->percentage))
+      refuse_figure(ErrorKind::usage, request, bound, "a percentile has max 16 decimal places");
+    for (const auto& [field, given] : {std::pair("scale", &request.scale), std::pair("bias", &request.bias)})
+      if (*given)
+        refuse_figure(ErrorKind::usage, request, bound,
+                      "a percentile cannot be combined with " + Message(Term{field, field}));
+  }
+}
+
+/// Request::per_axis, counted from 0. Error{input} for an axis that the tensor does not have.
+std::vector<std::size_t> axes_of(const Request& request, const TensorLayout& layout) {
+  const auto rank = std::ssize(layout.shape);
+  std::vector<std::size_t> axes;
+  for (const std::int64_t axis : request.per_axis) {
+    if (axis < -rank || axis >= rank)
+      throw Error(ErrorKind::input,
+                  parameter("per_axis") + fmt::format(" {}: the tensor has no such axis, its shape is {}",
+                                                      axis, shape_text(layout.shape)));
+    axes.push_back(static_cast<std::size_t>(axis < 0 ? axis + rank : axis));
+  }
+  return axes;
+}
+
+/// A number in a message: "6.5".
+std::string text_of(const TensorLayout& layout, const Number& value) {
+  const DType dtype = layout.dtype;
+  if (!is_floating(dtype) && layout.meaning.kind == Meaning::Kind::number) return decimal_text(value);
+  return element_text(dtype, layout.meaning, *as_elements(dtype, std::array{std::optional(value)}).front());
+}
+
+/// Makes the figure this number. Errors quote both: "min 99% (6.5)".
+void set_number(Given& given, const Number& number, const std::string& text) {
+  given.percentage.reset();
+  given.statistic.reset();
+  given.number = number;
+  given.text += " (" + text + ")";
+  given.is_found = true;
+}
+
+/// A percentile that is no bound. For a stretch, which needs finite ones, that of an empty range.
+Number widest(const Request& request, const TensorLayout& layout, const Figure& bound) {
+  const bool is_min = bound.given == &Request::min;
+  if (request.stretch) {
+    const std::optional<Given>& other = is_min ? request.max : request.min;
+    if (!other || other->array || other->percentage) return 1;
+    const std::optional<ElementBits> nearest =
+        is_min ? greatest_to(layout.dtype, other->number) : least_from(layout.dtype, other->number);
+    return nearest ? number_of(layout.dtype, *nearest) : other->number;
+  }
+  return number_of(layout.dtype, is_min ? lowest_element(layout.dtype) : highest_element(layout.dtype));
+}
+
+/// The clip alone, whose elements have all numbers that are subtracted from: those of the tensor's dtype, or
+/// float64.
+Request first_steps(const Request& request, DType dtype) {
+  Request first = request;
+  first.subtract.reset();
+  first.divide.reset();
+  first.round.reset();
+  first.zero_point.reset();
+  first.to.reset();
+  first.saturate = false;
+  first.per_axis.clear();
+  const bool is_wide = request.scale || request.bias || request.replace_below || request.replace_above ||
+                       request.nan.number || (!is_floating(dtype) && traits(dtype).size == sizeof(double));
+  if (is_wide || !request.nodata.empty()) first.to = DType::float64;
+  if (!request.nodata.empty()) first.nodata_to = std::numeric_limits<double>::quiet_NaN();
+  return first;
+}
+
+void append(DType dtype, ElementBits element, std::vector<std::byte>& elements) {
+  with_size(traits(dtype).size, [&]<std::size_t kSize>() {
+    const auto bits = static_cast<UnsignedOfSize<kSize>>(element);
+    const std::span bytes = std::as_bytes(std::span(&bits, 1));
+    elements.insert(elements.end(), bytes.begin(), bytes.end());
+  });
+}
+
+std::optional<Number> value_of(Statistic statistic, const ElementStatistics& of) {
+  const auto number = [](std::optional<double> value) {
+    return value ? std::optional(Number(*value)) : std::nullopt;
+  };
+  const auto element = [&](std::optional<ElementBits> bits) {
+    return bits ? std::optional(number_of(of.dtype, *bits)) : std::nullopt;
+  };
+  switch (statistic) {
+    case Statistic::mean: return number(of.mean());
+    case Statistic::std: return number(of.standard_deviation());
+    case Statistic::min: return element(of.min());
+    case Statistic::max: return element(of.max());
+  }
+  return std::nullopt;
+}
+
+/// Calculates and sets the figures of a request in the units of the sources.
+class Figures {
+ public:
+  Figures(Request& request, std::span<const TensorSource> sources, const KernelOptions& options,
+          NoFigure none, std::vector<LostBound>& lost)
+      : request_(request),
+        sources_(sources),
+        options_(options),
+        none_(none),
+        lost_(lost),
+        path_(sources.size() == 1 ? sources[0].path : "") {
+    for (const TensorSource& source : sources)
+      groups_.emplace_back(source.layout, axes_of(request, source.layout));
+    shape_ = sources.size() == 1 ? groups_.front().shape() : lengths_of_groups(request, layout());
+    request_.per_axis.clear();
+    request_.pooled = false;
+  }
+
+  void find_percentiles();
+  void find_statistics();
+
+ private:
+  [[nodiscard]] const TensorLayout& layout() const { return sources_.front().layout; }
+  [[nodiscard]] std::uint64_t count() const { return groups_.front().count(); }
+
+  /// The shape of arrays with an element for each group.
+  [[nodiscard]] TensorLayout layout_of_groups(DType dtype) const {
+    TensorLayout found;
+    found.dtype = dtype;
+    found.shape = shape_;
+    found.count = count();
+    return found;
+  }
+
+  /// Which group, if there are several: " at [0, 2, 0]".
+  [[nodiscard]] std::string place_of(std::uint64_t group) const {
+    return count() <= 1 ? "" : " at " + index_text(layout_of_groups(DType::float64), group);
+  }
+
+  [[noreturn]] void refuse(const Figure& figure, const Message& why) const {
+    with_path(path_, [&] { refuse_figure(ErrorKind::input, request_, figure, why); });
+    __builtin_unreachable();
+  }
+
+  [[nodiscard]] Plan plan_of(const Request& request, const TensorLayout& tensor) const {
+    return with_path(path_, [&] { return make_plan_in_units(request, tensor); });
+  }
+
+  [[nodiscard]] bool is_dropped(const Figure& figure, std::uint64_t group);
+  void set_percentiles(const std::vector<Figure>& bounds, Request& request, const Percentiles& found,
+                       std::uint64_t group);
+  void set_array(const Figure& figure, DType dtype, std::vector<std::byte> elements);
+  [[nodiscard]] std::vector<ElementStatistics> read_statistics_of(const GroupRange& range) const;
+  void check(const Figure& factor, const Number& number, std::uint64_t group) const;
+
+  Request& request_;
+  std::span<const TensorSource> sources_;
+  KernelOptions options_;
+  NoFigure none_;
+  std::vector<LostBound>& lost_;
+  std::string path_;                 ///< in front of errors: that of the only source
+  std::vector<Groups> groups_;       ///< of each source
+  std::vector<std::int64_t> shape_;  ///< of arrays with an element for each group
+};
+
+/// What becomes of a figure without elements.
+bool Figures::is_dropped(const Figure& figure, std::uint64_t group) {
+  const char* const why = layout().count == 0          ? "the tensor has no elements"
+                          : !request_.nodata.empty()   ? "all elements are nodata or NaN"
+                          : layout().meaning.is_time() ? "all elements are NaT"
+                                                       : "all elements are NaN";
+  if ((none_ == NoFigure::refused && request_.nodata.empty()) || count() != 1)
+    refuse(figure, why + place_of(group));
+  lost_.push_back({figure.field, (request_.*figure.given)->text, why});
+  return true;
+}
+
+/// Sets the bounds of `request`, which are percentiles, to the numbers of a group.
+void Figures::set_percentiles(const std::vector<Figure>& bounds, Request& request, const Percentiles& found,
+                              std::uint64_t group) {
+  for (std::size_t i = 0; i < bounds.size(); ++i) {
+    const Figure& bound = bounds[i];
+    Given& given = *(request.*bound.given);
+    if (!found[i] && is_dropped(bound, group)) {
+      request.stretch.reset();  // without both bounds
+      set_number(given, widest(request, layout(), bound), "none");
+      if (request.action_on_nan() == (bound.given == &Request::min ? OnNan::min : OnNan::max))
+        request.nan = OnNan::keep;
+      continue;
+    }
+    if (request.stretch && found[i]->kind == Number::Kind::infinite)
+      refuse(bound, "the percentile is infinite; " + parameter("stretch") + " requires finite bounds" +
+                        place_of(group));
+    if (found[i]->kind == Number::Kind::nan)
+      refuse(bound, "the percentile lies between -inf and inf" + place_of(group));
+    set_number(given, *found[i], text_of(layout(), *found[i]));
+  }
+}
+
+void Figures::set_array(const Figure& figure, DType dtype, std::vector<std::byte> elements) {
+  Given& given = *(request_.*figure.given);
+  given = parameter_found(given.text, layout_of_groups(dtype), std::move(elements));
+}
+
+void Figures::find_percentiles() {
+  const std::vector<Figure> bounds = percentiles_in(request_);
+  if (bounds.empty()) return;
+  if (count() == 0) static_cast<void>(is_dropped(bounds.front(), 0));  // an axis of length 0
+  // The number of each of several groups is converted as if it alone had been given.
+  Request alone{.min = request_.min,
+                .max = request_.max,
+                .profile = request_.profile,
+                .min_above_max = request_.min_above_max,
+                .stretch = request_.stretch};
+  for (const Figure& bound : kBounds)
+    if ((alone.*bound.given) && (alone.*bound.given)->array) (alone.*bound.given).reset();
+  std::vector<std::vector<std::byte>> elements(bounds.size());
+  const auto take = [&](std::uint64_t group, const Percentiles& found) {
+    if (count() == 1) return set_percentiles(bounds, request_, found, group);
+    Request one = alone;
+    set_percentiles(bounds, one, found, group);
+    one.stretch.reset();
+    const std::string place = path_ + (path_.empty() ? "" : ":") + place_of(group);
+    const Plan plan =
+        with_path(place.substr(path_.empty() ? 1 : 0), [&] { return make_plan_in_units(one, layout()); });
+    for (std::size_t i = 0; i < bounds.size(); ++i)
+      append(layout().dtype, bounds[i].given == &Request::min ? plan.min : plan.max, elements[i]);
+  };
+  const Nodata nodata = nodata_of(request_, layout().dtype);
+  percentiles_of_groups(elements_of(sources_, groups_, nodata, options_.level), percentages_in(request_),
+                        options_.level, take);
+  for (std::size_t i = 0; i < bounds.size() && count() != 1; ++i)
+    set_array(bounds[i], layout().dtype, std::move(elements[i]));
+}
+
+/// The statistics of the clipped elements of some groups.
+std::vector<ElementStatistics> Figures::read_statistics_of(const GroupRange& range) const {
+  std::vector<ElementStatistics> total(range.count);
+  std::mutex mutex;
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    const TensorSource& source = sources_[i];
+    const Plan plan = decoded(plan_of(first_steps(request_, layout().dtype), source.layout));
+    const DType dtype = plan.output.dtype;
+    const Bounds none{lowest_element(dtype), highest_element(dtype)};
+    for (ElementStatistics& each : total) each.dtype = dtype;
+    TensorClip clip(plan, options_, source.path);
+    const auto wanted = [&](std::uint64_t position, std::uint64_t count) {
+      return groups_[i].has_any(range, position, count);
+    };
+    const auto add = [&](std::size_t group, std::span<const std::byte> elements) {
+      const std::size_t count = elements.size() / traits(dtype).size;
+      const ElementStatistics part = statistics_of(dtype, none, elements.data(), count, options_.level);
+      const std::lock_guard lock(mutex);
+      total[group] += part;
+    };
+    source.read(wanted, [&](std::uint64_t position, std::span<const std::byte> elements) {
+      const std::size_t size = traits(plan.input.dtype).size;
+      const std::size_t capacity = kBlock / plan.largest_element();
+      const auto clipped = std::make_unique_for_overwrite<std::byte[]>(kBlock);
+      for (; !elements.empty(); elements = elements.subspan(std::min(capacity * size, elements.size()))) {
+        const std::size_t count = std::min(capacity, elements.size() / size);
+        clip.clip(position, elements.data(), clipped.get(), count, Counting::off);
+        groups_[i].split(range, position, {clipped.get(), count * traits(dtype).size}, traits(dtype).size,
+                         add);
+        position += count;
+      }
+    });
+    clip.expect_valid();
+  }
+  return total;
+}
+
+/// Error{input} for a statistic that is infinite, or a divisor of 0.
+void Figures::check(const Figure& factor, const Number& number, std::uint64_t group) const {
+  if (number.kind == Number::Kind::infinite) refuse(factor, "is infinite" + place_of(group));
+  if (factor.given == &Request::divide && number == Number(0))
+    refuse(factor, "the divisor must not be 0" + place_of(group));
+}
+
+void Figures::find_statistics() {
+  const std::vector<Figure> factors = statistics_in(request_);
+  if (factors.empty()) return;
+  std::vector<std::vector<std::byte>> elements(factors.size());
+  std::vector<std::optional<Number>> found(factors.size());
+  for (std::uint64_t first = 0; first < count(); first += kMaxGroups) {
+    const std::size_t size = std::min(kMaxGroups, count() - first);
+    const std::vector<ElementStatistics> statistics = read_statistics_of({first, size});
+    for (std::uint64_t group = first; group < first + size; ++group)
+      for (std::size_t i = 0; i < factors.size(); ++i) {
+        const Statistic statistic = *(request_.*factors[i].given)->statistic;
+        found[i] = value_of(statistic, statistics[group - first]);
+        if (!found[i] && is_dropped(factors[i], group)) continue;
+        check(factors[i], *found[i], group);
+        append(DType::float64, to_bits(round_to<double>(*found[i])), elements[i]);
+      }
+  }
+  if (count() == 0) static_cast<void>(is_dropped(factors.front(), 0));
+  for (std::size_t i = 0; i < factors.size(); ++i) {
+    std::optional<Given>& given = request_.*factors[i].given;
+    if (count() != 1)
+      set_array(factors[i], DType::float64, std::move(elements[i]));
+    else if (found[i])
+      set_number(*given, *found[i], fmt::format("{}", round_to<double>(*found[i])));
+    else
+      given.reset();
+  }
+}
+
+}  // namespace
+
+bool has_figures(const Request& request) {
+  return !percentiles_in(request).empty() || !statistics_in(request).empty() || !request.per_axis.empty() ||
+         request.pooled;
+}
+
+std::vector<std::int64_t> lengths_of_groups(const Request& request, const TensorLayout& layout) {
+  const std::vector<std::int64_t> shape = Groups(layout, axes_of(request, layout)).shape();
+  return {std::ranges::find_if(shape, [](std::int64_t size) { return size != 1; }), shape.end()};
+}
+
+void expect_no_figures_of_stream(const Request& request) {
+  std::vector<Figure> figures = percentiles_in(request);
+  std::ranges::copy(statistics_in(request), std::back_inserter(figures));
+  for (const Figure& figure : figures)
+    refuse_figure(
+        ErrorKind::usage, request, figure,
+        Term{"input", "the input"} + Message(" must be a file, not a stream: it needs to be read twice"));
+}
+
+Plan plan_before_reading(const Request& given, const TensorLayout& layout) {
+  check_figures(given);
+  Request request = in_units(given, layout);
+  request.per_axis.clear();
+  request.pooled = false;
+  for (const Figure& factor : statistics_in(request))
+    set_number(*(request.*factor.given), factor.given == &Request::divide ? 1 : 0, "unknown");
+  const std::vector<Figure> bounds = percentiles_in(request);
+  std::vector<Number> values;
+  for (const Figure& bound : bounds) values.push_back(widest(request, layout, bound));
+  for (std::size_t i = 0; i < bounds.size(); ++i)
+    set_number(*(request.*bounds[i].given), values[i], text_of(layout, values[i]));
+  if (!bounds.empty() && request.stretch)  // whether these numbers lie between the percentiles is not known
+    for (std::optional<Given>* const number :
+         {&request.nan.number, &request.replace_below, &request.replace_above})
+      if (*number && (*number)->number.kind != Number::Kind::nan) (*number)->number = values.front();
+  Plan plan = make_plan_in_units(request, layout);
+  static_cast<void>(axes_of(given, layout));
+  return plan;
+}
+
+Request with_figures(const Request& request, std::span<const TensorSource> sources,
+                     const KernelOptions& options, NoFigure none, std::vector<LostBound>& lost) {
+  Request result = in_units(request, sources.front().layout);
+  Figures figures(result, sources, options, none, lost);
+  figures.find_percentiles();
+  figures.find_statistics();
+  return result;
+}
+
+Plan plan_with_figures(const Request& request, const TensorSource& source, const KernelOptions& options,
+                       NoFigure none) {
+  with_path(source.path, [&] {
+    static_cast<void>(plan_before_reading(request, source.layout));
+    if (request.pooled)
+      throw Error(ErrorKind::usage, parameter("pooled") + ": only for functions that read all files first");
+  });
+  std::vector<LostBound> lost;
+  const Request found = with_figures(request, {&source, 1}, options, none, lost);
+  Plan plan = with_path(source.path, [&] { return make_plan_in_units(found, source.layout); });
+  plan.lost = std::move(lost);
+  return plan;
+}
+
+Plan plan_with_figures(const Request& request, const TensorLayout& layout, Engine& engine, InputFile& input,
+                       NoFigure none) {
+  if (!input.is_regular()) with_path(input.path(), [&] { expect_no_figures_of_stream(request); });
+  return plan_with_figures(request, source_of(layout, engine, input), engine.kernel_options(), none);
+}
+
+}  // namespace clipper

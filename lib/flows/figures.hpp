@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "contract/plan.hpp"
+#include "contract/profile.hpp"
+#include "element/tensor_layout.hpp"
+#include "engine/engine.hpp"
+#include "engine/tensor_clip.hpp"
+#include "files/input_file.hpp"
+#include "flows/tensor_statistics.hpp"
+
+/// Requests with figures: numbers that are calculated from the elements. Bounds that are percentiles
+/// (Given::percentage), and a subtrahend or divisor that is a statistic of the clipped elements
+/// (Given::statistic). What is found becomes the parameter's exact number, or an array with an element for
+/// each index along Request::per_axis; then make_plan() applies the profile's rules as to any other
+/// parameter.
+namespace clipper {
+
+/// Whether the request has figures, or parameters that only figures need.
+[[nodiscard]] bool has_figures(const Request& request);
+
+/// Error{usage}, which names the parameter, if the request has figures: a stream cannot be read twice.
+void expect_no_figures_of_stream(const Request& request);
+
+/// The shape of arrays of figures, without sizes of 1 in front.
+[[nodiscard]] std::vector<std::int64_t> lengths_of_groups(const Request& request, const TensorLayout& layout);
+
+/// The plan with the widest bounds and with 0 and 1 in place of figures. Throws all errors that do not depend
+/// on the elements: those of make_plan(), and Error{usage} for percentiles together with scale or bias, or
+/// with more than 16 decimal places; Error{input} for a tensor without an axis of Request::per_axis.
+[[nodiscard]] Plan plan_before_reading(const Request& request, const TensorLayout& layout);
+
+/// What becomes of a figure that the tensor does not have, because it has no elements except NaN: an error;
+/// or there is no such parameter, which Plan::lost says. With OnNan::min or max of such a bound NaN is kept.
+enum class NoFigure : bool { refused, dropped };
+
+/// The request with numbers and arrays in place of the figures of all elements of the sources, which have one
+/// dtype. Error{input}, which names the parameter, for figures that do not exist or are infinite, or a
+/// divisor of 0. The result has the sources' units: see in_units().
+[[nodiscard]] Request with_figures(const Request& request, std::span<const TensorSource> sources,
+                                   const KernelOptions& options, NoFigure none, std::vector<LostBound>& lost);
+
+/// The plan with the figures of a tensor in memory. Error{usage} for Request::pooled.
+[[nodiscard]] Plan plan_with_figures(const Request& request, const TensorSource& source,
+                                     const KernelOptions& options, NoFigure none = NoFigure::refused);
+
+/// The plan with the figures of a file. Error{usage} for a stream. Errors have the path in front.
+[[nodiscard]] Plan plan_with_figures(const Request& request, const TensorLayout& layout, Engine& engine,
+                                     InputFile& input, NoFigure none = NoFigure::refused);
+
+}  // namespace clipper

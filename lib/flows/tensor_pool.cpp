@@ -1,0 +1,136 @@
+#include "flows/tensor_pool.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "contract/steps.hpp"
+#include "error.hpp"
+#include "files/container.hpp"
+#include "files/file_state.hpp"
+#include "files/place.hpp"
+#include "flows/selection.hpp"
+#include "statistics/groups.hpp"
+
+namespace clipper {
+
+struct TensorPool::Opened {
+  Opened(const std::string& path, Caching caching) : file(InputFile::open_regular(path, caching)) {
+    if (is_archive(file)) archive.emplace(file, Records::dropped);
+  }
+
+  InputFile file;
+  std::optional<Container> archive;
+};
+
+TensorPool::TensorPool(Engine& engine, const ClipSettings& settings) : engine_(engine), settings_(settings) {}
+
+TensorPool::~TensorPool() = default;
+
+void TensorPool::add(const std::string& path, bool is_named) {
+  os::Status named{};
+  if (path == "-" || (os::stat(path.c_str(), &named) == 0 && !S_ISREG(named.st_mode)))
+    with_path(path, [&] { expect_no_figures_of_stream(settings_.request); });
+  opened_ = std::make_unique<Opened>(path, settings_.caching);
+  InputFile& file = opened_->file;
+  files_.emplace(path, file.status());
+  const auto header_of = [&](InputFile& input) {
+    if (settings_.ignore_trailing) input.ignore_trailing();
+    return read_header(input, settings_.dtype, nullptr, std::nullopt, npy::Opaque::refused,
+                       npy::Types::clipped);
+  };
+  if (!is_archive_for(settings_, file)) {
+    const bool may_be_other = !is_named && !file.is_member();
+    if (may_be_other && !why_other(settings_, file).empty()) return;
+    file.rewind();
+    return add_tensor(path, path, header_of(file), 0);
+  }
+  const Container& archive = *opened_->archive;
+  for (const MemberUse& use : member_uses(settings_, archive)) {
+    if (use.action != MemberAction::clipped) continue;
+    InputFile member = archive.open(*use.member);
+    add_tensor(path, member.path(), header_of(member), archive.index_of(*use.member));
+  }
+}
+
+void TensorPool::add_tensor(const std::string& file, const std::string& path, TensorLayout layout,
+                            std::size_t member) {
+  static_cast<void>(with_path(path, [&] { return plan_before_reading(settings_.request, layout); }));
+  if (!sources_.empty()) {
+    const TensorSource& first = sources_.front();
+    if (layout.dtype != first.layout.dtype)
+      throw Error(ErrorKind::input, fmt::format("{}: is {}, but {} is {}; ", path, traits(layout.dtype).name,
+                                                first.path, traits(first.layout.dtype).name) +
+                                        parameter("pooled") + " needs one dtype");
+    if (lengths_of_groups(settings_.request, layout) != lengths_of_groups(settings_.request, first.layout))
+      throw Error(ErrorKind::input,
+                  fmt::format("{}: has shape {}, but {} has {}; ", path, shape_text(layout.shape), first.path,
+                              shape_text(first.layout.shape)) +
+                      parameter("per_axis") + " and " + parameter("pooled") +
+                      " need equal lengths along the axis");
+  }
+  const auto read = [this, file, member, layout](const TensorSource::Wanted& wanted,
+                                                 const TensorSource::Look& look) {
+    if (!opened_ || opened_->file.path() != file) {
+      opened_.reset();
+      opened_ = std::make_unique<Opened>(file, settings_.caching);
+      expect_same(file, opened_->file.status());
+    }
+    const std::optional<Container>& archive = opened_->archive;
+    std::optional<InputFile> entry;
+    if (archive) entry = archive->open(archive->entries().at(member));
+    InputFile& input = entry ? *entry : opened_->file;
+    input.rewind();
+    if (settings_.ignore_trailing) input.ignore_trailing();
+    static_cast<void>(read_header(input, settings_.dtype, nullptr, std::nullopt, npy::Opaque::refused,
+                                  npy::Types::clipped));
+    source_of(layout, engine_, input).read(wanted, look);
+  };
+  sources_.push_back({std::move(layout), path, read});
+}
+
+Request TensorPool::request() {
+  if (sources_.empty()) return settings_.request;
+  std::vector<LostBound> lost;
+  Request found =
+      with_figures(settings_.request, sources_, engine_.kernel_options(), NoFigure::refused, lost);
+  opened_.reset();
+  return found;
+}
+
+void TensorPool::expect_same(const std::string& path, const os::Status& now) const {
+  const auto file = files_.find(path);
+  if (file == files_.end()) return;
+  const os::Status& before = file->second;
+  if (id_of(before) != id_of(now) || is_written(before, now) || !has_same_attributes(before, now))
+    throw_changed(path);
+}
+
+void TensorPool::expect_unchanged(const std::string& path) const {
+  const std::optional<MemberPath> member = member_path(path);
+  os::Status now{};
+  if (os::stat(member ? member->archive.c_str() : path.c_str(), &now) != 0) throw_changed(path);
+  expect_same(path, now);
+}
+
+std::string figures_text(const Request& figures, const Request& found) {
+  std::string text;
+  const auto add = [&](std::string_view option, const std::optional<Given>& figure,
+                       const std::optional<Given>& its) {
+    if (!figure || (!figure->percentage && !figure->statistic) || !its) return;
+    text += fmt::format("{}{} {} is ", text.empty() ? "" : ", ", option, figure->text);
+    if (its->array)
+      text += found_text({Parameter::min, its->text, its->array, {}}, its->array->layout().count);
+    else
+      text += its->text.substr(figure->text.size() + 2, its->text.size() - figure->text.size() - 3);
+  };
+  add("--min", figures.min, found.min);
+  add("--max", figures.max, found.max);
+  add("--subtract", figures.subtract, found.subtract);
+  add("--divide", figures.divide, found.divide);
+  return text;
+}
+
+}  // namespace clipper

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "contract/profile.hpp"
+#include "engine/engine.hpp"
+#include "flows/clipping.hpp"
+#include "flows/figures.hpp"
+#include "os/os.hpp"
+
+namespace clipper {
+
+/// All tensors that a run clips, for Request::pooled: of files, and of archives those members that the
+/// settings select.
+class TensorPool {
+ public:
+  /// Both must outlive this.
+  TensorPool(Engine& engine, const ClipSettings& settings);
+  TensorPool(const TensorPool&) = delete;
+  TensorPool& operator=(const TensorPool&) = delete;
+  ~TensorPool();
+
+  /// Reads the headers. `is_named`: see Clipping. Error{usage} for a stream; Error{input} for a tensor of
+  /// another dtype than the one before, or of another length along Request::per_axis.
+  void add(const std::string& path, bool is_named);
+
+  /// The request with the figures of all tensors; the settings' request if there is no tensor.
+  [[nodiscard]] Request request();
+
+  /// Error{io} if the file was written to, or replaced, since it was added.
+  void expect_unchanged(const std::string& path) const;
+
+ private:
+  struct Opened;
+
+  void expect_same(const std::string& path, const os::Status& now) const;
+  void add_tensor(const std::string& file, const std::string& path, TensorLayout layout, std::size_t member);
+
+  Engine& engine_;
+  const ClipSettings& settings_;
+  std::map<std::string, os::Status> files_;  ///< as they were added
+  std::unique_ptr<Opened> opened_;           ///< the file that was read last
+  std::vector<TensorSource> sources_;
+};
+
+/// What was typed as a figure and what was found: "--min 1% is 0.25, --subtract mean is [1, 2]". Each number,
+/// typed, gives the same bytes.
+[[nodiscard]] std::string figures_text(const Request& figures, const Request& found);
+
+}  // namespace clipper

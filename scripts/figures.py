@@ -1,0 +1,129 @@
+"""Numbers that are found in the elements: percentiles and statistics of all elements, or of each index along some axes."""
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from contract import FORMATS, INPUT, INTS, USAGE, Refused, exact, nearest, percentile, stored_type
+from tensor import Tensor, unsigned
+
+BOUNDS, FACTORS = ("--min", "--max"), ("--subtract", "--divide")
+BOUND_NAMES = ("min", "max")
+STATISTICS = ("mean", "std", "min", "max")
+LAST_STEPS = (*FACTORS, "--round", "--zero-point", "--saturate", "--to", "--per-axis")
+
+
+def nearest_root(square):
+    """The float nearest to the square root of a fraction."""
+    if square == 0:
+        return 0.0
+    shift = 100 - (square.numerator.bit_length() - square.denominator.bit_length()) // 2
+    scaled = square * Fraction(4) ** shift
+    root = math.isqrt(math.floor(scaled))
+    between = root * root != scaled  # then any number between root and root + 1 rounds as the exact one
+    return float((2 * root + between) / (2 * Fraction(2) ** shift))
+
+
+def mean_and_deviation(values):
+    """Of finite floats or integers, each rounded once; None if there are none."""
+    unit = 1 << 1074 if values and isinstance(values[0], float) else 1
+    numbers = [numerator * (unit // denominator) for numerator, denominator in (value.as_integer_ratio() for value in values)]
+    if not numbers:
+        return None, None
+    count, total = len(numbers), sum(numbers)
+    square = Fraction(count * sum(x * x for x in numbers) - total * total, (count * unit) ** 2)
+    return float(Fraction(total, count * unit)), nearest_root(square)
+
+
+def in_order(values):
+    """Floats that are not NaN, sorted, -0 before 0."""
+    known = values[values == values]
+    return known[np.lexsort((~np.signbit(known), known))]
+
+
+def statistic(word, values):
+    """Of float64 elements."""
+    if word in ("mean", "std"):
+        found = mean_and_deviation(values[np.isfinite(values)].tolist())[word == "std"]
+    else:
+        known = in_order(values)
+        found = known[0 if word == "min" else -1] if known.size else None
+    if found is None:
+        raise Refused(f"{word} of no numbers", INPUT, word)
+    if math.isinf(found):
+        raise Refused(f"infinite {word}", INPUT, word)
+    return found
+
+
+def is_percentile(given):
+    return isinstance(given, str) and given.endswith("%")
+
+
+def axes_of(case):
+    return [int(axis) for axis in case.parameters["--per-axis"].split(",")] if "--per-axis" in case.parameters else []
+
+
+def has_figures(case):
+    return any(is_percentile(case.parameters.get(side)) for side in BOUNDS) or any(case.parameters.get(option) in STATISTICS for option in FACTORS if not isinstance(case.parameters.get(option), Tensor))
+
+
+def groups(case):
+    """The index of each group in an array of figures, and the index of its elements in the tensor."""
+    rank = len(case.x.shape)
+    axes = axes_of(case)
+    if any(not -rank <= axis < rank for axis in axes):
+        raise Refused("no such axis", INPUT, "--per-axis")
+    kept = {axis % rank for axis in axes}
+    shape = tuple(size if axis in kept else 1 for axis, size in enumerate(case.x.shape))
+    if not math.prod(shape):
+        raise Refused("an axis of length 0", INPUT)
+    return shape, [(index, tuple(index[axis] if axis in kept else slice(None) for axis in range(rank))) for index in np.ndindex(shape)]
+
+
+def array_of(shape, dtype, elements):
+    return Tensor(dtype, np.array(elements, unsigned(dtype)).view(stored_type(dtype)).reshape(shape))
+
+
+def are_in(case):
+    """Whether exact.py needs found_in(): it knows percentiles of all elements, unless the other bound is typed."""
+    one_is_typed = case.x.dtype in {*FORMATS, *INTS} and {is_percentile(case.parameters.get(side, "")) for side in BOUNDS} == {False, True}
+    return one_is_typed or "--per-axis" in case.parameters or bool({*STATISTICS} & {*map(str, case.parameters.values())})
+
+
+def check_order(case, parts):
+    """Raises Refused if min exceeds max in a group, as it is found or typed."""
+    texts = [case.parameters.get(side) for side in BOUNDS]
+    if all(isinstance(text, str) for text in texts) and case.above not in BOUND_NAMES:
+        for index, part in parts:
+            x = case.x.like(np.asarray(case.x.elements[part]))
+            lo, hi = (percentile(x, text) if is_percentile(text) else exact(text) for text in texts)
+            if lo > hi:
+                raise Refused("above in a group", USAGE, str(list(index)))
+
+
+def found_in(case, bound, result):
+    """The case with arrays in place of its figures. `bound` and `result` are those of exact.py."""
+    given = dict(case.parameters)
+    if "--per-axis" in given and case.profile.name != "native":
+        raise Refused("profile of --per-axis", USAGE)
+    shape, parts = groups(case)
+    if any(is_percentile(given.get(side)) for side in BOUNDS):
+        check_order(case, parts)
+    if "--per-axis" in given:
+        for side in [side for side in BOUNDS if is_percentile(given.get(side))]:
+            alone = {each: case.parameters[each] for each in (side, "--min-above-max") if each in case.parameters}
+            elements = [bound(replace(case, x=case.x.like(np.asarray(case.x.elements[part])), parameters=alone), side) for _, part in parts]
+            if "--stretch" in given and not all(np.isfinite(np.asarray(each.numbers, float)) for each in elements):
+                raise Refused("infinite percentile", INPUT)
+            given[side] = array_of(shape, case.x.dtype, [int(each.bits) for each in elements])
+    words = {option: given[option] for option in FACTORS if isinstance(given.get(option), str) and given[option] in STATISTICS}
+    if words:
+        first = replace(case, parameters={option: each for option, each in given.items() if option not in LAST_STEPS} | {"--to": "float64"})
+        y = result(first).result.elements
+        for option, word in words.items():
+            values = [statistic(word, y[part].ravel()) for _, part in parts]
+            given[option] = array_of(shape, "float64", [nearest(value, "float64") for value in values])
+    given.pop("--per-axis", None)
+    return replace(case, parameters=given)
