@@ -107,7 +107,7 @@ NodataRuns::NodataRuns(const Nodata& nodata, const std::byte* elements, std::siz
   std::uint8_t before = 0;
   for (std::size_t i = 0; i < count && nodata_ != 0; ++i) {  // without a branch that depends on an element
     bounds_[size_] = static_cast<std::uint16_t>(i);
-    size_ += flags[i] ^ before;
+    size_ += flags[i] != before ? 1 : 0;
     before = flags[i];
   }
   bounds_[size_++] = static_cast<std::uint16_t>(count);

@@ -412,7 +412,7 @@ Nodata nodata_of(const Request& request, DType dtype) {
   Nodata nodata{dtype};
   for (const Given& given : request.nodata) nodata.add(looked_for(given, dtype));
   std::ranges::sort(nodata.elements);  // whatever the order in which they are given
-  nodata.elements.erase(std::ranges::unique(nodata.elements).begin(), nodata.elements.end());
+  nodata.elements.erase(std::unique(nodata.elements.begin(), nodata.elements.end()), nodata.elements.end());
   return nodata;
 }
 
