@@ -10,6 +10,7 @@
 #include "error.hpp"
 #include "files/container.hpp"
 #include "files/file_state.hpp"
+#include "files/foreign.hpp"
 #include "files/place.hpp"
 #include "flows/selection.hpp"
 #include "statistics/groups.hpp"
@@ -17,7 +18,9 @@
 namespace clipper {
 
 struct TensorPool::Opened {
-  Opened(const std::string& path, Caching caching) : file(InputFile::open_regular(path, caching)) {
+  Opened(const std::string& path, const ClipSettings& settings)
+      : file(InputFile::open_regular(path, settings.caching)) {
+    take_foreign(file, settings.dtype);
     if (is_archive(file)) archive.emplace(file, Records::dropped);
   }
 
@@ -33,7 +36,7 @@ void TensorPool::add(const std::string& path, bool is_named) {
   os::Status named{};
   if (path == "-" || (os::stat(path.c_str(), &named) == 0 && !S_ISREG(named.st_mode)))
     with_path(path, [&] { expect_no_figures_of_stream(settings_.request); });
-  opened_ = std::make_unique<Opened>(path, settings_.caching);
+  opened_ = std::make_unique<Opened>(path, settings_);
   InputFile& file = opened_->file;
   files_.emplace(path, file.status());
   const auto header_of = [&](InputFile& input) {
@@ -41,7 +44,7 @@ void TensorPool::add(const std::string& path, bool is_named) {
     return read_header(input, settings_.dtype, nullptr, std::nullopt, npy::Opaque::refused,
                        npy::Types::clipped);
   };
-  if (!is_archive_for(settings_, file)) {
+  if (!is_archive_for(settings_, file, is_named)) {
     const bool may_be_other = !is_named && !file.is_member();
     if (may_be_other && !why_other(settings_, file).empty()) return;
     file.rewind();
@@ -75,7 +78,7 @@ void TensorPool::add_tensor(const std::string& file, const std::string& path, Te
                                                  const TensorSource::Look& look) {
     if (!opened_ || opened_->file.path() != file) {
       opened_.reset();
-      opened_ = std::make_unique<Opened>(file, settings_.caching);
+      opened_ = std::make_unique<Opened>(file, settings_);
       expect_same(file, opened_->file.status());
     }
     const std::optional<Container>& archive = opened_->archive;

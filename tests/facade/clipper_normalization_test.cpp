@@ -105,7 +105,7 @@ TEST_CASE("A request of a program subtracts, divides and stretches") {
 TEST_CASE("A request of a program subtracts and divides by statistics, of each index along an axis") {
   const std::vector<float> in{1, 3, 10, 30};
   std::vector<float> out(4);
-  clip(in, out, {.max = 5, .subtract = Statistic::mean, .divide = from_text("max")});
+  clip(in, out, {.max = 5, .subtract = Statistic::mean, .divide = "max"});
   CHECK(out == std::vector<float>{-0.5, -0.1F, 0.3F, 0.3F});
   const Request by_row{
       .max = from_text("100%"), .subtract = Statistic::mean, .divide = Statistic::std, .per_axis = {-2}};
