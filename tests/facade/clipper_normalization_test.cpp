@@ -108,7 +108,7 @@ TEST_CASE("A request of a program subtracts and divides by statistics, of each i
   clip(in, out, {.max = 5, .subtract = Statistic::mean, .divide = "max"});
   CHECK(out == std::vector<float>{-0.5, -0.1F, 0.3F, 0.3F});
   const Request by_row{
-      .max = from_text("100%"), .subtract = Statistic::mean, .divide = Statistic::std, .per_axis = {-2}};
+      .max = "100%", .subtract = Statistic::mean, .divide = Statistic::std, .per_axis = {-2}};
   PreparedClip(by_row, {.shape = {2, 2}}, in.data()).clip(in.data(), out.data(), 4);
   CHECK(out == std::vector<float>{-1, 1, -1, 1});
   CHECK_THROWS_AS(PreparedClip(by_row, {.shape = {4}}, in.data()), Error);
