@@ -160,9 +160,9 @@ inline constexpr Option kPooled{
     .help = "Percentiles, mean, std, min and max of all inputs together",
     .details = R"(Find the percentiles of `--min` and `--max` and the statistics of `--subtract` and `--divide` for all
 clipped tensors of the run together, also the members of archives, which are all read before the first is clipped.
-They must have one dtype, or it is an error (3), and none may change meanwhile (4). An input that cannot be read ends the
-run, also with `--keep-going`. Not with `--in-place`: a run that is killed would leave other numbers to find. `--dry-run` prints
-the numbers; typed as options they give the same bytes. Profile native only.)"};
+They have one dtype, or it is an error (3). Not with `--in-place`: a run that is killed would leave other numbers to
+find. `--dry-run` prints the numbers; typed as options they give the same bytes (FIGURES OF THE ELEMENTS). Profile
+native only.)"};
 
 inline constexpr Option kRound{
     .names = "--round", .type = "MODE", .words = &round_words, .group = "Operation",
@@ -279,8 +279,7 @@ inline constexpr Option kFilesFrom{
     .help = "Read input names from LIST, one per line (-: stdin)",
     .details = R"(Read names of further inputs from the file LIST, one in each line, or from standard input if
 LIST is `-`. Needs `--in-place`, `--output-dir` or `--output`. An empty line, and `-` as a name, is an error;
-an empty list is one (3) without `--allow-empty`. A list takes about 57 bytes of memory for each name besides
-its length; `--output` keeps the names of the outputs, too.)"};
+an empty list is one (3) without `--allow-empty`.)"};
 
 inline constexpr Option kFiles0From{
     .names = "--files0-from", .type = "LIST", .value = Value::file, .group = "Files",
@@ -293,8 +292,8 @@ inline constexpr Option kAllowEmpty{
     .names = "--allow-empty", .group = "Files",
     .help = "Accept an empty LIST, and with -r a directory without .npy and .npz files",
     .details = R"(Accept a LIST of `--files-from` or `--files0-from` that has no name, and with `--recursive`
-a directory without a .npy or .npz file. Without this option both are errors (3), because usually a name is
-wrong. If there is no input at all, clipper does nothing and exits with 0.)"};
+a directory without a .npy or .npz file, which are errors (3) otherwise. If there is no input at all, clipper does
+nothing and exits with 0.)"};
 
 inline constexpr Option kNoClobber{
     .names = "-n,--no-clobber", .group = "Files",
@@ -382,7 +381,7 @@ inline constexpr Option kGoldenDtype{
     .help = "With --verify: read golden files as DTYPE (for |V2 and |V1 that are not what the result is)",
     .details = R"(With `--verify`: read golden files as DTYPE, as `--dtype` does inputs. Without this option a
 golden file with |V2, |V1 or <V1, whose header does not name the dtype, is read as the dtype of the result if that is
-saved so: bfloat16 or a float8. A golden file of integers is read so, too, if `--dtype` says what integers are.)"};
+saved so: bfloat16 or a float8.)"};
 
 inline constexpr Option kShard{
     .names = "--shard", .type = "K/N", .words = [] { return Words{"auto"}; }, .group = "Many processes",

@@ -61,10 +61,9 @@ inline constexpr Option kNoCache{
     .help = "Leave inputs and outputs out of the page cache",
     .details = R"(Read and write files without filling the kernel's page cache with them: files that are
 larger than the memory then displace nothing that other programs use. An input of which half or more is in the
-cache already stays there, also if `--direct` changes it; of other inputs the pages are dropped. The kernel tells
-only of files that the user owns or may write to whether they are in the cache, from Linux 6.5 on; other inputs
-count as not cached. Standard input and output, arrays of `@FILE`, and the temporary files of large compressed
-members are cached as usual. The result does not depend on it.)"};
+cache already stays there; the kernel tells that of files that the user owns or may write to, from Linux 6.5 on.
+Standard input and output, arrays of `@FILE`, and the temporary files of large compressed members are cached as
+usual.)"};
 
 inline constexpr Option kRaw{
     .names = "--raw", .type = "DTYPE[:SHAPE][@OFFSET]", .group = "Files",

@@ -95,8 +95,7 @@ inline constexpr Option kRtol{
     .names = "--rtol", .type = "[GLOB=]R", .group = kGroup,
     .help = "Tolerance relative to the expected element (default: 0)",
     .details = R"(R is a finite number from 0. An element may differ by R times the absolute value of the
-expected element, plus A of `--atol`. For example `--rtol 1e-5 --atol 1e-8` is the tolerance of
-numpy.allclose. `--rtol 'GLOB=R'` is R only for pairs that the pattern matches: a member by its key, a file by its
+expected element, plus A of `--atol`. `--rtol 'GLOB=R'` is R only for pairs that the pattern matches: a member by its key, a file by its
 path below the directory, or both as PATH:KEY; `*` stands for any characters, also `/`. Give `--rtol`, `--atol`, `--ulp`
 and `--max-mismatch` several times for several patterns: of an option, the last one that matches counts, and one without
 a pattern matches all. The closing line says for how many pairs each was used. Excludes `--bits` and `--bytes`.)"};

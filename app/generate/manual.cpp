@@ -72,11 +72,22 @@ std::string heading_of(const Option& option) {
   return fmt::format("{}{}", joined(names, ", "), value);
 }
 
+/// Whether the option has a long list of words that ends as that of an option before it on the page: the
+/// dtypes.
+bool repeats_words(std::span<const Option* const> page, const Option& option) {
+  constexpr std::size_t kLong = 12;
+  const auto is_same = [&](const Option* other) {
+    return other->words != nullptr && other->words().size() > kLong && option.words != nullptr &&
+           option.words().back() == other->words().back();
+  };
+  return std::ranges::find_if(page, is_same) < std::ranges::find(page, &option);
+}
+
 /// An option's details, followed by the list of its words unless the details name all of them.
-std::string text_of(const Option& option) {
+std::string text_of(const Option& option, bool has_words = true) {
   std::string text(option.details);
   std::ranges::replace(text, '\n', ' ');
-  if (option.words == nullptr) return text;
+  if (option.words == nullptr || !has_words) return text;
   const std::vector<std::string_view> words = option.words();
   const bool said =
       std::ranges::all_of(words, [&](std::string_view word) { return text.find(word) != std::string::npos; });
@@ -85,8 +96,8 @@ std::string text_of(const Option& option) {
   return text;
 }
 
-std::string item_of(const Option& option) {
-  return item_to_troff(heading_of(option), text_of(option));
+std::string item_of(const Option& option, bool has_words = true) {
+  return item_to_troff(heading_of(option), text_of(option, has_words));
 }
 
 std::string replaced_words(std::string text, std::string_view title, std::string_view more) {
@@ -130,7 +141,7 @@ std::string options_section(const CommandSpec& command) {
   for (const Option* const option : command.options) {
     if (option->group != std::exchange(group, option->group) && command.has_groups)
       text += fmt::format(".SS {}\n", group == kHidden ? kHiddenHeading : group);
-    text += item_of(*option);
+    text += item_of(*option, !repeats_words(command.options, *option));
   }
   return text;
 }
@@ -186,7 +197,7 @@ std::string generated(const CommandSpecs& commands, std::string_view what, std::
   if (command == commands.end()) throw std::logic_error("the manual has no such command");
   if (what == "description") return inline_to_troff((*command)->description) + "\n";
   if (what == "synopsis") return synopsis({*command});
-  return options_section(**command);
+  return what == "arguments" ? positionals_of(**command) : options_section(**command);
 }
 
 }  // namespace
