@@ -17,7 +17,7 @@
    the library interprets as the program does.
 
    Threads. All functions may be called from several threads at once. A request may be used by many calls at once, but not while it
-   is set or freed. Large work is helped by threads of oneTBB until the call returns; clipper_request_set(request, "threads", "1")
+   is set or freed. Other threads help with large work until the call returns (see <clipper/clipper.hpp>); clipper_request_set(request, "threads", "1")
    starts none. Inside of a tbb::task_arena the threads are those of that arena. */
 #ifndef CLIPPER_CLIPPER_H
 #define CLIPPER_CLIPPER_H

@@ -39,12 +39,16 @@
 /// file and the offending value. The library prints nothing and installs no signal handler. All functions may
 /// be called from several threads at once, for different tensors.
 ///
-/// Threads: a call works in the thread that made it. If there is work for more (more than 4 MiB in memory, 2
-/// MiB with more than two CPUs, or a file of several chunks), threads of oneTBB help until the call returns.
-/// They then sleep in oneTBB's pool, which the whole process shares, until oneTBB ends them. A call from
-/// inside of a tbb::task_arena uses the threads of that arena and no others: a program limits clipper with an
-/// arena of its own, with tbb::global_control, or with the argument `threads`; 1 starts none.
-namespace [[gnu::visibility("default")]] clipper {
+/// Threads: a call works in the thread that made it. If there is work for more, others help until the call
+/// returns. For a file of several chunks these are threads of oneTBB, which the whole process shares. For
+/// elements in memory (more than 4 MiB that are read and written; with more than two CPUs 2 MiB, or 256 KiB
+/// if the last call was less than 100 us ago) they are clipper's own, which one call at a time has: others
+/// clip alone meanwhile. On more than two CPUs they stay awake for at most 100 us after a call, to begin the
+/// next one at once, then they sleep until the process ends or its plugin is unloaded. A call from inside of
+/// a tbb::task_arena uses the threads of that arena and no others. A program limits clipper with an arena of
+/// its own, or with the argument `threads`; 1 starts none.
+#pragma GCC visibility push(default)
+namespace clipper {
 
 struct Plan;
 
@@ -174,10 +178,6 @@ template <Element T>
 /// (Error{usage}); they need no alignment, and the byte order is this machine's. With OnNan::error nothing is
 /// written if there is a NaN. The profile checks them as a tensor of shape (count,). `threads` is as in
 /// FileOptions.
-///
-/// Threads that share elements in memory are kept until the process ends or its plugin is unloaded. On more
-/// than two CPUs they stay awake for at most 100 us after a call, to begin the next one at once. One call at
-/// a time has them: others clip in the calling thread meanwhile.
 ///
 /// If request.to is another dtype, `out` has `count` elements of it, in other memory. After an Error{input},
 /// for a NaN that cannot become an integer, and after an Error{usage} for a parameter in an array, `out` may
@@ -370,4 +370,5 @@ struct Statistics {
 /// The same of a tensor in memory.
 [[nodiscard]] Statistics statistics(const TensorView& tensor, unsigned threads = 0);
 
-}  // namespace gnu::visibility("default")]]clipper
+}  // namespace clipper
+#pragma GCC visibility pop

@@ -10,7 +10,8 @@
 /// How the library reports failures. Its users catch Error and read kind(), field() and what(). Term,
 /// Message, refuse() and with_path() are for code that throws, and for programs that print their own words
 /// instead of the library's: see Message::text_with().
-namespace [[gnu::visibility("default")]] clipper {
+#pragma GCC visibility push(default)
+namespace clipper {
 
 /// What stopped the work. The values are the exit statuses of the program.
 enum class ErrorKind : int {
@@ -118,4 +119,5 @@ auto with_path(const std::string& path, Work work) {
   }
 }
 
-}  // namespace gnu::visibility("default")]]clipper
+}  // namespace clipper
+#pragma GCC visibility pop

@@ -20,7 +20,8 @@
 
 /// A Request holds what the user wants; a Profile holds the rules of one system (NumPy, PyTorch, ONNX, ...)
 /// as data.
-namespace [[gnu::visibility("default")]] clipper {
+#pragma GCC visibility push(default)
+namespace clipper {
 
 /// A set of dtypes.
 class DTypeSet {
@@ -354,4 +355,5 @@ struct Request {
   [[nodiscard]] OnNan::Action action_on_nan() const noexcept;
 };
 
-}  // namespace gnu::visibility("default")]]clipper
+}  // namespace clipper
+#pragma GCC visibility pop

@@ -14,7 +14,8 @@
 #include <type_traits>
 
 /// The element types of tensors, and numbers of any precision.
-namespace [[gnu::visibility("default")]] clipper {
+#pragma GCC visibility push(default)
+namespace clipper {
 
 /// A float of 16 bits, as its bits in this machine's byte order: the sign, then the exponent, whose highest
 /// value means infinity or NaN, then the fraction. Storage only: arithmetic happens in float.
@@ -267,4 +268,5 @@ template <class T>
   return std::bit_cast<T>(static_cast<UnsignedOfSize<sizeof(T)>>(bits));
 }
 
-}  // namespace gnu::visibility("default")]]clipper
+}  // namespace clipper
+#pragma GCC visibility pop

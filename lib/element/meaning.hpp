@@ -10,7 +10,8 @@
 
 /// Types of numpy whose elements are stored as those of a dtype, but mean something else: bool, datetime64,
 /// timedelta64, complex numbers.
-namespace [[gnu::visibility("default")]] clipper {
+#pragma GCC visibility push(default)
+namespace clipper {
 
 /// The unit of dates and durations: "25s" is 25 seconds.
 struct TimeUnit {
@@ -94,4 +95,5 @@ struct DateText {
 [[nodiscard]] std::string element_text(DType dtype, const Meaning& meaning, ElementBits element,
                                        ElementBits imaginary = 0);
 
-}  // namespace gnu::visibility("default")]]clipper
+}  // namespace clipper
+#pragma GCC visibility pop
