@@ -59,6 +59,8 @@ typedef struct clipper_counts {
   uint64_t replaced;
   uint64_t became_infinite;
   uint64_t became_zero;
+  uint64_t nodata;
+  uint64_t became_nodata;
 } clipper_counts;
 
 typedef struct clipper_comparison {
@@ -138,7 +140,7 @@ int clipper_compare(const clipper_request *request, const clipper_tensor *actual
                     clipper_comparison *comparison);
 int clipper_compare_files(const clipper_request *request, const char *actual, const char *expected, clipper_comparison *comparison);
 
-/* "threads", and for files "dtype", "trailing" and "no-cache", are all of the request that counts. */
+/* "threads", and for files "dtype", "raw", "format", "trailing" and "no-cache", are all of the request that counts. */
 int clipper_describe(const clipper_request *request, const clipper_tensor *tensor, clipper_statistics *statistics);
 int clipper_describe_file(const clipper_request *request, const char *path, clipper_statistics *statistics);
 

@@ -233,8 +233,9 @@ int count(const clipper_request* request, clipper_counts* counts, Work work) noe
     check_result(counts, "counts");
     check_texts(expect(request, "request").request);
     const Counts result = work(*request);
-    give(counts, {0, result.elements, result.raised, result.lowered, result.nan, result.changed ? 1U : 0U,
-                  result.replaced, result.became_infinite, result.became_zero});
+    give(counts,
+         {0, result.elements, result.raised, result.lowered, result.nan, result.changed ? 1U : 0U,
+          result.replaced, result.became_infinite, result.became_zero, result.nodata, result.became_nodata});
     return CLIPPER_OK;
   });
 }

@@ -160,11 +160,11 @@ TEST_CASE("the C interface clips, compares and describes files") {
   const std::string in = directory / "in.npy";
   const std::string out = directory / "out.npy";
   write_file(in, float32_file({-1, 7}));
-  const CRequest request{{"max", "6"}};
+  const CRequest request{{"max", "6"}, {"nodata", "-1"}};
   clipper_counts counts{};
   counts.size = sizeof counts;
   REQUIRE(clipper_clip_file(request.get(), in.c_str(), out.c_str(), &counts) == CLIPPER_OK);
-  CHECK(counts.lowered == 1);
+  CHECK((counts.lowered == 1 && counts.nodata == 1));
   CHECK(read_file(out) == float32_file({-1, 6}));
   CHECK(clipper_compare_files(request.get(), out.c_str(), in.c_str(), nullptr) == CLIPPER_DIFFERENT);
   REQUIRE(clipper_clip_in_place(request.get(), in.c_str(), nullptr) == CLIPPER_OK);

@@ -36,7 +36,7 @@ VALUES = {
     "LIST": [("tex\t", "text"), ("directory/inner.t\t", "directory/inner.txt")],
     "FILE.svg": [("tex\t", "text")],
     **dict.fromkeys(["D", "S", "X"], NUMBER),
-    **dict.fromkeys(["A", "C", "DB", "E", "GLOB", "INDEX", "K", "NAME|GLOB", "[GLOB=]A", "[GLOB=]N", "[GLOB=]N|P%", "[GLOB=]R", "LO:HI", "N", "N|P%", "NAME", "P%", "PERCENTS", "R", "V", "Z"], [("tens\t", "tens")]),
+    **dict.fromkeys(["A", "C", "DB", "E", "GLOB", "INDEX", "K", "NAME|GLOB", "[GLOB=]A", "[GLOB=]N", "[GLOB=]N|P%", "[GLOB=]R", "LO:HI", "N", "N|P%", "NAME", "P%", "PERCENTS", "R", "V", "W", "Z", "DTYPE[:SHAPE][@OFFSET]"], [("tens\t", "tens")]),
 }
 
 # The same for options and arguments that take fixed words.
@@ -56,6 +56,7 @@ WORDS = {
     **{(command, "--tolerance"): ("to\t", "torch") for command in ("", "compare")},
     ("compare", "--header"): ("st\t", "strict"),
     **{(command, "--dtype"): ("bf\t", "bfloat16") for command in ("", "compare", "info", "show", "profiles")},
+    **{(command, "--format"): ("p\t", "pb") for command in ("", "compare", "info", "show")},
     ("", "--golden-dtype"): ("bf\t", "bfloat16"),
     **{(command, "--trailing"): ("ig\t", "ignore") for command in ("", "compare", "info", "show")},
     **{(command, "--color"): ("ne\t", "never") for command in ("", "compare", "info")},
@@ -199,7 +200,7 @@ def commands(prefix: Path) -> list[str]:
 def rows(prefix: Path, command: str) -> list[tuple[list[str], str]]:
     """The names and the value of all that --help shows: (["-o", "--output"], "TEMPLATE"), (["FILE"], "")."""
     text = help_of(prefix, command).split("\nExamples:\n")[0]
-    shown = re.findall(r"^  (?:(-\w), |    )?(--[\w-]+|[A-Z]+)(?:\[=[A-Z]+\])?(?: ([A-Z[][A-Za-z|/%.:=\]]*))?(?=  |$)", text, re.MULTILINE)
+    shown = re.findall(r"^  (?:(-\w), |    )?(--[\w-]+|[A-Z]+)(?:\[=[A-Z]+\])?(?: ([A-Z[][A-Za-z|/%.:=@[\]]*))?(?=  |$)", text, re.MULTILINE)
     return [([name for name in names if name], value) for *names, value in shown]
 
 

@@ -261,6 +261,30 @@ def test_figures(order, tmp_path):
         clipper.clip(x, "1%", per_axis="1")
 
 
+@pytest.mark.parametrize("request_, expected", [
+    (dict(min=0, max=6, nodata=-9999), [-9999, 0, 2, 6, np.nan]),
+    (dict(min=0, max=6, nodata=[-9999]), [-9999, 0, 2, 6, np.nan]),
+    (dict(min=0, max=6, nodata=(np.float32(-9999), "nan"), nodata_to=-1), [-1, 0, 2, 6, -1]),
+    (dict(min="50%", nodata=-9999), [-9999, 2, 2, 9, np.nan]),
+    (dict(max=6, scale=10, nodata="-9999"), [-9999, -10, 6, 6, np.nan]),
+    (dict(min=0, max=4, subtract="mean", nodata=(-9999, np.nan)), [-9999, -2, 0, 2, np.nan]),
+    (dict(min=0, max=4, stretch=(0, 100), nodata=-9999, nodata_to=np.nan), [np.nan, 0, 50, 100, np.nan]),
+    (dict(max=6, nodata=[-9999, np.nan], nodata_to=200, to="uint8"), [200, 0, 2, 6, 200]),
+])  # fmt: skip
+@pytest.mark.parametrize("dtype", ["<f4", ">f8"])
+def test_nodata(request_, expected, dtype):
+    x = np.array([-9999, -1, 2, 9, np.nan], dtype)
+    np.testing.assert_array_equal(clipper.clip(x, **request_), expected)
+    np.testing.assert_array_equal(clipper.clip(np.repeat(x, 2)[::2], **request_), expected)
+
+
+def test_nodata_that_is_refused():
+    assert error_of(np.zeros(2), nodata="x").field == "nodata"
+    assert error_of(np.zeros(2), nodata_to=1).field == "nodata_to"
+    with pytest.raises(TypeError, match="nodata must be a number, or a list of numbers, not NoneType"):
+        clipper.clip(np.zeros(2), nodata=[None])
+
+
 def test_nan():
     x = np.array([np.nan, 1, 9])
     np.testing.assert_array_equal(clipper.clip(x, 2, 6), [np.nan, 2, 6])

@@ -42,7 +42,7 @@ def test_clip_file_as_the_program(paths, program, tmp_path):
     assert program("--min", 0, "--max", "6", "--scale", "0.5", x, expected)[0] == 0
     for given in (x, str(x), os.fsencode(x)):
         counts = clipper.clip_file(given, y, 0, "6", scale=0.5)
-        assert counts == (6, 1, 0, 1, True, 0, 0, 0)
+        assert counts == (6, 1, 0, 1, True, 0, 0, 0, 0, 0)
         assert y.read_bytes() == expected.read_bytes()
     assert clipper.clip_in_place(x, 0, 6, scale=0.5).elements == 6
     assert clipper.clip_file(y, y, 1, 3, replace_below=-1, replace_above=9).replaced == 4
@@ -124,6 +124,59 @@ def test_arrays_as_bounds_of_files(paths):
     save(x.with_name("lo.npy"), lo)
     clipper.clip_file(x, y.with_name("z.npy"), x.with_name("lo.npy"))
     assert y.read_bytes() == y.with_name("z.npy").read_bytes()
+
+
+MATRIX = np.float32([[-3, 0.5, 9], [2, np.nan, 7]])
+MESSAGE = b"\x08\x02\x08\x03\x10\x01\x4a\x18" + MATRIX.tobytes()  # dims, data_type and raw_data of a TensorProto
+
+
+@pytest.mark.parametrize("name, content, files", [
+    ("x.bin", MATRIX.tobytes(), {"raw": "float32:2,3"}), ("x.bin", b"head" + MATRIX.tobytes(), {"raw": "<f4:-1,3@4"}),
+    ("x.pb", MESSAGE, {}), ("x.any", MESSAGE, {"pb": True}),
+])  # fmt: skip
+def test_files_that_are_no_npy_files(tmp_path, name, content, files):
+    x, y, npy = tmp_path / name, tmp_path / f"y{name[1:]}", tmp_path / "y.npy"
+    x.write_bytes(content)
+    about = clipper.info(x, **files)
+    assert (about.dtype, about.shape, about.max) == ("float32", (2, 3), 9)
+    assert clipper.percentiles(x, [100], **files) == [9]
+    clipper.assert_same(x, MATRIX, **files)
+    expected = clipper.clip(MATRIX, 0, 6)
+    for out in (y, npy):
+        assert clipper.clip_file(x, out, 0, 6, **files).lowered == 2
+        assert clipper.compare(out, expected, bits=True, **files)
+    assert_same_bits(load(npy), expected)
+    assert y.read_bytes().startswith(content[:4]) == (name != "x.bin" or "@" in files["raw"])
+    clipper.clip_file(x, tmp_path / "raw", 0, 6, to_raw=True, **files)
+    assert (tmp_path / "raw").read_bytes().endswith(expected.tobytes())
+    x.rename(tmp_path / f"hi{name[1:]}")
+    for bound in (tmp_path / f"hi{name[1:]}", f"@{tmp_path}/hi{name[1:]}"):  # as an array, by its path
+        with pytest.raises(clipper.ClipperError, match="NaN at .* cannot be a bound"):
+            clipper.clip_file(y, npy, 0, bound, **files)
+    assert clipper.clip_in_place(y, 1, **files).raised == 2
+    clipper.assert_same(y, clipper.clip(expected, 1), **files)
+
+
+def test_raw_files_are_those_of_numpy(tmp_path):
+    for dtype in ("<i2", ">f8", "|u1", "<f2"):
+        x = np.arange(24, dtype=dtype).reshape(4, 6)
+        x.tofile(tmp_path / "x")
+        np.full(6, 7, dtype).tofile(tmp_path / "lo")
+        for low in (7, tmp_path / "lo", f"@{tmp_path}/lo"):
+            clipper.clip_file(tmp_path / "x", tmp_path / "y", low, 20, raw=f"{dtype}:4,6")
+            np.testing.assert_array_equal(np.fromfile(tmp_path / "y", dtype).reshape(4, 6), np.clip(x, 7, 20))
+    with pytest.raises(clipper.ClipperError, match="float33") as caught:
+        clipper.info(tmp_path / "x", raw="float33")
+    assert caught.value.field == "raw"
+
+
+def test_nodata_of_files(tmp_path):
+    x, y = tmp_path / "x.npy", tmp_path / "y.npy"
+    np.save(x, np.float64([-9999, -1, 2, 9, np.nan]))
+    counts = clipper.clip_file(x, y, 0, 6, nodata=[-9999, "nan"], nodata_to=255, to="uint8")
+    assert np.load(y).tolist() == [255, 0, 2, 6, 255]
+    assert (counts.nodata, counts.became_nodata, counts.raised, counts.nan) == (2, 0, 1, 0)
+    assert clipper.clip_in_place(x, 0, nodata=-9999).nodata == 1 and np.load(x)[0] == -9999
 
 
 def test_archives(tmp_path):

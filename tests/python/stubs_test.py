@@ -36,6 +36,9 @@ same: bytearray = clipper.clip(z, 1, 2, bytearray(3))
 other: array.array[float] = clipper.clip(x, 1, out=array.array("f", [1]))
 replaced: int = clipper.clip_in_place(pathlib.Path("x.npy"), members=["a"]).replaced
 lowered: int = clipper.clip_file("in.npy", "out.npy", max=6, to="float16", saturate=True).lowered
+y = clipper.clip(x, "1%", subtract="mean", divide="std", per_axis=(0, -1), nodata=[-9999, "nan"], nodata_to=0)
+missing: int = clipper.clip_file("in.bin", "out.bin", max=6, raw="<f4:2,-1", to_raw=True, pooled=False, nodata=0, per_axis=1).nodata
+clipper.assert_same(x, "x.pb", pb=True)
 first: tuple[int, ...] = clipper.compare(x, "golden.npy", ulp=2).first[0].index
 names: tuple[str, ...] = clipper.profiles()
 clipper.assert_same({"a": x}, "b.npz")

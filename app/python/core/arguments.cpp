@@ -26,8 +26,8 @@ bool takes_words(std::string_view field) {
   return field == "min" || field == "max" || field == "nan";
 }
 
-Given given_of_text(std::string_view field, const std::string& text) {
-  if (text.starts_with('@')) return from_file(text.substr(1));
+Given given_of_text(std::string_view field, const std::string& text, const FileOptions& files) {
+  if (text.starts_with('@')) return from_file(text.substr(1), files);
   const bool is_percentile = text.ends_with('%') && (field == "min" || field == "max");
   if (takes_words(field))
     if (std::optional<Given> word = Given::word(text)) return *std::move(word);
@@ -154,10 +154,10 @@ std::string path_of(nb::handle path) {
   return {held.c_str(), held.size()};
 }
 
-Given number_of_argument(std::string_view field, nb::handle number) {
+Given number_of_argument(std::string_view field, nb::handle number, const FileOptions& files) {
   if (PyFloat_Check(number.ptr())) return PyFloat_AsDouble(number.ptr());
   if (PyLong_Check(number.ptr())) return given_of_int(number);
-  if (PyUnicode_Check(number.ptr())) return given_of_text(field, std::string(characters_of(number)));
+  if (PyUnicode_Check(number.ptr())) return given_of_text(field, std::string(characters_of(number)), files);
   if (takes_words(field) && is_time(number)) return given_of_time(field, number);
   if (PyArray_CheckScalar(number.ptr()) && !PyArray_Check(number.ptr()))
     return number_of_argument(field, value_of_scalar(field, number));
@@ -182,27 +182,29 @@ nb::object plain(std::string_view field, nb::handle value, nb::handle dtype) {
       .attr("plain")(nb::str(field.data(), field.size()), value, dtype);
 }
 
-std::optional<Given> given_of(std::string_view field, nb::handle object, std::vector<Array>& arrays) {
+namespace {
+
+/// A parameter, or nothing for None. An array is held in `held`, whose files say how a file is read.
+std::optional<Given> given_of(std::string_view field, nb::handle object, HeldRequest& held) {
   if (object.is_none()) return std::nullopt;
   if (PyArray_CheckExact(object.ptr()))
-    return given_of_array(field, reinterpret_cast<PyArrayObject*>(object.ptr()), arrays);
-  if (is_plain(object)) return number_of_argument(field, object);
-  if (is_path(object)) return from_file(path_of(object));
-  return given_of(field, plain(field, object, nb::none()), arrays);
+    return given_of_array(field, reinterpret_cast<PyArrayObject*>(object.ptr()), held.arrays);
+  if (is_plain(object)) return number_of_argument(field, object, held.files);
+  if (is_path(object)) return from_file(path_of(object), held.files);
+  return given_of(field, plain(field, object, nb::none()), held);
 }
 
-std::optional<Given> scale_of(nb::handle object, std::vector<Array>& arrays) {
+/// A scale is also clipper.reciprocal(s), or text: "1/0.05", "1/@s.npy".
+std::optional<Given> scale_of(nb::handle object, HeldRequest& held) {
   nb::object divisor;
   if (PyUnicode_Check(object.ptr()) && characters_of(object).starts_with("1/"))
     divisor = object.attr("removeprefix")("1/");
   else if (nb::isinstance(object, nb::module_::import_("clipper._reciprocal").attr("reciprocal")))
     divisor = object.attr("divisor");
-  if (!divisor) return given_of("scale", object, arrays);
+  if (!divisor) return given_of("scale", object, held);
   if (divisor.is_none()) refuse_type("scale", divisor, "the reciprocal of a number, an array or a path");
-  return Given::reciprocal(*given_of("scale", divisor, arrays));
+  return Given::reciprocal(*given_of("scale", divisor, held));
 }
-
-namespace {
 
 /// The dtype of this name.
 DType dtype_of_name(std::string_view field, std::string_view name) {
@@ -239,21 +241,21 @@ std::optional<DType> dtype_in(std::string_view field, nb::handle dtype, bool nat
 }
 
 /// A tuple or list of two numbers.
-std::optional<std::pair<Given, Given>> stretch_of(nb::handle stretch, std::vector<Array>& arrays) {
+std::optional<std::pair<Given, Given>> stretch_of(nb::handle stretch, HeldRequest& held) {
   if (stretch.is_none()) return std::nullopt;
   const bool is_sequence = PyTuple_Check(stretch.ptr()) || PyList_Check(stretch.ptr());
   if (!is_sequence || nb::len(stretch) != 2) refuse_type("stretch", stretch, "two numbers such as (0, 255)");
   const nb::object low = stretch[0];
   const nb::object high = stretch[1];
   if (low.is_none() || high.is_none()) refuse_type("stretch", stretch, "two numbers such as (0, 255)");
-  return std::pair(*given_of("stretch", low, arrays), *given_of("stretch", high, arrays));
+  return std::pair(*given_of("stretch", low, held), *given_of("stretch", high, held));
 }
 
 /// A number, or a tuple or list of numbers.
-std::vector<Given> nodata_of(nb::handle nodata, std::vector<Array>& arrays) {
+std::vector<Given> nodata_of(nb::handle nodata, HeldRequest& held) {
   std::vector<Given> numbers;
   const auto add = [&](nb::handle number) {
-    std::optional<Given> given = given_of("nodata", number, arrays);
+    std::optional<Given> given = given_of("nodata", number, held);
     if (!given) refuse_type("nodata", number, "a number, or a list of numbers");
     numbers.push_back(*std::move(given));
   };
@@ -269,7 +271,8 @@ std::vector<std::int64_t> axes_of(nb::handle axes) {
   std::vector<std::int64_t> result;
   const auto take = [&](nb::handle axis) {
     int overflow = 0;
-    if (!PyLong_Check(axis.ptr()) || PyBool_Check(axis.ptr())) refuse_type("per_axis", axis, "an int or a tuple of ints");
+    if (!PyLong_Check(axis.ptr()) || PyBool_Check(axis.ptr()))
+      refuse_type("per_axis", axis, "an int or a tuple of ints");
     result.push_back(PyLong_AsLongLongAndOverflow(axis.ptr(), &overflow));
     if (overflow != 0) result.back() = std::numeric_limits<std::int64_t>::max();
   };
@@ -393,32 +396,32 @@ unsigned threads_of(nb::handle threads) {
   return static_cast<unsigned>(value);
 }
 
-HeldRequest request_of(const RequestArguments& arguments) {
-  HeldRequest held;
+HeldRequest request_of(const RequestArguments& arguments, FileOptions files) {
+  HeldRequest held{.files = std::move(files)};
   Request& request = held.request;
   request.profile = profile_of(arguments.profile);
-  request.min = given_of("min", arguments.min, held.arrays);
-  request.max = given_of("max", arguments.max, held.arrays);
-  if (!arguments.scale.is_none()) request.scale = scale_of(arguments.scale, held.arrays);
-  request.bias = given_of("bias", arguments.bias, held.arrays);
+  request.min = given_of("min", arguments.min, held);
+  request.max = given_of("max", arguments.max, held);
+  if (!arguments.scale.is_none()) request.scale = scale_of(arguments.scale, held);
+  request.bias = given_of("bias", arguments.bias, held);
   request.min_above_max = min_above_max_of(arguments.min_above_max);
   if (const std::optional<OnNan::Action> action = nan_word_of(arguments.nan))
     request.nan = *action;
   else
     request.nan = number_of_argument(
         "nan", is_plain(arguments.nan) ? nb::borrow(arguments.nan) : plain("nan", arguments.nan, nb::none()));
-  request.replace_below = given_of("replace_below", arguments.replace_below, held.arrays);
-  request.replace_above = given_of("replace_above", arguments.replace_above, held.arrays);
-  request.subtract = given_of("subtract", arguments.subtract, held.arrays);
-  request.divide = given_of("divide", arguments.divide, held.arrays);
-  request.stretch = stretch_of(arguments.stretch, held.arrays);
+  request.replace_below = given_of("replace_below", arguments.replace_below, held);
+  request.replace_above = given_of("replace_above", arguments.replace_above, held);
+  request.subtract = given_of("subtract", arguments.subtract, held);
+  request.divide = given_of("divide", arguments.divide, held);
+  request.stretch = stretch_of(arguments.stretch, held);
   request.per_axis = axes_of(arguments.per_axis);
   request.round = round_of(arguments.round);
-  request.zero_point = given_of("zero_point", arguments.zero_point, held.arrays);
+  request.zero_point = given_of("zero_point", arguments.zero_point, held);
   request.to = to_of_argument(arguments.to);
   request.saturate = saturate_of(arguments.saturate);
-  request.nodata = nodata_of(arguments.nodata, held.arrays);
-  request.nodata_to = given_of("nodata_to", arguments.nodata_to, held.arrays);
+  request.nodata = nodata_of(arguments.nodata, held);
+  request.nodata_to = given_of("nodata_to", arguments.nodata_to, held);
   const bool keeps_nan = !arguments.nan.is_none() && request.nan.action == OnNan::keep;
   if (keeps_nan && request.to && !is_floating(*request.to))
     throw Error(ErrorKind::usage,

@@ -22,17 +22,10 @@ namespace clipper::python {
 [[noreturn]] void refuse_word(std::string_view field, std::string_view word,
                               std::span<const std::string_view> words, std::string_view others = "");
 
-/// A parameter, or nothing for None. An array is held in `arrays`. Error{usage}, TypeError, or the errors of
-/// from_file().
-[[nodiscard]] std::optional<Given> given_of(std::string_view field, nb::handle object,
-                                            std::vector<Array>& arrays);
-
-/// A scale is also clipper.reciprocal(s), or text: "1/0.05", "1/@s.npy".
-[[nodiscard]] std::optional<Given> scale_of(nb::handle object, std::vector<Array>& arrays);
-
-/// An exact number: int of any size, float, str, numpy's scalars. Error{usage} or TypeError that name
-/// `field`.
-[[nodiscard]] Given number_of_argument(std::string_view field, nb::handle number);
+/// An exact number: int of any size, float, str, numpy's scalars; "@lo.npy" is read as a file of `files`.
+/// Error{usage} or TypeError that name `field`.
+[[nodiscard]] Given number_of_argument(std::string_view field, nb::handle number,
+                                       const FileOptions& files = {});
 
 /// Whether C++ code takes the parameter as it is: a number of Python or numpy, text, or an array of this
 /// dtype, or of any without `dtype`.
@@ -110,14 +103,15 @@ inline constexpr std::array kRequestArguments{
     RequestArgument{"to", &RequestArguments::to},
     RequestArgument{"saturate", &RequestArguments::saturate}};
 
-/// A request, and the arrays that it uses.
+/// A request, the arrays that it uses, and how files as its parameters are read.
 struct HeldRequest {
-  Request request;
-  std::vector<Array> arrays;
+  Request request{};
+  std::vector<Array> arrays{};
+  FileOptions files{};
 };
 
 /// Error{usage}, TypeError, or the errors of from_file().
-[[nodiscard]] HeldRequest request_of(const RequestArguments& arguments);
+[[nodiscard]] HeldRequest request_of(const RequestArguments& arguments, FileOptions files = {});
 
 /// The words of the arguments; Error{usage} for others.
 [[nodiscard]] const Profile* profile_of(nb::handle profile);

@@ -71,13 +71,14 @@ nb::object shape_of(const std::vector<std::int64_t>& shape) {
   return nb::tuple(nb::cast(shape));
 }
 
-/// The names of the package's arguments for FileOptions. `files` has what files are: dtype, raw, to_raw.
+/// The names of the package's arguments for FileOptions. `files` has what files are: dtype, raw, to_raw, pb.
 FileOptions options_of(nb::handle files, bool ignore_trailing, bool no_cache, nb::handle threads) {
   FileOptions options;
-  const auto [dtype, raw, to_raw] = nb::cast<std::tuple<nb::object, nb::object, bool>>(files);
+  const auto [dtype, raw, to_raw, pb] = nb::cast<std::tuple<nb::object, nb::object, bool, bool>>(files);
   options.dtype = dtype_of_argument(dtype);
   if (!raw.is_none()) options.raw = nb::cast<std::string>(raw);
   options.to_raw = to_raw;
+  options.pb = pb;
   options.ignore_trailing = ignore_trailing;
   options.no_cache = no_cache;
   options.threads = threads_of(threads);
@@ -122,7 +123,7 @@ nb::object clip_path(nb::handle in, nb::handle out, const nb::dict& request, std
   options.sync = sync;
   const std::string from = path_of(in);
   const std::string to = path_of(out);
-  HeldRequest held = request_of(arguments_in(request));
+  HeldRequest held = request_of(arguments_in(request), options);
   held.request.pooled = is_true(request["pooled"]);
   return object_of(run(options, [&](const FileOptions& o) { return clip_file(from, to, held.request, o); }));
 }
@@ -135,7 +136,7 @@ nb::object clip_path_in_place(nb::handle path, const nb::dict& request, std::vec
   options.only = std::move(only);
   options.direct = direct;
   const std::string name = path_of(path);
-  const HeldRequest held = request_of(arguments_in(request));
+  const HeldRequest held = request_of(arguments_in(request), options);
   return object_of(run(options, [&](const FileOptions& o) { return clip_in_place(name, held.request, o); }));
 }
 

@@ -13,7 +13,7 @@ int main(int argc, char **argv) {
   const float expected[4] = {0.0f, 9.0f, 6.0f, 3.0f};
   const int64_t shape[1] = {2}, strides[1] = {2 * sizeof(float)};
   const clipper_tensor every_second = {sizeof every_second, "<f4", 1, shape, strides, values};
-  clipper_counts counts = {sizeof counts, 0, 0, 0, 0, 0, 0, 0, 0};
+  clipper_counts counts = {.size = sizeof counts};
   clipper_request *request = clipper_request_new();
   int failed = argc != 3 || request == NULL;
   if (!failed) failed = check(clipper_request_set(request, "min", "0")) || check(clipper_request_set(request, "max", "6"));

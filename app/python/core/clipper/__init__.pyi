@@ -54,8 +54,8 @@ class Counts(NamedTuple):
     replaced: int
     became_infinite: int
     became_zero: int
-    nodata: int
-    became_nodata: int
+    nodata: int = 0
+    became_nodata: int = 0
 
 class reciprocal(NamedTuple):
     divisor: _Parameter
@@ -237,6 +237,7 @@ def clip_file(
     dtype: DTypeLike = None,
     raw: Optional[str] = None,
     to_raw: bool = False,
+    pb: bool = False,
     ignore_trailing: bool = False,
     overwrite: bool = True,
     sync: bool = False,
@@ -269,6 +270,7 @@ def clip_in_place(
     only: Union[_Kind, Sequence[_Kind]] = (),
     dtype: DTypeLike = None,
     raw: Optional[str] = None,
+    pb: bool = False,
     ignore_trailing: bool = False,
     direct: bool = False,
     no_cache: bool = False,
@@ -286,6 +288,7 @@ def compare(
     max_listed: int = 1,
     dtype: DTypeLike = None,
     raw: Optional[str] = None,
+    pb: bool = False,
     ignore_trailing: bool = False,
     no_cache: bool = False,
     threads: int = 0,
@@ -304,6 +307,7 @@ def assert_same(
     err_msg: str = "",
     dtype: DTypeLike = None,
     raw: Optional[str] = None,
+    pb: bool = False,
     ignore_trailing: bool = False,
     no_cache: bool = False,
     threads: int = 0,
@@ -314,6 +318,7 @@ def info(
     stats: bool = True,
     dtype: DTypeLike = None,
     raw: Optional[str] = None,
+    pb: bool = False,
     ignore_trailing: bool = False,
     no_cache: bool = False,
     threads: int = 0,
@@ -324,6 +329,7 @@ def percentiles(
     *,
     dtype: DTypeLike = None,
     raw: Optional[str] = None,
+    pb: bool = False,
     ignore_trailing: bool = False,
     no_cache: bool = False,
     threads: int = 0,

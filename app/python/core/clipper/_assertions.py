@@ -26,6 +26,7 @@ def assert_same(
     err_msg="",
     dtype=None,
     raw=None,
+    pb=False,
     ignore_trailing=False,
     no_cache=False,
     threads=0,
@@ -58,7 +59,7 @@ def assert_same(
     """
     __tracebackhide__ = True  # pytest shows the caller's line
     options = dict(
-        rtol=rtol, atol=atol, ulp=ulp, nan_equal=nan_equal, bits=bits, max_listed=max_listed, dtype=dtype, raw=raw,
+        rtol=rtol, atol=atol, ulp=ulp, nan_equal=nan_equal, bits=bits, max_listed=max_listed, dtype=dtype, raw=raw, pb=pb,
         ignore_trailing=ignore_trailing, no_cache=no_cache, threads=threads,
     )  # fmt: skip
     try:

@@ -65,6 +65,7 @@ def clip_file(
     dtype=None,
     raw=None,
     to_raw=False,
+    pb=False,
     ignore_trailing=False,
     overwrite=True,
     sync=False,
@@ -90,8 +91,10 @@ def clip_file(
         dtype: "bfloat16" if the file holds raw bytes (|V2) or integers of two bytes that are bfloat16; the name of a
             float8 for <V1, |V1 and integers of one byte. The output's header says what the input's says.
         raw: what a file without a header holds: "float32:3,224,224", ">i2:720,-1@512". DTYPE[:SHAPE][@OFFSET], as for the
-            program. The output is such a file, too, unless its name ends in .npy.
+            program. The output is such a file, too, unless its name ends in .npy. Also of bounds and factors that are paths.
         to_raw: write the output without a header, as numpy's tofile does.
+        pb: files that are neither .npy files nor archives are ONNX TensorProto messages, as those are whose names end in .pb
+            or .onnx-tensor.
         ignore_trailing: accept bytes after the array.
         overwrite: False: an output that exists is a ClipperError of kind "refused".
         sync: flush the output to disk before returning.
@@ -119,7 +122,7 @@ def clip_file(
     >>> np.load(y)
     array([[0., 2.]], dtype=float32)
     """
-    return Counts(*_core.clip_file(input, output, locals(), list(members), [only] if isinstance(only, str) else list(only), (dtype, raw, to_raw), ignore_trailing, overwrite, sync, no_cache, threads))
+    return Counts(*_core.clip_file(input, output, locals(), list(members), [only] if isinstance(only, str) else list(only), (dtype, raw, to_raw, pb), ignore_trailing, overwrite, sync, no_cache, threads))
 
 
 def clip_in_place(
@@ -148,6 +151,7 @@ def clip_in_place(
     only=(),
     dtype=None,
     raw=None,
+    pb=False,
     ignore_trailing=False,
     direct=False,
     no_cache=False,
@@ -176,4 +180,4 @@ def clip_in_place(
     >>> np.load(x)
     array([-1,  2,  6])
     """
-    return Counts(*_core.clip_in_place(path, locals(), list(members), [only] if isinstance(only, str) else list(only), (dtype, raw, False), ignore_trailing, direct, no_cache, threads))
+    return Counts(*_core.clip_in_place(path, locals(), list(members), [only] if isinstance(only, str) else list(only), (dtype, raw, False, pb), ignore_trailing, direct, no_cache, threads))

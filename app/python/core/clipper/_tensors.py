@@ -134,6 +134,7 @@ def compare(
     max_listed=1,
     dtype=None,
     raw=None,
+    pb=False,
     ignore_trailing=False,
     no_cache=False,
     threads=0,
@@ -150,7 +151,7 @@ def compare(
         bits: only identical bits match; the other rules are ignored.
         max_listed: how many mismatches Comparison.first lists.
         dtype: "bfloat16" if a tensor is raw bytes (|V2) or integers of two bytes that are bfloat16.
-        raw, ignore_trailing, no_cache, threads: as for clip_file(). A .npy file may be compared with one without a header.
+        raw, pb, ignore_trailing, no_cache, threads: as for clip_file(). A .npy file may be compared with one without a header.
 
     Returns:
         Comparison, which is true if the tensors match.
@@ -166,12 +167,12 @@ atol=0.5 or ulp=2097152'
         found = _core.compare_arrays(_array(actual), _array(expected), rule, threads)
     if found is None:
         with _files(actual=actual, expected=expected) as (first, second):
-            found = _core.compare(first, second, rule, (dtype, raw, False), ignore_trailing, no_cache, threads)
+            found = _core.compare(first, second, rule, (dtype, raw, False, pb), ignore_trailing, no_cache, threads)
     *others, listed, largest, report = found
     return Comparison(*others, tuple(Mismatch(*row) for row in listed), largest, report)
 
 
-def info(tensor, *, stats=True, dtype=None, raw=None, ignore_trailing=False, no_cache=False, threads=0):
+def info(tensor, *, stats=True, dtype=None, raw=None, pb=False, ignore_trailing=False, no_cache=False, threads=0):
     """Describes a tensor, an array or a file; with stats its elements, too.
 
     Args:
@@ -185,14 +186,14 @@ def info(tensor, *, stats=True, dtype=None, raw=None, ignore_trailing=False, no_
     ('int16', (2, 2), 1, 10, 4.0, 2)
     """
     with _files(tensor=tensor) as (path,):
-        files = (dtype, raw, False)
+        files = (dtype, raw, False, pb)
         header = _core.tensor_in(path, files, ignore_trailing, no_cache)
         if not stats:
             return Info(*header)
         return Info(*header, *_core.statistics(path, files, ignore_trailing, no_cache, threads)[2:])
 
 
-def percentiles(tensor, percentages, *, dtype=None, raw=None, ignore_trailing=False, no_cache=False, threads=0):
+def percentiles(tensor, percentages, *, dtype=None, raw=None, pb=False, ignore_trailing=False, no_cache=False, threads=0):
     """The percentiles of a tensor's elements that are not NaN: exact, then rounded once to a float of the dtype; of
     integers cut off toward zero, so that the 50th percentile of 1 and 2 is 1; of bool, dates and durations the lower of
     two elements.
@@ -212,4 +213,4 @@ def percentiles(tensor, percentages, *, dtype=None, raw=None, ignore_trailing=Fa
     if isinstance(percentages, (str, bytes)):
         raise TypeError(f"percentages must be a sequence of numbers, not text; [{percentages!r}] is one")
     with _files(tensor=tensor) as (path,):
-        return _core.percentiles(path, list(percentages), (dtype, raw, False), ignore_trailing, no_cache, threads)
+        return _core.percentiles(path, list(percentages), (dtype, raw, False, pb), ignore_trailing, no_cache, threads)
