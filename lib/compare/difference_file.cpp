@@ -6,6 +6,7 @@
 #include <concepts>
 #include <span>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -68,7 +69,7 @@ DifferenceFile::DifferenceFile(OutputFile output, const TensorLayout& expected, 
                             .count = expected.count};
   const std::string text = npy::format(layout);
   data_offset_ = text.size();
-  output_.reserve(data_offset_ + layout.data_size());
+  std::ignore = output_.reserve(data_offset_ + layout.data_size());
   output_.write(std::as_bytes(std::span(text)));
 }
 

@@ -104,6 +104,12 @@ bool is_worth_threads(std::size_t size, unsigned threads, bool are_surrounding) 
   return follows_at_once() || size > kSmallBesideSleeping;
 }
 
+/// Where clipping leaves what it finds and makes, besides the chunk's memory.
+struct Target {
+  ChangedBlocks* changed = nullptr;
+  std::byte* mapped = nullptr;  ///< the chunk's place in a mapping of the output
+};
+
 /// The output of a tensor without elements.
 void write_alone(std::span<const std::byte> header, OutputFile& output, const Looks& looks) {
   output.write(header);
@@ -265,45 +271,56 @@ void Engine::check(const Plan& plan, TensorClip& clip) {
   clip.expect_valid();
 }
 
+/// Before the first byte is written. Returns whether the output's space is reserved.
+bool Engine::begin_output(const Plan& plan, const InputFile& input, const OutputFile& output,
+                          std::size_t header_size, Sharing sharing, Transfer& transfer) {
+  if (!output.is_regular()) check(plan, transfer.tensor_clip());
+  const std::uint64_t size = header_size + plan.output_size();
+  if (!output.is_new() || !is_sparse(input) || !may_keep_zeros(plan, kernel_options()))
+    return sharing != Sharing::parts && output.reserve(size);
+  transfer.keep_holes(output, size);
+  return false;
+}
+
 ElementCounts Engine::run(const Plan& plan, InputFile& input, OutputFile& output,
                           std::span<const std::byte> header, Counting counting, const Looks& looks,
                           Sharing sharing) {
   prepare(plan.slice.count * plan.largest_element());
   const std::uint64_t header_end = output.base() + header.size();
-  const Chunks chunks = chunks_of(plan, options_.chunk_size, header_end);
+  const bool may = may_map(plan, input, output, header_end);
+  const Chunks chunks = chunks_of(plan, may ? mapped_chunk() : options_.chunk_size, header_end);
   Transfer transfer(plan, input, chunks, kernel_options());
   const auto read = [&](std::uint64_t chunk, std::byte* memory) {
     if (transfer.comes_after_refusal(chunk)) return false;
     transfer.read(chunk, memory + transfer.shift(chunk, header_end));
     return true;
   };
-  const auto clip = [&](std::uint64_t chunk, std::byte* memory, ChangedBlocks* changed = nullptr) {
-    memory += transfer.shift(chunk, header_end);
-    transfer.show_read(chunk, memory, looks.read);
-    transfer.clip(chunk, memory, counting, changed);
+  const auto clip = [&](std::uint64_t chunk, std::byte* memory, const Target& to = {}) {
+    transfer.show_read(chunk, memory += transfer.shift(chunk, header_end), looks.read);
+    transfer.clip(chunk, memory, counting, to.changed, to.mapped);
   };
-  const auto write = [&](std::uint64_t chunk, std::byte* memory, ChangedBlocks* changed = nullptr) {
+  const auto write = [&](std::uint64_t chunk, std::byte* memory, const Target& to = {}) {
     memory += transfer.shift(chunk, header_end);
-    if (!transfer.is_refused(chunk)) transfer.write(chunk, memory, output, header, changed);
-    transfer.show_written(chunk, memory, header, looks.written);
+    if (!to.mapped && !transfer.is_refused(chunk)) transfer.write(chunk, memory, output, header, to.changed);
+    transfer.show_written(chunk, to.mapped ? to.mapped : memory, header, looks.written);
     done_ += transfer.size(chunk);
   };
-  if (!output.is_regular()) check(plan, transfer.tensor_clip());
-  if (output.is_new() && is_sparse(input) && may_keep_zeros(plan, kernel_options()))
-    transfer.keep_holes(output, header.size() + plan.output_size());
-  else if (sharing != Sharing::parts)
-    output.reserve(header.size() + plan.output_size());
+  const bool is_reserved = begin_output(plan, input, output, header.size(), sharing, transfer);
   if (chunks.size() == 0) write_alone(header, output, looks);
   const bool streams = !input.is_regular() || !output.is_regular();
+  const auto step = [&](std::uint64_t chunk, std::byte* memory, std::byte* at = nullptr) {
+    if (at && plan.input_size() <= plan.output_size()) memory = at - transfer.shift(chunk, header_end);
+    if (!read(chunk, memory)) return;
+    ChangedBlocks changed{.blocks = {}, .are_few = sharing == Sharing::parts};
+    clip(chunk, memory, {&changed, at});
+    write(chunk, memory, {&changed, at});
+  };
   if (streams && pool_ && !many_)
     stream_chunks(chunks.size(), input, read, clip, write);
+  else if (may && is_reserved)
+    map_chunks(chunks, chunks[1].count * traits(plan.output.dtype).size, header_end, output, step);
   else
-    for_each_chunk(chunks.size(), !streams, [&](std::uint64_t chunk, std::byte* memory) {
-      if (!read(chunk, memory)) return;
-      ChangedBlocks changed{.blocks = {}, .are_few = sharing == Sharing::parts};
-      clip(chunk, memory, &changed);
-      write(chunk, memory, &changed);
-    });
+    for_each_chunk(chunks.size(), !streams, step);
   transfer.expect_valid();
   if (!input.is_regular()) input.expect_end();
   return transfer.counts();

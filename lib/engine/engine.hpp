@@ -169,6 +169,16 @@ class Engine {
   /// Clips the elements from the index `position` on. Throws the errors of TensorClip::expect_valid().
   ElementCounts clip_part(const Plan& plan, TensorClip& clip, std::uint64_t position,
                           std::span<const std::byte> before, std::span<std::byte> after);
+  /// run() of a new file of the program: as for_each_chunk(), by fewer threads, and `step` also gets the
+  /// chunk's place in a mapping of the output, or null if it is to write the chunk.
+  using MappedStep = std::function<void(std::uint64_t, std::byte*, std::byte*)>;
+  [[nodiscard]] bool may_map(const Plan& plan, const InputFile& input, const OutputFile& output,
+                             std::uint64_t header_end) const;
+  [[nodiscard]] std::size_t mapped_chunk() const noexcept;
+  void map_chunks(const Chunks& chunks, std::size_t part, std::uint64_t header_end, const OutputFile& output,
+                  const MappedStep& step);
+  bool begin_output(const Plan& plan, const InputFile& input, const OutputFile& output,
+                    std::size_t header_size, Sharing sharing, Transfer& transfer);
   [[nodiscard]] static Memory allocate(std::size_t size);
   [[nodiscard]] std::byte* buffer(std::size_t index) const noexcept;
 

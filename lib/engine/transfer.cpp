@@ -33,10 +33,10 @@ void Transfer::read(std::uint64_t chunk, std::byte* memory) const {
   input_.read_next_at(read_at(chunk, memory), begin() + chunks_[chunk].begin * in_size_);
 }
 
-ElementCounts Transfer::clip_elements(std::uint64_t chunk, std::byte* memory, std::size_t first,
-                                      std::size_t count, Counting counting) {
+ElementCounts Transfer::clip_elements(std::uint64_t chunk, std::byte* memory, std::byte* result,
+                                      std::size_t first, std::size_t count, Counting counting) {
   const std::byte* const in = read_at(chunk, memory).data() + first * in_size_;
-  return clip_.clip(plan_.slice.first + chunks_[chunk].begin + first, in, memory + first * out_size_, count,
+  return clip_.clip(plan_.slice.first + chunks_[chunk].begin + first, in, result + first * out_size_, count,
                     counting);
 }
 
@@ -50,7 +50,7 @@ std::size_t Transfer::clip_blocks(std::uint64_t chunk, std::byte* memory, Change
   for (std::size_t first = 0; first < count;
        first += std::exchange(length, ChangedBlocks::kSize / out_size_)) {
     length = std::min(length, count - first);
-    const ElementCounts block = clip_elements(chunk, memory, first, length, Counting::on);
+    const ElementCounts block = clip_elements(chunk, memory, memory, first, length, Counting::on);
     counts += block;
     if (!block.changed) continue;
     changed.blocks.emplace_back(memory + first * out_size_, length * out_size_);
@@ -61,12 +61,13 @@ std::size_t Transfer::clip_blocks(std::uint64_t chunk, std::byte* memory, Change
 }
 
 ElementCounts Transfer::clip(std::uint64_t chunk, std::byte* memory, Counting counting,
-                             ChangedBlocks* changed) {
+                             ChangedBlocks* changed, std::byte* result) {
   const std::size_t count = chunks_[chunk].count;
+  if (result == nullptr) result = memory;
   ElementCounts counts;
   const bool looks = changed != nullptr && changed->are_few;
   const std::size_t done = looks ? clip_blocks(chunk, memory, *changed, counts) : 0;
-  if (done < count) counts += clip_elements(chunk, memory, done, count - done, counting);
+  if (done < count) counts += clip_elements(chunk, memory, result, done, count - done, counting);
   if (counting == Counting::on) {
     const std::lock_guard lock(counts_mutex_);
     counts_ += counts;

@@ -49,9 +49,10 @@ class Transfer {
   void read(std::uint64_t chunk, std::byte* memory) const;
 
   /// Clips the chunk. Returns its counts; meaningless without counting. Fills `changed` if given, which the
-  /// input and the output must allow: equal headers and dtypes, and the slice is the whole tensor.
+  /// input and the output must allow: equal headers and dtypes, and the slice is the whole tensor. The result
+  /// is at `memory`, or at `result` if given, which is elsewhere.
   ElementCounts clip(std::uint64_t chunk, std::byte* memory, Counting counting,
-                     ChangedBlocks* changed = nullptr);
+                     ChangedBlocks* changed = nullptr, std::byte* result = nullptr);
 
   /// Writes the chunk, and the header before the first chunk. To a stream, chunks must be written in order.
   /// With few `changed` blocks writes only these, if the output can share the chunk with the input. After
@@ -103,8 +104,8 @@ class Transfer {
   void write_around_holes(std::uint64_t chunk, std::span<const std::byte> bytes, std::uint64_t offset,
                           const OutputFile& output) const;
   [[nodiscard]] bool is_refused_before(std::uint64_t element) const;
-  ElementCounts clip_elements(std::uint64_t chunk, std::byte* memory, std::size_t first, std::size_t count,
-                              Counting counting);
+  ElementCounts clip_elements(std::uint64_t chunk, std::byte* memory, std::byte* result, std::size_t first,
+                              std::size_t count, Counting counting);
   [[nodiscard]] std::size_t clip_blocks(std::uint64_t chunk, std::byte* memory, ChangedBlocks& changed,
                                         ElementCounts& counts);
 

@@ -278,15 +278,16 @@ void OutputFile::set_size(std::uint64_t size) const {
     throw_system_error(path_, "cannot be written");
 }
 
-void OutputFile::reserve(std::uint64_t size) const {
+bool OutputFile::reserve(std::uint64_t size) const {
   const bool zeros_may_replace_a_file = mode_ && durability_ == Durability::none;  // at a power cut
-  if (!is_regular() || size < kReserved || zeros_may_replace_a_file) return;
+  if (!is_regular() || size < kReserved || zeros_may_replace_a_file) return false;
   const os::FileSystem system = os::file_system(fd_.get());
-  if (system != os::FileSystem::ext4 && system != os::FileSystem::xfs) return;
+  if (system != os::FileSystem::ext4 && system != os::FileSystem::xfs) return false;
   const auto base = static_cast<off_t>(base_);
   const auto bytes = static_cast<off_t>(size);
-  if (retry_interrupted([&] { return os::fallocate(fd_.get(), 0, base, bytes); }) == 0) return;
+  if (retry_interrupted([&] { return os::fallocate(fd_.get(), 0, base, bytes); }) == 0) return true;
   if (!os::is_unsupported(errno)) throw_system_error(path_, "cannot be written");
+  return false;
 }
 
 bool OutputFile::may_share_parts(const InputFile& input) noexcept {

@@ -119,8 +119,14 @@ class OutputFile {
   void set_size(std::uint64_t size) const;
 
   /// Reserves disk space for `size` bytes where that is safe and makes writing faster. Error{io} if the space
-  /// is not available.
-  void reserve(std::uint64_t size) const;
+  /// is not available. Returns whether it is reserved.
+  [[nodiscard]] bool reserve(std::uint64_t size) const;
+
+  /// Whether reserved space may be written by MappedBlock: nobody else sees the file, and whoever waits for
+  /// the disk or leaves no pages in memory would gain nothing.
+  [[nodiscard]] bool may_be_mapped() const noexcept {
+    return new_ && !temporary_ && !mode_ && durability_ == Durability::none && fd_.caching() == Caching::kept;
+  }
 
   /// Whether the blocks of `input`, a regular file of its own, may become those of this file, too. Parts only
   /// if commit() flushes the file: see README.md.

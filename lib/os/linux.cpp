@@ -3,10 +3,10 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <sys/vfs.h>
 
 #include <algorithm>
@@ -121,6 +121,17 @@ int check_access(int directory, const char* name, int mode) noexcept {
 std::string real_path(const std::string& path) {
   const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
   return real ? real.get() : std::string();
+}
+
+bool is_linux(unsigned major, unsigned minor) noexcept {
+  struct utsname system {};
+  unsigned found_major = 0;
+  unsigned found_minor = 0;
+  if (::uname(&system) != 0) return false;
+  const char* const end = system.release + std::strlen(system.release);
+  const char* const dot = std::from_chars(system.release, end, found_major).ptr;
+  if (dot != end) std::from_chars(dot + 1, end, found_minor);
+  return found_major != major ? found_major > major : found_minor >= minor;
 }
 
 int rename_new(int from_directory, const char* from, int to_directory, const char* to) noexcept {
@@ -340,6 +351,34 @@ void handle_ending_signals(void (*handler)(int)) noexcept {
       ::sigaction(signal, &before, nullptr);
   }
   restore_signals(blocked);
+}
+
+namespace {
+
+bool (*repair_bus_error)(const void* address) noexcept;
+struct sigaction action_before {};
+
+/// A signal that another process has sent is raised again: no access will repeat it.
+extern "C" void take_bus_error(int signal, siginfo_t* info, void* /*context*/) {
+  const int error = errno;
+  const bool is_access = info->si_code > 0;
+  if (!is_access || !repair_bus_error(info->si_addr)) {
+    ::sigaction(signal, &action_before, nullptr);
+    if (!is_access) std::raise(signal);
+  }
+  errno = error;
+}
+
+}  // namespace
+
+void handle_bus_errors(bool (*repair)(const void* address) noexcept) noexcept {
+  repair_bus_error = repair;
+  struct sigaction action {};
+  action.sa_sigaction = take_bus_error;
+  action.sa_flags = SA_SIGINFO | SA_RESTART;
+  ::sigfillset(&action.sa_mask);
+  ::sigaction(SIGBUS, nullptr, &action_before);
+  ::sigaction(SIGBUS, &action, nullptr);
 }
 
 void end_by_signal(int signal) noexcept {

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -41,9 +42,15 @@ using ::close, ::fallocate, ::fchmod, ::fchown, ::fcntl, ::fdatasync, ::fileno, 
 using ::closedir, ::dirfd, ::fdopendir, ::readdir;
 using ::isatty, ::lseek, ::posix_fadvise, ::pread, ::read, ::sync_file_range, ::syncfs, ::write;
 
+// Memory
+using ::madvise, ::mmap, ::munmap;
+
 // The process and the machine
 using ::_exit, ::clock_getres, ::clock_gettime, ::getrandom, ::geteuid, ::getpid, ::pause;
 using ::dlerror, ::dlopen, ::dlsym;
+
+/// Whether the kernel is Linux `major`.`minor` or later.
+[[nodiscard]] bool is_linux(unsigned major, unsigned minor) noexcept;
 
 /// Whether a call failed because the file system or the kernel does not support it. EPERM is the answer of
 /// old container runtimes to system calls that they do not know. Where it has its other meaning, the call
@@ -157,6 +164,11 @@ void restore_signals(const SignalMask& before) noexcept;
 /// Calls `handler` for each signal that would end the process, except SIGXFSZ: a write beyond RLIMIT_FSIZE
 /// fails instead. Only the program may call this, not the library.
 void handle_ending_signals(void (*handler)(int)) noexcept;
+
+/// Calls `repair` in the thread that gets a SIGBUS for an access to the address. The access is repeated if it
+/// returns true; otherwise the action takes place that the process had for the signal before. Only the
+/// program may call this, not the library, and once.
+void handle_bus_errors(bool (*repair)(const void* address) noexcept) noexcept;
 
 /// Ends the process as if it did not handle the signal.
 [[noreturn]] void end_by_signal(int signal) noexcept;

@@ -1,3 +1,8 @@
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include <functional>
+
 #include "cli/clipper.hpp"
 #include "cli/no_unnamed_files.hpp"
 #include "support/append_only.hpp"
@@ -230,6 +235,20 @@ TEST_CASE("an unwritable OUT is named, and nothing changes") {
                                                                                {"dangling", 5},
                                                                                {std::string(256, 'x'), 4}})
     directory.refused(Directory::to(out), exit_code, out + ": ");
+}
+
+TEST_CASE("a large new file is complete where its pages cannot be mapped") {
+  constexpr std::size_t kElements = 17'000'000;
+  const WorkingDirectory directory{{"in.npy", float32_file(std::vector<float>(kElements, 7))}};
+  const std::string expected = float32_file(std::vector<float>(kElements, 6));
+  const std::vector<std::function<void()>> machines{[] {},
+                                                    [] { be_without(SYS_mmap, 3, MAP_SHARED, ENODEV); },
+                                                    [] { be_without(SYS_madvise, 2, 16, EINVAL); }};
+  for (const auto& machine : machines) {
+    directory.done(clip({"--threads", "4", "in.npy", "out.npy"}), machine);
+    CHECK((directory.read("out.npy") == expected));
+    CHECK(::unlink((directory / "out.npy").c_str()) == 0);
+  }
 }
 
 TEST_CASE("missing permissions are errors that name the file, and nothing changes") {
