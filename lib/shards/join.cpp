@@ -12,6 +12,7 @@
 #include <span>
 #include <string_view>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "error.hpp"
@@ -199,7 +200,7 @@ void Join::put_in_place(Engine& engine, const std::vector<ShardRecord>& records,
     const auto part = (common.get() >= 0 ? place : files_.part(run_, 0)).status();
     const os::Mode mode = part ? part->st_mode & 0777 : 0666;
     output.emplace(OutputFile::create(out_, existing_, OutputFile::Durability::on_disk, mode));
-    output->reserve(run_.size);
+    std::ignore = output->reserve(run_.size);
   }
   const std::vector<std::uint64_t> different =
       different_parts(engine, records, common, output ? &*output : nullptr);
