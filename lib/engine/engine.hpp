@@ -51,6 +51,7 @@ class Engine {
     SimdLevel level = simd_levels().back();
     const std::atomic<bool>* stop = nullptr;  ///< see FileOptions
     bool is_team = false;                     ///< whether the threads are a Team: for for_each_chunk() only
+    bool maps_output = false;  ///< whether four threads or more map a large new file: see MappedBlock
   };
 
   explicit Engine(const Options& options);

@@ -128,7 +128,8 @@ TensorSource source_of(const TensorLayout& layout, Engine& engine, InputFile& in
 ElementSource elements_of(std::span<const TensorSource> sources, std::span<const Groups> groups,
                           const Nodata& nodata, SimdLevel level) {
   const TensorLayout& first = sources.front().layout;
-  ElementSource all{.dtype = first.dtype, .read = {}, .path = sources.size() == 1 ? sources[0].path : ""};
+  ElementSource all{.dtype = first.dtype, .read = {}};
+  if (sources.size() == 1) all.path = sources.front().path;
   all.only_elements = first.meaning.kind != Meaning::Kind::number;
   all.groups = groups.front().count();
   for (const TensorSource& source : sources)

@@ -136,10 +136,6 @@ void Pool::own_process() noexcept {
   owns_process = true;
 }
 
-bool Pool::is_own_process() noexcept {
-  return owns_process;
-}
-
 unsigned Pool::limit() {
   if (owns_process) return std::numeric_limits<unsigned>::max();
   // An arena of more threads makes oneTBB write a warning to stderr.

@@ -26,7 +26,6 @@ class Pool {
   /// Says that the process is clipper's alone: pools then set the size of stacks to kStack, and may start
   /// more threads than there are CPUs. Before the first pool.
   static void own_process() noexcept;
-  [[nodiscard]] static bool is_own_process() noexcept;
 
   /// The most threads that oneTBB gives a pool: those that the process lets it use, or 1 if their stacks are
   /// too small.
