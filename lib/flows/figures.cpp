@@ -27,7 +27,7 @@ namespace clipper {
 namespace {
 
 /// Bytes of clipped elements whose statistics are added at a time.
-constexpr std::size_t kClippedBlock = 64UL << 10;
+constexpr std::size_t kClippedBytes = 64UL << 10;
 
 /// Groups whose statistics are added in the same pass.
 constexpr std::uint64_t kMaxGroups = kSmallGroupsAtOnce;
@@ -332,8 +332,8 @@ std::vector<ElementStatistics> Figures::read_statistics_of(const GroupRange& ran
     };
     source.read(wanted, [&](std::uint64_t position, std::span<const std::byte> elements) {
       const std::size_t size = traits(plan.input.dtype).size;
-      const std::size_t capacity = kClippedBlock / plan.largest_element();
-      const auto clipped = std::make_unique_for_overwrite<std::byte[]>(kClippedBlock);
+      const std::size_t capacity = kClippedBytes / plan.largest_element();
+      const auto clipped = std::make_unique_for_overwrite<std::byte[]>(kClippedBytes);
       for (; !elements.empty(); elements = elements.subspan(std::min(capacity * size, elements.size()))) {
         const std::size_t count = std::min(capacity, elements.size() / size);
         clip.clip(position, elements.data(), clipped.get(), count, Counting::off);

@@ -133,7 +133,7 @@ MESSAGE = b"\x08\x02\x08\x03\x10\x01\x4a\x18" + MATRIX.tobytes()  # dims, data_t
 @pytest.mark.parametrize("name, content, files", [
     ("x.bin", MATRIX.tobytes(), {"raw": "float32:2,3"}), ("x.bin", b"head" + MATRIX.tobytes(), {"raw": "<f4:-1,3@4"}),
     ("x.pb", MESSAGE, {}), ("x.any", MESSAGE, {"pb": True}),
-])  # fmt: skip
+], ids=["raw", "offset", "by name", "pb"])  # fmt: skip
 def test_files_that_are_no_npy_files(tmp_path, name, content, files):
     x, y, npy = tmp_path / name, tmp_path / f"y{name[1:]}", tmp_path / "y.npy"
     x.write_bytes(content)
@@ -149,10 +149,11 @@ def test_files_that_are_no_npy_files(tmp_path, name, content, files):
     assert y.read_bytes().startswith(content[:4]) == (name != "x.bin" or "@" in files["raw"])
     clipper.clip_file(x, tmp_path / "raw", 0, 6, to_raw=True, **files)
     assert (tmp_path / "raw").read_bytes().endswith(expected.tobytes())
-    x.rename(tmp_path / f"hi{name[1:]}")
-    for bound in (tmp_path / f"hi{name[1:]}", f"@{tmp_path}/hi{name[1:]}"):  # as an array, by its path
-        with pytest.raises(clipper.ClipperError, match="NaN at .* cannot be a bound"):
-            clipper.clip_file(y, npy, 0, bound, **files)
+    high = tmp_path / f"hi{name[1:]}"
+    high.write_bytes(content[:-24] + np.full(6, 5, np.float32).tobytes())
+    for bound in (high, f"@{high}"):  # an array in a file of the same kind
+        clipper.clip_file(y, npy, None, bound, **files)
+        assert_same_bits(load(npy), clipper.clip(expected, max=5))
     assert clipper.clip_in_place(y, 1, **files).raised == 2
     clipper.assert_same(y, clipper.clip(expected, 1), **files)
 
