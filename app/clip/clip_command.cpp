@@ -206,7 +206,7 @@ int clip_files(const Command& command, const ClipWay& way) {
     log.stop_after_failure();
   });
   way.name_outputs(jobs);
-  check_conflicts(jobs, also_read(command), way.keeps_inputs);
+  check_conflicts(jobs, also_read(command), way.keeps_inputs, command.settings.backup);
   if (command.share) keep_share(*command.share, jobs);
   Command found = command;
   std::optional<TensorPool> pool;

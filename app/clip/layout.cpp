@@ -232,6 +232,7 @@ struct Use {
   std::uint64_t hash;  ///< of the file's location
   std::uint32_t job;   ///< an index; jobs.size() + i is file i of `also_read`
   bool writes;
+  bool is_backup = false;
 
   friend bool operator<(const Use& a, const Use& b) {
     return std::tie(a.hash, a.job, a.writes) < std::tie(b.hash, b.job, b.writes);
@@ -240,8 +241,9 @@ struct Use {
 
 class Conflicts {
  public:
-  Conflicts(Jobs& jobs, const std::vector<OptionFile>& also_read, bool keeps_inputs)
-      : jobs_(jobs), also_read_(also_read), keeps_inputs_(keeps_inputs) {}
+  Conflicts(Jobs& jobs, const std::vector<OptionFile>& also_read, bool keeps_inputs,
+            const std::optional<Backup>& backup)
+      : jobs_(jobs), also_read_(also_read), keeps_inputs_(keeps_inputs), backup_(backup) {}
 
   void check() {
     collect();
@@ -265,6 +267,7 @@ class Conflicts {
         uses_.push_back({job.regular_file ? *job.regular_file : locations_.of(job.input).hash(), i, false});
       const Location target = locations_.of(job.output.value_or(job.input));
       uses_.push_back({target.hash(), i, true});
+      if (backup_ && target.missing.empty()) collect_backup(job.output.value_or(job.input), target, i);
       if (job.output && !target.missing.empty() && jobs_.size() > 1) jobs_.set_output_is_new(i);
     }
     for (std::size_t i = 0; i < also_read_.size(); ++i)
@@ -272,10 +275,22 @@ class Conflicts {
           {locations_.of(also_read_[i].path).hash(), static_cast<std::uint32_t>(jobs_.size() + i), false});
   }
 
+  void collect_backup(const std::string& output, const Location& target, std::uint32_t job) {
+    const Location kept = locations_.of(backup_of(output));
+    const bool is_made = kept == target;  // by a run that was killed
+    if (!is_made) uses_.push_back({kept.hash(), job, true, true});
+  }
+
+  /// The backup is beside the file that a link leads to.
+  [[nodiscard]] std::string backup_of(const std::string& output) const {
+    return resolved(file_of(output)) + backup_->suffix;
+  }
+
   [[nodiscard]] std::string path_of(const Use& use) const {
     if (use.job >= jobs_.size()) return also_read_[use.job - jobs_.size()].path;
     const Job job = jobs_[use.job];
-    return use.writes ? job.output.value_or(job.input) : job.input;
+    const std::string path = use.writes ? job.output.value_or(job.input) : job.input;
+    return use.is_backup ? backup_of(path) : path;
   }
 
   /// Examines both files again, at the same time: an inode that was seen earlier may now belong to another
@@ -288,12 +303,21 @@ class Conflicts {
 
   void check_pair(const Use& writer, const Use& other) {
     const bool is_own = writer.job == other.job;
-    if (is_own && (other.writes || !keeps_inputs_)) return;  // one file that is read and written: in place
+    if (is_own && (other.writes || !(keeps_inputs_ || writer.is_backup)))
+      return;                     // one file that is read and written: in place
+    if (other.is_backup) return;  // as the writer
     const std::string output = path_of(writer);
     const std::string path = path_of(other);
     if (!is_one_file(output, path)) return;
     const Job job = jobs_[writer.job];
     const auto refuse = [](const std::string& why) { throw Error(ErrorKind::usage, why); };
+    if (writer.is_backup)
+      refuse(fmt::format("--backup: {} would be kept as {}, which is {}; use another SUFFIX",
+                         job.output.value_or(job.input), output,
+                         other.job >= jobs_.size()
+                             ? "read by " + std::string(also_read_[other.job - jobs_.size()].option)
+                         : other.writes && jobs_[other.job].output ? "also an output"
+                                                                   : "also an input"));
     if (other.job >= jobs_.size())
       refuse(fmt::format("{} would be written to {}, which {} reads", job.input, output,
                          also_read_[other.job - jobs_.size()].option));
@@ -312,14 +336,17 @@ class Conflicts {
   Jobs& jobs_;
   const std::vector<OptionFile>& also_read_;
   bool keeps_inputs_;
+  const std::optional<Backup>& backup_;
   Locations locations_;
   std::vector<Use> uses_;
 };
 
 }  // namespace
 
-void check_conflicts(Jobs& jobs, const std::vector<OptionFile>& also_read, bool keeps_inputs) {
-  if (jobs.size() + also_read.size() > 1 || keeps_inputs) Conflicts(jobs, also_read, keeps_inputs).check();
+void check_conflicts(Jobs& jobs, const std::vector<OptionFile>& also_read, bool keeps_inputs,
+                     const std::optional<Backup>& backup) {
+  if (jobs.size() + also_read.size() > 1 || keeps_inputs || backup)
+    Conflicts(jobs, also_read, keeps_inputs, backup).check();
 }
 
 namespace {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "clip/clip_options.hpp"
 #include "clip/jobs.hpp"
 #include "command_line/shared_options.hpp"
+#include "files/backup.hpp"
 
 /// Names for outputs, made from the paths of their inputs.
 namespace clipper {
@@ -30,9 +32,10 @@ void write_named(const std::string& output_template, Jobs& jobs);
 /// in case, therefore a file is identified by device and inode, and a missing file by its deepest existing
 /// directory and the rest of its path. If there are several jobs, or with `keeps_inputs`, calls
 /// set_output_is_new() for those whose outputs do not exist. With `keeps_inputs`, Error{usage} also for a job
-/// that would write its own input.
-/// Error{io} if a file cannot be examined.
-void check_conflicts(Jobs& jobs, const std::vector<OptionFile>& also_read, bool keeps_inputs);
+/// that would write its own input. With `backup`, Error{usage} also if a job that replaces a file would keep
+/// it under the name of a file that any job reads or writes. Error{io} if a file cannot be examined.
+void check_conflicts(Jobs& jobs, const std::vector<OptionFile>& also_read, bool keeps_inputs,
+                     const std::optional<Backup>& backup = std::nullopt);
 
 /// A golden file and the input that it belongs to, which is no regular file.
 struct LostInput {

@@ -89,6 +89,20 @@ TEST_CASE("a backup that exists is replaced only with --force, and a file that d
   directory.refused(clip({"-i", "--direct", "--backup", "b.npy"}), 2, "--direct and --backup");
 }
 
+TEST_CASE("a backup never gets the name of a file that the run reads or writes") {
+  const WorkingDirectory directory{{"a.npy", input(1)}, {"a.npy~", input(2)}};
+  const auto refuse = [&](const std::vector<std::string>& arguments, const char* why) {
+    directory.refused(clip(arguments), 2, "--backup: " + std::string(why));
+    CHECK(directory.read("a.npy") == input(1));
+    CHECK(directory.read("a.npy~") == input(2));
+  };
+  refuse({"-i", "--backup", "-f", "a.npy", "a.npy~"}, "a.npy would be kept as");
+  refuse({"--backup", "-f", "a.npy~", "a.npy"}, "a.npy would be kept as");
+  refuse({"--backup", "-f", "--bias", "@a.npy~", "-i", "a.npy"}, "a.npy would be kept as");
+  fs::create_symlink("a.npy", directory / "link");
+  refuse({"-i", "--backup", "-f", "link", "a.npy~"}, "link would be kept as");
+}
+
 TEST_CASE("after a kill between backup and replacement the same command goes on") {
   const WorkingDirectory directory{{"a.npy", input(1)}, {"in.npy", input(3)}, {"o.npy", "old"}};
   fs::create_hard_link(directory / "a.npy", directory / "a.npy~");
