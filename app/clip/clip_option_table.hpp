@@ -156,13 +156,13 @@ end, whatever the memory order; given again, for each pair of indexes, and so on
 whose elements are all NaN, are errors (3). FIGURES OF THE ELEMENTS has examples. Profile native only.)"};
 
 inline constexpr Option kPooled{
-    .names = "--pooled", .group = "Operation", .excludes = {"--shard", "--finalize"},
+    .names = "--pooled", .group = "Operation", .excludes = {"--shard", "--finalize", "--skip-existing", "--newer"},
     .help = "Percentiles, mean, std, min and max of all inputs together",
     .details = R"(Find the percentiles of `--min` and `--max` and the statistics of `--subtract` and `--divide` for all
 clipped tensors of the run together, also the members of archives, which are all read before the first is clipped.
 They have one dtype, or it is an error (3). Not with `--in-place`: a run that is killed would leave other numbers to
-find. `--dry-run` prints the numbers; typed as options they give the same bytes (FIGURES OF THE ELEMENTS). Profile
-native only.)"};
+find; nor with `--skip-existing` or `--newer`: the inputs that are left have other numbers. `--dry-run` prints the
+numbers; typed as options they give the same bytes (FIGURES OF THE ELEMENTS). Profile native only.)"};
 
 inline constexpr Option kRound{
     .names = "--round", .type = "MODE", .words = &round_words, .group = "Operation",
@@ -328,7 +328,7 @@ inline constexpr Option kBackup{
     .details = R"(Keep each file that is replaced, also with `--in-place`, under its name and SUFFIX (default: ~) in the same directory.
 It is the old file itself: it gets this name, a hard link, before the new file takes its place, so that at every
 instant the old file has a name. If the backup exists, the file is refused (5) and nothing changes; `--force` replaces
-the backup. After a kill between both steps the same command goes on. Refused (5) on file systems without hard
+the backup, unless the run reads or writes it, which is an error (2). After a kill between both steps the same command goes on. Refused (5) on file systems without hard
 links. Excludes `--direct`, `--verify` and `--shard` with IN and OUT.)"};
 
 inline constexpr Option kKeepGoing{

@@ -143,6 +143,8 @@ int Verifier::run() {
     jobs.add(command_.inputs.front());
     jobs.set_output(0, to_.golden);
   }
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    for (const std::string& path : {jobs[i].input, *jobs[i].output}) expect_apart(to_.reports, path);
   const Command given = command_;
   TensorPool pool(engine_, given.settings);
   if (given.settings.request.pooled && !failures.empty()) std::rethrow_exception(failures.front().second);

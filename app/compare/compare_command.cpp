@@ -488,6 +488,8 @@ int compare_all(const CompareCommand& command) {
   if (command.settings.difference_file && is_directory(command.actual))
     throw Error(ErrorKind::usage, "--diff-out takes two files, not directories");
   const std::vector<FilePair> pairs = file_pairs(command);
+  for (const FilePair& pair : pairs)
+    for (const auto& path : {pair.actual, pair.expected}) expect_apart(command.output.reports, path);
   Comparer comparer(command, pairs);
   for (const FilePair& pair : pairs) comparer.compare(pair);
   if (comparer.has_read_all()) command.choice.members.expect_used();

@@ -18,6 +18,9 @@
 #include "console/terminal.hpp"
 #include "element/element.hpp"
 #include "element/joined.hpp"
+#include "error.hpp"
+#include "files/container.hpp"
+#include "files/place.hpp"
 
 namespace clipper {
 namespace {
@@ -245,6 +248,16 @@ ReportTargets parse_reports(const std::vector<std::string>& texts) {
       refuse_unknown("--report: unknown value", text, kWords);
   }
   return targets;
+}
+
+void expect_apart(const ReportTargets& targets, const std::string& compared) {
+  const std::optional<MemberPath> member = member_path(compared);
+  const std::string file = member ? member->archive : compared;
+  for (const std::vector<std::string>* const reports : {&targets.junit, &targets.csv})
+    for (const std::string& report : *reports)
+      if (report == file || is_same_file(report, file))
+        throw Error(ErrorKind::usage,
+                    fmt::format("--report: {} is one of the compared files; name another file", report));
 }
 
 Reports::Reports(const ReportTargets& targets, std::string name)

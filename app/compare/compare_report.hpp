@@ -74,6 +74,9 @@ struct ReportTargets {
 /// texts.
 [[nodiscard]] ReportTargets parse_reports(const std::vector<std::string>& texts);
 
+/// Error{usage} if a report would replace `compared`, a file or a member of an archive.
+void expect_apart(const ReportTargets& targets, const std::string& compared);
+
 /// The results of pairs for continuous integration: JUnit XML by the schema of Jenkins (junit-10.xsd), and
 /// annotations of GitHub; and all mismatches as CSV.
 class Reports {

@@ -128,6 +128,8 @@ TEST_CASE("Figures that cannot be are refused, and nothing is written") {
        2,
        "--subtract mean: a statistic needs all elements"},
       {{"--pooled", "--subtract", "mean", "--shard", "0/2", "f.npy"}, 2, "--shard and --pooled"},
+      {{"--pooled", "--subtract", "mean", "--skip-existing", "f.npy"}, 2, "--skip-existing"},
+      {{"--pooled", "--subtract", "mean", "--newer", "f.npy"}, 2, "--newer"},
       {{"--subtract", "mean", "-"}, 2, "--subtract mean: IN must be a file"},
       {{"--pooled", "--subtract", "mean", "-"}, 2, "--subtract mean: IN must be a file"},
       {{"--pooled", "--subtract", "mean", "--output-dir", "made", "f.npy", "d.npy"},

@@ -77,6 +77,22 @@ TEST_CASE("a JUnit report that cannot be written is an error before the work") {
                     "--verify and --shard cannot be used together");
 }
 
+TEST_CASE("a report never replaces a file that is compared") {
+  const std::string tensor = float32_file({1});
+  const WorkingDirectory directory{{"a.npy", tensor}, {"b/a.npy", tensor}, {"c/a.npy", tensor}};
+  const std::string why = "a.npy is one of the compared files; name another file";
+  for (const std::string kind : {"junit=", "csv="}) {
+    directory.refused({"compare", "a.npy", "b/a.npy", "--report", kind + "b/a.npy"}, 2, "--report: b/" + why);
+    directory.refused({"compare", "b", "c", "--report", kind + "./c/a.npy"}, 2, "--report: ./c/" + why);
+    directory.refused(
+        {"--max", "0", "a.npy", "--verify", "n.npy", "--update-golden", "--report", kind + "n.npy"}, 2,
+        "--report: n.npy is one");
+    directory.refused({"--max", "0", "-r", "b", "--verify", "c", "--report", kind + "b/a.npy"}, 2,
+                      "--report: b/" + why);
+  }
+  for (const char* const name : {"a.npy", "b/a.npy", "c/a.npy"}) CHECK(directory.read(name) == tensor);
+}
+
 TEST_CASE("--report github prints at most ten errors and a count, which no name can imitate") {
   const WorkingDirectory directory;
   for (const char* const side : {"got/", "want/"}) {
