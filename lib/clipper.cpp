@@ -240,7 +240,8 @@ Counts clip_file(const std::string& in, const std::string& out, const Request& r
   const ClipSettings given = settings;
   TensorPool pool(engine, given);
   if (request.pooled) pool.add(in, true);
-  if (request.pooled) settings.request = pool.request();
+  std::vector<LostBound> lost;
+  if (request.pooled) settings.request = pool.request(lost);
   if (request.pooled) pool.expect_unchanged(in);
   ElementCount observer;
   ClipResult result;

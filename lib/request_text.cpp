@@ -91,15 +91,6 @@ Given factor_of_text(std::string_view name, const std::string& text, Files files
   return number_of_text(name, text, files);
 }
 
-/// An axis of a tensor: an integer, negative from the end.
-std::int64_t axis_of_text(std::string_view name, const std::string& text) {
-  const std::optional<Number> number = parse_number(text);
-  constexpr std::int64_t kLimit = 64;  // kMaxRank
-  if (!number || !is_integer(*number) || *number < Number(-kLimit) || *number > Number(kLimit - 1))
-    refuse_text(name, fmt::format(": '{}' is not an axis, an integer such as 1 or -1", text));
-  return static_cast<std::int64_t>(to_integer(*number, Rounding::toward_zero));
-}
-
 template <Given (*parse)(std::string_view, const std::string&, Files)>
 void set_number(const RequestText& row, Request& request, const std::string& text, Files files) {
   request.*row.number = parse(row.name, text, files);
@@ -220,6 +211,14 @@ std::size_t count_of_text(std::string_view name, std::string_view text, std::siz
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (error == std::errc() && stop == end && value >= lowest && value <= highest) return value;
   refuse_text(name, fmt::format(": '{}' is not a whole number from {} to {}", text, lowest, highest));
+}
+
+std::int64_t axis_of_text(std::string_view name, const std::string& text) {
+  const std::optional<Number> number = parse_number(text);
+  constexpr std::int64_t kLimit = 64;  // kMaxRank
+  if (!number || !is_integer(*number) || *number < Number(-kLimit) || *number > Number(kLimit - 1))
+    refuse_text(name, fmt::format(": '{}' is not an axis, an integer such as 1 or -1", text));
+  return static_cast<std::int64_t>(to_integer(*number, Rounding::toward_zero));
 }
 
 bool flag_of_text(std::string_view name, std::string_view text) {

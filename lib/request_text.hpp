@@ -55,6 +55,9 @@ void check_texts(const Request& request);
 [[nodiscard]] std::size_t count_of_text(std::string_view name, std::string_view text, std::size_t lowest,
                                         std::size_t highest);
 
+/// The number of an axis.
+[[nodiscard]] std::int64_t axis_of_text(std::string_view name, const std::string& text);
+
 /// "true" or "false".
 [[nodiscard]] bool flag_of_text(std::string_view name, std::string_view text);
 

@@ -404,6 +404,7 @@ def around_nodata(case):
     percentages = [side for side in BOUNDS if str(given.get(side)).endswith("%")]
     if percentages and is_nan(valid.elements, valid.dtype).all():
         lost = {"--stretch", *percentages} | {option for side, option in zip(BOUNDS, ("--replace-below", "--replace-above")) if side in percentages}
+        lost |= {"--nan"} if f"--{given.get('--nan')}" in percentages else set()
         for option in ("--replace-below", "--replace-above"):
             replacement(case, option)
         others = {option: each for option, each in others.items() if option not in lost}
@@ -424,11 +425,23 @@ def around_nodata(case):
     return replace(found, result=tensor, nodata=int(where.sum()), became_nodata=int(became.sum()))
 
 
+def refused_by_plan(case):
+    """Raises Refused for what is an error without the elements."""
+    try:
+        result(case)
+    except Refused as refused:
+        if refused.code == USAGE and not isinstance(refused, Beyond):
+            raise
+
+
 def result(case):
     """The output and what is counted. Raises Refused for a case that clipper must refuse, Unspecified if no rule says what it does."""
     check(case)
     with np.errstate(all="ignore"):
         if figures.are_in(case):
+            for option in ("--replace-below", "--replace-above") if not case.normalizes else ():
+                replacement(case, option)
+            refused_by_plan(figures.without(case))
             case = figures.found_in(case, bound, result)
         if {"--nodata", "--nodata-to"} & {*case.parameters}:
             return around_nodata(case)

@@ -3,16 +3,17 @@
 import math
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 
-from contract import FORMATS, INPUT, INTS, USAGE, Refused, exact, nearest, percentile, stored_type
+from contract import FORMATS, INPUT, INTS, USAGE, Refused, exact, is_nan, nearest, percentile, stored_type
 from tensor import Tensor, unsigned
 
 BOUNDS, FACTORS = ("--min", "--max"), ("--subtract", "--divide")
 BOUND_NAMES = ("min", "max")
 STATISTICS = ("mean", "std", "min", "max")
-LAST_STEPS = (*FACTORS, "--round", "--zero-point", "--saturate", "--to", "--per-axis")
+LAST_STEPS = (*FACTORS, "--round", "--zero-point", "--saturate", "--to", "--nodata-to", "--per-axis")
 
 
 def nearest_root(square):
@@ -43,6 +44,10 @@ def in_order(values):
     return known[np.lexsort((~np.signbit(known), known))]
 
 
+class NoNumbers(Refused):
+    """A statistic of nothing."""
+
+
 def statistic(word, values):
     """Of float64 elements."""
     if word in ("mean", "std"):
@@ -51,7 +56,7 @@ def statistic(word, values):
         known = in_order(values)
         found = known[0 if word == "min" else -1] if known.size else None
     if found is None:
-        raise Refused(f"{word} of no numbers", INPUT, word)
+        raise NoNumbers(f"{word} of no numbers", INPUT, word)
     if math.isinf(found):
         raise Refused(f"infinite {word}", INPUT, word)
     return found
@@ -89,7 +94,12 @@ def array_of(shape, dtype, elements):
 def are_in(case):
     """Whether exact.py needs found_in(): it knows percentiles of all elements, unless the other bound is typed."""
     one_is_typed = case.x.dtype in {*FORMATS, *INTS} and {is_percentile(case.parameters.get(side, "")) for side in BOUNDS} == {False, True}
-    return one_is_typed or "--per-axis" in case.parameters or bool({*STATISTICS} & {*map(str, case.parameters.values())})
+    return one_is_typed or "--per-axis" in case.parameters or any(str(case.parameters.get(option)) in STATISTICS for option in FACTORS)
+
+
+def valid_in(case, part):
+    """The elements of a group that are data."""
+    return case.x.like(np.asarray(case.x.elements[part])[~case.is_nodata[part]])
 
 
 def check_order(case, parts):
@@ -97,10 +107,30 @@ def check_order(case, parts):
     texts = [case.parameters.get(side) for side in BOUNDS]
     if all(isinstance(text, str) for text in texts) and case.above not in BOUND_NAMES:
         for index, part in parts:
-            x = case.x.like(np.asarray(case.x.elements[part]))
+            x = valid_in(case, part)
             lo, hi = (percentile(x, text) if is_percentile(text) else exact(text) for text in texts)
+            if "--stretch" in case.parameters and not math.isfinite(lo + hi):
+                raise Refused("infinite percentile", INPUT)
             if lo > hi:
-                raise Refused("above in a group", USAGE, str(list(index)))
+                raise Refused("above in a group", USAGE, *[str(list(index))] * (len(parts) > 1))
+
+
+def without(case):
+    """The case with numbers that nothing depends on in place of its figures."""
+    given = {option: each for option, each in case.parameters.items() if option != "--per-axis"}
+    given |= {option: str(int(option == "--divide")) for option in FACTORS if isinstance(given.get(option), str) and given[option] in STATISTICS}
+    for side, other, replacement in zip(BOUNDS, BOUNDS[::-1], ("--replace-below", "--replace-above")):
+        if not is_percentile(case.parameters.get(side)):
+            continue
+        typed = case.parameters.get(other)
+        number = exact(typed) if isinstance(typed, str) and not is_percentile(typed) else 0
+        if "--stretch" in given and math.isfinite(number):
+            given[side] = str(max(math.ceil(number), 1) if side == "--max" else min(math.floor(number), 0))
+            lost = {"--nan", "--replace-below", "--replace-above"}
+        else:
+            lost = {side, "--stretch", replacement} | ({"--nan"} if given.get("--nan") == side[2:] else set())
+        given = {option: each for option, each in given.items() if option not in lost}
+    return replace(case, parameters=given)
 
 
 def found_in(case, bound, result):
@@ -109,21 +139,34 @@ def found_in(case, bound, result):
     if "--per-axis" in given and case.profile.name != "native":
         raise Refused("profile of --per-axis", USAGE)
     shape, parts = groups(case)
-    if any(is_percentile(given.get(side)) for side in BOUNDS):
+    loses = "--nodata" in given and len(parts) == 1  # a figure that does not exist
+    is_empty = loses and bool(is_nan(valid_in(case, parts[0][1]).elements, case.x.dtype).all())
+    if any(is_percentile(given.get(side)) for side in BOUNDS) and not is_empty:
         check_order(case, parts)
     if "--per-axis" in given:
-        for side in [side for side in BOUNDS if is_percentile(given.get(side))]:
+        for side in [side for side in BOUNDS if is_percentile(given.get(side)) and not is_empty]:
             alone = {each: case.parameters[each] for each in (side, "--min-above-max") if each in case.parameters}
-            elements = [bound(replace(case, x=case.x.like(np.asarray(case.x.elements[part])), parameters=alone), side) for _, part in parts]
+            elements = [bound(replace(case, x=valid_in(case, part), parameters=alone), side) for _, part in parts]
             if "--stretch" in given and not all(np.isfinite(np.asarray(each.numbers, float)) for each in elements):
                 raise Refused("infinite percentile", INPUT)
             given[side] = array_of(shape, case.x.dtype, [int(each.bits) for each in elements])
     words = {option: given[option] for option in FACTORS if isinstance(given.get(option), str) and given[option] in STATISTICS}
     if words:
-        first = replace(case, parameters={option: each for option, each in given.items() if option not in LAST_STEPS} | {"--to": "float64"})
+        first = replace(case, parameters={option: each for option, each in given.items() if option not in LAST_STEPS} | {"--to": "float64"}
+                        | ({"--nodata-to": "nan"} if "--nodata" in given else {}))
         y = result(first).result.elements
-        for option, word in words.items():
-            values = [statistic(word, y[part].ravel()) for _, part in parts]
-            given[option] = array_of(shape, "float64", [nearest(value, "float64") for value in values])
+        values = {option: [] for option in words}
+        for (_, part), option in product(parts, words):
+            try:
+                number = statistic(words[option], np.asarray(y[part])[~case.is_nodata[part]])
+            except NoNumbers:
+                if not loses:
+                    raise
+                del given[option], values[option]
+                continue
+            if option == "--divide" and number == 0:
+                raise Refused("a divisor of 0", INPUT, "--divide")
+            values[option].append(nearest(number, "float64"))
+        given |= {option: array_of(shape, "float64", its) for option, its in values.items()}
     given.pop("--per-axis", None)
     return replace(case, parameters=given)

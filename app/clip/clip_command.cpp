@@ -186,7 +186,10 @@ void clip_jobs(const ClipRun& alone) {
 
 void find_figures(const Command& command, const Jobs& jobs, TensorPool& pool, Command& found) {
   for (std::size_t i = 0; i < jobs.size(); ++i) pool.add(jobs[i].input, jobs[i].is_named);
-  found.settings.request = pool.request();
+  std::vector<LostBound> lost;
+  found.settings.request = pool.request(lost);
+  for (const LostBound& bound : lost)
+    if (!command.quiet) print_warning("pooled: " + lost_text(bound));
   if ((command.verbose || command.dry_run) && !command.quiet && !command.json)
     print_note("pooled: " + figures_text(command.settings.request, found.settings.request));
 }

@@ -132,9 +132,7 @@ std::string text_of(const std::set<std::string>& reasons) {
 
 std::vector<std::string> notes_on(const Plan& plan, const std::string& name) {
   std::vector<std::string> notes;
-  for (const LostBound& bound : plan.lost)
-    notes.push_back(fmt::format("{}: --{} {} {}: {}", name, bound.field, bound.text,
-                                bound.field.starts_with('m') ? "is no bound" : "is left out", bound.why));
+  for (const LostBound& bound : plan.lost) notes.push_back(name + ": " + lost_text(bound));
   const DType dtype = plan.bound_dtype;
   for (const CutBound& bound : plan.cut)
     notes.push_back(fmt::format("--{} {} becomes {} for {}", bound.field, bound.text,

@@ -27,6 +27,10 @@ struct InfoCommand {
   Request bounds;
   std::vector<Number> percentages;  ///< of --percentile, in the order given
   npy::GivenDType dtype;
+
+  /// Whether each tensor's statistics are not those of all its elements alone.
+  [[nodiscard]] bool is_divided() const { return !bounds.per_axis.empty() || bounds.pooled; }
+
   bool ignore_trailing = false;
   std::optional<std::string> svg;  ///< of --histogram-svg
   Caching caching = Caching::kept;

@@ -372,6 +372,9 @@ Json statistics_json(const TensorInfo& tensor) {
 Facts tensor_facts(const TensorInfo& tensor) {
   if (!tensor.other.empty()) return {{"dtype", fmt::format("{}: clipper does not read it", tensor.other)}};
   const npy::Header& header = tensor.header;
+  if (tensor.total || !tensor.index.empty())
+    return {{"dtype", tensor.total ? type_name(header) : dtype_text(header)},
+            {"elements", fmt::format("{}", tensor.count)}};
   Facts facts{{"dtype", dtype_text(header)},
               {"shape",
                fmt::format("{}, {} order", shape_text(header.shape), header.fortran_order ? "Fortran" : "C")},
@@ -454,10 +457,17 @@ std::string as_json(const TensorInfo& tensor) {
     json.add("compression", word(tensor.member->method));
     json.add("compressed_bytes", tensor.member->contents.stored_size);
   }
-  if (tensor.other.empty())
+  if (!tensor.index.empty()) json.add("index", tensor.index);
+  if (tensor.total) {
+    json.add("total", *tensor.total);
+    json.add("dtype", type_name(tensor.header));
+    json.add("elements", tensor.count);
+    json.add("statistics", statistics_json(tensor));
+  } else if (tensor.other.empty()) {
     add_header_json(tensor, json);
-  else
+  } else {
     json.add("other", tensor.other);
+  }
   return json.dump() + "\n";
 }
 

@@ -56,6 +56,11 @@ struct TensorInfo {
   std::vector<Percentile> percentiles;
   std::optional<Limit> min;  ///< --min, whose violations are counted
   std::optional<Limit> max;
+  std::optional<std::size_t>
+      total;  ///< with --total: the number of tensors, of which `header` is the first's
+  std::vector<std::optional<std::int64_t>>
+      index;                            ///< with --per-axis: of these elements; nothing for other axes
+  std::uint64_t count = 0;              ///< of elements, with `total` or `index`
   std::optional<std::uint64_t> nodata;  ///< the elements that --nodata names, which no statistic has
 };
 

@@ -19,7 +19,6 @@
 #include "error.hpp"
 #include "files/parameter_file.hpp"
 #include "flows/tensor_statistics.hpp"
-#include "statistics/groups.hpp"
 #include "statistics/percentiles.hpp"
 #include "statistics/statistics.hpp"
 
@@ -88,20 +87,6 @@ void check_figures(const Request& request) {
         refuse_figure(ErrorKind::usage, request, bound,
                       "a percentile cannot be combined with " + Message(Term{field, field}));
   }
-}
-
-/// Request::per_axis, counted from 0. Error{input} for an axis that the tensor does not have.
-std::vector<std::size_t> axes_of(const Request& request, const TensorLayout& layout) {
-  const auto rank = std::ssize(layout.shape);
-  std::vector<std::size_t> axes;
-  for (const std::int64_t axis : request.per_axis) {
-    if (axis < -rank || axis >= rank)
-      throw Error(ErrorKind::input,
-                  parameter("per_axis") + fmt::format(" {}: the tensor has no such axis, its shape is {}",
-                                                      axis, shape_text(layout.shape)));
-    axes.push_back(static_cast<std::size_t>(axis < 0 ? axis + rank : axis));
-  }
-  return axes;
 }
 
 /// A number in a message: "6.5".
@@ -185,9 +170,8 @@ class Figures {
         options_(options),
         none_(none),
         lost_(lost),
-        path_(sources.size() == 1 ? sources[0].path : "") {
-    for (const TensorSource& source : sources)
-      groups_.emplace_back(source.layout, axes_of(request, source.layout));
+        path_(sources.size() == 1 ? sources[0].path : ""),
+        groups_(groups_of(request, sources)) {
     shape_ = sources.size() == 1 ? groups_.front().shape() : lengths_of_groups(request, layout());
     request_.per_axis.clear();
     request_.pooled = false;
@@ -388,6 +372,31 @@ void Figures::find_statistics() {
 bool has_figures(const Request& request) {
   return !percentiles_in(request).empty() || !statistics_in(request).empty() || !request.per_axis.empty() ||
          request.pooled;
+}
+
+std::vector<std::size_t> axes_of(const Request& request, const TensorLayout& layout) {
+  const auto rank = std::ssize(layout.shape);
+  std::vector<std::size_t> axes;
+  for (const std::int64_t axis : request.per_axis) {
+    if (axis < -rank || axis >= rank)
+      throw Error(ErrorKind::input,
+                  parameter("per_axis") + fmt::format(" {}: the tensor has no such axis, its shape is {}",
+                                                      axis, shape_text(layout.shape)));
+    axes.push_back(static_cast<std::size_t>(axis < 0 ? axis + rank : axis));
+  }
+  return axes;
+}
+
+std::vector<Groups> groups_of(const Request& request, std::span<const TensorSource> sources) {
+  std::vector<Groups> groups;
+  for (const TensorSource& source : sources)
+    groups.emplace_back(source.layout, axes_of(request, source.layout));
+  return groups;
+}
+
+std::string lost_text(const LostBound& lost) {
+  return fmt::format("--{} {} {}: {}", lost.field, lost.text,
+                     lost.field.starts_with('m') ? "is no bound" : "is left out", lost.why);
 }
 
 std::vector<std::int64_t> lengths_of_groups(const Request& request, const TensorLayout& layout) {

@@ -12,6 +12,7 @@
 #include "engine/tensor_clip.hpp"
 #include "files/input_file.hpp"
 #include "flows/tensor_statistics.hpp"
+#include "statistics/groups.hpp"
 
 /// Requests with figures: numbers that are calculated from the elements. Bounds that are percentiles
 /// (Given::percentage), and a subtrahend or divisor that is a statistic of the clipped elements
@@ -25,6 +26,15 @@ namespace clipper {
 
 /// Error{usage}, which names the parameter, if the request has figures: a stream cannot be read twice.
 void expect_no_figures_of_stream(const Request& request);
+
+/// Request::per_axis, counted from 0. Error{input} for an axis that the tensor does not have.
+[[nodiscard]] std::vector<std::size_t> axes_of(const Request& request, const TensorLayout& layout);
+
+/// The groups of each source along Request::per_axis.
+[[nodiscard]] std::vector<Groups> groups_of(const Request& request, std::span<const TensorSource> sources);
+
+/// What the user is told: "--min 1% is no bound: all elements are NaN".
+[[nodiscard]] std::string lost_text(const LostBound& lost);
 
 /// The shape of arrays of figures, without sizes of 1 in front.
 [[nodiscard]] std::vector<std::int64_t> lengths_of_groups(const Request& request, const TensorLayout& layout);

@@ -64,15 +64,14 @@ void TensorPool::add_tensor(const std::string& file, const std::string& path, Te
   if (!sources_.empty()) {
     const TensorSource& first = sources_.front();
     if (layout.dtype != first.layout.dtype)
-      throw Error(ErrorKind::input, fmt::format("{}: is {}, but {} is {}; ", path, traits(layout.dtype).name,
-                                                first.path, traits(first.layout.dtype).name) +
-                                        parameter("pooled") + " needs one dtype");
+      throw Error(ErrorKind::input,
+                  fmt::format("{}: is {}, but {} is {}; all inputs must have one dtype", path,
+                              traits(layout.dtype).name, first.path, traits(first.layout.dtype).name));
     if (lengths_of_groups(settings_.request, layout) != lengths_of_groups(settings_.request, first.layout))
       throw Error(ErrorKind::input,
                   fmt::format("{}: has shape {}, but {} has {}; ", path, shape_text(layout.shape), first.path,
                               shape_text(first.layout.shape)) +
-                      parameter("per_axis") + " and " + parameter("pooled") +
-                      " need equal lengths along the axis");
+                      parameter("per_axis") + " needs equal lengths along the axis");
   }
   const auto read = [this, file, member, layout](const TensorSource::Wanted& wanted,
                                                  const TensorSource::Look& look) {
@@ -94,9 +93,8 @@ void TensorPool::add_tensor(const std::string& file, const std::string& path, Te
   sources_.push_back({std::move(layout), path, read});
 }
 
-Request TensorPool::request() {
+Request TensorPool::request(std::vector<LostBound>& lost) {
   if (sources_.empty()) return settings_.request;
-  std::vector<LostBound> lost;
   Request found =
       with_figures(settings_.request, sources_, engine_.kernel_options(), NoFigure::refused, lost);
   opened_.reset();
@@ -122,9 +120,11 @@ std::string figures_text(const Request& figures, const Request& found) {
   std::string text;
   const auto add = [&](std::string_view option, const std::optional<Given>& figure,
                        const std::optional<Given>& its) {
-    if (!figure || (!figure->percentage && !figure->statistic) || !its) return;
+    if (!figure || (!figure->percentage && !figure->statistic)) return;
     text += fmt::format("{}{} {} is ", text.empty() ? "" : ", ", option, figure->text);
-    if (its->array)
+    if (!its)
+      text += "none";
+    else if (its->array)
       text += found_text({Parameter::min, its->text, its->array, {}}, its->array->layout().count);
     else
       text += its->text.substr(figure->text.size() + 2, its->text.size() - figure->text.size() - 3);

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,12 @@ class TensorPool {
   /// another dtype than the one before, or of another length along Request::per_axis.
   void add(const std::string& path, bool is_named);
 
-  /// The request with the figures of all tensors; the settings' request if there is no tensor.
-  [[nodiscard]] Request request();
+  /// The request with the figures of all tensors; the settings' request if there is no tensor. Adds to `lost`
+  /// those that are dropped because all elements are nodata.
+  [[nodiscard]] Request request(std::vector<LostBound>& lost);
+
+  /// All tensors, in the order in which they were added; only as long as this exists.
+  [[nodiscard]] std::span<const TensorSource> sources() const noexcept { return sources_; }
 
   /// Error{io} if the file was written to, or replaced, since it was added.
   void expect_unchanged(const std::string& path) const;

@@ -100,6 +100,41 @@ ElementStatistics read_statistics(Engine& engine, InputFile& input, const Tensor
   return total;
 }
 
+void read_statistics_of_groups(std::span<const TensorSource> sources, std::span<const Groups> groups,
+                               const std::optional<Limit>& min, const std::optional<Limit>& max,
+                               std::span<const Number> percentages, const Nodata& nodata, SimdLevel level,
+                               const GroupFigures& found) {
+  const ElementSource all = elements_of(sources, groups, nodata, level);
+  std::vector<Percentiles> percentiles;
+  if (all.groups != 0)
+    percentiles_of_groups(all, percentages, level, [&](std::uint64_t /*group*/, const Percentiles& each) {
+      percentiles.push_back(each);
+    });
+  const Bounds bounds{element_or(min, lowest_element(all.dtype)),
+                      element_or(max, highest_element(all.dtype))};
+  for (std::uint64_t first = 0; first < all.groups; first += kSmallGroupsAtOnce) {
+    std::vector<ElementStatistics> totals(std::min(kSmallGroupsAtOnce, all.groups - first));
+    for (ElementStatistics& total : totals) total.dtype = all.dtype;
+    std::mutex mutex;
+    all.read({first, totals.size()}, [&](std::size_t group, std::span<const std::byte> elements) {
+      const std::size_t count = elements.size() / traits(all.dtype).size;
+      const ElementStatistics part = statistics_of(all.dtype, bounds, elements.data(), count, level);
+      const std::lock_guard lock(mutex);
+      totals[group] += part;
+    });
+    for (std::size_t i = 0; i < totals.size(); ++i) {
+      ElementStatistics& total = totals[i];
+      if (min && !min->element) total.below = total.count - total.nan;
+      if (max && !max->element) total.above = total.count - total.nan;
+      if (sources.front().layout.meaning.is_time()) {
+        total.nan += all.count - total.count;
+        total.count = all.count;
+      }
+      found(first + i, total, percentiles[first + i]);
+    }
+  }
+}
+
 std::vector<std::optional<Number>> read_percentiles(Engine& engine, InputFile& input,
                                                     const TensorLayout& layout,
                                                     std::span<const Number> percentages,

@@ -47,6 +47,14 @@ struct TensorSource {
                                                 const std::optional<Limit>& min,
                                                 const std::optional<Limit>& max, const Nodata& nodata = {});
 
+/// For each group of the sources' elements its statistics and percentiles, as read_statistics() and
+/// read_percentiles() would find them. The limits are numbers. Calls `found` for one group after the other.
+using GroupFigures = std::function<void(std::uint64_t group, const ElementStatistics&, const Percentiles&)>;
+void read_statistics_of_groups(std::span<const TensorSource> sources, std::span<const Groups> groups,
+                               const std::optional<Limit>& min, const std::optional<Limit>& max,
+                               std::span<const Number> percentages, const Nodata& nodata, SimdLevel level,
+                               const GroupFigures& found);
+
 /// For each percentage, a number from 0 to 100, the exact value below which this share of the tensor's
 /// elements, except nodata, lies: see percentiles_of(). Of dates, durations and flags it is always an
 /// element; NaT is a NaN. Reads the elements one to four times; the header has been read. Error{usage} for a

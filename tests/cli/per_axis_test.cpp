@@ -168,5 +168,71 @@ TEST_CASE("A member without numbers is clipped without the steps that need its f
   CHECK(dir.read("x.npy") == file_of("float32", "-1 1"));
 }
 
+TEST_CASE("Figures leave nodata out; without other elements they are dropped and named") {
+  const WorkingDirectory dir;
+  dir.write("in.npy", tensor_of("(2, 3)", "1 9 8 3 9 30"));
+  dir.write("none.npy", tensor_of("(2, 3)", "9 9 9 9 9 9"));
+  const auto made = [&](const Words& options) {
+    dir.done(joined(options, {"--nodata", "9", "in.npy", "out.npy"}));
+    return dir.read("out.npy");
+  };
+  CHECK(made({"--subtract", "mean", "--max", "8"}) == tensor_of("(2, 3)", "-4 9 3 -2 9 3"));
+  CHECK(made({"--min", "0%", "--max", "100%", "--stretch", "1:30"}) == tensor_of("(2, 3)", "1 9 8 3 9 30"));
+  CHECK(made({"--max", "50%", "--per-axis", "0"}) == tensor_of("(2, 3)", "1 9 4.5 3 9 16.5"));
+  check_refused(dir.run({"--nodata", "9", "--max", "50%", "--per-axis", "1", "in.npy", "o.npy"}), 3,
+                "in.npy: --max 50%: all elements are nodata or NaN at [0, 1]");
+  check_refused(dir.run({"--nodata", "9", "--divide", "std", "--per-axis", "1", "in.npy", "o.npy"}), 3,
+                "in.npy: --divide std: all elements are nodata or NaN at [0, 1]");
+  const Words pooled{"--nodata", "9", "--pooled", "--output-dir", "made"};
+  const Words stretched{"--min", "0%", "--max", "100%", "--stretch", "0:29", "in.npy", "none.npy"};
+  dir.done(joined(pooled, stretched));
+  CHECK(dir.read("made/in.npy") == tensor_of("(2, 3)", "0 9 7 2 9 29"));
+  CHECK(dir.read("made/none.npy") == dir.read("none.npy"));
+  const auto named = [&](const Words& words, std::string_view text) {
+    const Result result = dir.run(joined({"--nodata", "9"}, words));
+    CAPTURE(words, result.error);
+    CHECK(result.exit_code == 0);
+    CHECK(contains(result.error, text));
+  };
+  named({"--divide", "std", "--subtract", "5", "none.npy", "out.npy"},
+        "warning: none.npy: --divide std is left out: all elements are nodata or NaN\n");
+  named({"--pooled", "--max", "1%", "--output-dir", "none", "none.npy"},
+        "warning: pooled: --max 1% is no bound: all elements are nodata or NaN\n");
+  named({"--pooled", "--divide", "max", "--dry-run", "none.npy", "out.npy"},
+        "pooled: --divide max is none\n");
+}
+
+TEST_CASE("info shows the figures of each index, and of all tensors together") {
+  const WorkingDirectory dir;
+  dir.write("a.npy", tensor_of("(2, 3)", "1 3 8 10 30 nan"));
+  dir.write("b.npz", npz_file({{"x.npy", tensor_of("(2, 3)", "5 -1 9 9 9 9")}}));
+  dir.write("d.npy", file_of("float64", "1"));
+  const Result index = dir.run({"info", "--per-axis", "0", "--max", "9", "a.npy"});
+  check_done(index);
+  CHECK(contains(index.output, "a.npy[0, :]\n  dtype     float32, little-endian\n  elements  3\n"));
+  CHECK(contains(index.output, "a.npy[1, :]\n"));
+  CHECK(contains(index.output, "  mean      20 of 2 finite elements\n"));
+  CHECK(contains(index.output, "  above 9   2 (66.7 %)\n"));
+  const Result json =
+      dir.run({"info", "--json", "--per-axis", "-1", "--percentile", "100", "--nodata", "9", "b.npz"});
+  CHECK(contains(json.output, R"("member":"x.npy","status":0,"compression":"stored")"));
+  CHECK(contains(json.output, R"("index":[null,2])"));
+  CHECK(contains(json.output, R"("min":null,"max":null,"mean":null)"));
+  CHECK(contains(json.output, R"("nodata":2)"));
+  const Result total = dir.run({"info", "--total", "--nodata", "9", "a.npy", "b.npz"});
+  check_done(total);
+  CHECK(contains(total.output, "2 tensors\n  dtype     float32\n  elements  12\n"));
+  CHECK(contains(total.output, "  mean    8 of 7 finite elements\n"));
+  CHECK(contains(total.output, "  median  5\n"));
+  CHECK(contains(total.output, "  nodata  4\n"));
+  const Result both = dir.run({"info", "--json", "--total", "--per-axis", "1", "a.npy", "b.npz"});
+  CHECK(contains(both.output, R"("status":0,"index":[null,1],"total":2,"dtype":"float32","elements":4)"));
+  CHECK(contains(both.output, R"("median":6)"));
+  check_refused(dir.run({"info", "--per-axis", "2", "a.npy"}), 3, "a.npy: --per-axis 2: the tensor has no");
+  check_refused(dir.run({"info", "--total", "a.npy", "d.npy"}), 3, "d.npy: is float64, but a.npy is float32");
+  check_refused(dir.run({"info", "--total", "-"}), 2, "must be a file, not a stream");
+  check_refused(dir.run({"info", "--total", "--max", "@a.npy", "a.npy"}), 2, "--max and --total");
+}
+
 }  // namespace
 }  // namespace clipper::testing

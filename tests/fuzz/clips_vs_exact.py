@@ -89,7 +89,10 @@ def percentiles(trial, way):
 
 def figures_of_elements(trial, way):
     trial.draw = draw = draws.Casts(trial.rng, trial.generator)
-    return draw.figures(*PAIRS[trial.seed % len(PAIRS)], trial.rng.choice([20, 300, 3000])), way
+    case = draw.figures(*PAIRS[trial.seed % len(PAIRS)], trial.rng.choice([20, 300, 3000]))
+    if draw.chance(0.3):
+        draw.nodata(case)
+    return case, way
 
 
 TOPICS = {arrays: 8, casts: 8, dates: 2, percentiles: 1, figures_of_elements: 6}

@@ -391,8 +391,6 @@ def refused(trial, refusal: Refused):
     run = trial.clip(*names, stdin=before["in.npy"] if "-" in names else None)
     late = refusal.rule == "NaN element" or isinstance(refusal, Beyond)  # by then chunks before the element are written
     trial.check(names != ["-", "-"] or not run.out or late, "something on standard output")
-    if figures.are_in(trial.case):  # which of two faults is named is open
-        return trial.check_refused(run, before, run.code if run.code in (2, 3) else refusal.code, ())
     return trial.check_refused(run, before, refusal.code, refusal.words)
 
 
