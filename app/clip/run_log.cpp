@@ -15,6 +15,7 @@
 #include "console/terminal.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
+#include "flows/figures.hpp"
 #include "os/os.hpp"
 
 namespace clipper {

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "command_line/command_line.hpp"
 #include "command_line/input_names.hpp"
 #include "command_line/shared_options.hpp"
 #include "console/diagnostics.hpp"
@@ -256,14 +257,16 @@ class Display {
 
   /// Shows all tensors of all files together.
   void show_total() {
-    ClipSettings settings{.request = {.max = Given::percentile(50.0),  // the median
-                                      .per_axis = command_.bounds.per_axis,
-                                      .nodata = command_.bounds.nodata},
-                          .dtype = command_.dtype,
-                          .ignore_trailing = command_.ignore_trailing,
-                          .caching = command_.caching,
-                          .selection = {command_.choice.members, command_.choice.only}};
+    ClipSettings settings;
+    settings.request.max = Given::percentile(50.0);  // the median
+    settings.request.per_axis = command_.bounds.per_axis;
+    settings.request.nodata = command_.bounds.nodata;
     settings.request.pooled = true;
+    settings.dtype = command_.dtype;
+    settings.ignore_trailing = command_.ignore_trailing;
+    settings.caching = command_.caching;
+    settings.selection.members = command_.choice.members;
+    settings.selection.only = command_.choice.only;
     TensorPool pool(engine_, settings);
     for (const std::string& path : command_.inputs) {
       os::Status status{};

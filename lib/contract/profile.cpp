@@ -228,7 +228,8 @@ Given Given::of_text(std::string_view typed) {
   const std::optional<Number> share =
       typed.ends_with('%') ? parse_number(typed.substr(0, typed.size() - 1)) : std::nullopt;
   if (!share)
-    throw Error(ErrorKind::usage, "'" + text + "' is not a number, a percentage, a statistic, a date, true or false");
+    throw Error(ErrorKind::usage,
+                "'" + text + "' is not a number, a percentage, a statistic, a date, true or false");
   Given given = percentile(*share);
   given.text = std::move(text);
   return given;
