@@ -222,9 +222,9 @@ TEST_CASE("info shows the figures of each index, and of all tensors together") {
   const Result total = dir.run({"info", "--total", "--nodata", "9", "a.npy", "b.npz"});
   check_done(total);
   CHECK(contains(total.output, "2 tensors\n  dtype     float32\n  elements  12\n"));
-  CHECK(contains(total.output, "  mean    8 of 7 finite elements\n"));
-  CHECK(contains(total.output, "  median  5\n"));
-  CHECK(contains(total.output, "  nodata  4\n"));
+  CHECK(contains(total.output, "  mean      8 of 7 finite elements\n"));
+  CHECK(contains(total.output, "  median    5\n"));
+  CHECK(contains(total.output, "  nodata    4\n"));
   const Result both = dir.run({"info", "--json", "--total", "--per-axis", "1", "a.npy", "b.npz"});
   CHECK(contains(both.output, R"("status":0,"index":[null,1],"total":2,"dtype":"float32","elements":4)"));
   CHECK(contains(both.output, R"("median":6)"));
