@@ -109,7 +109,8 @@ def check_order(case, parts):
         for index, part in parts:
             x = valid_in(case, part)
             lo, hi = (percentile(x, text) if is_percentile(text) else exact(text) for text in texts)
-            if "--stretch" in case.parameters and not math.isfinite(lo + hi):
+            found = [end for end, text in zip((lo, hi), texts, strict=True) if is_percentile(text)]  # a typed infinity becomes an integer's limit
+            if "--stretch" in case.parameters and not all(map(math.isfinite, found)):
                 raise Refused("infinite percentile", INPUT)
             if lo > hi:
                 raise Refused("above in a group", USAGE, *[str(list(index))] * (len(parts) > 1))
