@@ -111,9 +111,9 @@ bool is_pipe(const std::string& path, const char* standard) {
   return std::filesystem::is_fifo(path == "-" ? standard : path, error);
 }
 
-/// The threads that pay off, measured on 16 CPUs; see lib/engine/README.md. The kernel copies a pipe's bytes
-/// no faster for more than two threads, unless they have more to do than to clip. Threads that create small
-/// files, judged by 16 of them, wait for each other.
+/// The threads that pay off, measured on 2 and 16 CPUs; see lib/engine/README.md. The kernel copies a pipe's
+/// bytes no faster for more threads than one to a pipe and two from a pipe, unless they have more to do than
+/// to clip. Threads that create small files, judged by 16 of them, wait for each other.
 unsigned threads_that_pay(const Request& request, const Jobs& jobs) {
   constexpr unsigned kAll = std::numeric_limits<unsigned>::max();
   constexpr std::size_t kSample = 16;
@@ -123,7 +123,8 @@ unsigned threads_that_pay(const Request& request, const Jobs& jobs) {
     const bool only_clips = !request.scale && !request.bias && !request.subtract && !request.divide &&
                             !request.stretch && !request.round && !request.to && !has_figures(request);
     const Job job = jobs[0];
-    return only_clips && (is_pipe(job.input, "/dev/stdin") || is_pipe(*job.output, "/dev/stdout")) ? 2 : kAll;
+    if (only_clips && is_pipe(job.input, "/dev/stdin")) return 2;
+    return only_clips && is_pipe(*job.output, "/dev/stdout") ? 1 : kAll;
   }
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < kSample; ++i) bytes += expected_bytes(jobs[i * jobs.size() / kSample].input);

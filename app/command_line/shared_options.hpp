@@ -53,8 +53,8 @@ inline constexpr Option kThreads{
     .names = "-j,--threads", .type = "N",
     .help = "Use at most N threads (default: all available CPUs)",
     .details = R"(Use at most N threads, 1 to 1024. By default clipper uses one for each CPU that it may run
-on. It uses fewer if the tensor is small or memory is limited, and where more gain nothing: two only to clip from or
-to a pipe, four for many small files. The result does not depend on it.)"};
+on. It uses fewer if the tensor is small or memory is limited, and where more gain nothing: to clip from a pipe two, to
+a pipe one, for many small files four. The result does not depend on it.)"};
 
 inline constexpr Option kNoCache{
     .names = "--no-cache", .group = "Files",

@@ -83,9 +83,8 @@ std::string selection_text(const std::vector<std::optional<std::int64_t>>& index
 void use_groups(const InfoCommand& command, std::span<const TensorSource> sources, SimdLevel level,
                 TensorInfo tensor, const Use& use) {
   const Nodata nodata = set_limits(command, tensor);
-  const auto [axes, groups] = with_path(tensor.path, [&] {
-    return std::pair(axes_of(command.bounds, tensor.header), groups_of(command.bounds, sources));
-  });
+  const auto axes = with_path(tensor.path, [&] { return axes_of(command.bounds, tensor.header); });
+  const auto groups = with_path(tensor.path, [&] { return groups_of(command.bounds, sources); });
   for (const TensorSource& source : sources) tensor.count += source.layout.count;
   tensor.count /= std::max<std::uint64_t>(groups.front().count(), 1);
   const std::vector<std::int64_t> shape = groups.front().shape();
