@@ -243,7 +243,7 @@ def test_percentiles_and_files_as_bounds(tmp_path):
 
 @pytest.mark.parametrize("order", ["C", "F", "step"])
 def test_figures(order, tmp_path):
-    x = np.random.default_rng(1).integers(1, 33, (3, 4, 50)).astype("f4")
+    x = np.random.default_rng(1).integers(1, 33, (3, 16, 50)).astype("f4")
     x = np.repeat(x, 2, 2)[:, :, ::2] if order == "step" else np.asarray(x, order=order)
     for axes, over in ((None, None), (1, (0, 2)), (-1, (0, 1)), ((0, 1), 2), ([0, -1], 1)):
         y = np.minimum(x, 20).astype("f8")
