@@ -87,7 +87,7 @@ ClipSettings settings_of(const Request& request, const FileOptions& options) {
           .caching = caching_of(options),
           .counting = true,
           .max_clipped = std::nullopt,
-          .selection = {options.members, types_of(options), Selection::Other::copy}};
+          .selection = {{options.members, {}}, types_of(options), Selection::Other::copy}};
 }
 
 Engine::Options engine_options(const FileOptions& options) {

@@ -314,6 +314,34 @@ bool tensor_goes_to_stdout(const RawOptions& raw) {
   return is_standard_output(raw.value(kOutput).value_or("")) || (has_out && is_standard_output(files.back()));
 }
 
+namespace {
+
+/// What happens to outputs that exist.
+void validate_existing(const RawOptions& raw, Command& command) {
+  if (raw.has(kNoClobber) || (raw.has(kFlat) && !raw.has(kForce)))
+    command.existing = OutputFile::Existing::refuse;
+  if (raw.has(kSkipExisting)) command.skip = Command::Skip::existing;
+  if (raw.has(kNewer)) command.skip = Command::Skip::not_newer;
+  if (raw.has(kBackup)) command.settings.backup = Backup{raw.text(kBackup), raw.has(kForce)};
+  if (raw.text(kBackup).find('/') != std::string::npos)
+    refuse(fmt::format("--backup: '{}' has a slash; a backup is in the same directory", raw.text(kBackup)));
+}
+
+/// How inputs are read, and which tensors.
+void validate_reading(const RawOptions& raw, Command& command) {
+  command.settings.dtype.dtype = parse_dtype(raw, kDtype);
+  take_layout(raw, command.settings.dtype);
+  command.settings.to_raw = raw.has(kToRaw);
+  command.settings.dtype.over_integers =
+      !raw.has(kRecursive) && !raw.has(kFilesFrom) && !raw.has(kFiles0From);
+  const bool is_many = command.inputs.size() > 1 || command.list || command.recursive;
+  command.settings.selection = {parse_members(raw, is_many), parse_types(raw),
+                                static_cast<Selection::Other>(word_of(raw, kOther))};
+  command.settings.ignore_trailing = word_of(raw, kTrailing) != 0;
+}
+
+}  // namespace
+
 Command validate_clip(const RawOptions& raw) {
   Command command;
   command.settings.request = typed_request(raw);
@@ -328,26 +356,12 @@ Command validate_clip(const RawOptions& raw) {
     validate_files(raw, command);
     validate_shard(raw, command);
   }
-  if (raw.has(kNoClobber) || (raw.has(kFlat) && !raw.has(kForce)))
-    command.existing = OutputFile::Existing::refuse;
-  if (raw.has(kSkipExisting)) command.skip = Command::Skip::existing;
-  if (raw.has(kNewer)) command.skip = Command::Skip::not_newer;
-  if (raw.has(kBackup)) command.settings.backup = Backup{raw.text(kBackup), raw.has(kForce)};
-  if (raw.text(kBackup).find('/') != std::string::npos)
-    refuse(fmt::format("--backup: '{}' has a slash; a backup is in the same directory", raw.text(kBackup)));
+  validate_existing(raw, command);
   if (raw.has(kSync)) command.settings.durability = OutputFile::Durability::on_disk;
   if (raw.has(kNoCache)) command.settings.caching = Caching::dropped;
   if (raw.has(kFailIfClipped))
     command.settings.max_clipped = parse_share("--fail-if-clipped", raw.text(kFailIfClipped));
-  command.settings.dtype.dtype = parse_dtype(raw, kDtype);
-  take_layout(raw, command.settings.dtype);
-  command.settings.to_raw = raw.has(kToRaw);
-  command.settings.dtype.over_integers =
-      !raw.has(kRecursive) && !raw.has(kFilesFrom) && !raw.has(kFiles0From);
-  const bool is_many = command.inputs.size() > 1 || command.list || command.recursive;
-  command.settings.selection = {parse_members(raw, is_many), parse_types(raw),
-                                static_cast<Selection::Other>(word_of(raw, kOther))};
-  command.settings.ignore_trailing = word_of(raw, kTrailing) != 0;
+  validate_reading(raw, command);
   if (!raw.has(kFinalize) && !raw.has(kDiscardShards) && is_without_effect(raw, command.settings.request))
     refuse(
         "nothing to do without --min, --max, --scale, --bias, --subtract, --divide, --nan, --to or --round; "

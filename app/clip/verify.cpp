@@ -73,6 +73,11 @@ class Verifier {
   [[nodiscard]] int run();
 
  private:
+  using Failures = std::vector<std::pair<std::string, std::exception_ptr>>;
+
+  /// The pairs to compare, and inputs that cannot be found.
+  Failures find_jobs(Jobs& jobs) const;
+
   Outcome verify(PairReport& report, const Job& job);
   Outcome verify_archive(const InputFile& input, const InputFile& golden, PairReport& whole, bool is_named);
   void compare_other(InputFile& input, InputFile& golden, PairReport& report);
@@ -130,9 +135,8 @@ class Verifier {
   std::optional<Finishing> finishing_;  ///< of a golden file, until its report is printed
 };
 
-int Verifier::run() {
-  Jobs jobs;
-  std::vector<std::pair<std::string, std::exception_ptr>> failures;
+Verifier::Failures Verifier::find_jobs(Jobs& jobs) const {
+  Failures failures;
   if (to_.layout) {
     take_inputs(command_, jobs, [&](const std::string& input, std::exception_ptr why) {
       failures.emplace_back(input, std::move(why));
@@ -145,6 +149,12 @@ int Verifier::run() {
   }
   for (std::size_t i = 0; i < jobs.size(); ++i)
     for (const std::string& path : {jobs[i].input, *jobs[i].output}) expect_apart(to_.reports, path);
+  return failures;
+}
+
+int Verifier::run() {
+  Jobs jobs;
+  const Failures failures = find_jobs(jobs);
   const Command given = command_;
   TensorPool pool(engine_, given.settings);
   if (given.settings.request.pooled && !failures.empty()) std::rethrow_exception(failures.front().second);

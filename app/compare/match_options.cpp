@@ -76,10 +76,10 @@ bool has_rule(const RawOptions& raw) {
   return std::ranges::any_of(kRule, [&](const Option* option) { return raw.has(*option); });
 }
 
-Matching validate_matching(const RawOptions& raw) {
-  constexpr std::size_t kMaxShown = 1000;  // limits memory: every thread keeps as many mismatches
-  Matching matching;
-  ComparisonRule& rule = matching.rule;
+namespace {
+
+/// Options that may be given for several patterns.
+void take_tolerances(const RawOptions& raw, Matching& matching) {
   const auto tolerance = [&](const Option& option, Number Matching::*member) {
     const auto parse = [&, member](const std::string& text) {
       const Number number = parse_tolerance(long_name(option), text);
@@ -89,8 +89,6 @@ Matching validate_matching(const RawOptions& raw) {
   };
   tolerance(kRtol, &Matching::rtol);
   tolerance(kAtol, &Matching::atol);
-  rule.tolerance = {matching.atol, matching.rtol};
-  if (raw.has(kTolerance)) rule.preset = static_cast<TolerancePreset>(word_of(raw, kTolerance));
   take_values(
       raw, kUlp,
       [](const std::string& text) {
@@ -98,7 +96,6 @@ Matching validate_matching(const RawOptions& raw) {
         return [=](Matching& to) { to.rule.ulps = ulps; };
       },
       matching);
-  rule.nan_equal = !raw.has(kNanDiffer) && (!rule.preset || nan_equal(*rule.preset));
   take_values(
       raw, kMaxMismatch,
       [](const std::string& text) {
@@ -107,6 +104,18 @@ Matching validate_matching(const RawOptions& raw) {
       },
       matching);
   matching.uses = std::make_shared<std::vector<std::uint64_t>>(matching.adjustments.size());
+}
+
+}  // namespace
+
+Matching validate_matching(const RawOptions& raw) {
+  constexpr std::size_t kMaxShown = 1000;  // limits memory: every thread keeps as many mismatches
+  Matching matching;
+  ComparisonRule& rule = matching.rule;
+  take_tolerances(raw, matching);
+  rule.tolerance = {matching.atol, matching.rtol};
+  if (raw.has(kTolerance)) rule.preset = static_cast<TolerancePreset>(word_of(raw, kTolerance));
+  rule.nan_equal = !raw.has(kNanDiffer) && (!rule.preset || nan_equal(*rule.preset));
   if (raw.has(kShow)) matching.shown = parse_count("--show", raw.text(kShow), 0, kMaxShown);
   const auto limit = [&](const Option& option) {
     return raw.has(option) ? std::optional(parse_limit(long_name(option), raw.text(option))) : std::nullopt;

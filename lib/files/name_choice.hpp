@@ -25,8 +25,12 @@ class NameChoice {
   /// What has to have a member for each pattern: each archive, or one of many, which expect_used() checks.
   enum class Needed : bool { in_each, in_any };
 
-  /// All members, without those that `excluded` matches. Without patterns all are chosen, by a pattern.
-  NameChoice(std::vector<std::string> patterns = {}, std::vector<std::string> excluded = {},
+  /// All members.
+  NameChoice() : NameChoice({}, {}) {}
+
+  /// Those that `patterns` match, without those that `excluded` matches. Without patterns all are chosen, by
+  /// a pattern.
+  NameChoice(std::vector<std::string> patterns, std::vector<std::string> excluded,
              Needed needed = Needed::in_each);
 
   [[nodiscard]] bool has_patterns() const noexcept { return !patterns_.empty(); }

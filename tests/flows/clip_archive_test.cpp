@@ -61,7 +61,7 @@ TEST_CASE("Many small members come out in the archive's order") {
 TEST_CASE(
     "Members that were not chosen, and members that are no tensors of the profile, are copied or dropped") {
   Scene scene({tensor("a.npy", {9}), bools("mask.npy"), tensor("b.npy", {9}), {"notes", "text", false}});
-  scene.settings.selection.members = {{"b"}};
+  scene.settings.selection.members = NameChoice({"b"}, {});
   scene.clip();
   CHECK(
       (read_file(scene.out) ==
