@@ -321,6 +321,7 @@ bool TensorClip::write_nodata(const NodataRuns& runs, const std::byte* in, std::
 }
 
 /// Clips what is data: moved together, unless each element has parameters of its own.
+// NOLINTNEXTLINE(readability-function-size): the steps of a block share its buffers
 Converted TensorClip::clip_around_nodata(const Operation& operation, const ParameterVectors* vectors,
                                          const std::byte* in, std::byte* out, std::size_t count,
                                          Counting counting) {

@@ -48,13 +48,13 @@ void TensorPool::add(const std::string& path, bool is_named) {
     const bool may_be_other = !is_named && !file.is_member();
     if (may_be_other && !why_other(settings_, file).empty()) return;
     file.rewind();
-    return add_tensor(path, path, header_of(file), 0);
+    return add_tensor(path, path, header_of(file).layout(), 0);
   }
   const Container& archive = *opened_->archive;
   for (const MemberUse& use : member_uses(settings_, archive)) {
     if (use.action != MemberAction::clipped) continue;
     InputFile member = archive.open(*use.member);
-    add_tensor(path, member.path(), header_of(member), archive.index_of(*use.member));
+    add_tensor(path, member.path(), header_of(member).layout(), archive.index_of(*use.member));
   }
 }
 

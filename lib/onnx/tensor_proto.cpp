@@ -17,23 +17,23 @@
 namespace clipper::onnx {
 namespace {
 
-enum Field : std::uint32_t {
-  kDims = 1,
-  kDataType = 2,
-  kSegment = 3,
-  kFloatData = 4,
-  kInt32Data = 5,
-  kStringData = 6,
-  kInt64Data = 7,
-  kName = 8,
-  kRawData = 9,
-  kDoubleData = 10,
-  kUint64Data = 11,
-  kDocString = 12,
-  kExternalData = 13,
-  kDataLocation = 14,
-  kMetadataProps = 16,
-};
+/// The number of a field of TensorProto.
+using Field = std::uint32_t;
+constexpr Field kDims = 1;
+constexpr Field kDataType = 2;
+constexpr Field kSegment = 3;
+constexpr Field kFloatData = 4;
+constexpr Field kInt32Data = 5;
+constexpr Field kStringData = 6;
+constexpr Field kInt64Data = 7;
+constexpr Field kName = 8;
+constexpr Field kRawData = 9;
+constexpr Field kDoubleData = 10;
+constexpr Field kUint64Data = 11;
+constexpr Field kDocString = 12;
+constexpr Field kExternalData = 13;
+constexpr Field kDataLocation = 14;
+constexpr Field kMetadataProps = 16;
 
 /// A dtype of TensorProto. The field is that of elements that are not in raw_data.
 struct Type {
@@ -421,7 +421,7 @@ std::string front(const TensorLayout& layout, const Kept& kept) {
   writer.add_int32(kDataType, type->code);
   text += kept.name;
   const std::uint64_t size = layout.data_size();
-  if (size + text.size() + kept.fields.size() + 2 * protozero::max_varint_length > kMaxMessage)
+  if (size + text.size() + kept.fields.size() + 2UL * protozero::max_varint_length > kMaxMessage)
     refuse(fmt::format("{} bytes of elements exceed the limit of protobuf, 2 GiB; write OUT.npy", size));
   constexpr auto kRawDataTag = static_cast<char>(kRawData << 3 | 2);
   text += kRawDataTag;

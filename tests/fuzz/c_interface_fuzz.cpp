@@ -94,9 +94,12 @@ class TensorOf {
     memory_.assign(is_empty ? 0 : static_cast<std::size_t>(highest - lowest), input.take());
     for (std::uint8_t& byte : memory_)
       if (input.take() % 2 == 0) byte = input.take();
-    tensor_ = {
-        sizeof tensor_,         dtype_.get(), rank, shape_.data(), has_strides_ ? strides_.data() : nullptr,
-        memory_.data() - lowest};
+    tensor_ = {sizeof tensor_,
+               dtype_.get(),
+               rank,
+               shape_.data(),
+               has_strides_ ? strides_.data() : nullptr,
+               memory_.empty() ? nullptr : memory_.data() - lowest};
     spoil(input);
   }
   [[nodiscard]] const clipper_tensor* get() const { return is_null_ ? nullptr : &tensor_; }
