@@ -11,7 +11,7 @@ clipper.clipper_last_error_message.restype = ctypes.c_char_p
 class Counts(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t)] + [
         (name, ctypes.c_uint64)
-        for name in "elements raised lowered nan changed replaced became_infinite became_zero".split()]
+        for name in "elements raised lowered nan changed replaced became_infinite became_zero nodata became_nodata".split()]
 
 
 def check(status):
