@@ -59,4 +59,19 @@ inline std::vector<Words> manual_rows(std::string_view section) {
   return rows;
 }
 
+/// Runs every row of the table.
+inline void check_rows(std::string_view section, std::size_t count) {
+  const WorkingDirectory dir;
+  const std::vector<Words> rows = manual_rows(section);
+  CHECK(rows.size() == count);
+  for (const Words& row : rows) {
+    CAPTURE(row);
+    const Words options = words_of(row.at(2));
+    const auto to = std::ranges::find(options, "--to");
+    dir.write("in.npy", file_of(row.at(0), row.at(1)));
+    dir.done(joined(options, {"in.npy", "out.npy"}));
+    CHECK(dir.read("out.npy") == file_of(to == options.end() ? row.at(0) : *std::next(to), row.at(3)));
+  }
+}
+
 }  // namespace clipper::testing

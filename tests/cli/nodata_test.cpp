@@ -8,17 +8,7 @@ namespace clipper::testing {
 namespace {
 
 TEST_CASE("The manual's table of nodata is right") {
-  const WorkingDirectory dir;
-  const std::vector<Words> rows = manual_rows(".SS Nodata");
-  CHECK(rows.size() == 7);
-  for (const Words& row : rows) {
-    CAPTURE(row);
-    const Words options = words_of(row.at(2));
-    const auto to = std::ranges::find(options, "--to");
-    dir.write("in.npy", file_of(row.at(0), row.at(1)));
-    dir.done(joined(options, {"in.npy", "out.npy"}));
-    CHECK(dir.read("out.npy") == file_of(to == options.end() ? row.at(0) : *std::next(to), row.at(3)));
-  }
+  check_rows(".SS Nodata", 7);
 }
 
 TEST_CASE("Every way to run clipper leaves nodata alone") {

@@ -1,0 +1,235 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "command_line/command_line.hpp"
+#include "command_line/input_names.hpp"
+#include "command_line/shared_options.hpp"
+#include "compare/compare_command.hpp"
+#include "compare/compare_report.hpp"
+#include "error.hpp"
+#include "files/container.hpp"
+#include "files/place.hpp"
+
+namespace clipper {
+namespace {
+
+using namespace match_options;
+
+constexpr std::string_view kDescription =
+    "Compares two .npy tensors, two archives (.npz, safetensors), member by member, or two directories of "
+    "them, paired by "
+    "path. An element a of ACTUAL matches the element e of EXPECTED if |a - e| <= A + R*|e|. dtype and shape "
+    "must be equal; byte order, memory order and the spelling of the header may differ.";
+
+constexpr std::array<std::string_view, 1> kForms{"[OPTIONS] ACTUAL EXPECTED"};
+
+constexpr std::string_view kFooter = R"(
+Examples:
+  clipper compare out.npy golden.npy
+  clipper compare --rtol 1e-5 --atol 1e-8 out.npy golden.npy
+  clipper compare --ulp 2 --show 10 out.npy golden.npy
+  clipper compare out/ golden/
+  clipper compare --rtol 1e-6 --rtol 'bias*=1e-3' out.npz golden.npz
+  clipper compare out.npz:weights golden.npy
+  clipper --max 6 in.npy - | clipper compare - golden.npy
+
+Matching:
+  numbers    -0 matches 0; integers compare exactly, floats in float64
+  NaN        matches NaN; with --nan differ NaN matches nothing
+  infinity   matches only the infinity of the same sign, whatever the tolerance
+  --ulp N    floats at most N units in the last place apart match, too
+
+Tolerances of --tolerance (R and A):
+  torch      float16 1e-3 and 1e-5, bfloat16 1.6e-2 and 1e-5, float32 1.3e-6 and
+             1e-5, float64 1e-7 and 1e-7, integers 0 and 0; NaN matches nothing
+  numpy      1e-7 and 0; NaN matches NaN
+  allclose   1e-5 and 1e-8; NaN matches nothing, dtypes may differ
+
+Exit status:
+  0          all elements match
+  1          a difference was found
+  2 or more  an error; see the exit status of clipper
+)";
+
+// One block per option, without the indentation that clang-format gives to long texts.
+// clang-format off
+
+constexpr Option kActual{
+    .names = "ACTUAL", .value = Value::tensor,
+    .help = "Tensor, archive or directory to check; - is standard input",
+    .details = R"(The tensor that is checked, an archive, or a directory. With two directories, every
+.npy, .npz and .safetensors file below one is compared with the file of the same path below the other; a file without a
+partner is a difference. With two archives, the members of the same name are compared, in any order, stored or
+deflated; members that are no tensors that clipper reads (strings, objects, records, other files) must have
+the same bytes, whatever the tolerances and limits, and have no metrics. ARCHIVE.npz:NAME is one
+tensor of an archive.)"};
+
+constexpr Option kExpected{
+    .names = "EXPECTED", .value = Value::tensor,
+    .help = "Reference tensor, archive or directory; - is standard input",
+    .details = R"(The tensor, archive or directory that ACTUAL should be equal to. One of the two files may be
+`-`, standard input.)"};
+
+constexpr Option kNan{
+    .names = "--nan", .type = "WHAT", .words = [] { return Words{"equal", "differ"}; },
+    .excludes = {"--nan-differ"},
+    .help = "NaN and NaN are equal (default) or differ",
+    .details = R"(`equal`: NaN matches NaN, whatever its bits, and nothing else. `differ`: NaN matches
+nothing, as in IEEE 754, as with `--nan-differ`. Excludes `--bits` and `--bytes`.)"};
+
+constexpr Option kHeader{
+    .names = "--header", .type = "WHAT", .words = [] { return Words{"semantic", "strict"}; },
+    .excludes = {"--bytes"},
+    .help = "Compare the headers' meaning (semantic, default) or bytes (strict)",
+    .details = R"(`semantic`: dtype and shape must be equal, while byte order, memory order, the version of
+the format and the spelling of the header may differ. `strict`: the bytes of the headers must be equal,
+too.)"};
+
+constexpr Option kBits{
+    .names = "--bits",
+    .excludes = {"--rtol", "--atol", "--ulp", "--tolerance", "--nan", "--nan-differ", "--bytes"},
+    .help = "Compare elements bit by bit: -0 and 0 differ",
+    .details = R"(Elements match only if they have the same bits: 0 and -0 differ, and so do NaN with
+different payloads. Excludes the tolerances, `--nan` and `--bytes`.)"};
+
+constexpr Option kBytes{
+    .names = "--bytes",
+    .excludes = {"--rtol", "--atol", "--ulp", "--tolerance", "--nan", "--nan-differ", "--trailing",
+                 "--metrics", "--min-cosine", "--max-rmse", "--min-sqnr"},
+    .help = "Compare whole files byte by byte",
+    .details = R"(Compare two files byte by byte, header included, as cmp(1) does, without reading them as
+tensors or archives. Excludes every other rule of matching, `--trailing` and `--diff-out`.)"};
+
+constexpr Option kAnyDtype{
+    .names = "--any-dtype", .excludes = {"--bits", "--bytes", "--diff-out"},
+    .help = "Compare numbers of different dtypes: int 3 is 3.0",
+    .details = R"(The dtypes may differ. The elements are compared exactly, as numbers: int64 3 matches float32 3, and
+float32 0.1 does not match float64 0.1, which is another number. Differences, tolerances and `--ulp` are those of
+int64 or uint64 if one of them has all values of both dtypes, otherwise of float64; int64 and uint64, and either of
+them and a float, match exactly if |a - e| <= A + R*|e|, without rounding. Of an integer and a float, an A
+like 0.1 that is larger as a float64 is that float64. `--tolerance torch` takes the
+tolerance of the dtype with fewer digits. `--dtype` still says what |V2 is.)"};
+
+constexpr Option kDiffOut{
+    .names = "--diff-out", .type = "FILE", .value = Value::tensor, .excludes = {"--bytes"},
+    .help = "Write |a - e| of all elements to FILE, a .npy tensor",
+    .details = R"(Write the absolute difference of every pair of elements to FILE, a tensor of the same shape:
+float32 for float16, bfloat16 and float32, float64 for float64, and the unsigned dtype of the same size for
+integers. dtype and shape of the two tensors must be equal. Not for directories and archives, but for their
+tensors.)"};
+
+constexpr Option kDtype{
+    .names = "--dtype", .type = "DTYPE", .words = &dtype_names,
+    .help = "Read tensors as DTYPE (for bfloat16 and float8 saved as |V2, |V1 or integers)",
+    .details = R"(Read both tensors as DTYPE. Needed for bfloat16 and float8 whose header does not name
+them: |V2, |V1 and, in files that the command line names, integers of the same size.)"};
+
+constexpr Option kUpdateGolden{
+    .names = "--update-golden",
+    .excludes = {"--diff-out", "--member", "--exclude-member", "--only"},
+    .help = "Replace each EXPECTED file that is missing or fails by its ACTUAL file",
+    .details = R"(Copy the ACTUAL file of each pair that fails, or whose EXPECTED file is missing, to that name, as a whole, print
+"created" or "updated" on standard error and exit with 0. What matches is not touched, and nothing is deleted: an EXPECTED file
+without an ACTUAL one still fails. An archive is copied if one of its members fails. Excludes `--diff-out` and the options that choose members.)"};
+
+constexpr Option kJson{
+    .names = "--json", .excludes = {"--quiet"},
+    .help = "Print one line of JSON per pair of files or members",
+    .details = R"(Print one JSON object in one line for every pair instead of text. JSON OUTPUT lists the members.
+Excludes `--quiet`.)"};
+
+constexpr Option kVerbose{
+    .names = "-v,--verbose",
+    .help = "Print a line for each pair that matches, too",
+    .details = R"(Print a line that begins with ok for every pair that matches, not only the lines that begin
+with FAIL.)"};
+
+// clang-format on
+
+constexpr std::array kPositionals{Positional{&kActual, Arity::optional},
+                                  Positional{&kExpected, Arity::optional}};
+constexpr std::array kOptions{
+    &kRtol,     &kAtol,    &kUlp,           &kTolerance,    &kNan,        &kNanDiffer, &kHeader,
+    &kBits,     &kBytes,   &kDiffOut,       &kMaxMismatch,  &kMetrics,    &kMinCosine, &kMaxRmse,
+    &kMinSqnr,  &kShow,    &kReport,        &kUpdateGolden, &kDtype,      &kRaw,       &kFormat,
+    &kAnyDtype, &kMember,  &kExcludeMember, &kOnly,         &kInclude,    &kExclude,   &kTrailing,
+    &kNoCache,  &kThreads, &kJson,          &kProgress,     &kNoProgress, &kColor,     &kVerbose,
+    &kQuiet,    &kHelp};
+
+constexpr std::array kCommon{
+    CommonOption{&kRtol, "Tolerance relative to the expected element"},
+    CommonOption{&kAtol, "Absolute tolerance"},
+    CommonOption{&kUlp, "Accept floats N units in the last place apart"},
+    CommonOption{&kTolerance, "Use the tolerances of torch or numpy"},
+    CommonOption{&kBits, "Compare elements bit by bit: -0 and 0 differ"},
+    CommonOption{&kAnyDtype, "Compare numbers of different dtypes: int 3 is 3.0"},
+    CommonOption{&kMaxMismatch, "Accept N mismatches, or P% of the elements"},
+    CommonOption{&kMetrics, "Print relative error, RMSE, cosine and SQNR"},
+    CommonOption{&kShow, "List the first N mismatches"},
+    CommonOption{&kDiffOut, "Write |a - e| of all elements to FILE"},
+    CommonOption{&kJson, "Print one line of JSON per pair"},
+    CommonOption{&kVerbose, "Print a line for each pair that matches, too"},
+};
+
+void validate_rule(const RawOptions& raw, CompareCommand& command) {
+  command.matching = validate_matching(raw);
+  ComparisonRule& rule = command.matching.rule;
+  rule.bits = raw.has(kBits);
+  if (raw.has(kNan)) rule.nan_equal = word_of(raw, kNan) == 0;
+  if (rule.bits) command.matching.compared = Compared::bits;
+  if (raw.has(kBytes)) command.matching.compared = Compared::bytes;
+  command.settings.rule = rule;
+  command.settings.whole_files = raw.has(kBytes);
+  command.settings.any_dtype =
+      raw.has(kAnyDtype) || (rule.preset == TolerancePreset::allclose && !raw.has(kDiffOut));
+  command.settings.strict_header = word_of(raw, kHeader) != 0;
+}
+
+}  // namespace
+
+constexpr CommandSpec kCompareSpec{
+    .name = "compare",
+    .summary = "compare two tensors, two archives or two directories",
+    .description = kDescription,
+    .forms = kForms,
+    .footer = kFooter,
+    .positionals = kPositionals,
+    .options = kOptions,
+    .common = kCommon,
+};
+
+CompareCommand validate_compare(const RawOptions& raw) {
+  CompareCommand command;
+  if (!raw.has(kActual)) refuse("ACTUAL is missing; see clipper compare --help");
+  if (!raw.has(kExpected)) refuse("EXPECTED is missing; see clipper compare --help");
+  if (raw.text(kActual) == "-" && raw.text(kExpected) == "-")
+    refuse("standard input cannot be both ACTUAL and EXPECTED");
+  command.actual = raw.text(kActual);
+  command.expected = raw.text(kExpected);
+  validate_rule(raw, command);
+  command.include = raw.texts(kInclude);
+  command.exclude = raw.texts(kExclude);
+  command.choice = parse_choice(raw, true);  // a member that only one of two archives has is a difference
+  command.updates = raw.has(kUpdateGolden);
+  for (const std::string* const path : {&command.actual, &command.expected})
+    if (command.updates && (*path == "-" || member_path(*path)))
+      refuse(fmt::format("--update-golden takes files and directories, not {}", *path));
+  command.settings.difference_file = raw.value(kDiffOut);
+  command.settings.dtype.dtype = parse_dtype(raw, kDtype);
+  take_layout(raw, command.settings.dtype);
+  command.settings.dtype.raw_if_needed = true;
+  command.settings.dtype.over_integers = !is_directory(command.actual);
+  command.settings.ignore_trailing = word_of(raw, kTrailing) != 0;
+  if (raw.has(kNoCache)) command.settings.caching = Caching::dropped;
+  if (raw.has(kThreads)) command.engine.threads = parse_threads(raw.text(kThreads));
+  command.output = {command.matching.shown, raw.has(kJson), raw.has(kVerbose) || raw.has(kMetrics),
+                    raw.has(kQuiet), parse_reports(raw.texts(kReport))};
+  command.progress = command.output.quiet ? Progress::When::never : progress_when(raw);
+  return command;
+}
+
+}  // namespace clipper
