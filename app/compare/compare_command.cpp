@@ -14,6 +14,7 @@
 
 #include "command_line/command_line.hpp"
 #include "command_line/input_names.hpp"
+#include "command_line/shared_options.hpp"
 #include "compare/compare_files.hpp"
 #include "compare/compare_report.hpp"
 #include "compare/pair_log.hpp"
