@@ -17,7 +17,6 @@
 #include "files/place.hpp"
 #include "npy/utf8.hpp"
 #include "os/os.hpp"
-#include "parallel/pool.hpp"
 #include "request_text.hpp"
 
 namespace clipper {
@@ -299,8 +298,7 @@ void validate_running(const RawOptions& raw, Command& command) {
   command.tensor_on_stdout = command.json && tensor_goes_to_stdout(raw);
   command.progress = raw.has(kQuiet) ? Progress::When::never : progress_when(raw);
   if (raw.has(kThreads)) command.engine.threads = parse_threads(raw.text(kThreads));
-  command.engine.maps_output =
-      available_threads() >= 4;  // on two CPUs it takes longer, also with more threads
+  command.engine.mapping_cpus = 4;  // on two CPUs it takes longer, also with more threads
   if (raw.has(kChunkSize))
     command.engine.chunk_size = parse_bytes("--chunk-size", raw.text(kChunkSize), 4096, std::size_t{1} << 30);
   if (raw.has(kSimd)) command.engine.level = simd_level_of(raw);

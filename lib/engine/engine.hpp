@@ -51,7 +51,7 @@ class Engine {
     SimdLevel level = simd_levels().back();
     const std::atomic<bool>* stop = nullptr;  ///< see FileOptions
     bool is_team = false;                     ///< whether the threads are a Team: for for_each_chunk() only
-    bool maps_output = false;  ///< whether four threads or more map a large new file: see MappedBlock
+    unsigned mapping_cpus = 0;  ///< CPUs that mapping a large new file takes (MappedBlock); 0: never
   };
 
   explicit Engine(const Options& options);
