@@ -221,9 +221,9 @@ void set_array(clipper_request& request, const std::string& name, const clipper_
       refuse_argument("array", "has a shape that no memory has");
   std::vector<std::byte> elements(bytes);
   clip({tensor, array->data}, {packed, elements.data()}, {});
-  const Given given = from_memory(packed, elements.data());
+  Given given = from_memory(packed, elements.data());
   request.arrays[name] = std::move(elements);
-  request.request.*row->number = given;
+  request.request.*row->number = std::move(given);
 }
 
 /// Calls work(request), whose result is Counts.

@@ -137,11 +137,9 @@ class Inputs {
  private:
   void take_below(const std::string& directory) {
     const std::size_t first = jobs_.size();
-    TensorWalk walk;
+    TensorWalk walk = command_.walk;
     walk.links = TensorWalk::Links::skipped;
     walk.may_be_empty = command_.allow_empty;
-    walk.include = command_.include;
-    walk.exclude = command_.exclude;
     bool is_root = true;
     walk.entered = [&](const FileId& id) {
       if (std::exchange(is_root, false)) jobs_.add_root_id(id);

@@ -365,7 +365,7 @@ std::string golden_directory(const IntoDirectory& to, const std::string& directo
 
 std::vector<LostInput> lost_inputs(const Command& command, const IntoDirectory& to, const Jobs& jobs) {
   std::vector<LostInput> lost;
-  const bool has_patterns = !command.include.empty() || !command.exclude.empty();
+  const bool has_patterns = !command.walk.include.empty() || !command.walk.exclude.empty();
   if (!command.recursive || command.list || (to.flat && has_patterns)) return lost;
   std::set<std::string> outputs;
   for (std::size_t i = 0; i < jobs.size() && to.flat; ++i) outputs.insert(*jobs[i].output);
@@ -374,9 +374,7 @@ std::vector<LostInput> lost_inputs(const Command& command, const IntoDirectory& 
     const fs::path golden = golden_directory(to, directory);
     if (!is_directory(golden)) continue;
     const auto first = static_cast<std::ptrdiff_t>(lost.size());
-    TensorWalk walk;
-    walk.include = command.include;
-    walk.exclude = command.exclude;
+    TensorWalk walk = command.walk;
     walk.found = [&](const std::string& name, TensorWalk::Kind kind) {
       if (!may_be_tensor(kind)) return;
       LostInput each{fs::path(directory) / name, golden / name};

@@ -66,9 +66,7 @@ class Verifier {
       : command_(command),
         to_(to),
         output_{to.matching.shown, command.json, command.verbose || to.prints_all, command.quiet, to.reports},
-        engine_(command.engine) {
-    compare_.ignore_trailing = command.settings.ignore_trailing;
-  }
+        engine_(command.engine) {}
 
   [[nodiscard]] int run();
 
@@ -106,20 +104,15 @@ class Verifier {
   /// Whether --dtype and --golden-dtype make integers bfloat16 or a float8: see GivenDType.
   [[nodiscard]] bool takes_integers(bool in_member) const {
     const ClipSettings& settings = command_.settings;
-    return settings.dtype.over_integers && (!in_member || settings.selection.members.has_patterns());
+    return settings.reading.over_integers && (!in_member || settings.selection.members.has_patterns());
   }
 
   [[nodiscard]] InputFile open(const std::string& path, Role role, bool is_walked = false) const {
     if (to_.updates && path == "-")
       throw Error(ErrorKind::usage, "--update-golden: standard input cannot be IN or GOLDEN; use files");
-    const Caching caching = command_.settings.caching;
-    InputFile file =
-        to_.updates || is_walked ? InputFile::open_regular(path, caching) : InputFile::open(path, caching);
-    if (command_.settings.ignore_trailing) file.ignore_trailing();
-    npy::GivenDType how = command_.settings.dtype;
+    Reading how = command_.settings.reading;
     how.raw_if_needed = role == Role::golden;
-    take_foreign(file, how);
-    return file;
+    return open_as(how, path, to_.updates || is_walked ? Streams::refused : Streams::taken);
   }
 
   Command command_;  ///< with the figures of the pool
@@ -252,7 +245,7 @@ void Verifier::compare_other(InputFile& input, InputFile& golden, PairReport& re
   begin_pair(report, {name_of_golden(report)});
   CompareSettings settings = compare_;
   const auto is_comparable = [&](InputFile& file) {
-    return !read_header(file, settings.dtype, nullptr, std::nullopt, npy::Opaque::taken, npy::Types::all)
+    return !read_header(file, settings.reading, nullptr, std::nullopt, npy::Opaque::taken, npy::Types::all)
                 .other;
   };
   const bool as_numbers = is_comparable(input) && is_comparable(golden);
@@ -347,8 +340,6 @@ void Verifier::verify_member(const Archives& archives, const MemberPair& pair, c
     return compare_members(engine_, compare_, matching_, archives, pair, report, npy::Types::all);
   InputFile input = archives.actual.open(*pair.actual);
   InputFile golden = archives.expected.open(*pair.expected);
-  for (InputFile* const file : {&input, &golden})
-    if (command_.settings.ignore_trailing) file->ignore_trailing();
   verify_tensor(input, report, &golden);
 }
 

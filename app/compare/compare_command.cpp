@@ -66,10 +66,8 @@ std::vector<FilePair> file_pairs(const CompareCommand& command) {
                                     true, false})
         .first->second;
   };
-  TensorWalk walk;
+  TensorWalk walk = command.walk;
   walk.every_format = true;
-  walk.include = command.include;
-  walk.exclude = command.exclude;
   const auto found = [&](bool FilePair::*has) {
     return [&, has](const std::string& name, TensorWalk::Kind kind) {
       FilePair& pair = pair_of(name);
@@ -154,12 +152,11 @@ class Comparer {
 
   Outcome compare_open(const FilePair& pair, PairReport& report) {
     const auto open = pair.found ? &InputFile::open_regular : &InputFile::open;
-    InputFile actual = open(pair.actual, command_.settings.caching);
-    InputFile expected = open(pair.expected, command_.settings.caching);
-    for (InputFile* const file : {&actual, &expected}) {
-      if (command_.settings.ignore_trailing) file->ignore_trailing();
-      if (command_.matching.compared != Compared::bytes) take_foreign(*file, command_.settings.dtype);
-    }
+    const Reading& how = command_.settings.reading;
+    InputFile actual = open(pair.actual, how.caching);
+    InputFile expected = open(pair.expected, how.caching);
+    for (InputFile* const file : {&actual, &expected})
+      if (command_.matching.compared != Compared::bytes) read_as(*file, how);
     if (command_.matching.compared != Compared::bytes && is_archive(actual) && is_archive(expected)) {
       const Container actual_archive(actual, Records::dropped);
       const Container expected_archive(expected, Records::dropped);
@@ -179,22 +176,22 @@ class Comparer {
   [[nodiscard]] bool has_chosen(InputFile& actual, InputFile& expected, bool found) const {
     const TensorChoice& choice = command_.choice;
     if (choice.takes_all() || is_archive(actual) || is_archive(expected)) return true;
-    return choice.has(actual, command_.settings.dtype, !found) ||
-           choice.has(expected, command_.settings.dtype, !found);
+    return choice.has(actual, command_.settings.reading, !found) ||
+           choice.has(expected, command_.settings.reading, !found);
   }
 
   /// The same for a file without a partner.
   [[nodiscard]] bool is_chosen(const std::string& path) const {
     if (command_.choice.takes_all()) return true;
-    InputFile input = InputFile::open_regular(path);
-    return is_archive(input) || command_.choice.has(input, command_.settings.dtype, false);
+    InputFile input = open_as(command_.settings.reading, path, Streams::refused);
+    return is_archive(input) || command_.choice.has(input, command_.settings.reading, false);
   }
 
   /// Copies the actual file to the expected one; `reports` are those that fail because of it.
   void update(const FilePair& pair, std::span<PairReport> reports) {
     if (is_same_file(pair.actual, pair.expected))
       refuse(pair.actual + ": --update-golden: both are one file");
-    const InputFile input = InputFile::open_regular(pair.actual, command_.settings.caching);
+    const InputFile input = InputFile::open_regular(pair.actual, command_.settings.reading.caching);
     fs::create_directories(directory_of(pair.expected));
     OutputFile output = OutputFile::create(pair.expected, OutputFile::Existing::replace,
                                            OutputFile::Durability::none, input.mode_of_copy());
@@ -230,8 +227,8 @@ class Comparer {
     std::vector<MemberPair> pairs = member_pairs(archives);
     whole.without_members = pairs.empty();
     if (pairs.empty()) return Outcome::found;
-    const std::vector<bool> of_actual = command_.choice.of(actual, command_.settings.dtype);
-    const std::vector<bool> of_expected = command_.choice.of(expected, command_.settings.dtype);
+    const std::vector<bool> of_actual = command_.choice.of(actual, command_.settings.reading);
+    const std::vector<bool> of_expected = command_.choice.of(expected, command_.settings.reading);
     std::erase_if(pairs, [&](const MemberPair& pair) {
       return !(pair.actual != nullptr && of_actual[actual.index_of(*pair.actual)]) &&
              !(pair.expected != nullptr && of_expected[expected.index_of(*pair.expected)]);

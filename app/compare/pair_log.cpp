@@ -84,10 +84,9 @@ void set_bytes(const Matching& matching, CompareSettings& settings, PairReport& 
 
 void compare_members(Engine& engine, CompareSettings settings, const Matching& matching,
                      const Archives& archives, const MemberPair& pair, PairReport& report, npy::Types types) {
-  settings.dtype.over_integers = false;
+  settings.reading.over_integers = false;
   const auto is_tensor = [&](const Container& archive, const Entry& member) {
-    const Trailing trailing = settings.ignore_trailing ? Trailing::ignored : Trailing::refused;
-    const std::optional<npy::Header> header = archive.header(member, settings.dtype, trailing, types).header;
+    const std::optional<npy::Header> header = archive.header(member, settings.reading, types).header;
     return header && !header->other;
   };
   const bool as_numbers =

@@ -50,7 +50,7 @@ void set_bytes(const Matching& matching, CompareSettings& settings, PairReport& 
 
 /// Compares two members, byte by byte if one of them is no tensor that clipper reads: those are equal or
 /// different, whatever `matching` tolerates, and have no metrics. With Types::all, members of raw bytes are
-/// no tensors unless settings.dtype says what they are.
+/// no tensors unless settings.reading says what they are.
 void compare_members(Engine& engine, CompareSettings settings, const Matching& matching,
                      const Archives& archives, const MemberPair& pair, PairReport& report,
                      npy::Types types = npy::Types::comparable);

@@ -137,8 +137,7 @@ bool has_statistics(const TensorInfo& tensor) {
 /// Reads the member's header into `tensor`, or what the member is instead of a tensor.
 void add_member_header(const InfoCommand& command, const Container& archive, const Entry& member,
                        TensorInfo& tensor) {
-  const Trailing trailing = command.ignore_trailing ? Trailing::ignored : Trailing::refused;
-  EntryHeader read = archive.header(member, command.dtype.dtype, trailing, npy::Types::all);
+  EntryHeader read = archive.header(member, command.reading.dtype, npy::Types::all);
   tensor.other = read.other;
   if (read.header) add_header(*std::move(read.header), read.bytes, tensor);
 }
@@ -147,13 +146,12 @@ void add_member_header(const InfoCommand& command, const Container& archive, con
 /// command asks for statistics, and tells the tally how many bytes they have.
 void inspect(const InfoCommand& command, Engine& engine, InputFile& input, const std::string& name,
              FileTally& tally, const Use& use) {
-  if (command.ignore_trailing) input.ignore_trailing();
   TensorInfo tensor;
   tensor.input = name;
   tensor.path = input.path();
   std::vector<std::byte> bytes;
   npy::Header header =
-      read_header(input, command.dtype, &bytes, std::nullopt, npy::Opaque::refused, npy::Types::all);
+      read_header(input, command.reading, &bytes, std::nullopt, npy::Opaque::refused, npy::Types::all);
   add_header(std::move(header), bytes, tensor);
   tensor.has_npy_header = input.foreign() == nullptr;
   if (!command.statistics || !has_statistics(tensor)) return use(tensor);
@@ -172,7 +170,6 @@ void inspect_member(const InfoCommand& command, Engine& engine, const Container&
   if (!command.statistics || !has_statistics(tensor)) return use(tensor);
   InputFile input = archive.open(member);
   input.set_data_begin(tensor.header.data_offset);
-  if (command.ignore_trailing) input.ignore_trailing();
   use_statistics(command, engine, input, tensor, use);
 }
 
@@ -194,8 +191,8 @@ std::uint64_t contents_of(const Container& archive) {
 bool is_chosen(const InfoCommand& command, const std::string& path) {
   if (command.choice.takes_all()) return true;
   try {
-    InputFile input = InputFile::open_regular(path, command.caching);
-    return is_archive(input) || command.choice.has(input, command.dtype, false);
+    InputFile input = open_as(command.reading, path, Streams::refused);
+    return is_archive(input) || command.choice.has(input, command.reading, false);
   } catch (const Error&) {
     return true;
   }
@@ -205,9 +202,7 @@ bool is_chosen(const InfoCommand& command, const std::string& path) {
 /// that are not chosen. Returns the exit status of directories that cannot be read.
 int expand_directories(InfoCommand& command) {
   int status = 0;
-  TensorWalk walk;
-  walk.include = command.include;
-  walk.exclude = command.exclude;
+  TensorWalk walk = command.walk;
   walk.failed = [&](const std::string& path) {
     const Failure failure = explained(std::current_exception());
     status = std::max(status, static_cast<int>(failure.kind));
@@ -241,12 +236,10 @@ class Display {
 
   void show(const std::string& path) {
     attempt(path, nullptr, [&] {
-      InputFile input = InputFile::open(path, command_.caching);
-      if (command_.ignore_trailing) input.ignore_trailing();
-      take_foreign(input, command_.dtype);
+      InputFile input = open_as(command_.reading, path);
       if (is_archive(input))
         show_archive(Container(input, Records::dropped));
-      else if (command_.choice.has(input, command_.dtype, true))
+      else if (command_.choice.has(input, command_.reading, true))
         show_tensor(input, path);
       else
         throw Error(ErrorKind::usage, path + ": --member needs an archive");
@@ -261,9 +254,7 @@ class Display {
     settings.request.per_axis = command_.bounds.per_axis;
     settings.request.nodata = command_.bounds.nodata;
     settings.request.pooled = true;
-    settings.dtype = command_.dtype;
-    settings.ignore_trailing = command_.ignore_trailing;
-    settings.caching = command_.caching;
+    settings.reading = command_.reading;
     settings.selection.members = command_.choice.members;
     settings.selection.only = command_.choice.only;
     TensorPool pool(engine_, settings);
@@ -349,7 +340,7 @@ class Display {
     const bool is_table = !command_.json && !command_.statistics && !is_list_;
     Table table = member_table();
     if (command_.statistics) tally_.expect(contents_of(archive));
-    const std::vector<bool> chosen = command_.choice.of(archive, command_.dtype);
+    const std::vector<bool> chosen = command_.choice.of(archive, command_.reading);
     for (const Entry& member : archive.entries()) {
       if (!chosen[archive.index_of(member)]) continue;
       attempt(archive.file().path(), &member, [&] {

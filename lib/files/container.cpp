@@ -102,8 +102,7 @@ std::vector<std::byte> Container::start(const Entry& member, std::uint64_t size)
   });
 }
 
-EntryHeader Container::header(const Entry& member, const npy::GivenDType& dtype, Trailing trailing,
-                              npy::Types types) const {
+EntryHeader Container::header(const Entry& member, const npy::GivenDType& dtype, npy::Types types) const {
   EntryHeader result{{}, start(member, npy::kKindSize), member.other};
   if (!npy::can_be_npy(result.bytes) && !member.name.ends_with(".npy")) result.other = "not .npy";
   if (!result.other.empty()) return result;
@@ -123,7 +122,7 @@ EntryHeader Container::header(const Entry& member, const npy::GivenDType& dtype,
   if (!result.header) return result;
   result.bytes.resize(offset);
   const std::uint64_t end = offset + result.header->data_size();
-  if (trailing == Trailing::refused && !result.header->has_objects() && size > end)
+  if (!file_.ignores_trailing() && !result.header->has_objects() && size > end)
     refuse_trailing(path, size - end);
   return result;
 }

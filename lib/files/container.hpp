@@ -134,8 +134,6 @@ struct TensorFormat {
 /// The type in npy::parse()'s error for a file that is valid, see kTypeField. Empty for other errors.
 [[nodiscard]] std::string_view refused_type(const Error& error);
 
-enum class Trailing : bool { refused, ignored };
-
 /// The entries of an open container.
 class Container {
  public:
@@ -174,7 +172,7 @@ class Container {
   /// front, for a malformed header, for a size that does not fit the header, and for a member NAME.npy that
   /// is not a .npy file. Nothing is compared with the CRC-32. Without a header are types that `types` of
   /// npy::parse() does not have.
-  [[nodiscard]] EntryHeader header(const Entry& member, const npy::GivenDType& dtype, Trailing trailing,
+  [[nodiscard]] EntryHeader header(const Entry& member, const npy::GivenDType& dtype,
                                    npy::Types types = npy::Types::dtypes) const;
 
  private:

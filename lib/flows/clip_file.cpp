@@ -92,8 +92,8 @@ class ToFile : public Prepared {
   ToFile(const Clipping& clipping, const std::string& in, std::string out, Existing existing,
          Directory directory, const OutputRoot* root)
       : Prepared(clipping, clipping.purpose == Purpose::check
-                               ? InputFile::open_regular(in, clipping.settings.caching)
-                               : InputFile::open(in, clipping.settings.caching)),
+                               ? InputFile::open_regular(in, clipping.settings.reading.caching)
+                               : InputFile::open(in, clipping.settings.reading.caching)),
         out_(std::move(out)),
         existing_(existing),
         root_(root) {
@@ -124,7 +124,7 @@ InputFile open_to_change(const std::string& path, const Clipping& clipping) {
   if (clipping.settings.to_raw)
     throw Error(ErrorKind::usage,
                 path + ": " + Term{"to_raw", "to_raw"} + " needs another file for the result");
-  InputFile input = InputFile::open_to_change(path, clipping.settings.caching);
+  InputFile input = InputFile::open_to_change(path, clipping.settings.reading.caching);
   if (!input.is_locked())
     observer.warn(
         fmt::format("{}: this file system has no locks; do not run another clipper on this file", path));
@@ -171,7 +171,7 @@ class InPlace : public Prepared {
       OutputFile::expect_room(input_, room);
     }
     OutputFile output = OutputFile::create_in_place(input_, clipping_.settings.backup);
-    output.set_caching(clipping_.settings.caching);
+    output.set_caching(clipping_.settings.reading.caching);
     contents_->write(output, Headers::kept);
     complete(true);
     batch_.add({std::move(input_), std::move(output), std::move(done_)});
@@ -296,8 +296,7 @@ void Direct::write() {
 
 Prepared::Prepared(const Clipping& clipping, InputFile input)
     : clipping_(clipping), input_(std::move(input)) {
-  if (clipping.settings.ignore_trailing) input_.ignore_trailing();
-  take_foreign(input_, clipping.settings.dtype);
+  read_as(input_, clipping.settings.reading);
 }
 
 void Prepared::complete(bool written) {
@@ -314,7 +313,7 @@ void Prepared::write_output(const std::string& out, Existing existing,
                             const std::function<void()>& before_commit, const OutputRoot* root) {
   OutputFile output =
       OutputFile::create(out, existing, clipping_.settings.durability, input_.mode_of_copy(), root);
-  output.set_caching(clipping_.settings.caching);
+  output.set_caching(clipping_.settings.reading.caching);
   output.set_backup(clipping_.settings.backup);
   contents_->write(output, Headers::numpys);
   if (input_.is_regular()) input_.expect_unwritten();

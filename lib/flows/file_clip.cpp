@@ -20,8 +20,7 @@ namespace {
 
 npy::Header header_of(const ClipSettings& settings, InputFile& input, std::optional<npy::Start> start,
                       std::vector<std::byte>* bytes = nullptr) {
-  if (settings.ignore_trailing) input.ignore_trailing();
-  return read_header(input, settings.dtype, bytes, start, npy::Opaque::refused, npy::Types::clipped);
+  return read_header(input, settings.reading, bytes, start, npy::Opaque::refused, npy::Types::clipped);
 }
 
 /// The shell command `clipper IN - >>IN` would append to the file that is read.

@@ -19,8 +19,7 @@ namespace clipper {
 
 struct TensorPool::Opened {
   Opened(const std::string& path, const ClipSettings& settings)
-      : file(InputFile::open_regular(path, settings.caching)) {
-    take_foreign(file, settings.dtype);
+      : file(open_as(settings.reading, path, Streams::refused)) {
     if (is_archive(file)) archive.emplace(file, Records::dropped);
   }
 
@@ -40,8 +39,7 @@ void TensorPool::add(const std::string& path, bool is_named) {
   InputFile& file = opened_->file;
   files_.emplace(path, file.status());
   const auto header_of = [&](InputFile& input) {
-    if (settings_.ignore_trailing) input.ignore_trailing();
-    return read_header(input, settings_.dtype, nullptr, std::nullopt, npy::Opaque::refused,
+    return read_header(input, settings_.reading, nullptr, std::nullopt, npy::Opaque::refused,
                        npy::Types::clipped);
   };
   if (!is_archive_for(settings_, file, is_named)) {
@@ -85,8 +83,7 @@ void TensorPool::add_tensor(const std::string& file, const std::string& path, Te
     if (archive) entry = archive->open(archive->entries().at(member));
     InputFile& input = entry ? *entry : opened_->file;
     input.rewind();
-    if (settings_.ignore_trailing) input.ignore_trailing();
-    static_cast<void>(read_header(input, settings_.dtype, nullptr, std::nullopt, npy::Opaque::refused,
+    static_cast<void>(read_header(input, settings_.reading, nullptr, std::nullopt, npy::Opaque::refused,
                                   npy::Types::clipped));
     source_of(layout, engine_, input).read(wanted, look);
   };

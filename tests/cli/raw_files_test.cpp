@@ -136,7 +136,7 @@ TEST_CASE("a file of another kind than --raw or a name says is refused by its ki
   directory.refused(joined(kRaw, clip({"in.pb", "o"})), 2, "and this is a TensorProto");
   directory.done(joined({"--raw", "force:uint8"}, clip({"in.npy", "o"})));
   directory.refused({"--raw", "float32:3", "--min", "0", "in.raw", "o"}, 3,
-                    "the nearest shape is 4, 16 bytes");
+                    "but float32:3 takes 12; the nearest is float32:4, which takes 16");
   directory.refused(joined({"--raw", "float33"}, clip({"in.raw", "o"})), 2,
                     "--raw: 'float33' does not begin");
   directory.refused(clip({"in.raw", "o"}), 3, "--raw DTYPE:SHAPE reads files without a header");

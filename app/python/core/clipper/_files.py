@@ -122,7 +122,7 @@ def clip_file(
     >>> np.load(y)
     array([[0., 2.]], dtype=float32)
     """
-    return Counts(*_core.clip_file(input, output, locals(), list(members), [only] if isinstance(only, str) else list(only), (dtype, raw, to_raw, pb), ignore_trailing, overwrite, sync, no_cache, threads))
+    return Counts(*_core.clip_file(input, output, locals()))
 
 
 def clip_in_place(
@@ -180,4 +180,4 @@ def clip_in_place(
     >>> np.load(x)
     array([-1,  2,  6])
     """
-    return Counts(*_core.clip_in_place(path, locals(), list(members), [only] if isinstance(only, str) else list(only), (dtype, raw, False, pb), ignore_trailing, direct, no_cache, threads))
+    return Counts(*_core.clip_in_place(path, locals()))
