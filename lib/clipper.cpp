@@ -79,15 +79,16 @@ npy::GivenDType given_dtype(const FileOptions& options) {
 
 ClipSettings settings_of(const Request& request, const FileOptions& options) {
   using Durability = OutputFile::Durability;
-  return {.request = with_profile(request),
-          .dtype = given_dtype(options),
-          .to_raw = options.to_raw,
-          .ignore_trailing = options.ignore_trailing,
-          .durability = options.sync ? Durability::on_disk : Durability::none,
-          .caching = caching_of(options),
-          .counting = true,
-          .max_clipped = std::nullopt,
-          .selection = {{options.members, {}}, types_of(options), Selection::Other::copy}};
+  return {
+      .request = with_profile(request),
+      .dtype = given_dtype(options),
+      .to_raw = options.to_raw,
+      .ignore_trailing = options.ignore_trailing,
+      .durability = options.sync ? Durability::on_disk : Durability::none,
+      .caching = caching_of(options),
+      .counting = true,
+      .max_clipped = std::nullopt,
+      .selection = {{options.members, options.exclude_members}, types_of(options), Selection::Other::copy}};
 }
 
 Engine::Options engine_options(const FileOptions& options) {

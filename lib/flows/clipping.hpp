@@ -35,7 +35,7 @@ enum class MemberAction : std::uint8_t { clipped, copied, dropped };
 struct ClipSettings {
   Request request;
   npy::GivenDType dtype;         ///< of all inputs; over integers in inputs and chosen members
-  bool to_raw = false;           ///< write results that are no archives without a header
+  bool to_raw = false;           ///< write results without a header; archives are refused
   bool ignore_trailing = false;  ///< accept bytes after the array of an input
   OutputFile::Durability durability = OutputFile::Durability::none;
   Caching caching = Caching::kept;  ///< of inputs and outputs

@@ -11,6 +11,7 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "python/core/arguments.hpp"
@@ -113,12 +114,19 @@ RequestArguments arguments_in(const nb::dict& given) {
   return arguments;
 }
 
-nb::object clip_path(nb::handle in, nb::handle out, const nb::dict& request, std::vector<std::string> members,
-                     std::vector<std::string> only, nb::handle files, bool ignore_trailing, bool overwrite,
-                     bool sync, bool no_cache, nb::handle threads) {
-  FileOptions options = options_of(files, ignore_trailing, no_cache, threads);
-  options.members = std::move(members);
+using Names = std::vector<std::string>;
+
+/// Sets which members of archives are clipped. `members` are names, and those that are excluded.
+void set_members(FileOptions& options, std::tuple<Names, Names> members, Names only) {
+  std::tie(options.members, options.exclude_members) = std::move(members);
   options.only = std::move(only);
+}
+
+nb::object clip_path(nb::handle in, nb::handle out, const nb::dict& request, std::tuple<Names, Names> members,
+                     Names only, nb::handle files, bool ignore_trailing, bool overwrite, bool sync,
+                     bool no_cache, nb::handle threads) {
+  FileOptions options = options_of(files, ignore_trailing, no_cache, threads);
+  set_members(options, std::move(members), std::move(only));
   options.overwrite = overwrite;
   options.sync = sync;
   const std::string from = path_of(in);
@@ -128,12 +136,11 @@ nb::object clip_path(nb::handle in, nb::handle out, const nb::dict& request, std
   return object_of(run(options, [&](const FileOptions& o) { return clip_file(from, to, held.request, o); }));
 }
 
-nb::object clip_path_in_place(nb::handle path, const nb::dict& request, std::vector<std::string> members,
-                              std::vector<std::string> only, nb::handle files, bool ignore_trailing,
-                              bool direct, bool no_cache, nb::handle threads) {
+nb::object clip_path_in_place(nb::handle path, const nb::dict& request, std::tuple<Names, Names> members,
+                              Names only, nb::handle files, bool ignore_trailing, bool direct, bool no_cache,
+                              nb::handle threads) {
   FileOptions options = options_of(files, ignore_trailing, no_cache, threads);
-  options.members = std::move(members);
-  options.only = std::move(only);
+  set_members(options, std::move(members), std::move(only));
   options.direct = direct;
   const std::string name = path_of(path);
   const HeldRequest held = request_of(arguments_in(request), options);
