@@ -79,13 +79,14 @@ Reading reading_of(const FileOptions& options, bool raw_if_needed = false) {
 
 ClipSettings settings_of(const Request& request, const FileOptions& options) {
   using Durability = OutputFile::Durability;
-  return {.request = with_profile(request),
-          .reading = reading_of(options),
-          .to_raw = options.to_raw,
-          .durability = options.sync ? Durability::on_disk : Durability::none,
-          .counting = true,
-          .max_clipped = std::nullopt,
-          .selection = {{options.members, {}}, types_of(options), Selection::Other::copy}};
+  return {
+      .request = with_profile(request),
+      .reading = reading_of(options),
+      .to_raw = options.to_raw,
+      .durability = options.sync ? Durability::on_disk : Durability::none,
+      .counting = true,
+      .max_clipped = std::nullopt,
+      .selection = {{options.members, options.exclude_members}, types_of(options), Selection::Other::copy}};
 }
 
 Engine::Options engine_options(const FileOptions& options) {

@@ -359,8 +359,8 @@ Command validate_clip(const RawOptions& raw) {
   validate_reading(raw, command);
   if (!raw.has(kFinalize) && !raw.has(kDiscardShards) && is_without_effect(raw, command.settings.request))
     refuse(
-        "nothing to do without --min, --max, --scale, --bias, --subtract, --divide, --nan, --to or --round; "
-        "clipper info describes a file, clipper compare compares two");
+        "nothing to do without --min, --max, --scale, --bias, --subtract, --divide, --stretch, --nan, "
+        "--nodata-to, --to or --round; clipper info describes a file, clipper compare compares two");
   take_texts(raw, NumberSource::files, command.settings.request, command.settings.reading);
   // A warning says how many elements become nodata.
   command.settings.counting = command.verbose || command.json || raw.has(kNodata);

@@ -24,15 +24,9 @@
 
 namespace clipper {
 
-const char* Jobs::kept_text(std::string_view text) {
-  char* const kept = static_cast<char*>(memory_.allocate(text.size() + 1, 1));
-  *std::ranges::copy(text, kept).out = '\0';
-  return kept;
-}
-
 void Jobs::add(std::string_view input, const std::optional<FileId>& regular_file, bool is_named) {
   jobs_.push_back(
-      {kept_text(input), nullptr, regular_file ? hash_of(*regular_file) : 0, false, false, is_named});
+      {texts_.add(input), nullptr, regular_file ? hash_of(*regular_file) : 0, false, false, is_named});
 }
 
 void Jobs::add_walked(std::string_view input) {
@@ -49,7 +43,7 @@ void Jobs::sort_from(std::size_t first) {
 void Jobs::set_output(std::size_t job, std::string_view path) {
   Entry& entry = jobs_[job];
   const std::string_view input = entry.input;
-  entry.output = input.ends_with(path) ? input.substr(input.size() - path.size()).data() : kept_text(path);
+  entry.output = input.ends_with(path) ? input.substr(input.size() - path.size()).data() : texts_.add(path);
 }
 
 void Jobs::keep(const std::vector<char>& kept) {

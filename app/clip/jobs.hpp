@@ -4,7 +4,6 @@
 #include <deque>
 #include <exception>
 #include <functional>
-#include <memory_resource>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "clip/clip_options.hpp"
+#include "command_line/input_names.hpp"
 #include "files/output_target.hpp"
 #include "files/place.hpp"
 
@@ -65,9 +65,7 @@ class Jobs {
     bool is_named = true;
   };
 
-  [[nodiscard]] const char* kept_text(std::string_view text);
-
-  std::pmr::monotonic_buffer_resource memory_;
+  KeptTexts texts_;
   std::deque<Entry> jobs_;
   std::vector<FileId> root_ids_;
   std::string directory_;

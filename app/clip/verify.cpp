@@ -78,13 +78,14 @@ class Verifier {
 
   Outcome verify(PairReport& report, const Job& job);
   Outcome verify_archive(const InputFile& input, const InputFile& golden, PairReport& whole, bool is_named);
+  void verify_members(const InputFile& input, const InputFile& golden, PairReport& whole, bool is_named);
   void compare_other(InputFile& input, InputFile& golden, PairReport& report);
   void verify_member(const Archives& archives, const MemberPair& pair, const MemberUse* use,
                      PairReport& report);
   void verify_tensor(InputFile& input, PairReport& report, InputFile* golden);
   [[nodiscard]] TensorLayout golden_layout(InputFile& golden, bool is_member) const;
   void read_golden(InputFile& golden, const TensorLayout& result, PairReport& report) const;
-  void write_golden(PairReport& report, PairResult result, bool is_named);
+  void write_golden(PairReport& report, bool is_named);
   void warn(const std::vector<std::string>& notes);
 
   /// The path of the golden file as patterns see it: below the directory, if there is one.
@@ -204,7 +205,7 @@ Outcome Verifier::verify(PairReport& report, const Job& job) {
     report.result = PairResult::missing;
     report.reason =
         to_.updates ? fmt::format("{} is missing", report.expected) : "no golden; --update-golden writes it";
-    if (to_.updates) write_golden(report, PairResult::created, job.is_named);
+    if (to_.updates) write_golden(report, job.is_named);
     return Outcome::found;
   }
   InputFile golden = open(report.expected, Role::golden);
@@ -219,7 +220,7 @@ Outcome Verifier::verify(PairReport& report, const Job& job) {
   else
     verify_tensor(input, report, &golden);
   if (report.status() != 0 && to_.updates)
-    write_golden(report, PairResult::updated, job.is_named);
+    write_golden(report, job.is_named);
   else
     warn(report.notes);
   return Outcome::found;
@@ -289,9 +290,17 @@ void Verifier::read_golden(InputFile& golden, const TensorLayout& result, PairRe
   report.reason = difference_as_whole(result, layout);
 }
 
-/// The members that --other drop leaves out of the result have no pair.
 Outcome Verifier::verify_archive(const InputFile& input, const InputFile& golden, PairReport& whole,
                                  bool is_named) {
+  verify_members(input, golden, whole, is_named);
+  if (log_->has_held()) write_golden(whole, is_named);
+  log_->release();
+  return whole.without_members ? Outcome::found : Outcome::in_members;
+}
+
+/// The members that --other drop leaves out of the result have no pair.
+void Verifier::verify_members(const InputFile& input, const InputFile& golden, PairReport& whole,
+                              bool is_named) {
   const Container actual(input, Records::dropped);
   const Container expected(golden, Records::dropped);
   const Archives archives{actual, expected};
@@ -300,7 +309,6 @@ Outcome Verifier::verify_archive(const InputFile& input, const InputFile& golden
   std::uint64_t bytes = 0;
   for (const MemberUse& use : uses) bytes += use.size;
   tally_->expect(bytes);
-  std::vector<PairReport> failed;  // of an archive that is written before they are reported
   std::size_t pairs = 0;
   for (const MemberPair& pair : member_pairs(archives)) {
     const MemberUse* const use = pair.actual == nullptr ? nullptr : &uses[actual.index_of(*pair.actual)];
@@ -314,8 +322,10 @@ Outcome Verifier::verify_archive(const InputFile& input, const InputFile& golden
     if (pair.actual != nullptr && pair.expected != nullptr) begin_pair(report, {key, name + ":" + key});
     if (to_.updates) {
       verify_member(archives, pair, use, report);
-      if (report.status() != 0) failed.push_back(report);
-      if (report.status() != 0) continue;
+      if (report.status() != 0) {
+        log_->hold(report);
+        continue;
+      }
     }
     log_->attempt(report, [&] {
       if (!to_.updates) verify_member(archives, pair, use, report);
@@ -324,12 +334,6 @@ Outcome Verifier::verify_archive(const InputFile& input, const InputFile& golden
     });
   }
   whole.without_members = pairs == 0;
-  if (!failed.empty()) write_golden(whole, PairResult::updated, is_named);
-  for (PairReport& report : failed) {
-    report.result = report.result == PairResult::missing ? PairResult::created : PairResult::updated;
-    log_->attempt(report, [] { return Outcome::found; });
-  }
-  return pairs == 0 ? Outcome::found : Outcome::in_members;
 }
 
 void Verifier::verify_member(const Archives& archives, const MemberPair& pair, const MemberUse* use,
@@ -344,7 +348,7 @@ void Verifier::verify_member(const Archives& archives, const MemberPair& pair, c
 }
 
 /// Writes the result to the golden file as `clipper IN GOLDEN` does, and warns about the plan, too.
-void Verifier::write_golden(PairReport& report, PairResult result, bool is_named) {
+void Verifier::write_golden(PairReport& report, bool is_named) {
   if (is_same_file(report.actual, report.expected))
     throw Error(ErrorKind::usage,
                 fmt::format("--update-golden: {} and IN are the same file", report.expected));
@@ -361,12 +365,12 @@ void Verifier::write_golden(PairReport& report, PairResult result, bool is_named
   // Composed before the golden file is in place: afterwards, a lack of memory would make the exit status
   // wrong.
   const std::string line = fmt::format("{}: {}", escape_for_terminal(report.expected),
-                                       result == PairResult::created ? "created" : "updated");
+                                       report.result == PairResult::missing ? "created" : "updated");
   const std::string name = escape_for_terminal(report.expected);
   way.placing = [&] { finishing_.emplace(); };
   static_cast<void>(clip_files(writing, way));  // 0: without --keep-going, it throws
   if (finishing_) count_in_place(name);
-  report.result = result;
+  set_updated(report);
   if (!command_.quiet) print_note(line);
 }
 

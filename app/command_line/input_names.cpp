@@ -20,6 +20,13 @@
 #include "os/os.hpp"
 
 namespace clipper {
+
+const char* KeptTexts::add(std::string_view text) {
+  char* const kept = static_cast<char*>(memory_.allocate(text.size() + 1, 1));
+  *std::ranges::copy(text, kept).out = '\0';
+  return kept;
+}
+
 namespace {
 
 class Names {

@@ -1,13 +1,24 @@
 #pragma once
 
 #include <functional>
+#include <memory_resource>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "files/place.hpp"
 
 /// The names of inputs: from lists of files, and from directories.
 namespace clipper {
+
+/// Copies of texts, each of which ends with a NUL and takes the memory of its characters.
+class KeptTexts {
+ public:
+  [[nodiscard]] const char* add(std::string_view text);
+
+ private:
+  std::pmr::monotonic_buffer_resource memory_;
+};
 
 /// A list of file names. The separator follows each name; it may be missing after the last.
 struct FileList {

@@ -114,7 +114,7 @@ inline constexpr Option kExcludeMember{
     .names = "--exclude-member", .type = "NAME|GLOB", .value = Value::member, .group = "Operation",
     .help = "Of archives, no members of this name or pattern; may be given again",
     .details = R"(Of archives, leave these members out, also if `--member` names them. NAME and GLOB are those of
-`--member`, but may match nothing.)"};
+`--member`; one without a member in the whole run is an error (2).)"};
 
 inline constexpr Option kInclude{
     .names = "--include", .type = "GLOB", .group = "Files",

@@ -30,7 +30,7 @@ std::vector<bool> TensorChoice::of(const Container& archive, const npy::GivenDTy
 }
 
 bool TensorChoice::has(InputFile& input, const npy::GivenDType& dtype, bool is_named) const {
-  if (members.has_patterns()) return false;
+  if (members.has_patterns() || (is_named && members.needs_archive())) return false;
   if (!only || is_named) return true;
   try {
     const npy::Header header =

@@ -242,7 +242,7 @@ class Display {
       else if (command_.choice.has(input, command_.reading, true))
         show_tensor(input, path);
       else
-        throw Error(ErrorKind::usage, path + ": --member needs an archive");
+        throw Error(ErrorKind::usage, path + ": " + command_.choice.members.term() + " needs an archive");
     });
     tally_.next();
   }
@@ -275,7 +275,7 @@ class Display {
                [&](const TensorInfo& part) { print_tensor(part); });
   }
 
-  /// Prints the table of several files, when the widths of all its cells are known.
+  /// Prints the table of several files, or its rows that are not printed yet.
   void end() {
     if (is_list_) list_.print("", [&](const std::string& part) { print_result(part); });
   }
@@ -321,9 +321,14 @@ class Display {
     if (command_.json)
       print_result(as_json(tensor));
     else if (is_list_)
-      list_.add(as_row(tensor));
+      add_to_list(as_row(tensor));
     else
       print_block(as_text(tensor, width_, paint_));
+  }
+
+  void add_to_list(const Table::Row& row) {
+    list_.add(row);
+    if (list_.is_large()) end();
   }
 
   void print_block(const std::string& text) {
@@ -331,7 +336,7 @@ class Display {
     is_first_ = false;
   }
 
-  /// Without statistics, shows a table; it is printed when the widths of all its cells are known.
+  /// Without statistics, shows a table; a small one is printed when the widths of all its cells are known.
   void show_archive(const Container& archive) {
     if (command_.svg)
       throw Error(ErrorKind::usage, archive.file().path() +
@@ -339,6 +344,11 @@ class Display {
                                         "FILE:NAME");
     const bool is_table = !command_.json && !command_.statistics && !is_list_;
     Table table = member_table();
+    bool has_title = false;
+    const auto print_table = [&] {
+      if (!std::exchange(has_title, true)) print_block(escape_for_terminal(archive.file().path()) + "\n");
+      table.print("  ", [&](const std::string& part) { print_result(part); });
+    };
     if (command_.statistics) tally_.expect(contents_of(archive));
     const std::vector<bool> chosen = command_.choice.of(archive, command_.reading);
     for (const Entry& member : archive.entries()) {
@@ -350,14 +360,14 @@ class Display {
           else
             print_tensor(tensor);
         });
+        if (table.is_large()) print_table();
       });
     }
     if (command_.json && archive.entries().empty()) print_result(empty_archive_json(archive.file().path()));
     if (is_list_ && archive.entries().empty())
-      list_.add({escape_for_terminal(archive.file().path()), "no members", "-", "0"});
-    if (!is_table || (!archive.entries().empty() && std::ranges::count(chosen, true) == 0)) return;
-    print_block(escape_for_terminal(archive.file().path()) + "\n");
-    table.print("  ", [&](const std::string& part) { print_result(part); });
+      add_to_list({escape_for_terminal(archive.file().path()), "no members", "-", "0"});
+    const bool is_shown = archive.entries().empty() || std::ranges::count(chosen, true) != 0;
+    if (is_table && is_shown) print_table();
   }
 
   const InfoCommand& command_;

@@ -324,7 +324,8 @@ int show_elements(const RawOptions& raw) {
     return 0;
   }
   expect_tensor(input, {"show", "show"});
-  if (choice.members.has_patterns()) refuse(input.path() + ": --member needs an archive");
+  if (const NameChoice& members = choice.members; members.needs_archive())
+    throw Error(ErrorKind::usage, input.path() + ": " + members.term() + " needs an archive");
   if (!input.is_regular())
     throw Error(ErrorKind::input, input.path() + ": must be a file, not a stream, to show single elements");
   show_tensor(raw, how, input);

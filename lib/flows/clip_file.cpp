@@ -98,6 +98,7 @@ class ToFile : public Prepared {
         existing_(existing),
         root_(root) {
     const bool is_archive = clipper::is_archive(input_);
+    if (clipping_.settings.to_raw) expect_tensor(input_, {"to_raw", "to_raw"});
     if (is_archive) check_output_name(input_, true, out_);
     contents_ = contents_of(clipping_, input_);
     if (!is_archive) check_output_name(input_, false, out_);

@@ -35,7 +35,7 @@ enum class MemberAction : std::uint8_t { clipped, copied, dropped };
 struct ClipSettings {
   Request request;
   Reading reading{};    ///< of all inputs; over integers in inputs and chosen members
-  bool to_raw = false;  ///< write results that are no archives without a header
+  bool to_raw = false;  ///< write results without a header; archives are refused
   OutputFile::Durability durability = OutputFile::Durability::none;
   bool counting = false;  ///< count all clipped elements; otherwise only as far as the work needs it
 

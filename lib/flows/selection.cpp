@@ -169,11 +169,12 @@ void expect_clipped_member(const ClipSettings& settings, const Container& archiv
 
 bool is_archive_for(const ClipSettings& settings, const InputFile& input, bool is_named) {
   const bool found = is_archive(input);
-  if (!found && is_named && settings.selection.members.has_patterns())
-    refuse_usage(input.path(), Term{"member", "a choice of members"} +
-                                   Message(npz::is_supported() ? " needs an archive"
-                                                               : " needs ISA-L and zlib, without "
-                                                                 "which this clipper was built"));
+  const NameChoice& members = settings.selection.members;
+  if (!found && is_named && members.needs_archive())
+    refuse_usage(input.path(),
+                 members.term() + Message(npz::is_supported() ? " needs an archive"
+                                                              : " needs ISA-L and zlib, without "
+                                                                "which this clipper was built"));
   return found;
 }
 

@@ -1,4 +1,5 @@
 #include "cli/clipper.hpp"
+#include "support/archives.hpp"
 
 /// Raw files, and ONNX's TensorProto files. tests/fuzz/formats_vs_libraries.py compares with numpy and onnx.
 namespace clipper::testing {
@@ -39,6 +40,12 @@ TEST_CASE("a raw file becomes a raw file, or a .npy file by its name, and --to-r
                     "--to-raw and --in-place cannot be used together");
   directory.write("f.npy", npy_file("<f4", "True", "(2, 2)", kElements));
   directory.refused(clip({"--to-raw", "f.npy", "f.raw"}), 3, "f.npy: is in Fortran order");
+  directory.write("z.npz", npz_file({{"w.npy", npy(kElements)}}));
+  for (const char* const out : {"o.npz", "o.raw"})
+    directory.refused(clip({"--to-raw", "z.npz", out}), 2,
+                      "z.npz: --to-raw takes one tensor, not an archive; name a tensor in it: z.npz:NAME");
+  directory.done(clip({"--to-raw", "z.npz:w", "w.raw"}));
+  CHECK(directory.read("w.raw") == kClipped);
 }
 
 TEST_CASE("the bytes before the offset of a raw file are copied") {

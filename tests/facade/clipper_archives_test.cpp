@@ -39,6 +39,11 @@ TEST_CASE("FileOptions::members chooses the members of an archive that are clipp
   const Counts counts = clip_file(directory / "x.npz", directory / "y.npz", {.max = 6}, options);
   CHECK(counts.elements == 2);
   CHECK((directory.read("y.npz") == archive_of({-1, 3, 9}, {6, 6})));
+  options.members = {"*"};
+  options.exclude_members = {"a"};
+  CHECK(clip_file(directory / "x.npz", directory / "y.npz", {.max = 5}, options).elements == 2);
+  CHECK((directory.read("y.npz") == archive_of({-1, 3, 9}, {5, 5})));
+  options.exclude_members = {};
   options.members = {"c"};
   const auto clip_c = [&] { clip_in_place(directory / "x.npz", {.max = 6}, options); };
   CHECK(refusal(ErrorKind::usage, clip_c) == directory / "x.npz: no member 'c'; it has a, mask, b");

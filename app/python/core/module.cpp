@@ -10,6 +10,7 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "python/core/arguments.hpp"
@@ -106,6 +107,7 @@ FileOptions options_of(const nb::dict& given) {
   take_flag("sync", options.sync);
   take_flag("direct", options.direct);
   take_texts("members", options.members);
+  take_texts("exclude_members", options.exclude_members);
   take_texts("only", options.only);
   options.threads = threads_of(given["threads"]);
   return options;
