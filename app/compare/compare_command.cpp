@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -47,9 +48,10 @@ struct FilePair {
 };
 
 /// The two files; for two directories, a pair for each path of a .npy file or archive below either directory,
-/// sorted by path. A directory, FIFO or device makes a pair only with a file. Links to directories are
-/// followed. Error{usage} for a file and a directory, Error{input} if neither directory contains such a file,
-/// Error{io} if a directory cannot be read or is part of a loop of links.
+/// sorted by path. Two sets are a pair of indexes, and their files are none. A directory, FIFO or device
+/// makes a pair only with a file. Links to directories are followed. Error{usage} for a file and a directory,
+/// Error{input} if neither directory contains such a file, Error{io} if a directory cannot be read or is part
+/// of a loop of links.
 std::vector<FilePair> file_pairs(const CompareCommand& command) {
   const std::string& actual = command.actual;
   const std::string& expected = command.expected;
@@ -81,7 +83,15 @@ std::vector<FilePair> file_pairs(const CompareCommand& command) {
   walk_tensors(actual, walk);
   walk.found = found(&FilePair::has_expected);
   walk_tensors(expected, walk);
-  std::erase_if(pairs, [](const auto& each) { return !each.second.may_be_tensor; });
+  std::vector<std::string> indexes;
+  for (const auto& [name, pair] : pairs)
+    if (is_index(name) && pair.has_actual && pair.has_expected)
+      indexes.insert(indexes.end(), {pair.actual, pair.expected});
+  const std::set<std::string> parts = files_of_sets(indexes);
+  std::erase_if(pairs, [&](const auto& each) {
+    return !each.second.may_be_tensor || parts.contains(each.second.actual) ||
+           parts.contains(each.second.expected);
+  });
   if (pairs.empty())
     throw Error(ErrorKind::input, fmt::format("{} and {} contain no {}", actual, expected,
                                               walk.include.empty() ? ".npy, .npz or .safetensors file"
@@ -195,6 +205,9 @@ class Comparer {
     if (is_same_file(pair.actual, pair.expected))
       refuse(pair.actual + ": --update-golden: both are one file");
     const InputFile input = InputFile::open_regular(pair.actual, command_.settings.caching);
+    const TensorFormat* const format = container_format(input);
+    if (format != nullptr && format->is_index())
+      refuse(pair.actual + ": --update-golden takes no set of files; copy them");
     fs::create_directories(directory_of(pair.expected));
     OutputFile output = OutputFile::create(pair.expected, OutputFile::Existing::replace,
                                            OutputFile::Durability::none, input.mode_of_copy());
