@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <iterator>
 #include <map>
 #include <memory>
 #include <set>
+#include <system_error>
 #include <unordered_set>
 #include <utility>
 
@@ -256,6 +258,8 @@ InputFile open_part(const std::string& index, const std::string& name) {
   const std::string path = beside(index, name);
   if (!find_file(path)) refuse_part("cannot be found");
   const std::string real = resolved(path);
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(real, ignored)) refuse_part("is no regular file");
   const auto is_below = [&](const std::string& directory) {
     return real.starts_with(directory == "/" ? directory : directory + "/");
   };
