@@ -14,6 +14,7 @@
 #include "command_line/input_names.hpp"
 #include "command_line/shared_options.hpp"
 #include "command_line/tensor_choice.hpp"
+#include "files/container.hpp"
 #include "files/place.hpp"
 #include "npy/utf8.hpp"
 #include "os/os.hpp"
@@ -330,7 +331,8 @@ void validate_reading(const RawOptions& raw, Command& command) {
   command.settings.to_raw = raw.has(kToRaw);
   command.settings.reading.over_integers =
       !raw.has(kRecursive) && !raw.has(kFilesFrom) && !raw.has(kFiles0From);
-  const bool is_many = command.inputs.size() > 1 || command.list || command.recursive;
+  const bool is_many = command.inputs.size() > 1 || command.list || command.recursive ||
+                       std::ranges::any_of(command.inputs, &is_index);
   auto [members, only] = parse_choice(raw, is_many);
   command.settings.selection = {std::move(members), std::move(only),
                                 static_cast<Selection::Other>(word_of(raw, kOther))};

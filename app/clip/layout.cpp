@@ -375,8 +375,10 @@ std::vector<LostInput> lost_inputs(const Command& command, const IntoDirectory& 
     if (!is_directory(golden)) continue;
     const auto first = static_cast<std::ptrdiff_t>(lost.size());
     TensorWalk walk = command.walk;
+    std::vector<std::string> indexes;
     walk.found = [&](const std::string& name, TensorWalk::Kind kind) {
       if (!may_be_tensor(kind)) return;
+      if (is_index(name)) indexes.push_back(golden / name);
       LostInput each{fs::path(directory) / name, golden / name};
       std::error_code ignored;
       const bool exists = to.flat ? name.find('/') != name.npos || outputs.contains(each.golden)
@@ -384,6 +386,10 @@ std::vector<LostInput> lost_inputs(const Command& command, const IntoDirectory& 
       if (!exists) lost.push_back(std::move(each));
     };
     walk_tensors(golden, walk);
+    const std::set<std::string> parts = files_of_sets(indexes);
+    lost.erase(std::remove_if(lost.begin() + first, lost.end(),
+                              [&](const LostInput& each) { return parts.contains(each.golden); }),
+               lost.end());
     std::sort(lost.begin() + first, lost.end(),
               [](const LostInput& a, const LostInput& b) { return a.golden < b.golden; });
     if (to.flat) break;  // all directories have the same golden one

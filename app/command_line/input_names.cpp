@@ -123,8 +123,13 @@ const os::dirent* next_entry(os::DIR* directory, const std::string& path) {
 }
 
 bool is_taken(const TensorWalk& walk, const std::string& path) {
-  if (matches_any(walk.exclude, path)) return false;
-  if (!walk.include.empty()) return matches_any(walk.include, path);
+  constexpr std::string_view kOfIndex = ".index.json";
+  const std::string set = is_index(path) ? path.substr(0, path.size() - kOfIndex.size()) : path;
+  const auto is_in = [&](const std::vector<std::string>& patterns) {
+    return matches_any(patterns, path) || matches_any(patterns, set);
+  };
+  if (is_in(walk.exclude)) return false;
+  if (!walk.include.empty()) return is_in(walk.include);
   const TensorFormat* const format = format_named(path);
   return format != nullptr && (walk.every_format || (format->is_walked && format->is_supported()));
 }
@@ -233,6 +238,17 @@ void walk_tensors(const std::string& directory, const TensorWalk& walk) {
 bool is_directory(const std::string& path) {
   std::error_code ignored;
   return fs::is_directory(path, ignored);
+}
+
+std::set<std::string> files_of_sets(const std::vector<std::string>& paths) {
+  std::set<std::string> files;
+  for (const std::string& path : paths) try {
+      if (is_index(path))
+        for (std::string& file : paths_of_set(path)) files.insert(std::move(file));
+    } catch (const Error&) {
+      continue;
+    }
+  return files;
 }
 
 void for_each_tensor(const std::string& directory, TensorWalk walk,

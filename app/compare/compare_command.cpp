@@ -7,6 +7,7 @@
 #include <deque>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,8 +47,9 @@ struct FilePair {
 };
 
 /// The two files; for two directories, a pair for each path of a .npy file or archive below either directory,
-/// sorted by path. A directory, FIFO or device makes a pair only with a file. Links to directories are
-/// followed. There may be millions of pairs: one takes the memory of its name.
+/// sorted by path. Two sets are a pair of indexes, and their files are none. A directory, FIFO or device
+/// makes a pair only with a file. Links to directories are followed. There may be millions of pairs: one
+/// takes the memory of its name.
 class FilePairs {
  public:
   /// Error{usage} for a file and a directory, Error{input} if neither directory contains such a file,
@@ -93,6 +95,7 @@ class FilePairs {
     }
     std::ranges::sort(found_, [](const Found& a, const Found& b) { return std::strcmp(a.name, b.name) < 0; });
     join_sides();
+    leave_out_parts();
     std::erase_if(found_, [](const Found& pair) { return !pair.may_be_tensor; });
     if (found_.empty())
       throw Error(ErrorKind::input, fmt::format("{} and {} contain no {}", actual_, expected_,
@@ -114,6 +117,19 @@ class FilePairs {
       pair.may_be_tensor |= each.may_be_tensor;
     }
     found_.resize(count);
+  }
+
+  /// The files of two sets belong to the pair of their indexes.
+  void leave_out_parts() {
+    std::vector<std::string> indexes;
+    for (const Found& pair : found_)
+      if (is_index(pair.name) && pair.is_actual && pair.is_expected)
+        indexes.insert(indexes.end(), {fs::path(actual_) / pair.name, fs::path(expected_) / pair.name});
+    const std::set<std::string> parts = files_of_sets(indexes);
+    if (parts.empty()) return;
+    for (Found& pair : found_)
+      if (parts.contains(fs::path(actual_) / pair.name) || parts.contains(fs::path(expected_) / pair.name))
+        pair.may_be_tensor = false;
   }
 
   const std::string& actual_;
@@ -227,6 +243,9 @@ class Comparer {
     if (is_same_file(pair.actual, pair.expected))
       refuse(pair.actual + ": --update-golden: both are one file");
     const InputFile input = InputFile::open_regular(pair.actual, command_.settings.reading.caching);
+    const TensorFormat* const format = container_format(input);
+    if (format != nullptr && format->is_index())
+      refuse(pair.actual + ": --update-golden takes no set of files; copy them");
     fs::create_directories(directory_of(pair.expected));
     OutputFile output = OutputFile::create(pair.expected, OutputFile::Existing::replace,
                                            OutputFile::Durability::none, input.mode_of_copy());

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <exception>
 #include <functional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -199,7 +200,8 @@ bool is_chosen(const InfoCommand& command, const std::string& path) {
 }
 
 /// Replaces each directory among the inputs by the .npy and .npz files below it, sorted by path, except those
-/// that are not chosen. Returns the exit status of directories that cannot be read.
+/// that are not chosen and those of sets, for which their index stands. Returns the exit status of
+/// directories that cannot be read.
 int expand_directories(InfoCommand& command) {
   int status = 0;
   TensorWalk walk = command.walk;
@@ -218,6 +220,10 @@ int expand_directories(InfoCommand& command) {
       for_each_tensor(input, walk, [&](const std::string& path) {
         if (is_chosen(command, path)) files.push_back(path);
       });
+    const std::set<std::string> parts = files_of_sets({files.begin() + first, files.end()});
+    files.erase(std::remove_if(files.begin() + first, files.end(),
+                               [&](const std::string& file) { return parts.contains(file); }),
+                files.end());
     std::sort(files.begin() + first, files.end());
   }
   command.inputs = std::move(files);

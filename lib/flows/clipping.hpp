@@ -106,6 +106,9 @@ struct Clipping {
   ClipResult& result;
   Purpose purpose = Purpose::run;
   bool is_named = true;  ///< false: a directory or a list has the file, which may be none to clip
+
+  /// Whether the files of an index are clipped before it. Otherwise: Error{usage} for an index.
+  bool has_files = false;
 };
 
 /// Which .npy header a clipped member of an archive gets: numpy's, or that of the input.

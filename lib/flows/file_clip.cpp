@@ -103,7 +103,7 @@ bool FileClip::changes() {
 }
 
 void FileClip::count() {
-  const auto& [settings, engine, observer, result, purpose, is_named] = clipping_;
+  const auto& [settings, engine, observer, result, purpose, is_named, has_files] = clipping_;
   if (result.plan->arrays) {
     TensorClip clip(*result.plan, engine.kernel_options(), input_.path());
     engine.check(*result.plan, clip);
@@ -125,7 +125,7 @@ void FileClip::check_limit_of_stream() {
 }
 
 void FileClip::write(OutputFile& output, Headers headers) {
-  const auto& [settings, engine, observer, result, purpose, is_named] = clipping_;
+  const auto& [settings, engine, observer, result, purpose, is_named, has_files] = clipping_;
   expect_other_file(input_, output);
   if (settings.max_clipped && !output.is_regular()) check_limit_of_stream();
   const bool is_in_place = headers == Headers::kept;

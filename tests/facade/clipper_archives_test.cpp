@@ -63,4 +63,13 @@ TEST_CASE("All functions that read a file take FILE:MEMBER") {
             .lowered == 0);
 }
 
+TEST_CASE("clip_file() and clip_in_place() take no index of several files") {
+  const TemporaryDirectory directory{{"x.safetensors.index.json", "{}"}};
+  const std::string in = directory / "x.safetensors.index.json";
+  for (const auto& clip_it : {std::function<void()>([&] { clip_file(in, directory / "y.npz", {.max = 6}); }),
+                              std::function<void()>([&] { clip_file(in, directory / "y", {.max = 6}); }),
+                              std::function<void()>([&] { clip_in_place(in, {.max = 6}); })})
+    CHECK(refusal(ErrorKind::usage, clip_it).find("x.safetensors.index.json") != std::string::npos);
+}
+
 }  // namespace clipper::testing
