@@ -244,7 +244,8 @@ std::set<std::string> files_of_sets(const std::vector<std::string>& paths) {
   std::set<std::string> files;
   for (const std::string& path : paths) try {
       if (is_index(path))
-        for (std::string& file : paths_of_set(path)) files.insert(std::move(file));
+        for (std::string& file : paths_of_set(path))
+          if (!is_index(file)) files.insert(std::move(file));
     } catch (const Error&) {
       continue;
     }

@@ -214,16 +214,16 @@ int expand_directories(InfoCommand& command) {
   std::vector<std::string> files;
   for (const std::string& input : command.inputs) {
     const auto first = static_cast<std::ptrdiff_t>(files.size());
-    if (input == "-" || !is_directory(input))
+    if (input == "-" || !is_directory(input)) {
       files.push_back(input);
-    else
-      for_each_tensor(input, walk, [&](const std::string& path) {
-        if (is_chosen(command, path)) files.push_back(path);
-      });
+      continue;
+    }
+    for_each_tensor(input, walk, [&](const std::string& path) {
+      if (is_chosen(command, path)) files.push_back(path);
+    });
     const std::set<std::string> parts = files_of_sets({files.begin() + first, files.end()});
-    files.erase(std::remove_if(files.begin() + first, files.end(),
-                               [&](const std::string& file) { return parts.contains(file); }),
-                files.end());
+    const auto is_part = [&](const std::string& file) { return parts.contains(file); };
+    files.erase(std::remove_if(files.begin() + first, files.end(), is_part), files.end());
     std::sort(files.begin() + first, files.end());
   }
   command.inputs = std::move(files);
