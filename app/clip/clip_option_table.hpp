@@ -89,7 +89,7 @@ inline constexpr Option kToRaw{
     .names = "--to-raw", .group = "Files",
     .help = "Write elements without a header, as numpy's tofile does",
     .details = R"(Write the elements of a result in C order, in the byte order of the input, and nothing else. Names
-that end in .npy or .pb are refused (2), and so are archives; a tensor in one, FILE:NAME, is not.)"};
+that end in .npy or .pb are refused, and so are archives.)"};
 
 inline constexpr Option kReplaceBelow{
     .names = "--replace-below", .type = "V", .value = Value::number, .group = "Operation",
