@@ -106,6 +106,8 @@ struct Clipping {
   ClipResult& result;
   Purpose purpose = Purpose::run;
   bool is_named = true;  ///< false: a directory or a list has the file, which may be none to clip
+  Framing framing =
+      Framing::npy;  ///< that the output asks for: raw and pb are in C order, pb is little-endian
 };
 
 /// Which .npy header a clipped member of an archive gets: numpy's, or that of the input.
