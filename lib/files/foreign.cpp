@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "element/boxes.hpp"
 #include "error.hpp"
 #include "files/container.hpp"
 #include "files/temporary_file.hpp"
@@ -135,11 +136,10 @@ Foreign pb_file(const InputFile& file, MemberContents own) {
 }
 
 void expect_c_order(const InputFile& input, const TensorLayout& result, std::string_view what) {
-  const auto larger_than_one = std::ranges::count_if(result.shape, [](std::int64_t n) { return n > 1; });
-  if (result.fortran_order && larger_than_one > 1 && result.count != 0)
+  if (result.fortran_order && !has_one_order(result))
     throw Error(ErrorKind::input,
-                fmt::format("{}: is in Fortran order, and {} is in C order; write OUT.npy, or convert it in "
-                            "Python: np.ascontiguousarray",
+                fmt::format("{}: is in Fortran order, and {} is in C order, which a stream cannot become; "
+                            "save it as a file first",
                             input.path(), what));
 }
 

@@ -73,4 +73,8 @@ void TemporaryFile::write(std::span<const std::byte> bytes) {
   }
 }
 
+void TemporaryFile::write_at(std::span<const std::byte> bytes, std::uint64_t offset) {
+  clipper::write_at(fd_, bytes, offset, directory());
+}
+
 }  // namespace clipper

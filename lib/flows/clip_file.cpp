@@ -129,13 +129,21 @@ std::unique_ptr<ContentsClip> contents_of(const Clipping& clipping, InputFile& i
   return std::make_unique<FileClip>(clipping, input, start);
 }
 
+Clipping with_output(Clipping clipping, const std::string& out) {
+  const TensorFormat* const named = format_named(out);
+  if (named != nullptr) clipping.framing = named->framing;
+  if (clipping.settings.to_raw) clipping.framing = Framing::raw;
+  return clipping;
+}
+
 class ToFile : public Prepared {
  public:
   ToFile(const Clipping& clipping, const std::string& in, std::string out, Existing existing,
          Directory directory, const OutputRoot* root)
-      : Prepared(clipping, clipping.purpose == Purpose::check
-                               ? InputFile::open_regular(in, clipping.settings.reading.caching)
-                               : InputFile::open(in, clipping.settings.reading.caching)),
+      : Prepared(with_output(clipping, out),
+                 clipping.purpose == Purpose::check
+                     ? InputFile::open_regular(in, clipping.settings.reading.caching)
+                     : InputFile::open(in, clipping.settings.reading.caching)),
         out_(std::move(out)),
         existing_(existing),
         root_(root) {
@@ -311,7 +319,7 @@ class Direct : public Prepared {
 
 void Direct::write() {
   if (!is_clipped()) return complete(false);
-  const auto& [settings, engine, observer, result, purpose, is_named, has_files] = clipping_;
+  const auto& [settings, engine, observer, result, purpose, is_named, has_files, framing] = clipping_;
   if (!file_.was_interrupted() && (result.plan->may_refuse_elements() || settings.max_clipped)) {
     result.counts = engine.scan(*result.plan, input_, Counting::on);
     check_clip_limit(settings, result);

@@ -109,6 +109,7 @@ struct Clipping {
 
   /// Whether the files of an index are clipped before it. Otherwise: Error{usage} for an index.
   bool has_files = false;
+  Framing framing = Framing::npy;  ///< that OUT asks for: raw and pb are in C order, pb is little-endian
 };
 
 /// Which .npy header a clipped member of an archive gets: numpy's, or that of the input.

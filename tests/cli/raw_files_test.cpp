@@ -38,14 +38,33 @@ TEST_CASE("a raw file becomes a raw file, or a .npy file by its name, and --to-r
   directory.refused(clip({"--to-raw", "out.npy", "other.npy"}), 2, "other.npy: --to-raw writes no header");
   directory.refused(clip({"--to-raw", "-i", "out.npy"}), 2,
                     "--to-raw and --in-place cannot be used together");
-  directory.write("f.npy", npy_file("<f4", "True", "(2, 2)", kElements));
-  directory.refused(clip({"--to-raw", "f.npy", "f.raw"}), 3, "f.npy: is in Fortran order");
   directory.write("z.npz", npz_file({{"w.npy", npy(kElements)}}));
   for (const char* const out : {"o.npz", "o.raw"})
     directory.refused(clip({"--to-raw", "z.npz", out}), 2,
                       "z.npz: --to-raw takes one tensor, not an archive; name a tensor in it: z.npz:NAME");
   directory.done(clip({"--to-raw", "z.npz:w", "w.raw"}));
   CHECK(directory.read("w.raw") == kClipped);
+}
+
+TEST_CASE("a raw file and a TensorProto get elements in C order, and a TensorProto little-endian ones") {
+  const WorkingDirectory directory;
+  const std::string in_c{"\0\1\0\3\0\2\0\4"s};
+  directory.write("f.npy", npy_file(">i2", "True", "(2, 2)", "\0\1\0\2\0\3\0\4"s));
+  directory.done({"--max", "9", "--to-raw", "f.npy", "f.raw"});
+  CHECK(directory.read("f.raw") == in_c);
+  directory.done({"--max", "9", "f.npy", "f.pb"});
+  CHECK(directory.read("f.pb") == "\x08\x02\x08\x02\x10\x05\x4a\x08\1\0\3\0\2\0\4\0"s);
+  directory.done({"--raw", ">i2:2,2", "--max", "9", "f.raw", "g.pb"});
+  CHECK(directory.read("g.pb") == directory.read("f.pb"));
+  directory.refused({"--max", "9", "--to-raw", "-", "g.raw"}, 3, "save it as a file first",
+                    directory.read("f.npy"));
+
+  std::string elements;
+  for (int i = 0; i < 300 * 7 * 200; ++i) elements += {static_cast<char>(i % 251), static_cast<char>(i % 13)};
+  directory.write("big.npy", npy_file("<i2", "True", "(300, 7, 200)", elements));
+  directory.done({"--min", "1%", "--to-raw", "--chunk-size", "4096", "--threads", "3", "big.npy", "big.raw"});
+  directory.done({"--min", "1%", "big.npy", "clipped.npy"});
+  directory.done({"compare", "--raw", "int16:300,7,200", "big.raw", "clipped.npy"});
 }
 
 TEST_CASE("the bytes before the offset of a raw file are copied") {
