@@ -34,8 +34,9 @@ TEST_CASE("a raw file of another size is refused with both sizes and the nearest
   const auto why = [](std::string_view text, std::uint64_t size) {
     return refusal(ErrorKind::input, [&] { static_cast<void>(read(text, size)); });
   };
-  CHECK(why("float32:2,3,5", 96) ==
-        "has 96 bytes for elements, but float32:2,3,5 takes 120; the nearest is float32:2,3,4, which takes 96");
+  CHECK(
+      why("float32:2,3,5", 96) ==
+      "has 96 bytes for elements, but float32:2,3,5 takes 120; the nearest is float32:2,3,4, which takes 96");
   CHECK(why("uint8:3,-1", 10) ==
         "has 10 bytes for elements, but uint8:3,3 takes 9; the nearest is uint8:3,3, which takes 9");
   CHECK(why("float64", 93) ==
