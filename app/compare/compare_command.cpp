@@ -47,6 +47,19 @@ struct FilePair {
   bool may_be_tensor = true;  ///< whether one of the two may be
 };
 
+/// Leaves out pairs without a file that may be a tensor, and the files of sets that are a pair of indexes.
+void leave_out_others(std::map<std::string, FilePair>& pairs) {
+  std::vector<std::string> indexes;
+  for (const auto& [name, pair] : pairs)
+    if (is_index(name) && pair.has_actual && pair.has_expected)
+      indexes.insert(indexes.end(), {pair.actual, pair.expected});
+  const std::set<std::string> parts = files_of_sets(indexes);
+  std::erase_if(pairs, [&](const auto& each) {
+    const FilePair& pair = each.second;
+    return !pair.may_be_tensor || parts.contains(pair.actual) || parts.contains(pair.expected);
+  });
+}
+
 /// The two files; for two directories, a pair for each path of a .npy file or archive below either directory,
 /// sorted by path. Two sets are a pair of indexes, and their files are none. A directory, FIFO or device
 /// makes a pair only with a file. Links to directories are followed. Error{usage} for a file and a directory,
@@ -83,15 +96,7 @@ std::vector<FilePair> file_pairs(const CompareCommand& command) {
   walk_tensors(actual, walk);
   walk.found = found(&FilePair::has_expected);
   walk_tensors(expected, walk);
-  std::vector<std::string> indexes;
-  for (const auto& [name, pair] : pairs)
-    if (is_index(name) && pair.has_actual && pair.has_expected)
-      indexes.insert(indexes.end(), {pair.actual, pair.expected});
-  const std::set<std::string> parts = files_of_sets(indexes);
-  std::erase_if(pairs, [&](const auto& each) {
-    return !each.second.may_be_tensor || parts.contains(each.second.actual) ||
-           parts.contains(each.second.expected);
-  });
+  leave_out_others(pairs);
   if (pairs.empty())
     throw Error(ErrorKind::input, fmt::format("{} and {} contain no {}", actual, expected,
                                               walk.include.empty() ? ".npy, .npz or .safetensors file"
