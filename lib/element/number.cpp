@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <utility>
 
@@ -166,6 +168,17 @@ bool rounds_up(const Number& number, bool is_odd) {
   return first > '5' || (first == '5' && (fractions > 1 || is_odd));
 }
 
+/// At least the number of significant digits of a finite double that is not 0. A last bit of 2^-n has n
+/// places.
+int digits_of(double value) {
+  constexpr double kDigitsOfBit = 0.30103;
+  int exponent = 0;
+  const double fraction = std::ldexp(std::frexp(value, &exponent), std::numeric_limits<double>::digits);
+  const auto bits = static_cast<std::uint64_t>(std::abs(fraction));
+  const int last = exponent - std::numeric_limits<double>::digits + std::countr_zero(bits);
+  return 2 + std::max(-last, 0) + static_cast<int>(std::ceil(exponent * kDigitsOfBit));
+}
+
 }  // namespace
 
 std::optional<Number> parse_number(std::string_view text) {
@@ -202,13 +215,15 @@ Number::Number(bool is_negative, std::uint64_t magnitude) {
 Number Number::of_double(double value) {
   if (std::isnan(value))  // libc++ writes some NaNs as nan(ind) and nan(snan)
     return special_number(Kind::nan, std::signbit(value));
+  if (std::isinf(value)) return special_number(Kind::infinite, std::signbit(value));
   constexpr double kWhole = 1 << 30;  // most bounds are whole numbers, for which all digits would take 1 us
   if (std::abs(value) <= kWhole && value == std::trunc(value) && !(value == 0 && std::signbit(value)))
     return static_cast<std::int64_t>(value);
   constexpr int kMaxDigits = 767;  // significant digits of the longest double
   std::array<char, kMaxDigits + 16> text;
-  const auto result = std::to_chars(text.data(), text.data() + text.size(), value,
-                                    std::chars_format::scientific, kMaxDigits - 1);
+  const auto result =
+      std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::scientific,
+                    std::min(digits_of(value), kMaxDigits) - 1);
   return parse_number({text.data(), result.ptr}).value();
 }
 
