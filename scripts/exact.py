@@ -439,8 +439,9 @@ def result(case):
     check(case)
     with np.errstate(all="ignore"):
         if figures.are_in(case):
-            for option in ("--replace-below", "--replace-above") if not case.normalizes else ():
-                replacement(case, option)
+            first = replace(case, parameters=case.parameters | {"--to": "float64"}) if case.normalizes else case
+            for option in ("--replace-below", "--replace-above"):
+                replacement(first, option)
             refused_by_plan(figures.without(case))
             case = figures.found_in(case, bound, result)
         if {"--nodata", "--nodata-to"} & {*case.parameters}:
