@@ -334,7 +334,7 @@ void validate_reading(const RawOptions& raw, Command& command) {
   const bool is_many = command.inputs.size() > 1 || command.list || command.recursive ||
                        std::ranges::any_of(command.inputs, &is_index);
   auto [members, only] = parse_choice(raw, is_many);
-  command.settings.selection = {std::move(members), std::move(only),
+  command.settings.selection = {std::move(members), only,
                                 static_cast<Selection::Other>(word_of(raw, kOther))};
 }
 

@@ -112,7 +112,7 @@ NodataPlaces::NodataPlaces(const Nodata& nodata, const std::byte* elements, std:
   if (find_nodata(nodata, elements, count, flags.data(), level) == 0) return;
   std::fill_n(flags.begin() + static_cast<std::ptrdiff_t>(count), (kMax - count) % kWord, std::uint8_t{0});
   for (std::size_t at = 0; at < count; at += kWord) {
-    std::uint64_t any;
+    std::uint64_t any = 0;
     std::memcpy(&any, &flags[at], kWord);
     for (std::size_t i = at; any != 0 && i < at + kWord; ++i) {  // without a branch that depends on a flag
       places_[size_] = static_cast<std::uint16_t>(i);

@@ -96,7 +96,8 @@ FileClip::FileClip(const Clipping& clipping, InputFile& input, std::optional<npy
     : clipping_(clipping), input_(input) {
   if (clipping.framing != Framing::npy && clipping.purpose != Purpose::check && input.is_regular()) {
     const npy::Header header = header_of(clipping.settings, input, start);
-    if (header.fortran_order && !has_one_order(header)) order_in_c(clipping.engine, input, header);
+    if (header.fortran_order && !has_one_order(header))
+      order_in_c(clipping.engine, input, static_cast<const TensorLayout&>(header));
   }
   take(clipping.purpose == Purpose::check
            ? plan_header(clipping.settings, input, plan_before_reading, start)

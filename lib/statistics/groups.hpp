@@ -76,7 +76,11 @@ class Groups {
   };
 
   template <class Use>
-  void for_each_run(const Window& window, const Use& use, std::size_t axis = 0, const Run& from = {}) const;
+  void for_each_run(const Window& window, const Use& use) const {
+    for_each_run(window, use, 0, {});
+  }
+  template <class Use>
+  void for_each_run(const Window& window, const Use& use, std::size_t axis, const Run& from) const;
 
   std::uint64_t count_ = 1;
   std::uint64_t members_ = 1;
