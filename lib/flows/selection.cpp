@@ -69,8 +69,10 @@ std::string_view word_of_only(std::string_view reason) {
 MemberUse use_of(const ClipSettings& settings, const TypeChoice& types, const Container& archive,
                  const Entry& member, bool is_named) {
   const npy::Types read_types = types.has_meanings() ? npy::Types::clipped : npy::Types::dtypes;
-  const EntryHeader read = archive.header(
-      member, is_named ? npy::GivenDType(settings.reading) : settings.reading.dtype, read_types);
+  const EntryHeader read = archive.header(member,
+                                          is_named ? static_cast<const npy::GivenDType&>(settings.reading)
+                                                   : npy::GivenDType{settings.reading.dtype},
+                                          read_types);
   if (!read.header) return {.action = MemberAction::copied, .reason = read.other};
   const std::string_view reason = why_other(settings, types, *read.header);
   if (!reason.empty()) return {.action = MemberAction::copied, .reason = reason};
