@@ -21,7 +21,7 @@ std::string& directory() {
 
 [[noreturn]] void throw_failure(const std::string& contents, int error) {
   throw Error(ErrorKind::io,
-              fmt::format("{}: cannot be inflated to {}: {}; ", contents, directory(),
+              fmt::format("{}: cannot be copied to {}: {}; ", contents, directory(),
                           std::generic_category().message(error)) +
                   Term{"temporary_directory", "name another directory"},
               error);
@@ -74,7 +74,11 @@ void TemporaryFile::write(std::span<const std::byte> bytes) {
 }
 
 void TemporaryFile::write_at(std::span<const std::byte> bytes, std::uint64_t offset) {
-  clipper::write_at(fd_, bytes, offset, directory());
+  try {
+    clipper::write_at(fd_, bytes, offset, directory());
+  } catch (const Error& error) {
+    throw_failure(contents_, error.system_error());
+  }
 }
 
 }  // namespace clipper

@@ -1,3 +1,7 @@
+#include <sys/resource.h>
+
+#include <csignal>
+
 #include "cli/clipper.hpp"
 #include "support/archives.hpp"
 
@@ -65,6 +69,13 @@ TEST_CASE("a raw file and a TensorProto get elements in C order, and a TensorPro
   directory.done({"--min", "1%", "--to-raw", "--chunk-size", "4096", "--threads", "3", "big.npy", "big.raw"});
   directory.done({"--min", "1%", "big.npy", "clipped.npy"});
   directory.done({"compare", "--raw", "int16:300,7,200", "big.raw", "clipped.npy"});
+  const auto small_files = [] {
+    const rlimit limit{4096, 4096};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    ::signal(SIGXFSZ, SIG_IGN);
+  };
+  check_refused(directory.run({"--min", "0", "big.npy", "big.pb"}, small_files), 4,
+                "big.npy: cannot be copied to /var/tmp: File too large; set TMPDIR");
 }
 
 TEST_CASE("the bytes before the offset of a raw file are copied") {
