@@ -139,6 +139,10 @@ class FilePairs {
   std::deque<Found> found_;
 };
 
+[[noreturn]] void refuse_set(const FilePair& pair) {
+  refuse(pair.actual + ": --update-golden takes no set of files; copy them");
+}
+
 /// The expected bytes of each pair: the size of the larger file (a stream counts 0), or 0 if a file is
 /// missing.
 std::vector<std::uint64_t> sizes_of(const FilePairs& pairs) {
@@ -243,9 +247,7 @@ class Comparer {
     if (is_same_file(pair.actual, pair.expected))
       refuse(pair.actual + ": --update-golden: both are one file");
     const InputFile input = InputFile::open_regular(pair.actual, command_.settings.reading.caching);
-    const TensorFormat* const format = container_format(input);
-    if (format != nullptr && format->is_index())
-      refuse(pair.actual + ": --update-golden takes no set of files; copy them");
+    if (is_index(pair.actual)) refuse_set(pair);
     fs::create_directories(directory_of(pair.expected));
     OutputFile output = OutputFile::create(pair.expected, OutputFile::Existing::replace,
                                            OutputFile::Durability::none, input.mode_of_copy());
@@ -321,9 +323,12 @@ int compare_all(const CompareCommand& command) {
   if (command.settings.difference_file && is_directory(command.actual))
     throw Error(ErrorKind::usage, "--diff-out takes two files, not directories");
   const FilePairs pairs(command);
-  for (std::size_t i = 0; i < pairs.size(); ++i)
-    for (const FilePair pair = pairs[i]; const auto& path : {pair.actual, pair.expected})
-      expect_apart(command.output.reports, path);
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const FilePair pair = pairs[i];
+    // The files of a set without a partner are pairs of their own, which are copied before its index.
+    if (command.updates && !pair.has_expected && is_index(pair.actual)) refuse_set(pair);
+    for (const auto& path : {pair.actual, pair.expected}) expect_apart(command.output.reports, path);
+  }
   Comparer comparer(command, pairs);
   for (std::size_t i = 0; i < pairs.size(); ++i) comparer.compare(pairs[i]);
   if (comparer.has_read_all()) command.choice.members.expect_used();

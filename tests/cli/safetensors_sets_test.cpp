@@ -207,6 +207,9 @@ TEST_CASE("compare and --verify treat a set as one archive, whatever its files a
   set.refused({"--max", "1", kIndex, "--verify", "out/" + kIndex, "--update-golden"}, 2,
               "stands for several files, which this way to clip does not take");
   set.refused({"compare", "--update-golden", kIndex, "out/" + kIndex}, 2, "--update-golden takes no set");
+  fs::create_directory(set / "empty");
+  set.refused({"compare", "--update-golden", "out", "empty"}, 2, "--update-golden takes no set");
+  CHECK(fs::is_empty(set / "empty"));
 }
 
 TEST_CASE("info, show and FILE:NAME find the tensors of a set") {
