@@ -60,6 +60,8 @@ def small_cases():
             arrays = {"--scale": Tensor("uint64", np.array(scale, np.uint64)[:, None]), "--bias": Tensor("int64", np.array([-2**63, 2**63 - 1]))}
             yield f"{dtype} exact extremes {scale}", Case(Tensor(dtype, np.array([x_ends, x_ends], dtype)), arrays)
     infinities = np.array([-np.inf, np.inf, -np.inf], np.float32)
+    integers = Tensor("int64", np.arange(-9, 9))
+    yield "a fraction is cut off the bound", Case(integers, {"--bias": "-3", "--max": "-0.6", "--round": "trunc", "--to": "uint64"})
     both = {side: Tensor("float32", np.array(numbers, np.float32)) for side, numbers in (("--min", [0, 1]), ("--max", [5, 6]))}
     yield "one valid element beside arrays", Case(Tensor("float32", np.array([-9, 3], np.float32)), {**both, "--nan": "-1", "--stretch": "0:1", "--nodata": "-9"})
     yield "infinite bounds", Case(floats((6, 3)), {"--min": Tensor("float32", np.array([-np.inf, np.inf, 0], np.float32)),
