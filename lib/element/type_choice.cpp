@@ -45,12 +45,16 @@ TypeChoice TypeChoice::all() {
 }
 
 TypeChoice TypeChoice::floats() {
-  return choice_of("float");
+  static const TypeChoice choice = choice_of("float");
+  return choice;
 }
 
 TypeChoice TypeChoice::numbers() {
-  TypeChoice choice = choice_of("float");
-  static_cast<void>(choice.add("int"));
+  static const TypeChoice choice = [] {
+    TypeChoice numbers = floats();
+    static_cast<void>(numbers.add("int"));
+    return numbers;
+  }();
   return choice;
 }
 

@@ -152,7 +152,8 @@ class ToFile : public Prepared {
     if (is_archive) check_output_name(input_, true, out_);
     contents_ = contents_of(clipping_, input_, &out_);
     if (!is_archive) check_output_name(input_, false, out_);
-    if (!is_archive && is_clipped())
+    const bool has_npy_header = clipping_.framing == Framing::npy && input_.foreign() == nullptr;
+    if (!is_archive && is_clipped() && !has_npy_header)
       static_cast<void>(
           around_result(input_, clipping_.result.plan->output, {out_, clipping_.settings.to_raw}));
     check_output(clipping_, out_, existing, directory, root);
