@@ -7,6 +7,7 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -174,17 +175,18 @@ class Inputs {
       expect_way(index);
       const InputFile file = InputFile::open_regular_file(index);
       const Container set(file, Records::dropped);
+      claim_files(set);
       const std::vector<MemberUse> uses = member_uses(command_.settings, set);
       if (is_named) expect_clipped_member(command_.settings, set, uses);
-      for (const auto& part : set.files()) {
-        const std::string name = part->path().substr(beside(index, "").size());
+      for (const SetFile& part : set.files()) {
+        const std::string name = part.path.substr(beside(index, "").size());
         const auto* const into = std::get_if<IntoDirectory>(&command_.destination);
         if (into != nullptr && into->flat && name.find('/') != name.npos)
           throw Error(ErrorKind::usage, index + ": --flat would part it from its file " + name);
         if (is_walked)
-          jobs_.add_walked(part->path());
+          jobs_.add_walked(part.path);
         else
-          jobs_.add(part->path(), id_of(part->status()), false);
+          jobs_.add(part.path, id_of(part.status), false);
       }
       if (is_walked)
         jobs_.add_walked(index);
@@ -193,6 +195,19 @@ class Inputs {
       jobs_.set_is_index();
     } catch (...) {
       fail_(index, std::current_exception());
+    }
+  }
+
+  /// Two sets that share a file would both change it, or each other's output.
+  void claim_files(const Container& set) {
+    const std::string& index = set.file().path();
+    for (const auto& [path, status] : set.files()) {
+      const auto [taken, is_first] = files_of_sets_.emplace(id_of(status), index);
+      if (is_first) continue;
+      throw Error(ErrorKind::usage, taken->second == index
+                                        ? index + ": is an input twice"
+                                        : fmt::format("{} and {} both name {}; a run takes one of them",
+                                                      taken->second, index, path));
     }
   }
 
@@ -227,8 +242,9 @@ class Inputs {
   const Command& command_;
   Jobs& jobs_;
   const Failed& fail_;
-  bool divides_sets_;           ///< the files of a set are jobs
-  bool names_outputs_ = false;  ///< outputs are named after inputs
+  bool divides_sets_;                            ///< the files of a set are jobs
+  bool names_outputs_ = false;                   ///< outputs are named after inputs
+  std::map<FileId, std::string> files_of_sets_;  ///< the index that names each
   std::string_view output_option_;
   std::string output_directory_;
   std::vector<FileId> output_directories_;  ///< with --recursive: --output-dir and the directories above it

@@ -322,7 +322,7 @@ class Conflicts {
       refuse(fmt::format("{} would be written to {}, which {} reads", job.input, output,
                          also_read_[other.job - jobs_.size()].option));
     if (is_own)
-      refuse(fmt::format("{}: IN is OUT; use another --output-dir, or --in-place to replace the input",
+      refuse(fmt::format("{}: IN is OUT; choose another directory, or --in-place to replace the input",
                          job.input));
     if (!other.writes)
       refuse(fmt::format("{} would be written to {}, which is {}", job.input, output,

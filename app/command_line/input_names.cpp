@@ -17,6 +17,7 @@
 #include "files/descriptor.hpp"
 #include "files/input_file.hpp"
 #include "files/name_choice.hpp"
+#include "npy/dict.hpp"
 #include "os/os.hpp"
 
 namespace clipper {
@@ -123,8 +124,7 @@ const os::dirent* next_entry(os::DIR* directory, const std::string& path) {
 }
 
 bool is_taken(const TensorWalk& walk, const std::string& path) {
-  constexpr std::string_view kOfIndex = ".index.json";
-  const std::string set = is_index(path) ? path.substr(0, path.size() - kOfIndex.size()) : path;
+  const std::string set = is_index(path) ? path.substr(0, path.rfind(".index.")) : path;
   const auto is_in = [&](const std::vector<std::string>& patterns) {
     return matches_any(patterns, path) || matches_any(patterns, set);
   };
@@ -154,7 +154,9 @@ class Walker {
       const std::string entry_path = fs::path(path) / entry.name;
       if (!attempt(entry_path, [&] { examine(directory.get(), read->d_type, entry_path, prefix, entry); }))
         continue;
-      if (is_taken(walk_, prefix + entry.name)) walk_.found(prefix + entry.name, entry.kind);
+      if (is_taken(walk_, prefix + entry.name) &&
+          attempt(entry_path, [&] { expect_whole_set(entry_path, prefix, entry); }))
+        walk_.found(prefix + entry.name, entry.kind);
       if (is_walked(entry)) directories.push_back(std::move(entry.name));
     }
     directory.reset();
@@ -190,6 +192,18 @@ class Walker {
 
   [[nodiscard]] bool is_walked(const Entry& entry) const {
     return entry.kind == Kind::directory && (follows() || !entry.is_link);
+  }
+
+  void expect_whole_set(const std::string& path, const std::string& prefix, const Entry& entry) const {
+    if (walk_.exclude.empty() || entry.kind != Kind::file || !is_index(path)) return;
+    for (const std::string& file : paths_of_set(path)) {
+      const std::string name = file.substr(beside(path, "").size());
+      if (matches_any(walk_.exclude, prefix + name))
+        throw Error(
+            ErrorKind::usage,
+            fmt::format("{}: --exclude leaves out its file {}; to leave out the set, exclude the index, too",
+                        path, npy::excerpt(name)));
+    }
   }
 
   /// O_NOFOLLOW: after its name was read, somebody may have replaced the directory by a link.

@@ -48,7 +48,8 @@ struct TensorWalk {
 
   /// Patterns of fnmatch() for paths; * also stands for /. NAME.safetensors.index.json is found as
   /// NAME.safetensors, too. Without `include`, all names that end in .npy are
-  /// taken, and in .npz if archives can be read.
+  /// taken, and in .npz if archives can be read. A set of which `exclude` leaves out a file, but not the
+  /// index, is an Error{usage} for `failed`.
   std::vector<std::string> include;
   std::vector<std::string> exclude;
 

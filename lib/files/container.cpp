@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "error.hpp"
+#include "files/file_state.hpp"
 #include "npy/file_kind.hpp"
 #include "os/os.hpp"
 
@@ -84,22 +85,35 @@ std::string Container::first_keys() const {
   return text;
 }
 
+std::shared_ptr<const InputFile> Container::file_of(const Entry& member) const {
+  if (member.file == nullptr) return {std::shared_ptr<const InputFile>(), &file_};  // owned by the caller
+  const auto& [path, before] = *member.file;
+  const std::lock_guard lock(mutex_);
+  if (!opened_ || opened_->path() != path) {
+    opened_ = std::make_shared<const InputFile>(InputFile::open_regular_file(path));
+    const os::Status& now = opened_->status();
+    if (id_of(before) != id_of(now) || is_written(before, now) || !has_same_attributes(before, now))
+      throw_changed(path);
+  }
+  return opened_;
+}
+
 InputFile Container::open(const Entry& member, Check check) const {
-  const InputFile& file = file_of(member);
+  const std::shared_ptr<const InputFile> file = file_of(member);
   std::string path = path_of(member);
   MemberContents contents =
-      reading(file, path, [&] { return format_.open(file, path, member, check, member.contents.size); });
-  return file.member(std::move(path), std::move(contents));
+      reading(*file, path, [&] { return format_.open(*file, path, member, check, member.contents.size); });
+  return file->member(std::move(path), std::move(contents));
 }
 
 std::vector<std::byte> Container::start(const Entry& member, std::uint64_t size) const {
-  const InputFile& file = file_of(member);
+  const std::shared_ptr<const InputFile> file = file_of(member);
   const std::string path = path_of(member);
-  return reading(file, path, [&] {
-    const MemberContents contents = format_.open(file, path, member, Check::by_caller, size);
+  return reading(*file, path, [&] {
+    const MemberContents contents = format_.open(*file, path, member, Check::by_caller, size);
     const std::uint64_t elements = member.type.empty() ? 0 : member.contents.size;
     std::vector<std::byte> bytes(contents.size() - elements);
-    bytes.resize(contents.read_at(file.descriptor(), bytes, 0, file.path()));
+    bytes.resize(contents.read_at(file->descriptor(), bytes, 0, file->path()));
     return bytes;
   });
 }

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <span>
@@ -24,14 +26,21 @@ namespace clipper {
 using Codec = npz::Method;
 using npz::Contents;
 
+/// A file of a set as it was when its header was read. It is closed since then: a set may have more files
+/// than a process may open.
+struct SetFile {
+  std::string path;
+  os::Status status;
+};
+
 /// A tensor in a container, or whatever else it has under a name.
 struct Entry {
   std::string name{};                             ///< as in the container. Never a path on disk.
   std::size_t key_size = std::string_view::npos;  ///< see key()
   Codec method = Codec::stored;
   Contents contents{};
-  std::uint64_t data = 0;           ///< where its bytes begin in the file
-  const InputFile* file = nullptr;  ///< that has them; null: the container itself
+  std::uint64_t data = 0;         ///< where its bytes begin in the file
+  const SetFile* file = nullptr;  ///< that has them; null: the container itself
 
   // Of an entry that is no .npy file, because the container says what the elements in it are.
   std::string_view type{};  ///< as the container calls it
@@ -87,15 +96,14 @@ struct Entries {
   /// whose entries are in other files.
   std::function<Frame(std::span<const NewEntry> entries)> frame;
 
-  std::vector<std::unique_ptr<const InputFile>> files{};  ///< of an index
+  std::deque<SetFile> files{};  ///< of an index
 };
 
-/// What the name of the index of a set of safetensors files ends with.
+/// What the name of the index of a set of safetensors files ends with; with a variant, as transformers and
+/// diffusers have it, ".safetensors.index.fp16.json".
 inline constexpr std::string_view kIndexSuffix = ".safetensors.index.json";
 
-[[nodiscard]] inline bool is_index(std::string_view name) {
-  return name.ends_with(kIndexSuffix);
-}
+[[nodiscard]] bool is_index(std::string_view name);
 
 /// Whether Entries::frame exists: what it needs takes most of the memory.
 enum class Records : bool { kept, dropped };
@@ -177,9 +185,7 @@ class Container {
   [[nodiscard]] const InputFile& file() const noexcept { return file_; }
 
   /// The files of an index.
-  [[nodiscard]] const std::vector<std::unique_ptr<const InputFile>>& files() const noexcept {
-    return entries_.files;
-  }
+  [[nodiscard]] const std::deque<SetFile>& files() const noexcept { return entries_.files; }
   [[nodiscard]] std::size_t index_of(const Entry& member) const {
     return static_cast<std::size_t>(&member - entries_.list.data());
   }
@@ -213,13 +219,13 @@ class Container {
   /// The first `size` bytes of a member's contents, or all if there are fewer; its header if it has a type.
   [[nodiscard]] std::vector<std::byte> start(const Entry& member, std::uint64_t size) const;
   [[nodiscard]] std::string first_keys() const;
-  [[nodiscard]] const InputFile& file_of(const Entry& member) const {
-    return member.file != nullptr ? *member.file : file_;
-  }
+  [[nodiscard]] std::shared_ptr<const InputFile> file_of(const Entry& member) const;
 
   const InputFile& file_;
   const TensorFormat& format_;
   Entries entries_;
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<const InputFile> opened_;  ///< the file of a set that was needed last
 };
 
 /// A path FILE:MEMBER, where FILE has the name of a format with entries.

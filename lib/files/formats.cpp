@@ -275,13 +275,12 @@ InputFile open_part(const std::string& index, const std::string& name) {
 Entries entries_of_part(const InputFile& file, const std::string& name, const safetensors::WeightMap& map) {
   Entries result = with_path(name, [&] { return safetensors_entries(file, Records::dropped); });
   file.expect_unwritten();
-  for (Entry& entry : result.list) {
+  for (const Entry& entry : result.list) {
     const auto listed = map.find(entry.name);
     if (listed == map.end() || listed->second != name)
       throw Error(ErrorKind::input,
                   fmt::format("{} has the tensor '{}', which the index {}", name, npy::excerpt(entry.name),
                               listed == map.end() ? "lacks" : "has in " + npy::excerpt(listed->second)));
-    entry.file = &file;
   }
   return result;
 }
@@ -296,10 +295,14 @@ Entries index_entries(const InputFile& index, Records /*records*/) {
   Entries result;
   result.list.reserve(map.size());
   for (const auto& [name, tensors] : by_file(map)) {
-    result.files.push_back(std::make_unique<const InputFile>(open_part(index.path(), name)));
-    Entries part = entries_of_part(*result.files.back(), name, map);
+    const InputFile file = open_part(index.path(), name);
+    result.files.push_back({file.path(), file.status()});
+    Entries part = entries_of_part(file, name, map);
     std::set<std::string_view> found;
-    for (const Entry& entry : part.list) found.insert(entry.name);
+    for (Entry& entry : part.list) {
+      found.insert(entry.name);
+      entry.file = &result.files.back();
+    }
     for (const std::string& tensor : tensors)
       if (!found.contains(tensor)) refuse_lacking(name, tensor);
     std::ranges::move(part.list, std::back_inserter(result.list));
@@ -330,7 +333,18 @@ constexpr TensorFormat kFormats[] = {
 
 }  // namespace
 
+bool is_index(std::string_view name) {
+  constexpr std::string_view kEnd = ".json";
+  constexpr std::string_view kStart = kIndexSuffix.substr(0, kIndexSuffix.size() - kEnd.size());
+  if (!name.ends_with(kEnd)) return false;
+  name.remove_suffix(kEnd.size());
+  const std::size_t variant = name.find_last_of("./:");
+  return name.ends_with(kStart) ||
+         (variant != name.npos && name[variant] == '.' && name.substr(0, variant).ends_with(kStart));
+}
+
 const TensorFormat* format_named(std::string_view name) {
+  if (is_index(name)) name = kIndexSuffix;
   const auto* const row = std::ranges::find_if(
       kFormats, [&](const TensorFormat& format) { return name.ends_with(format.suffix); });
   return row == std::end(kFormats) ? nullptr : row;

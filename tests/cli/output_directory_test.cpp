@@ -88,7 +88,7 @@ TEST_CASE("--output-dir refuses an input that would be its own output") {
   std::filesystem::create_directory_symlink(".", directory / "link");
   directory.write("in/x.npy", input(1));
   directory.write("y.npy", input(2));
-  const char* const why = ": IN is OUT; use another --output-dir, or --in-place";
+  const char* const why = ": IN is OUT; choose another directory, or --in-place";
   for (const Words& files : {Words{"in/x.npy"}, Words{"y.npy", "in/x.npy"}, Words{"--flat", "-f", "y.npy"},
                              Words{"in/x.npy", "--relative-to", "."}})
     for (const char* to : {".", "link", "in/.."}) directory.refused(clip_into(to, files), 2, why);

@@ -1,3 +1,6 @@
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <nlohmann/json.hpp>
 
 #include "cli/safetensors_files.hpp"
@@ -138,14 +141,22 @@ TEST_CASE("--member and --only choose among the tensors of all files of a set") 
 TEST_CASE("ways in which a set would not stay together are refused") {
   const Set set;
   const auto refuse = [&](const Words& words, std::string_view why) { set.refused(cast(words), 2, why); };
-  refuse({kIndex, kIndex}, "IN is OUT");
-  refuse({kIndex, "other.safetensors.index.json"}, "IN is OUT");
+  const std::string in_is_out = "IN is OUT; choose another directory, or --in-place to replace the input";
+  refuse({kIndex, kIndex}, in_is_out);
+  refuse({kIndex, "other.safetensors.index.json"}, in_is_out);
   refuse({kIndex, "out"}, "stands for several files; use --output-dir or --in-place");
   refuse({file(1), "out.safetensors.index.json"}, "so the result needs a name like OUT.safetensors");
   refuse({kIndex, "-o", "{stem}.new{ext}"}, "whose names --output would change");
   refuse({"--shard", "0/2", kIndex, "--output-dir", "out"}, "which --shard would not all have");
   refuse({"--shard", "0/2", kIndex, "out/" + kIndex}, "which --shard would not all have");
   refuse({kIndex, file(2), "--output-dir", "out"}, "would both be written to");
+  refuse({kIndex, kIndex, "--output-dir", "out"}, kIndex + ": is an input twice");
+  const std::string other = "other.safetensors.index.json";
+  set.write(other, text_of({{"weight_map", {{"head", file(4)}}}}));
+  for (const Words& way : {Words{"-i"}, Words{"--output-dir", "out"}})
+    refuse(joined({kIndex, other}, way),
+           fmt::format("{} and {} both name {}; a run takes one of them", kIndex, other, file(4)));
+  fs::remove(set / other);
   set.refused(clip({"--direct", "-i", kIndex}), 2, "is an archive, which --in-place --direct does not take");
   set.refused(cast({kIndex + ":w", "--output-dir", "out"}), 2, "take the archive " + kIndex);
   fs::create_directories(set / "sub");
@@ -171,6 +182,14 @@ TEST_CASE("--recursive takes a set, and each of its files once, where --include 
   CHECK_FALSE(fs::exists(set / "out/x.npy"));
   CHECK(set.run(cast(joined(walk, {"some", "--exclude", "*model.safetensors"}))).exit_code == 0);
   CHECK_FALSE(fs::exists(set / ("some/deep/" + kIndex)));
+  for (const Words& way : {cast(joined(walk, {"half"})),
+                           cast({"-r", "tree", "-i", "--include", "*.json"}),
+                           {"info", "tree", "--include", "*.safetensors"},
+                           {"compare", "out", "tree"}})
+    set.refused(joined(way, {"--exclude", "deep/*-of-*"}), 2,
+                "deep/" + kIndex + ": --exclude leaves out its file " + file(1) +
+                    "; to leave out the set, exclude the index, too");
+  set.done({"info", "tree", "--exclude", "deep/*"});
   CHECK(set.run(cast({"-q", "-r", "tree", "--include", "*.json", "-i"})).exit_code == 0);
   set.check_cast("tree/deep/");
   const Result info = set.run({"info", "tree", "--include", "*.safetensors"});
@@ -291,6 +310,42 @@ TEST_CASE("the links of huggingface_hub's cache lead to the files of a set") {
   }
   CHECK(set.run(cast({"-q", "cache/snapshots/1/" + kIndex, "--flat", "--output-dir", "out"})).exit_code == 0);
   set.check_cast("out/");
+}
+
+TEST_CASE("an index with a variant in its name is one, as transformers and diffusers write it") {
+  const Set set;
+  const std::string index = "model.safetensors.index.fp16.json";
+  fs::rename(set / kIndex, set / index);
+  CHECK(set.run(cast({"-q", index, "--output-dir", "out"})).exit_code == 0);
+  CHECK(set.read("out/" + index) == text_of(Set::index(34)));
+  CHECK(set.run(cast({"-q", index, "new/" + index})).exit_code == 0);
+  set.done({"compare", "new/" + index, "out/" + index});
+  CHECK(set.run({"show", index + ":embed"}).output == "[1.5  -2 300]\n");
+  CHECK(contains(set.run({"info", ".", "--include", "model.safetensors"}).output, index));
+  for (const std::string name : {"a.safetensors.index.x.y.json", "a.index.fp16.json"}) {
+    fs::copy_file(set / index, set / name);
+    set.refused(cast({"-q", name, "--output-dir", "out"}), 3, name);
+  }
+}
+
+TEST_CASE("a set may have more files than a process may open") {
+  constexpr int kMany = 100;
+  const WorkingDirectory directory;
+  Json index;
+  for (int i = 0; i < kMany; ++i) {
+    directory.write(fmt::format("{}.safetensors", i),
+                    file_of({{fmt::format("w{}", i), "F32", floats({1.5, 7})}}));
+    index["weight_map"][fmt::format("w{}", i)] = fmt::format("{}.safetensors", i);
+  }
+  directory.write(kIndex, text_of(index));
+  const auto few_descriptors = [] {
+    const rlimit limit{32, 32};
+    if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) ::_exit(125);
+  };
+  for (const Words& way : {clip({kIndex, "--output-dir", "out"}), clip({kIndex, "--verify", "out/" + kIndex}),
+                           Words{"info", "--stats", kIndex}, clip({"--in-place", kIndex}),
+                           Words{"compare", kIndex, "out/" + kIndex}})
+    directory.done(way, few_descriptors);
 }
 
 TEST_CASE("a run that was killed has no index and no half file, and --skip-existing finishes it") {
