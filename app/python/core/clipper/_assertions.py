@@ -62,9 +62,9 @@ def assert_same(
     options = {name: given[name] for name in compare.__kwdefaults__}
     try:
         limit = _limit(max_mismatch)
-        check = lambda: _problem(actual, expected, limit, options)
+        check = lambda expected: _problem(actual, expected, limit, options)
         is_golden = hasattr(expected, "_clipper_check")  # of the pytest plugin
-        problem = expected._clipper_check(actual, check) if is_golden else check()
+        problem = expected._clipper_check(actual, check) if is_golden else check(expected)
     except ClipperError as error:
         raise error.with_traceback(None) from None  # without the frames in which it came here
     if problem:
