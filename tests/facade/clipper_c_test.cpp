@@ -1,3 +1,5 @@
+#include <thread>
+
 #include "clipper.h"
 #include "clipper.hpp"
 #include "support/files.hpp"
@@ -155,6 +157,62 @@ TEST_CASE("the C interface refuses what is null, has a wrong size or a wrong sha
   CHECK(elements.values == std::array<float, 2>{7, 8});
 }
 
+TEST_CASE("each function of the C interface refuses null, and the thread that calls it has the error") {
+  const CRequest request{{"max", "6"}};
+  clipper_request* const r = request.get();
+  Elements<2> elements{{7, 8}};
+  const clipper_tensor good = elements.tensor();
+  const std::array<const char*, 2> texts{"1", nullptr};
+  std::array<clipper_element, 2> found{};
+  clipper_statistics statistics{};
+  statistics.size = sizeof statistics;
+  const std::array<int, 31> results{clipper_request_set(nullptr, "min", "0"),
+                                    clipper_request_set(r, nullptr, "0"),
+                                    clipper_request_set(r, "min", nullptr),
+                                    clipper_request_set_array(nullptr, "min", &good),
+                                    clipper_request_set_array(r, nullptr, &good),
+                                    clipper_request_set_array(r, "min", nullptr),
+                                    clipper_clip(nullptr, &good, &good, nullptr),
+                                    clipper_clip(r, nullptr, &good, nullptr),
+                                    clipper_clip(r, &good, nullptr, nullptr),
+                                    clipper_clip_file(nullptr, "a.npy", "b.npy", nullptr),
+                                    clipper_clip_file(r, nullptr, "b.npy", nullptr),
+                                    clipper_clip_file(r, "a.npy", nullptr, nullptr),
+                                    clipper_clip_in_place(nullptr, "a.npy", nullptr),
+                                    clipper_clip_in_place(r, nullptr, nullptr),
+                                    clipper_compare(nullptr, &good, &good, nullptr),
+                                    clipper_compare(r, nullptr, &good, nullptr),
+                                    clipper_compare(r, &good, nullptr, nullptr),
+                                    clipper_compare_files(nullptr, "a.npy", "b.npy", nullptr),
+                                    clipper_compare_files(r, nullptr, "b.npy", nullptr),
+                                    clipper_compare_files(r, "a.npy", nullptr, nullptr),
+                                    clipper_describe(nullptr, &good, &statistics),
+                                    clipper_describe(r, nullptr, &statistics),
+                                    clipper_describe(r, &good, nullptr),
+                                    clipper_describe_file(r, nullptr, &statistics),
+                                    clipper_describe_file(r, "a.npy", nullptr),
+                                    clipper_percentiles(nullptr, &good, texts.data(), 1, found.data()),
+                                    clipper_percentiles(r, nullptr, texts.data(), 1, found.data()),
+                                    clipper_percentiles(r, &good, nullptr, 1, found.data()),
+                                    clipper_percentiles(r, &good, texts.data(), 2, found.data()),
+                                    clipper_percentiles(r, &good, texts.data(), 1, nullptr),
+                                    clipper_percentiles_of_file(r, nullptr, texts.data(), 1, found.data())};
+  CHECK(std::ranges::count(results, CLIPPER_USAGE) == std::ssize(results));
+  CHECK(clipper_dtype(nullptr, nullptr) == nullptr);
+  CHECK(said(CLIPPER_USAGE) == "2 name is null");
+  CHECK(clipper_percentiles(r, &good, nullptr, 0, nullptr) == CLIPPER_OK);
+  clipper_request_free(nullptr);
+  CHECK(elements.values == std::array<float, 2>{7, 8});
+  int kind = -1;
+  std::string message = "none";
+  std::thread([&] {
+    kind = clipper_last_error_kind();
+    message = clipper_last_error_message();
+  }).join();
+  CHECK((kind == CLIPPER_OK && message.empty()));
+  CHECK(said(CLIPPER_USAGE) == "2 name is null");
+}
+
 TEST_CASE("the C interface clips, compares and describes files") {
   const TemporaryDirectory directory;
   const std::string in = directory / "in.npy";
@@ -169,6 +227,11 @@ TEST_CASE("the C interface clips, compares and describes files") {
   CHECK(clipper_compare_files(request.get(), out.c_str(), in.c_str(), nullptr) == CLIPPER_DIFFERENT);
   REQUIRE(clipper_clip_in_place(request.get(), in.c_str(), nullptr) == CLIPPER_OK);
   CHECK(clipper_compare_files(request.get(), out.c_str(), in.c_str(), nullptr) == CLIPPER_OK);
+  const std::array percentages{"100"};
+  clipper_element highest{};
+  REQUIRE(clipper_percentiles_of_file(request.get(), in.c_str(), percentages.data(), 1, &highest) ==
+          CLIPPER_OK);
+  CHECK((highest.value == 6 && highest.bits == to_bits(6.F)));
   clipper_statistics statistics{};
   statistics.size = sizeof statistics;
   REQUIRE(clipper_describe_file(request.get(), in.c_str(), &statistics) == CLIPPER_OK);

@@ -157,35 +157,54 @@ void expect_result(int result) {
   require(clipper_last_error_field() != nullptr, "a failure has a field");
 }
 
-/// "w" is the only name of a file that calls write to.
-std::string path_of(const char* name) {
-  return sandbox() / (name[0] == '\0' ? "none" : "file.npy");
+/// The path of a file that calls read and write, or of none; or null.
+class PathOf {
+ public:
+  explicit PathOf(Bytes& input)
+      : choice_(input.take()), path_(sandbox() / (choice_ == 1 ? "none" : "file.npy")) {}
+  [[nodiscard]] const char* get() const { return choice_ == 0 ? nullptr : path_.c_str(); }
+
+ private:
+  std::uint8_t choice_;
+  std::string path_;
+};
+
+int find(Bytes& input, const clipper_request* request) {
+  const TextOf text(input, {"0", "50", "99.9", "100", "-1", "1e-20", "x"});
+  const std::array<const char*, 2> texts{"25", text.get()};
+  std::array<clipper_element, 2> elements{};
+  const auto* const percentages = input.take() == 0 ? nullptr : texts.data();
+  auto* const percentiles = input.take() == 0 ? nullptr : elements.data();
+  if (input.take() % 2 == 0)
+    return clipper_percentiles_of_file(request, PathOf(input).get(), percentages, 2, percentiles);
+  return clipper_percentiles(request, TensorOf(input).get(), percentages, 2, percentiles);
 }
 
 int describe(Bytes& input, const clipper_request* request) {
-  switch (input.take() % 4) {
+  switch (input.take() % 6) {
     case 0: {
       const TensorOf tensor(input);
       Result<clipper_statistics> statistics(input);
       return clipper_describe(request, tensor.get(), statistics.get());
     }
-    case 1: {
-      const TensorOf tensor(input);
-      const TextOf text(input, {"0", "50", "99.9", "100", "-1", "1e-20", "x"});
-      const std::array<const char*, 2> percentages{"25", text.get()};
-      std::array<clipper_element, 2> elements{};
-      return clipper_percentiles(request, tensor.get(), input.take() == 0 ? nullptr : percentages.data(), 2,
-                                 input.take() == 0 ? nullptr : elements.data());
-    }
+    case 1: return find(input, request);
     case 2: {
-      const TextOf name(input, {"", "w"});
       Result<clipper_counts> counts(input);
-      if (name.get() == nullptr) return clipper_clip_in_place(request, nullptr, counts.get());
-      return clipper_clip_in_place(request, path_of(name.get()).c_str(), counts.get());
+      return clipper_clip_in_place(request, PathOf(input).get(), counts.get());
+    }
+    case 3: {
+      Result<clipper_statistics> statistics(input);
+      return clipper_describe_file(request, PathOf(input).get(), statistics.get());
+    }
+    case 4: {
+      const PathOf in(input);
+      Result<clipper_counts> counts(input);
+      return clipper_clip_file(request, in.get(), PathOf(input).get(), counts.get());
     }
     default: {
+      const PathOf actual(input);
       Result<clipper_comparison> comparison(input);
-      return clipper_compare_files(request, path_of("w").c_str(), path_of("w").c_str(), comparison.get());
+      return clipper_compare_files(request, actual.get(), PathOf(input).get(), comparison.get());
     }
   }
 }

@@ -143,7 +143,8 @@ def test_members_that_are_no_numbers_are_compared_by_their_bytes(tmp_path):
     clipper.assert_same({**members, "note.txt": b"hi"}, golden)
     with np.load(golden, allow_pickle=True) as loaded:
         clipper.assert_same(loaded, golden)
-    assert f"{other}, expected {golden}:s (bytes): 1 of 136 differ" in message(other, golden)
+    said = message(other, golden, rtol=1, max_mismatch=1)
+    assert f"{other}, expected {golden}:s (bytes): 1 of 136 differ" in said and "would pass" not in said
     assert "s (bytes): 1 of 136 differ" in message({**members, "s": np.array(["a", "c"]), "note.txt": b"hi"}, golden)
     assert "s: 136 bytes, expected 144" in message(golden, {**members, "s": np.array(["a", "bb"]), "note.txt": b"hi"})
 
@@ -257,6 +258,32 @@ def test_other(clipper_golden):
     code, text = run(tmp_path, text, "--clipper-update-golden", "--clipper-unused-goldens")
     assert code == 1 and "1 failed, 2 passed" in text and "this run has written another result to this golden" in text
     assert f"created {tmp_path}/shared.npy\nunused {tmp_path}/old.npy\n" in text
+
+
+def test_processes_that_write_different_results_to_one_golden_fail(tmp_path):
+    text = PROLOGUE + """
+def test_other(clipper_golden, worker_id):
+    clipper.assert_same(np.full(2, int(worker_id[2:])), clipper_golden("other.npy"))
+@pytest.mark.xdist_group("group")
+def test_same(clipper_golden):
+    clipper.assert_same(np.ones(2), clipper_golden())
+"""
+    code, said = run(tmp_path, text, "--clipper-update-golden", "-n2", "--dist=each")
+    assert code == 1 and "1 failed, 3 passed" in said and "this run has written another result to this golden" in said
+    assert said.count("created ") == 2 and "updated" not in said
+    assert run(tmp_path, text, "-n2", "--dist=loadgroup", "-k", "test_same")[0] == 0
+
+
+def test_a_golden_that_a_session_shares_is_beside_each_test_that_uses_it(tmp_path):
+    (tmp_path / "conftest.py").write_text(
+        "import pytest\n@pytest.fixture(scope='session')\ndef shared(clipper_golden):\n    return clipper_golden('shared.npy')\n")
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"{name}_test.py").write_text(
+            f"import clipper\ndef test_before(shared):\n    pass\ndef test_{name}(shared):\n    clipper.assert_same({[name == 'a']}, shared)\n")
+    code, text = run(tmp_path, "", "--clipper-update-golden")
+    assert code == 0 and f"created {tmp_path}/a/shared.npy\ncreated {tmp_path}/b/shared.npy\n" in text
+    assert run(tmp_path, "")[0] == 0
 
 
 def test_the_mode_and_links_of_a_golden_are_kept(tmp_path):

@@ -36,7 +36,7 @@ def assert_same(
     Args:
         actual, expected: as for compare(). Either may also be the path of an .npz archive, or a mapping from names to
             arrays, such as numpy.load returns for one: the tensors of the same name are compared, and of what is no
-            tensor, such as strings, the bytes of its file.
+            tensor, such as strings, the bytes of its file, all of which must be the same.
         max_mismatch: accept at most this many elements that differ in each tensor, or "0.1%" of its elements.
         max_listed: how many elements that differ the message lists.
         err_msg: text before the message.
@@ -62,9 +62,9 @@ def assert_same(
     options = {name: given[name] for name in compare.__kwdefaults__}
     try:
         limit = _limit(max_mismatch)
-        check = lambda: _problem(actual, expected, limit, options)
+        check = lambda expected: _problem(actual, expected, limit, options)
         is_golden = hasattr(expected, "_clipper_check")  # of the pytest plugin
-        problem = expected._clipper_check(actual, check) if is_golden else check()
+        problem = expected._clipper_check(actual, check) if is_golden else check(expected)
     except ClipperError as error:
         raise error.with_traceback(None) from None  # without the frames in which it came here
     if problem:
@@ -125,7 +125,7 @@ def _member_difference(actual, expected, name, limit, options):
     if len(first) != len(second):
         return f"{name}: {len(first)} bytes, expected {len(second)}"
     arrays = (np.frombuffer(data, np.uint8) for data in (first, second))
-    return _difference(*arrays, f"{name} (bytes)", limit, {"max_listed": options["max_listed"]})
+    return _difference(*arrays, f"{name} (bytes)", (0, False), {"bits": True, "max_listed": options["max_listed"]})
 
 
 def _bytes(member):

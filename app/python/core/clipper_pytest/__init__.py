@@ -25,10 +25,7 @@ class _Run:
     """The tests of this process."""
 
     item = None  # the test that runs
-
-    def __init__(self):
-        self.lock = threading.Lock()  # pytest-run-parallel
-        self.written = set()
+    marks = None  # the directory of files that say which goldens this run has written, which pytest-xdist's processes share
 
 
 _RUN = pytest.StashKey[_Run]()
@@ -40,10 +37,14 @@ def pytest_runtest_setup(item):
 
 
 @pytest.fixture(scope="session")
-def clipper_golden(pytestconfig):
-    """clipper_golden("name.npy") is the golden file of that name, beside the test's file, for clipper.assert_same();
-    clipper_golden() is named after the test, in a directory that is named after the test's file."""
+def clipper_golden(pytestconfig, request):
+    """clipper_golden("name.npy") is the golden file of that name, beside the file of the test that runs, for
+    clipper.assert_same(); clipper_golden() is named after the test, in a directory that is named after the test's file."""
     run = pytestconfig.stash.setdefault(_RUN, _Run())
+    if pytestconfig.getoption(_UPDATE):
+        own = request.getfixturevalue("tmp_path_factory").getbasetemp()
+        run.marks = (own.parent if hasattr(pytestconfig, "workerinput") else own) / "clipper_golden"
+        run.marks.mkdir(exist_ok=True)
 
     def golden(name=None):
         __tracebackhide__ = True
@@ -57,16 +58,20 @@ class Golden(os.PathLike):
 
     def __init__(self, run, name):
         __tracebackhide__ = True
-        self._run, self._item = run, run.item
-        file = Path(self._item.path)
-        self._is_named = name is not None
-        if not self._is_named:
-            test = self._item.nodeid.partition("::")[2].replace("::", ".")
-            self.path = file.parent / file.stem / re.sub(r"[^\w.+-]+", "-", test).strip("-")
-            return
-        self.path = file.parent / name
-        if self.path.suffix not in (".npy", ".npz"):
+        self._run, self._name, self._suffix = run, name, ""
+        if name is not None and Path(name).suffix not in (".npy", ".npz"):
             raise _error(f"{name}: a golden is a whole .npy or .npz file", "usage")
+
+    @property
+    def path(self):
+        """By the test that runs: several may share what a fixture has made."""
+        item = self._run.item
+        file = Path(item.path)
+        if self._name is not None:
+            return file.parent / self._name
+        # Not the node's id, to which pytest-xdist adds the name of a group.
+        test = ".".join(node.name for node in item.listchain() if isinstance(node, (pytest.Class, pytest.Item)))
+        return file.parent / file.stem / (re.sub(r"[^\w.+-]+", "-", test).strip("-") + self._suffix)
 
     def __fspath__(self):
         return os.fspath(self.path)
@@ -78,12 +83,10 @@ class Golden(os.PathLike):
         return f"Golden({str(self.path)!r})"
 
     def _clipper_check(self, actual, check):
-        """What assert_same() says of the actual tensor or archive: the text of check(), empty if all is well."""
-        if not self._is_named:
-            is_archive = isinstance(actual, Mapping) or str(actual if isinstance(actual, (str, os.PathLike)) else "").endswith(".npz")
-            self.path = self.path.with_name(self.path.name + (".npz" if is_archive else ".npy"))
-            self._is_named = True
-        config = self._item.config
+        """What assert_same() says of the actual tensor or archive: the text of check(path), empty if all is well."""
+        is_archive = isinstance(actual, Mapping) or str(actual if isinstance(actual, (str, os.PathLike)) else "").endswith(".npz")
+        self._suffix = ".npz" if is_archive else ".npy"
+        config = self._run.item.config
         if config.getoption(_UNUSED):
             self._note(_USED, os.path.realpath(self.path))
         obtained = self.path.with_name(f"{self.path.stem}.obtained{self.path.suffix}")
@@ -101,38 +104,39 @@ class Golden(os.PathLike):
         return problem
 
     def _difference(self, check):
-        return check() if self.path.exists() else f"{self}: no golden"
+        return check(self.path) if self.path.exists() else f"{self}: no golden"
 
     def _update(self, actual, check):
         """Writes the golden if it does not match, unless that would not match either."""
+        import fcntl
+        import hashlib
+
         from clipper import ClipperError
 
-        with self._run.lock:
+        golden = os.path.realpath(self.path)
+        with open(self._run.marks / hashlib.sha256(os.fsencode(golden)).hexdigest(), "a") as mark:
+            fcntl.flock(mark, fcntl.LOCK_EX)  # pytest-run-parallel, pytest-xdist
             if not (problem := self._difference(check)):
                 return ""
-            golden = os.path.realpath(self.path)
-            if golden in self._run.written:
+            if os.fstat(mark.fileno()).st_size:
                 return f"{problem}\n  this run has written another result to this golden"
             what = "updated" if self.path.exists() else "created"
             self.path.parent.mkdir(parents=True, exist_ok=True)
 
             def matches(temporary):
-                path, self.path = self.path, temporary
                 try:
-                    return check().replace(str(temporary), str(path))
+                    return check(temporary).replace(str(temporary), str(self))
                 except ClipperError as error:
-                    raise ClipperError(str(error).replace(str(temporary), str(path)), error.kind, error.field) from None
-                finally:
-                    self.path = path
+                    raise ClipperError(str(error).replace(str(temporary), str(self)), error.kind, error.field) from None
 
             if problem := self._replace(Path(golden), actual, matches):
                 return f"{problem}\n  the golden is not written: it would not match"
-            self._run.written.add(golden)
+            mark.write("written")
             self._note(_WRITTEN, f"{what} {self.path}")
             return ""
 
     def _note(self, name, value):
-        self._item.user_properties.append((name, value))
+        self._run.item.user_properties.append((name, value))
 
     @staticmethod
     def _replace(path, actual, check=lambda temporary: ""):
