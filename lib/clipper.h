@@ -127,7 +127,7 @@ int clipper_request_set_array(clipper_request *request, const char *name, const 
 const char *clipper_request_name(size_t index);
 
 /* Clips the elements of `in` to those of `out`: the same shape, and the dtype that "to" names, or that of `in`. They may be the same
-   memory if they are the same view. `counts` may be null. After a failure `out` may hold anything. */
+   memory if they are the same view; no two elements of `out` may share a byte. `counts` may be null. After a failure `out` may hold anything. */
 int clipper_clip(const clipper_request *request, const clipper_tensor *in, const clipper_tensor *out, clipper_counts *counts);
 
 /* Clips the file `in` to the file `out`, which is replaced only as a whole; `path` is replaced by its result. `counts` may be null. */

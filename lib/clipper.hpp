@@ -229,6 +229,18 @@ struct TensorView {
   const void* elements;
 };
 
+/// A contiguous range of elements. Characters are not: a text is the path of a file.
+template <class Range>
+concept ReadableElements = std::ranges::contiguous_range<Range> &&
+    Element<std::ranges::range_value_t<Range>> && !std::same_as<std::ranges::range_value_t<Range>, char>;
+
+/// The tensor of one axis that has these elements.
+template <ReadableElements Elements>
+[[nodiscard]] Tensor tensor_for(const Elements& elements) {
+  return {dtype_of<std::ranges::range_value_t<Elements>>(),
+          {static_cast<std::int64_t>(std::ranges::size(elements))}};
+}
+
 /// A tensor in memory whose elements are written. No two of them have a byte in common.
 struct WritableTensor {
   const Tensor& tensor;
@@ -333,6 +345,15 @@ struct Comparison {
                                         const CompareOptions& compare = {}, unsigned threads = 0,
                                         const std::atomic<bool>* stop = nullptr);
 
+template <ReadableElements Actual, ReadableElements Expected>
+[[nodiscard]] Comparison compare_memory(const Actual& actual, const Expected& expected,
+                                        const CompareOptions& compare = {}, unsigned threads = 0) {
+  const Tensor first = tensor_for(actual);
+  const Tensor second = tensor_for(expected);
+  return compare_memory({first, std::ranges::data(actual)}, {second, std::ranges::data(expected)}, compare,
+                        threads);
+}
+
 /// For each percentage the element of the tensor in a file below which this share of the elements lies: see
 /// Given::percentile(); rounded once to floats, truncated toward zero to integers. Nothing if all elements
 /// are NaN, NaN between -inf and inf. from_bits<float>() of an element is its value if the tensor is float32.
@@ -347,6 +368,14 @@ struct Comparison {
 [[nodiscard]] std::vector<std::optional<ElementBits>> percentiles(const TensorView& tensor,
                                                                   std::span<const Number> percentages,
                                                                   unsigned threads = 0);
+
+template <ReadableElements Elements>
+[[nodiscard]] std::vector<std::optional<ElementBits>> percentiles(const Elements& elements,
+                                                                  std::span<const Number> percentages,
+                                                                  unsigned threads = 0) {
+  const Tensor tensor = tensor_for(elements);
+  return percentiles(TensorView{tensor, std::ranges::data(elements)}, percentages, threads);
+}
 
 /// The statistics of a tensor's elements.
 struct Statistics {
@@ -372,6 +401,12 @@ struct Statistics {
 
 /// The same of a tensor in memory.
 [[nodiscard]] Statistics statistics(const TensorView& tensor, unsigned threads = 0);
+
+template <ReadableElements Elements>
+[[nodiscard]] Statistics statistics(const Elements& elements, unsigned threads = 0) {
+  const Tensor tensor = tensor_for(elements);
+  return statistics(TensorView{tensor, std::ranges::data(elements)}, threads);
+}
 
 }  // namespace clipper
 #pragma GCC visibility pop

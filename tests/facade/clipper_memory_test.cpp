@@ -40,6 +40,22 @@ TEST_CASE("statistics and percentiles of memory are those of a file with the sam
   CHECK_FALSE(statistics(TensorView{Tensor{DType::int8, {0}}, nullptr}).median);
 }
 
+TEST_CASE("ranges of elements are compared and described like tensors, and texts are paths") {
+  const std::vector<float> values{1, 2, 3, 6};
+  const std::array<float, 4> others{1, 2, 3, 5};
+  const Statistics found = statistics(values);
+  CHECK((found.mean == 3 && found.dtype == DType::float32 && found.shape == std::vector<std::int64_t>{4}));
+  CHECK(percentiles(std::span(values), std::array{Number(100)}).front() == to_bits(6.F));
+  CHECK(compare_memory(values, others, {.atol = 1}).equal());
+  CHECK(compare_memory(values, others).summary.starts_with("1 of 4 differ (25 %); first [3] actual 6 "));
+  CHECK(compare_memory(values, std::array{1, 2, 3}).reason == "dtype float32, expected int32");
+  const TemporaryDirectory directory;
+  CHECK(refusal(ErrorKind::io, [&] {
+          static_cast<void>(statistics(directory / "none.npy"));
+        }).ends_with("none.npy: cannot be opened: No such file or directory"));
+  CHECK(refusal(ErrorKind::io, [] { static_cast<void>(statistics("none.npy")); }).starts_with("none.npy: "));
+}
+
 TEST_CASE("elements in the other byte order, with gaps and unaligned are described and compared") {
   const Tensor swapped{DType::int16, {2, 2}, false, ByteOrder::big, {}, {5, 2}};
   const std::string memory("\0\1\0\2?\0\3\0\4", 9);  // 1 2, a byte between the rows, 3 4

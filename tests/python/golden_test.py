@@ -126,6 +126,8 @@ def test_arrays_are_compared_where_they_are():
     z = x.reshape(2, 5).copy(order="F")
     z[1, 2] = 9
     assert "[1, 2] actual 9 expected 7 (2, " in message(z, x.reshape(2, 5))
+    with pytest.raises(clipper.ClipperError, match="expected has dtype object, which is none of clipper's"):
+        clipper.assert_same(x, None)
     with pytest.raises(TypeError, match="mask would be lost"):
         clipper.assert_same(np.ma.masked_array(x, x > 3), x)
     assert "dtype timedelta64[s], expected timedelta64[ms]" in message(x.astype("m8[s]"), x.astype("m8[ms]"))

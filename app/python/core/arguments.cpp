@@ -237,7 +237,8 @@ std::optional<DType> dtype_in(std::string_view field, nb::handle dtype, bool nat
     throw Error(ErrorKind::usage, argument(field) + (" '" + nb::cast<std::string>(descr.attr("str")) +
                                                      "' has a byte order; the result has that of the input"));
   const nb::object name = descr.attr("name");
-  return dtype_of_name(field, characters_of(name));
+  const bool as_typed = is_text && !dtype_named(characters_of(name));  // "U8" are 8 characters in numpy
+  return dtype_of_name(field, characters_of(as_typed ? dtype : nb::handle(name)));
 }
 
 /// A tuple or list of two numbers.

@@ -90,7 +90,7 @@ def _files(**tensors):
                 paths.append(tensor)
                 continue
             file = stack.enter_context(os.fdopen(os.memfd_create("clipper"), "wb"))
-            _write(_array(tensor), file)
+            _write(_array(tensor), file, name)
             paths.append(f"/proc/self/fd/{file.fileno()}")
             names[paths[-1]] = name
         try:
@@ -109,12 +109,12 @@ def _array(tensor):
     return array
 
 
-def _write(array, file) -> None:
+def _write(array, file, name="a tensor") -> None:
     descr = array.dtype.str
     if array.dtype.name.startswith(OF_ML_DTYPES):
         descr = array.dtype.name  # "<V1" would not say which one
     elif array.dtype.hasobject or array.dtype.names:
-        raise ClipperError(f"a tensor has dtype {array.dtype}, which is none of clipper's", "input", "type")
+        raise ClipperError(f"{name} has dtype {array.dtype}, which is none of clipper's", "input", "type")
     fortran = array.flags.f_contiguous and not array.flags.c_contiguous
     header = {"descr": descr, "fortran_order": fortran, "shape": array.shape}
     np.lib.format.write_array_header_1_0(file, header)
