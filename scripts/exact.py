@@ -431,8 +431,10 @@ def around_nodata(case):
 def refused_by_plan(case):
     """Raises Refused for what is an error without the elements."""
     try:
-        result(case)
+        result(figures.without(case))
     except Refused as refused:
+        if refused.rule in ("above", "above as converted", "NaN file") and any(isinstance(case.parameters.get(side), Tensor) for side in BOUNDS):
+            figures.groups(case)  # axes are looked at before the elements of arrays are
         if refused.code == USAGE and not isinstance(refused, Beyond):
             raise
 
@@ -445,7 +447,7 @@ def result(case):
             first = replace(case, parameters=case.parameters | {"--to": "float64"}) if case.normalizes else case
             for option in ("--replace-below", "--replace-above"):
                 replacement(first, option)
-            refused_by_plan(figures.without(case))
+            refused_by_plan(case)
             case = figures.found_in(case, bound, result)
         if {"--nodata", "--nodata-to"} & {*case.parameters}:
             return around_nodata(case)
@@ -510,6 +512,8 @@ def normalized(case):
     for option in ("--replace-below", "--replace-above"):
         replacement(clip, option)
     ends = ends_of_stretch(case) if "--stretch" in given else None
+    if isinstance(given.get("--divide"), str) and contract.exact(given["--divide"]) == 0:
+        raise Refused("a divisor of 0", USAGE, "--divide")
     try:
         clipped = result(clip)
     except Refused as refused:
@@ -523,7 +527,7 @@ def normalized(case):
         factor = {option: array_factor(case, option, "float64") if isinstance(given[option], Tensor) else np.float64(contract.exact(given[option]))
                   for option in ("--subtract", "--divide") if option in given}
         if not np.all(factor.get("--divide", 1)) and (case.x.elements.size or np.size(factor["--divide"]) == 1):
-            raise Refused("a divisor of 0", INPUT if isinstance(given["--divide"], Tensor) else USAGE, "--divide")
+            raise Refused("a divisor of 0", INPUT, "--divide")
         z = np.asarray((y - factor.get("--subtract", 0.0)) / factor.get("--divide", 1.0))
     bits, limited = rule.stored(z)
     wrong, unknown = limited == 2, z != z

@@ -125,6 +125,8 @@ def without(case):
             continue
         typed = case.parameters.get(other)
         number = exact(typed) if isinstance(typed, str) and not is_percentile(typed) else 0
+        if "--stretch" in given and case.x.dtype in FORMATS and not math.isfinite(number):
+            raise Refused("infinite range", USAGE)
         if "--stretch" in given and math.isfinite(number):
             given[side] = str(max(math.ceil(number), 1) if side == "--max" else min(math.floor(number), 0))
             lost = {"--nan", "--replace-below", "--replace-above"}

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -157,6 +158,20 @@ struct StoreFloat8 {
   }
 };
 
+/// The same of x rounded to the nearest integer, half to even. A sum near 1.5 * 2^52, or 1.5 * 2^23 of
+/// floats, has no bits for fractions, and the integer in its last bits.
+template <class To, class Working>
+[[gnu::always_inline]] inline To stored_rounded(Working x, std::uint64_t zero_point) noexcept {
+  constexpr bool kFits = sizeof(To) < sizeof(Working) && std::is_floating_point_v<Working>;
+  if constexpr (kFits) {
+    constexpr Working kNoFraction = sizeof(Working) == sizeof(float) ? Working{3 << 22} : Working{3LL << 51};
+    using Bits = UnsignedOfSize<sizeof(Working)>;
+    return static_cast<To>(std::bit_cast<Bits>(x + kNoFraction) + static_cast<Bits>(zero_point));
+  } else {
+    return stored<To>(rounded<Round::half_even>(x), zero_point);
+  }
+}
+
 /// Also rounds to the nearest integer, as casts to integers do unless they are told otherwise, if kRounds.
 template <class Working, class To, bool kRounds>
 struct Store {
@@ -164,7 +179,7 @@ struct Store {
                                          std::uint64_t zero_point) noexcept {
     for (std::size_t i = 0; i < count; ++i)
       if constexpr (kRounds)
-        out[i] = stored<To>(rounded<Round::half_even>(in[i]), zero_point);
+        out[i] = stored_rounded<To>(in[i], zero_point);
       else
         out[i] = stored<To>(in[i], zero_point);
   }

@@ -165,19 +165,23 @@ struct NumberStep {
   double lowest;
   double highest;
   bool multiplies;  ///< whether quotient() may multiply, because no step of it can underflow or overflow
+  bool holds;       ///< whether a result may be beyond lowest and highest, or not reach low or high
 };
 
-/// x / divisor, correctly rounded, if kMultiplies in a sixth of a division's time. Markstein: with r, the
+enum class Quotient : std::uint8_t { divides, multiplies, multiplies_positive };
+
+/// x / divisor, correctly rounded, if it multiplies in a sixth of a division's time. Markstein: with r, the
 /// correctly rounded reciprocal of b, and q, less than one unit from x / b, the fused q + r * (x - b * q) is
 /// x / b, correctly rounded. Farther from x / b, up to one and a half units, `first` is only where x / b is
-/// not near the middle between two numbers, so that the last rounding cannot err.
-template <bool kMultiplies>
+/// not near the middle between two numbers, so that the last rounding cannot err. Without a rest are zeros,
+/// whose sign a sum would lose, infinities and NaN; a positive x is finite, +0 or NaN.
+template <Quotient kQuotient>
 [[gnu::always_inline]] inline double quotient(double x, double divisor, double reciprocal) noexcept {
-  if constexpr (!kMultiplies) return x / divisor;
+  if constexpr (kQuotient == Quotient::divides) return x / divisor;
   const double first = x * reciprocal;
   const double rest = __builtin_fma(-divisor, first, x);
   const double result = __builtin_fma(rest, reciprocal, first);
-  return std::fabs(rest) > 0 ? result : first;  // zeros, infinities and NaN have no rest
+  return kQuotient == Quotient::multiplies_positive || std::fabs(rest) > 0 ? result : first;
 }
 
 /// Counts what is beyond the bounds, and NaN.
@@ -209,13 +213,16 @@ template <bool kStretches>
 struct NormalizeElements {
   template <SimdLevel kLevel>
   [[gnu::always_inline]] static bool run(double* y, const NumberStep& step, std::size_t count) noexcept {
+    constexpr Quotient kMultiplies = kStretches ? Quotient::multiplies_positive : Quotient::multiplies;
     if constexpr (kLevel != SimdLevel::baseline)
-      if (step.multiplies) return run_with<true>(y, step, count);
-    return run_with<false>(y, step, count);
+      if (step.multiplies)
+        return step.holds ? run_with<Quotient::multiplies, true>(y, step, count)
+                          : run_with<kMultiplies, false>(y, step, count);
+    return run_with<Quotient::divides, true>(y, step, count);
   }
 
  private:
-  template <bool kMultiplies>
+  template <Quotient kQuotient, bool kHolds>
   [[gnu::always_inline]] static bool run_with(double* y, NumberStep step, std::size_t count) noexcept {
     const double reciprocal = 1 / step.divisor;
     std::uint64_t nan = 0;
@@ -224,12 +231,15 @@ struct NormalizeElements {
       nan |= g != g ? 1 : 0;  // NOLINT(misc-redundant-expression): true for NaN
       const double raised = g < step.lo ? step.lo : g;
       const double x = raised > step.hi ? step.hi : raised;
-      double z = quotient<kMultiplies>(x - step.a, step.divisor, reciprocal);
+      double z = quotient<kQuotient>(x - step.a, step.divisor, reciprocal);
       if constexpr (kStretches) z = z * step.range + step.low;
-      z = z < step.lowest ? step.lowest : z;
-      z = z > step.highest ? step.highest : z;
-      if constexpr (kStretches) z = x >= step.hi ? step.high : z;
-      y[i] = kStretches && x <= step.lo ? step.low : z;
+      if constexpr (kHolds) {
+        z = z < step.lowest ? step.lowest : z;
+        z = z > step.highest ? step.highest : z;
+        if constexpr (kStretches) z = x >= step.hi ? step.high : z;
+        if constexpr (kStretches) z = x <= step.lo ? step.low : z;
+      }
+      y[i] = z;
     }
     return nan != 0;
   }
@@ -271,6 +281,7 @@ class ThreeLoops {
       counts = run_loop<CountBeyond>(level_, x, step.lo, step.hi, count);
       step.lowest = stretches_ ? step.lowest : -std::numeric_limits<double>::infinity();
       step.highest = stretches_ ? step.highest : std::numeric_limits<double>::infinity();
+      step.holds &= stretches_;
     }
     const bool has_nan = stretches_ ? run_loop<NormalizeElements<true>>(level_, x, step, count)
                                     : run_loop<NormalizeElements<false>>(level_, x, step, count);
@@ -307,9 +318,18 @@ class ThreeLoops {
     step_.highest = given.stretches  ? std::max(given.low, given.high)
                     : cast.saturates ? from_bits<double>(cast.highest)
                                      : kInfinity;
+    step_.holds = given.stretches ? !reaches_ends(given) : cast.saturates;
     const auto is_moderate = [](double x) { return std::fabs(x) >= 0x1p-100 && std::fabs(x) <= 0x1p100; };
     step_.multiplies =
         from_ != DType::float64 && is_moderate(step_.divisor) && (given.a == 0 || is_moderate(given.a));
+  }
+
+  /// Whether the plain formula gives low for lo and high for hi. Then all results are between them: each of
+  /// its steps rounds the greater of two numbers to no smaller one.
+  [[nodiscard]] bool reaches_ends(const Normalization& given) const noexcept {
+    const bool is_between = given.a == step_.lo && given.b == step_.hi && given.a < given.b;
+    const bool has_low = given.low != 0 || !std::signbit(given.low);  // a sum is never -0
+    return is_between && std::isfinite(step_.divisor) && has_low && step_.range + given.low == given.high;
   }
 
   bool stretches_;

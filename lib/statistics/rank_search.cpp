@@ -1,7 +1,9 @@
 #include "statistics/rank_search.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
+#include <utility>
 
 #include "element/element.hpp"
 #include "statistics/rank_kernels.hpp"
@@ -174,9 +176,26 @@ void RankSearch::collect(std::span<const std::uint64_t> keys) {
   collected_.insert(collected_.end(), keys.begin(), keys.end());
 }
 
+/// Moves the keys to buckets in their order, without an order in a bucket: refine() needs that of a few.
+void RankSearch::fill_buckets() {
+  constexpr int kBucketBits = 11;
+  ends_.assign((std::size_t{1} << kBucketBits) + 1, 0);
+  if (collected_.empty()) return;
+  const auto [least, most] = std::ranges::minmax(collected_);
+  const int shift = std::max(static_cast<int>(std::bit_width(most - least)) - kBucketBits, 0);
+  for (const std::uint64_t key : collected_) ++ends_[((key - least) >> shift) + 1];
+  std::partial_sum(ends_.begin(), ends_.end(), ends_.begin());
+  std::vector<std::uint64_t> moved(collected_.size());
+  for (const std::uint64_t key : collected_) moved[ends_[(key - least) >> shift]++] = key;
+  collected_ = std::move(moved);
+}
+
 void RankSearch::end_pass() {
-  std::ranges::sort(collected_);
   const bool is_first = pass_.bits == 0;
+  if (is_first && pass_.collects)
+    fill_buckets();
+  else
+    std::ranges::sort(collected_);
   if (is_first && !pass_.collects)
     end_first_count();
   else if (!pass_.collects)
@@ -208,9 +227,10 @@ void RankSearch::count_nan() {
   const std::uint64_t lowest = ordered_key(dtype_, lowest_element(dtype_));
   const std::uint64_t highest = ordered_key(dtype_, highest_element(dtype_));
   if (pass_.collects) {
-    nan_below_ =
-        static_cast<std::uint64_t>(std::ranges::lower_bound(collected_, lowest) - collected_.begin());
-    nan_above_ = static_cast<std::uint64_t>(collected_.end() - std::ranges::upper_bound(collected_, highest));
+    for (const std::uint64_t key : collected_) {
+      nan_below_ += key < lowest ? 1 : 0;
+      nan_above_ += key > highest ? 1 : 0;
+    }
     return;
   }
   const auto digit = [&](std::uint64_t key) {
@@ -235,10 +255,17 @@ void RankSearch::want(std::span<const std::uint64_t> ranks) {
 void RankSearch::refine(Wanted& wanted) {
   const auto prefix = std::ranges::lower_bound(pass_.prefixes, wanted.prefix);
   if (wanted.bits != pass_.bits || prefix == pass_.prefixes.end() || *prefix != wanted.prefix) return;
+  if (pass_.collects && pass_.bits == 0) {
+    const auto at = [&](std::size_t i) { return collected_.begin() + static_cast<std::ptrdiff_t>(i); };
+    const auto end = std::ranges::upper_bound(ends_, wanted.rank);
+    std::nth_element(at(end == ends_.begin() ? 0 : end[-1]), at(wanted.rank), at(*end));
+    wanted = {*at(wanted.rank), width_, 1, 0};
+    return;
+  }
   if (pass_.collects) {
     const unsigned rest = width_ - wanted.bits;
-    const std::uint64_t lowest = rest >= 64 ? 0 : wanted.prefix << rest;
-    const std::uint64_t highest = lowest | (rest >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << rest) - 1);
+    const std::uint64_t lowest = wanted.prefix << rest;
+    const std::uint64_t highest = lowest | ((std::uint64_t{1} << rest) - 1);
     const auto begin = std::ranges::lower_bound(collected_, lowest);
     const auto end = std::ranges::upper_bound(collected_, highest);
     consistent_ &= static_cast<std::uint64_t>(end - begin) == wanted.count;

@@ -127,6 +127,7 @@ class RankSearch {
   template <class T>
   void count_candidates(std::span<const std::byte> elements);
   void collect(std::span<const std::uint64_t> keys);
+  void fill_buckets();
   void end_first_count();
   void count_nan();
   void refine(Wanted& wanted);
@@ -141,7 +142,8 @@ class RankSearch {
   std::optional<CounterTables> tables_;  ///< of a pass that counts
   std::vector<std::uint64_t> totals_;    ///< kDigits counters for each prefix of the last pass
   std::mutex mutex_;
-  std::vector<std::uint64_t> collected_;  ///< keys; sorted at the end of the pass
+  std::vector<std::uint64_t> collected_;  ///< keys; sorted at the end of a pass, of the first one in buckets
+  std::vector<std::size_t> ends_;         ///< of the buckets
   std::vector<Wanted> wanted_;
   bool consistent_ = true;
   std::array<std::atomic<std::uint64_t>, 2> nan_beside_infinity_{};  ///< see count_first_digits()
