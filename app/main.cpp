@@ -74,6 +74,7 @@ int run(int argc, char** argv) {
 }  // namespace clipper
 
 int main(int argc, char** argv) {
+  clipper::os::begin(argc, argv);
   if (!clipper::has_stack()) return static_cast<int>(clipper::ErrorKind::io);
   const int status = clipper::run(argc, argv);
   clipper::end_by_waiting_signal();

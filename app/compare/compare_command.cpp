@@ -62,7 +62,7 @@ std::vector<FilePair> file_pairs(const CompareCommand& command) {
   std::map<std::string, FilePair> pairs;
   const auto pair_of = [&](const std::string& name) -> FilePair& {
     return pairs
-        .try_emplace(name, FilePair{name, fs::path(actual) / name, fs::path(expected) / name, false, false,
+        .try_emplace(name, FilePair{name, os::joined(actual, name), os::joined(expected, name), false, false,
                                     true, false})
         .first->second;
   };
@@ -195,7 +195,7 @@ class Comparer {
     if (is_same_file(pair.actual, pair.expected))
       refuse(pair.actual + ": --update-golden: both are one file");
     const InputFile input = InputFile::open_regular(pair.actual, command_.settings.caching);
-    fs::create_directories(directory_of(pair.expected));
+    fs::create_directories(os::native(directory_of(pair.expected)));
     OutputFile output = OutputFile::create(pair.expected, OutputFile::Existing::replace,
                                            OutputFile::Durability::none, input.mode_of_copy());
     if (!engine_.copy(input.descriptor(), input.path(), {0, input.size()}, &output, 0))

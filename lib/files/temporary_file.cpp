@@ -15,16 +15,16 @@ namespace clipper {
 namespace {
 
 std::string& directory() {
-  static std::string path = "/var/tmp";
+  static std::string path = os::temporary_directory();
   return path;
 }
 
 [[noreturn]] void throw_failure(const std::string& contents, int error) {
-  throw Error(ErrorKind::io,
-              fmt::format("{}: cannot be inflated to {}: {}; ", contents, directory(),
-                          std::generic_category().message(error)) +
-                  Term{"temporary_directory", "name another directory"},
-              error);
+  throw Error(
+      ErrorKind::io,
+      fmt::format("{}: cannot be inflated to {}: {}; ", contents, directory(), os::error_text(error)) +
+          Term{"temporary_directory", "name another directory"},
+      error);
 }
 
 /// The file has a name for an instant. A signal that ends the process then removes it.
