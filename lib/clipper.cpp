@@ -52,10 +52,6 @@ const Request& with_profile(const Request& request) {
                                     Message(" is null; profile_named() returns null for unknown names"));
 }
 
-Caching caching_of(const FileOptions& options) {
-  return options.no_cache ? Caching::dropped : Caching::kept;
-}
-
 std::optional<TypeChoice> types_of(const FileOptions& options) {
   TypeChoice types;
   for (const std::string& word : options.only)
@@ -69,25 +65,28 @@ std::optional<TypeChoice> types_of(const FileOptions& options) {
 }
 
 /// The caller names each file.
-npy::GivenDType given_dtype(const FileOptions& options) {
-  npy::GivenDType given(options.dtype);
-  given.over_integers = true;
-  given.pb = options.pb;
-  if (!options.raw.empty()) given.raw = std::make_shared<const raw::Layout>(raw::parse(options.raw));
-  return given;
+Reading reading_of(const FileOptions& options, bool raw_if_needed = false) {
+  Reading how;
+  how.dtype = options.dtype;
+  how.over_integers = true;
+  if (!options.raw.empty()) how.raw = std::make_shared<const raw::Layout>(raw::parse(options.raw));
+  how.pb = options.pb;
+  how.raw_if_needed = raw_if_needed;
+  how.ignore_trailing = options.ignore_trailing;
+  how.caching = options.no_cache ? Caching::dropped : Caching::kept;
+  return how;
 }
 
 ClipSettings settings_of(const Request& request, const FileOptions& options) {
   using Durability = OutputFile::Durability;
-  return {.request = with_profile(request),
-          .dtype = given_dtype(options),
-          .to_raw = options.to_raw,
-          .ignore_trailing = options.ignore_trailing,
-          .durability = options.sync ? Durability::on_disk : Durability::none,
-          .caching = caching_of(options),
-          .counting = true,
-          .max_clipped = std::nullopt,
-          .selection = {{options.members, {}}, types_of(options), Selection::Other::copy}};
+  return {
+      .request = with_profile(request),
+      .reading = reading_of(options),
+      .to_raw = options.to_raw,
+      .durability = options.sync ? Durability::on_disk : Durability::none,
+      .counting = true,
+      .max_clipped = std::nullopt,
+      .selection = {{options.members, options.exclude_members}, types_of(options), Selection::Other::copy}};
 }
 
 Engine::Options engine_options(const FileOptions& options) {
@@ -165,18 +164,15 @@ class Packed {
   std::vector<std::byte> copy_;
 };
 
-npy::Header header_of(InputFile& input, const FileOptions& options, npy::Types types) {
-  return read_header(input, given_dtype(options), nullptr, std::nullopt, npy::Opaque::refused, types);
-}
+/// An open file and its header.
+struct Opened {
+  Opened(const std::string& path, const Reading& how, npy::Types types)
+      : input(open_as(how, path)),
+        header(read_header(input, how, nullptr, std::nullopt, npy::Opaque::refused, types)) {}
 
-InputFile open(const std::string& path, const FileOptions& options, bool if_needed = false) {
-  InputFile file = InputFile::open(path, caching_of(options));
-  if (options.ignore_trailing) file.ignore_trailing();
-  npy::GivenDType how = given_dtype(options);
-  how.raw_if_needed = if_needed;
-  take_foreign(file, how);
-  return file;
-}
+  InputFile input;
+  npy::Header header;
+};
 
 void check_tolerance(std::string_view field, const Number& number) {
   if (!is_tolerance(number))
@@ -227,7 +223,7 @@ std::string_view version() noexcept {
 }
 
 Given from_file(const std::string& path, const FileOptions& options) {
-  return read_parameter(path, given_dtype(options));
+  return read_parameter(path, reading_of(options));
 }
 
 Counts clip_file(const std::string& in, const std::string& out, const Request& request,
@@ -315,8 +311,7 @@ Counts clip(const TensorView& in, const WritableTensor& out, const Request& requ
 }
 
 Tensor tensor_in(const std::string& path, const FileOptions& options) {
-  InputFile input = open(path, options);
-  const npy::Header header = header_of(input, options, npy::Types::comparable);
+  const npy::Header header = Opened(path, reading_of(options), npy::Types::comparable).header;
   return {header.dtype, header.shape, header.fortran_order, header.order, header.meaning, {}};
 }
 
@@ -348,11 +343,11 @@ Comparison compare_files(const std::string& actual, const std::string& expected,
                          const CompareOptions& compare, const FileOptions& options) {
   if (actual == "-" && expected == "-") throw Error(ErrorKind::usage, "standard input cannot be both files");
   CompareSettings settings;
-  settings.dtype = given_dtype(options);
+  settings.reading = reading_of(options, true);
   settings.rule = rule_of(compare);
   Engine engine(engine_options(options));
-  InputFile actual_file = open(actual, options, true);
-  InputFile expected_file = open(expected, options, true);
+  InputFile actual_file = open_as(settings.reading, actual);
+  InputFile expected_file = open_as(settings.reading, expected);
   FileComparison result;
   compare_files(engine, settings, actual_file, expected_file, result);
   return comparison_of(result, settings.rule, compare);
@@ -377,8 +372,7 @@ Comparison compare_memory(const TensorView& actual, const TensorView& expected, 
 std::vector<std::optional<ElementBits>> percentiles(const std::string& path,
                                                     std::span<const Number> percentages,
                                                     const FileOptions& options) {
-  InputFile input = open(path, options);
-  const npy::Header header = header_of(input, options, npy::Types::clipped);
+  auto [input, header] = Opened(path, reading_of(options), npy::Types::clipped);
   Engine engine(engine_options(options));
   return as_elements(header.dtype, read_percentiles(engine, input, header, percentages));
 }
@@ -420,8 +414,7 @@ Statistics statistics(const TensorView& tensor, unsigned threads) {
 }
 
 Statistics statistics(const std::string& path, const FileOptions& options) {
-  InputFile input = open(path, options);
-  const npy::Header header = header_of(input, options, npy::Types::clipped);
+  auto [input, header] = Opened(path, reading_of(options), npy::Types::clipped);
   Engine engine(engine_options(options));
   std::optional<ElementBits> median;
   if (input.is_regular())

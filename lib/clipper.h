@@ -116,7 +116,7 @@ void clipper_request_free(clipper_request *request);
 
 /* Sets one option of the program `clipper`, named without its dashes, "min" or "min-above-max" (or "min_above_max"), to a text that the
    command line takes: "6", "1%", "@lo.npy", "2020-02-29", "onnx-13". "true" and "false" are the values of options without one.
-   "member", "only" and "nodata" add to those set before. After a failure the request is as it was. */
+   "member", "exclude_member", "only" and "nodata" add to those set before. After a failure the request is as it was. */
 int clipper_request_set(clipper_request *request, const char *name, const char *text);
 
 /* Sets a number of the request, such as "min", to the elements of a tensor, which are copied. Like an array of a file,

@@ -108,6 +108,9 @@ struct FileOptions {
   /// all that `only` has. Each must match a member.
   std::vector<std::string> members{};
 
+  /// Such names and patterns of members that are not clipped, even if `members` names them.
+  std::vector<std::string> exclude_members{};
+
   /// Kinds of members to clip, unless `members` has their exact names: "float", "int", "bool", "date", "all",
   /// names of dtypes. Empty: floats and integers, with Request::to only floats. Other inputs ignore it.
   std::vector<std::string> only{};
@@ -116,7 +119,7 @@ struct FileOptions {
   /// "float32:3,224,224". Empty: they are refused. Results are such files, too, except those whose names
   /// end in .npy.
   std::string raw{};
-  bool to_raw = false;  ///< results that are no archives get no header; not in place
+  bool to_raw = false;  ///< results get no header; not in place, and not of archives
   bool pb = false;      ///< inputs are TensorProto messages, whatever their names are
 };
 

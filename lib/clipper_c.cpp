@@ -165,6 +165,7 @@ constexpr std::array kOtherTexts{
                 r.files.threads = static_cast<unsigned>(count_of_text(n, text, 1, kMaxThreads));
               }},
     OtherText{"member", [](Whole& r, Name, String text) { r.files.members.push_back(text); }},
+    OtherText{"exclude_member", [](Whole& r, Name, String text) { r.files.exclude_members.push_back(text); }},
     OtherText{"only", [](Whole& r, Name, String text) { r.files.only.push_back(text); }},
     OtherText{"rtol", [](Whole& r, Name n, String text) { r.compare.rtol = tolerance_of_text(n, text); }},
     OtherText{"atol", [](Whole& r, Name n, String text) { r.compare.atol = tolerance_of_text(n, text); }},
@@ -221,9 +222,9 @@ void set_array(clipper_request& request, const std::string& name, const clipper_
       refuse_argument("array", "has a shape that no memory has");
   std::vector<std::byte> elements(bytes);
   clip({tensor, array->data}, {packed, elements.data()}, {});
-  const Given given = from_memory(packed, elements.data());
+  Given given = from_memory(packed, elements.data());
   request.arrays[name] = std::move(elements);
-  request.request.*row->number = given;
+  request.request.*row->number = std::move(given);
 }
 
 /// Calls work(request), whose result is Counts.

@@ -19,7 +19,7 @@
 namespace clipper {
 namespace {
 
-using Files = const npy::GivenDType&;
+using Files = const Reading&;
 
 [[noreturn]] void refuse_text(std::string_view name, const Message& why) {
   throw Error(ErrorKind::usage, Term{name, name} + why);

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "contract/profile.hpp"
-#include "npy/header.hpp"
+#include "files/foreign.hpp"
 
 /// A request from texts: those of the command line, which are also those of the C interface.
 namespace clipper {
@@ -17,8 +17,7 @@ struct RequestText {
 
   /// Interprets the text; reads the file of "@FILE". Error{usage}, whose term is the name, unless the whole
   /// text is understood; the request then stays as it was. `files` is for read_parameter().
-  void (*set)(const RequestText& row, Request& request, const std::string& text,
-              const npy::GivenDType& files);
+  void (*set)(const RequestText& row, Request& request, const std::string& text, const Reading& files);
 
   std::optional<Given> Request::*number = nullptr;  ///< what `set` sets, if it may also be an array
   bool adds = false;                                ///< several texts are a list, to which `set` adds
@@ -32,8 +31,7 @@ void check_texts(const Request& request);
 
 /// A number or @FILE.npy: a number or an array, see read_parameter(), whose errors get the name. Error{usage}
 /// for any other text.
-[[nodiscard]] Given number_of_text(std::string_view name, const std::string& text,
-                                   const npy::GivenDType& files = {});
+[[nodiscard]] Given number_of_text(std::string_view name, const std::string& text, const Reading& files = {});
 
 /// A number, which is typed. Error{usage} for any other text.
 [[nodiscard]] Given typed_number_of_text(std::string_view name, const std::string& text);

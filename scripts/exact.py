@@ -407,8 +407,11 @@ def around_nodata(case):
         lost |= {"--nan"} if f"--{given.get('--nan')}" in percentages else set()
         for option in ("--replace-below", "--replace-above"):
             replacement(case, option)
+        if "--stretch" in given:
+            check_normalization(case)
+            ends_of_stretch(case)
         others = {option: each for option, each in others.items() if option not in lost}
-    moved_arrays = {option: Tensor(each.dtype, np.broadcast_to(each.elements, case.x.shape)[~where], name=each.name)
+    moved_arrays = {option: Tensor(each.dtype, np.broadcast_to(each.elements, case.x.shape)[~where], name=each.name, varies=True)
                     if each.elements.size != 1 else each.like(each.elements.reshape(1)) for option, each in case.arrays().items()}
     found = elsewhere(case, others, replace(case, x=valid, parameters=others | moved_arrays))
     keeps = result(Case(Tensor(case.x.dtype, case.x.elements[where]), {"--to": case.to})).result if case.to != case.x.dtype and target is None \
@@ -439,8 +442,9 @@ def result(case):
     check(case)
     with np.errstate(all="ignore"):
         if figures.are_in(case):
-            for option in ("--replace-below", "--replace-above") if not case.normalizes else ():
-                replacement(case, option)
+            first = replace(case, parameters=case.parameters | {"--to": "float64"}) if case.normalizes else case
+            for option in ("--replace-below", "--replace-above"):
+                replacement(first, option)
             refused_by_plan(figures.without(case))
             case = figures.found_in(case, bound, result)
         if {"--nodata", "--nodata-to"} & {*case.parameters}:
@@ -552,7 +556,8 @@ def bounds_of_stretch(case, low, high):
     numbers_within += [case.nan] if case.x.dtype in FORMATS and typed_nan(case) is not None else []
     infinite = not np.isfinite(high - low) or not np.isfinite(hi - lo).all() and (case.x.elements.size or lo.size == hi.size == 1) \
         or any(each.size == 1 and not np.isfinite(each).all() for each in (lo, hi))
-    outside = lo.size == hi.size == 1 and any(not lo <= float(contract.exact(text)) <= hi for text in numbers_within if text != "nan")
+    are_numbers = lo.size == hi.size == 1 and not any(isinstance(case.parameters[side], Tensor) and case.parameters[side].varies for side in BOUNDS)
+    outside = are_numbers and any(not lo <= float(contract.exact(text)) <= hi for text in numbers_within if text != "nan")
     if infinite or outside:
         found = any(str(case.parameters[side]).endswith("%") and not np.isfinite(each).all() for side, each in zip(BOUNDS, (lo, hi)))
         raise Refused("infinite range" if infinite else "outside of what is stretched", INPUT if found else USAGE)

@@ -19,6 +19,7 @@ class Tensor:
     fortran: bool = False
     big: bool = False
     name: str = ""
+    varies: bool = False  # as a parameter, with elements of their own for those of the tensor, even if it is one
 
     @property
     def shape(self):

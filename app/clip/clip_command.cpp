@@ -5,6 +5,7 @@
 #include <limits>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -22,6 +23,7 @@
 #include "console/terminal.hpp"
 #include "engine/engine.hpp"
 #include "error.hpp"
+#include "files/container.hpp"
 #include "files/replacement_batch.hpp"
 #include "flows/figures.hpp"
 #include "flows/tensor_pool.hpp"
@@ -80,21 +82,49 @@ void keep_good(const ClipRun& run, Jobs& jobs) {
   run.log.expect(jobs.size(), bytes);
 }
 
+/// Calls `work` with each job that is the index of a set, or with each other one.
+template <class Work>
+void for_each_job(const Jobs& jobs, bool is_index, const Work& work) {
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    if (jobs.is_index(i) == is_index) work(i);
+}
+
+/// Whether the index says what its files have. Who copied an index into a directory may have done so before
+/// the files were cast.
+bool is_true_index(const std::string& path) {
+  try {
+    const InputFile index = InputFile::open_regular_file(path);
+    std::string text(index.size(), '\0');
+    index.read_at(std::as_writable_bytes(std::span(text)), 0);
+    return index_text(index, path, {}) == text;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 /// Leaves out the inputs whose outputs stay as they are.
 void skip_existing(const Command& command, RunLog& log, Jobs& jobs) {
   if (command.skip == Command::Skip::none) return;
   std::vector<char> kept(jobs.size(), 1);
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
+  const auto skip = [&](std::size_t i) {
     const Job job = jobs[i];
     os::Status output{};
     os::Status input{};
-    if (!job.output || os::stat(job.output->c_str(), &output) != 0 || !S_ISREG(output.st_mode)) continue;
+    if (!job.output || os::stat(job.output->c_str(), &output) != 0 || !S_ISREG(output.st_mode)) return;
     if (command.skip == Command::Skip::not_newer &&
         (os::stat(job.input.c_str(), &input) != 0 || is_later(input.st_mtim, output.st_mtim)))
-      continue;
+      return;
     kept[i] = 0;
     log.skipped(job);
-  }
+  };
+  bool are_all_skipped = true;
+  for_each_job(jobs, false, [&](std::size_t i) {
+    skip(i);
+    are_all_skipped = are_all_skipped && kept[i] == 0;
+  });
+  for_each_job(jobs, true, [&](std::size_t i) {
+    if (are_all_skipped && jobs[i].output && is_true_index(*jobs[i].output)) skip(i);
+  });
   jobs.keep(kept);
 }
 
@@ -158,8 +188,8 @@ int discard(const Command& command, const DiscardShards& to) {
   return 0;
 }
 
-/// Clips all files, and commits replacements. A file in place that finds no room beside others is clipped
-/// again alone.
+/// Clips all files, and commits replacements; after them the indexes of sets, which say what the files have.
+/// A file in place that finds no room beside others is clipped again alone.
 void clip_jobs(const ClipRun& alone) {
   const Jobs& jobs = alone.jobs;
   ClipRun run = alone;
@@ -170,21 +200,27 @@ void clip_jobs(const ClipRun& alone) {
       const std::lock_guard lock(mutex);
       put_off.push_back(job);
     };
-    run.engine.for_each(jobs.size(), [&](std::size_t i) { clip_job(run, jobs[i]); });
+    run.engine.for_each(jobs.size(), [&](std::size_t i) {
+      if (!jobs.is_index(i)) clip_job(run, jobs[i]);
+    });
   } else {
-    for (std::size_t i = 0; i < jobs.size(); ++i) clip_job(run, jobs[i]);
+    for_each_job(jobs, false, [&](std::size_t i) { clip_job(run, jobs[i]); });
   }
   run.replacements.commit();
   for (const Job& job : put_off) {
     clip_job(alone, job);
     run.replacements.commit();
   }
+  alone.log.stop_after_failure();
+  for_each_job(jobs, true, [&](std::size_t i) { clip_job(alone, jobs[i]); });
+  run.replacements.commit();
 }
 
 }  // namespace
 
 void find_figures(const Command& command, const Jobs& jobs, TensorPool& pool, Command& found) {
-  for (std::size_t i = 0; i < jobs.size(); ++i) pool.add(jobs[i].input, jobs[i].is_named);
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    if (!jobs.is_index(i)) pool.add(jobs[i].input, jobs[i].is_named);
   std::vector<LostBound> lost;
   found.settings.request = pool.request(lost);
   for (const LostBound& bound : lost)

@@ -16,6 +16,7 @@
 #include "console/ending.hpp"
 #include "console/json.hpp"
 #include "error.hpp"
+#include "files/container.hpp"
 #include "files/place.hpp"
 #include "flows/figures.hpp"
 #include "flows/selection.hpp"
@@ -55,9 +56,15 @@ std::string slab_index_text(const Plan& plan, const std::string& output, std::ui
 
 ClipWay way_to(const ToFile& to) {
   ClipWay way;
+  way.keeps_inputs = is_index(to.path);
+  if (way.keeps_inputs) way.directories = Directory::made_by_run;
   way.name_outputs = [to](Jobs& jobs) {
     const bool is_given_up = jobs.size() == 0;  // IN is a directory, and --keep-going is given
-    if (!is_given_up) jobs.set_output(0, to.path);
+    if (is_given_up) return;
+    const std::size_t last = jobs.size() - 1;  // the files of a set are before its index
+    const std::size_t name_at = beside(jobs[last].input, "").size();
+    for (std::size_t i = 0; i < last; ++i) jobs.set_output(i, beside(to.path, jobs[i].input.substr(name_at)));
+    jobs.set_output(last, to.path);
   };
   return way;
 }
@@ -205,7 +212,8 @@ class ClipJob : public ClipObserver, public std::enable_shared_from_this<ClipJob
 
   [[nodiscard]] OutputFile::Existing existing() const { return existing_for(run_.command, report_.job); }
   [[nodiscard]] Clipping clipping(Purpose purpose) {
-    return {run_.command.settings, run_.engine, *this, report_, purpose, report_.job.is_named};
+    const Job& job = report_.job;
+    return {run_.command.settings, run_.engine, *this, report_, purpose, job.is_named, job.is_index};
   }
 
   ClipRun run_;
@@ -307,7 +315,9 @@ std::uint64_t check_job(const ClipRun& run, const Job& job) {
   }
   ClipObserver nobody;
   ClipResult unused;
-  return prepare(run, job, {run.command.settings, run.engine, nobody, unused, Purpose::check, job.is_named})
+  return prepare(
+             run, job,
+             {run.command.settings, run.engine, nobody, unused, Purpose::check, job.is_named, job.is_index})
       ->size();
 }
 

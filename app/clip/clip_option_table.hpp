@@ -89,16 +89,7 @@ inline constexpr Option kToRaw{
     .names = "--to-raw", .group = "Files",
     .help = "Write elements without a header, as numpy's tofile does",
     .details = R"(Write the elements of a result in C order, in the byte order of the input, and nothing else. Names
-that end in .npy or .pb are refused. Archives stay archives.)"};
-
-inline constexpr Option kDtype{
-    .names = "--dtype", .type = "DTYPE", .words = &dtype_names, .group = "Operation",
-    .help = "Read the tensor as DTYPE (for bfloat16 and float8 saved as |V2, |V1 or integers)",
-    .details = R"(Read the tensor as DTYPE. NumPy has no bfloat16: it saves arrays of ml_dtypes.bfloat16 as
-2-byte void, and a header with |V2 does not say which type this is. `--dtype bfloat16` does.
-<V1 and |V1 are float8 dtypes, of which `--dtype` says which one it is. In files and members that the command
-line names, integers of the same size are bfloat16 or float8, too, and their header is kept. If the header
-does name a dtype and DTYPE is another one, the file is refused (3): `--to` converts elements.)"};
+that end in .npy or .pb are refused, and so are archives.)"};
 
 inline constexpr Option kReplaceBelow{
     .names = "--replace-below", .type = "V", .value = Value::number, .group = "Operation",

@@ -14,10 +14,10 @@
 #include "command_line/input_names.hpp"
 #include "command_line/shared_options.hpp"
 #include "command_line/tensor_choice.hpp"
+#include "files/container.hpp"
 #include "files/place.hpp"
 #include "npy/utf8.hpp"
 #include "os/os.hpp"
-#include "parallel/pool.hpp"
 #include "request_text.hpp"
 
 namespace clipper {
@@ -35,8 +35,7 @@ const Option& option_of(const RequestText& row) {
 
 enum class NumberSource : bool { typed, files };
 
-void take_texts(const RawOptions& raw, NumberSource source, Request& request,
-                const npy::GivenDType& files = {}) {
+void take_texts(const RawOptions& raw, NumberSource source, Request& request, const Reading& files = {}) {
   for (const RequestText& row : request_texts()) {
     const Option& option = option_of(row);
     const bool names_one = row.number != nullptr && names_file(raw.text(option));
@@ -255,8 +254,9 @@ void validate_finalize(const RawOptions& raw, Command& command) {
                &kFiles0From,  &kAllowEmpty, &kFailIfClipped, &kKeepGoing,     &kDryRun,    &kSkipExisting,
                &kNewer,       &kBackup,     &kMember,        &kExcludeMember, &kOnly,      &kOther});
   if (files.empty()) refuse("OUT is missing; --finalize takes the OUT of the shards");
+  const auto is_of_shards = [&](const Option* option) { return option != &kNoCache && raw.has(*option); };
   const bool has_operation = !is_without_effect(raw, command.settings.request) || raw.has(kShard) ||
-                             raw.has(kDtype) || raw.has(kTrailing) || raw.has(kRaw);
+                             std::ranges::any_of(kReadingOptions, is_of_shards);
   if (files.size() != (has_operation ? 2 : 1) || has_standard_input(raw))
     refuse("--finalize takes only OUT, or all options of the shards with their IN OUT");
   command.destination =
@@ -289,8 +289,7 @@ void validate_running(const RawOptions& raw, Command& command) {
   command.allow_empty = raw.has(kAllowEmpty);
   check_needed(raw, kInclude, kRecursive);
   check_needed(raw, kExclude, kRecursive);
-  command.include = raw.texts(kInclude);
-  command.exclude = raw.texts(kExclude);
+  command.walk = parse_walk(raw);
   command.keep_going = raw.has(kKeepGoing);
   command.dry_run = raw.has(kDryRun);
   command.json = raw.has(kJson);
@@ -299,8 +298,7 @@ void validate_running(const RawOptions& raw, Command& command) {
   command.tensor_on_stdout = command.json && tensor_goes_to_stdout(raw);
   command.progress = raw.has(kQuiet) ? Progress::When::never : progress_when(raw);
   if (raw.has(kThreads)) command.engine.threads = parse_threads(raw.text(kThreads));
-  command.engine.maps_output =
-      available_threads() >= 4;  // on two CPUs it takes longer, also with more threads
+  command.engine.mapping_cpus = 4;  // on two CPUs it takes longer, also with more threads
   if (raw.has(kChunkSize))
     command.engine.chunk_size = parse_bytes("--chunk-size", raw.text(kChunkSize), 4096, std::size_t{1} << 30);
   if (raw.has(kSimd)) command.engine.level = simd_level_of(raw);
@@ -329,15 +327,15 @@ void validate_existing(const RawOptions& raw, Command& command) {
 
 /// How inputs are read, and which tensors.
 void validate_reading(const RawOptions& raw, Command& command) {
-  command.settings.dtype.dtype = parse_dtype(raw, kDtype);
-  take_layout(raw, command.settings.dtype);
+  command.settings.reading = parse_reading(raw);
   command.settings.to_raw = raw.has(kToRaw);
-  command.settings.dtype.over_integers =
+  command.settings.reading.over_integers =
       !raw.has(kRecursive) && !raw.has(kFilesFrom) && !raw.has(kFiles0From);
-  const bool is_many = command.inputs.size() > 1 || command.list || command.recursive;
-  command.settings.selection = {parse_members(raw, is_many), parse_types(raw),
+  const bool is_many = command.inputs.size() > 1 || command.list || command.recursive ||
+                       std::ranges::any_of(command.inputs, &is_index);
+  auto [members, only] = parse_choice(raw, is_many);
+  command.settings.selection = {std::move(members), only,
                                 static_cast<Selection::Other>(word_of(raw, kOther))};
-  command.settings.ignore_trailing = word_of(raw, kTrailing) != 0;
 }
 
 }  // namespace
@@ -358,15 +356,14 @@ Command validate_clip(const RawOptions& raw) {
   }
   validate_existing(raw, command);
   if (raw.has(kSync)) command.settings.durability = OutputFile::Durability::on_disk;
-  if (raw.has(kNoCache)) command.settings.caching = Caching::dropped;
   if (raw.has(kFailIfClipped))
     command.settings.max_clipped = parse_share("--fail-if-clipped", raw.text(kFailIfClipped));
   validate_reading(raw, command);
   if (!raw.has(kFinalize) && !raw.has(kDiscardShards) && is_without_effect(raw, command.settings.request))
     refuse(
-        "nothing to do without --min, --max, --scale, --bias, --subtract, --divide, --nan, --to or --round; "
-        "clipper info describes a file, clipper compare compares two");
-  take_texts(raw, NumberSource::files, command.settings.request, command.settings.dtype);
+        "nothing to do without --min, --max, --scale, --bias, --subtract, --divide, --stretch, --nan, "
+        "--nodata-to, --to or --round; clipper info describes a file, clipper compare compares two");
+  take_texts(raw, NumberSource::files, command.settings.request, command.settings.reading);
   // A warning says how many elements become nodata.
   command.settings.counting = command.verbose || command.json || raw.has(kNodata);
   return command;

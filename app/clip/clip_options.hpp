@@ -87,13 +87,12 @@ class RawOptions;
 /// A parsed command line, not yet compared with any file.
 struct Command {
   ClipSettings settings;
-  std::vector<std::string> inputs;   ///< "-" is standard input
-  bool names_inputs = true;          ///< false: a directory or a list had them
-  bool recursive = false;            ///< inputs may be directories
-  bool allow_empty = false;          ///< directories and the list may have no input
-  std::vector<std::string> include;  ///< see TensorWalk
-  std::vector<std::string> exclude;
-  std::optional<FileList> list;  ///< names more inputs; without a list, `inputs` is not empty
+  std::vector<std::string> inputs;  ///< "-" is standard input
+  bool names_inputs = true;         ///< false: a directory or a list had them
+  bool recursive = false;           ///< inputs may be directories
+  bool allow_empty = false;         ///< directories and the list may have no input
+  TensorWalk walk;                  ///< of directories
+  std::optional<FileList> list;     ///< names more inputs; without a list, `inputs` is not empty
   Destination destination;
   std::optional<Shard> share;  ///< divides the inputs among processes
   OutputFile::Existing existing = OutputFile::Existing::replace;

@@ -8,6 +8,7 @@
 #include <exception>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -20,19 +21,15 @@
 #include "error.hpp"
 #include "files/container.hpp"
 #include "files/place.hpp"
+#include "flows/selection.hpp"
 #include "os/os.hpp"
 
 namespace clipper {
 
-const char* Jobs::kept_text(std::string_view text) {
-  char* const kept = static_cast<char*>(memory_.allocate(text.size() + 1, 1));
-  *std::ranges::copy(text, kept).out = '\0';
-  return kept;
-}
-
 void Jobs::add(std::string_view input, const std::optional<FileId>& regular_file, bool is_named) {
-  jobs_.push_back(
-      {kept_text(input), nullptr, regular_file ? hash_of(*regular_file) : 0, false, false, is_named});
+  jobs_.push_back({.input = texts_.add(input),
+                   .regular_file = regular_file ? hash_of(*regular_file) : 0,
+                   .is_named = is_named});
 }
 
 void Jobs::add_walked(std::string_view input) {
@@ -49,7 +46,7 @@ void Jobs::sort_from(std::size_t first) {
 void Jobs::set_output(std::size_t job, std::string_view path) {
   Entry& entry = jobs_[job];
   const std::string_view input = entry.input;
-  entry.output = input.ends_with(path) ? input.substr(input.size() - path.size()).data() : kept_text(path);
+  entry.output = input.ends_with(path) ? input.substr(input.size() - path.size()).data() : texts_.add(path);
 }
 
 void Jobs::keep(const std::vector<char>& kept) {
@@ -61,7 +58,7 @@ void Jobs::keep(const std::vector<char>& kept) {
 
 Job Jobs::operator[](std::size_t job) const {
   const Entry& entry = jobs_[job];
-  Job result{entry.input, std::nullopt, entry.output_is_new, entry.is_walked, entry.is_named};
+  Job result{entry.input, std::nullopt, entry.output_is_new, entry.is_walked, entry.is_named, entry.is_index};
   if (entry.output != nullptr) result.output = directory_ + entry.output;
   if (entry.regular_file != 0) result.regular_file = entry.regular_file;
   return result;
@@ -102,7 +99,10 @@ class Inputs {
   using Failed = std::function<void(const std::string&, std::exception_ptr)>;
 
   Inputs(const Command& command, Jobs& jobs, const Failed& failed)
-      : command_(command), jobs_(jobs), fail_(failed) {
+      : command_(command),
+        jobs_(jobs),
+        fail_(failed),
+        divides_sets_(!std::holds_alternative<Verify>(command.destination)) {
     const auto* const verify = std::get_if<Verify>(&command.destination);
     const auto* const into = verify != nullptr && verify->layout
                                  ? &*verify->layout
@@ -128,6 +128,8 @@ class Inputs {
            fmt::format(
                "one member needs IN and OUT; --output-dir and --output take the archive {} and --member {}",
                path->archive, path->member));
+    } else if (exists && divides_sets_ && is_index(input)) {
+      take_set(input, is_named, false);
     } else {
       jobs_.add(input, exists && S_ISREG(status.st_mode) ? std::optional(id_of(status)) : std::nullopt,
                 is_named);
@@ -137,19 +139,78 @@ class Inputs {
  private:
   void take_below(const std::string& directory) {
     const std::size_t first = jobs_.size();
-    TensorWalk walk;
+    TensorWalk walk = command_.walk;
     walk.links = TensorWalk::Links::skipped;
     walk.may_be_empty = command_.allow_empty;
-    walk.include = command_.include;
-    walk.exclude = command_.exclude;
     bool is_root = true;
     walk.entered = [&](const FileId& id) {
       if (std::exchange(is_root, false)) jobs_.add_root_id(id);
       expect_no_output(id, directory);
     };
     walk.failed = [&](const std::string& path) { fail_(path, std::current_exception()); };
-    for_each_tensor(directory, walk, [&](const std::string& path) { jobs_.add_walked(path); });
+    std::vector<std::string> indexes;
+    for_each_tensor(directory, walk, [&](const std::string& path) {
+      if (is_index(path)) indexes.push_back(path);
+      if (!is_index(path) || !divides_sets_) jobs_.add_walked(path);
+    });
+    leave_out(first, files_of_sets(indexes));
+    std::ranges::sort(indexes);
+    for (const std::string& index : indexes)
+      if (divides_sets_) take_set(index, false, true);
     jobs_.sort_from(first);
+  }
+
+  void leave_out(std::size_t first, const std::set<std::string>& paths) {
+    if (paths.empty()) return;
+    std::vector<char> kept(jobs_.size(), 1);
+    for (std::size_t i = first; i < kept.size(); ++i)
+      if (paths.contains(jobs_[i].input)) kept[i] = 0;
+    jobs_.keep(kept);
+  }
+
+  /// Adds the files of a set, and its index.
+  void take_set(const std::string& index, bool is_named, bool is_walked) {
+    try {
+      expect_way(index);
+      const InputFile file = InputFile::open_regular_file(index);
+      const Container set(file, Records::dropped);
+      const std::vector<MemberUse> uses = member_uses(command_.settings, set);
+      if (is_named) expect_clipped_member(command_.settings, set, uses);
+      for (const auto& part : set.files()) {
+        const std::string name = part->path().substr(beside(index, "").size());
+        const auto* const into = std::get_if<IntoDirectory>(&command_.destination);
+        if (into != nullptr && into->flat && name.find('/') != name.npos)
+          throw Error(ErrorKind::usage, index + ": --flat would part it from its file " + name);
+        if (is_walked)
+          jobs_.add_walked(part->path());
+        else
+          jobs_.add(part->path(), id_of(part->status()), false);
+      }
+      if (is_walked)
+        jobs_.add_walked(index);
+      else
+        jobs_.add(index, id_of(file.status()), is_named);
+      jobs_.set_is_index();
+    } catch (...) {
+      fail_(index, std::current_exception());
+    }
+  }
+
+  /// The results of a set need the names that the index has, and the index needs all results.
+  void expect_way(const std::string& index) const {
+    const Destination& to = command_.destination;
+    const auto* const out = std::get_if<ToFile>(&to);
+    std::string_view why;
+    if (command_.share || std::holds_alternative<PartOf>(to) || std::holds_alternative<SlabOf>(to))
+      why = "stands for several files, which --shard would not all have; name the files";
+    else if (std::holds_alternative<ByTemplate>(to))
+      why = "stands for several files, whose names --output would change; use --output-dir or --in-place";
+    else if (out != nullptr && !is_index(out->path))
+      why = "stands for several files; use --output-dir or --in-place, or an OUT.safetensors.index.json";
+    else if (std::holds_alternative<InPlace>(to) &&
+             command_.settings.selection.other == Selection::Other::drop)
+      why = "--other drop could not finish after an interruption in place; use --output-dir";
+    if (!why.empty()) throw Error(ErrorKind::usage, fmt::format("{}: {}", index, why));
   }
 
   void expect_no_output(const FileId& walked, const std::string& directory) const {
@@ -166,6 +227,7 @@ class Inputs {
   const Command& command_;
   Jobs& jobs_;
   const Failed& fail_;
+  bool divides_sets_;           ///< the files of a set are jobs
   bool names_outputs_ = false;  ///< outputs are named after inputs
   std::string_view output_option_;
   std::string output_directory_;

@@ -4,7 +4,6 @@
 #include <deque>
 #include <exception>
 #include <functional>
-#include <memory_resource>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "clip/clip_options.hpp"
+#include "command_line/input_names.hpp"
 #include "files/output_target.hpp"
 #include "files/place.hpp"
 
@@ -24,6 +24,7 @@ struct Job {
   bool output_is_new = false;  ///< no file had the output's name when check_conflicts() looked
   bool is_walked = false;      ///< found below a directory that was given
   bool is_named = true;        ///< on the command line; false: found, or in a list
+  bool is_index = false;       ///< of a set, whose files are jobs, too
 
   /// hash_of() the regular file that the input was when it was added, if known.
   std::optional<std::uint64_t> regular_file{};
@@ -55,6 +56,10 @@ class Jobs {
   [[nodiscard]] std::size_t size() const noexcept { return jobs_.size(); }
   [[nodiscard]] Job operator[](std::size_t job) const;
 
+  /// Says that the job that was added last is the index of a set.
+  void set_is_index() { jobs_.back().is_index = true; }
+  [[nodiscard]] bool is_index(std::size_t job) const { return jobs_[job].is_index; }
+
  private:
   struct Entry {
     const char* input = nullptr;
@@ -63,11 +68,10 @@ class Jobs {
     bool output_is_new = false;
     bool is_walked = false;
     bool is_named = true;
+    bool is_index = false;
   };
 
-  [[nodiscard]] const char* kept_text(std::string_view text);
-
-  std::pmr::monotonic_buffer_resource memory_;
+  KeptTexts texts_;
   std::deque<Entry> jobs_;
   std::vector<FileId> root_ids_;
   std::string directory_;
@@ -78,7 +82,8 @@ class Jobs {
 void make_directories(const Jobs& jobs, OutputRoot* root);
 
 /// Adds the command's inputs, those in its list, and with --recursive the .npy and .npz files below
-/// directories, which are sorted by path. Links to directories are skipped, unless they were given as inputs
+/// directories, which are sorted by path. For an index, adds the files of its set, too, except for Verify.
+/// Links to directories are skipped, unless they were given as inputs
 /// themselves: with --in-place they could lead to files that nobody meant to change.
 /// Calls `failed`, which may throw, with each input that cannot be taken: a directory without --recursive, a
 /// directory that cannot be read, a directory without a .npy or .npz file unless this is allowed, and

@@ -367,7 +367,7 @@ std::string golden_directory(const IntoDirectory& to, const std::string& directo
 
 std::vector<LostInput> lost_inputs(const Command& command, const IntoDirectory& to, const Jobs& jobs) {
   std::vector<LostInput> lost;
-  const bool has_patterns = !command.include.empty() || !command.exclude.empty();
+  const bool has_patterns = !command.walk.include.empty() || !command.walk.exclude.empty();
   if (!command.recursive || command.list || (to.flat && has_patterns)) return lost;
   std::set<std::string> outputs;
   for (std::size_t i = 0; i < jobs.size() && to.flat; ++i) outputs.insert(*jobs[i].output);
@@ -376,11 +376,11 @@ std::vector<LostInput> lost_inputs(const Command& command, const IntoDirectory& 
     const std::string golden = golden_directory(to, directory);
     if (!is_directory(golden)) continue;
     const auto first = static_cast<std::ptrdiff_t>(lost.size());
-    TensorWalk walk;
-    walk.include = command.include;
-    walk.exclude = command.exclude;
+    TensorWalk walk = command.walk;
+    std::vector<std::string> indexes;
     walk.found = [&](const std::string& name, TensorWalk::Kind kind) {
       if (!may_be_tensor(kind)) return;
+      if (is_index(name)) indexes.push_back(os::joined(golden, name));
       LostInput each{os::joined(directory, name), os::joined(golden, name)};
       std::error_code ignored;
       const bool exists = to.flat ? name.find('/') != name.npos || outputs.contains(each.golden)
@@ -388,6 +388,10 @@ std::vector<LostInput> lost_inputs(const Command& command, const IntoDirectory& 
       if (!exists) lost.push_back(std::move(each));
     };
     walk_tensors(golden, walk);
+    const std::set<std::string> parts = files_of_sets(indexes);
+    lost.erase(std::remove_if(lost.begin() + first, lost.end(),
+                              [&](const LostInput& each) { return parts.contains(each.golden); }),
+               lost.end());
     std::sort(lost.begin() + first, lost.end(),
               [](const LostInput& a, const LostInput& b) { return a.golden < b.golden; });
     if (to.flat) break;  // all directories have the same golden one

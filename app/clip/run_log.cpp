@@ -166,7 +166,9 @@ std::string as_text(const ClipReport& report) {
                     percent(counts.lowered, all), replaced, loss_text(counts), nan_text(*report.plan, counts),
                     report.plan->nodata ? fmt::format(", {} nodata", counts.nodata) : "");
   }
-  if (report.members) text += fmt::format(" {};", text_of(*report.members));
+  if (report.job.is_index && !report.trial)
+    text += report.written ? " written after its files;" : " nothing changes, not rewritten;";
+  if (report.members && !report.job.is_index) text += fmt::format(" {};", text_of(*report.members));
   if (report.members && !report.reasons.empty()) text.insert(text.size() - 1, " " + text_of(report.reasons));
   const bool unchanged = report.counts && !report.counts->changed && !report.job.output;
   if (report.member)

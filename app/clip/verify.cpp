@@ -66,9 +66,7 @@ class Verifier {
       : command_(command),
         to_(to),
         output_{to.matching.shown, command.json, command.verbose || to.prints_all, command.quiet, to.reports},
-        engine_(command.engine) {
-    compare_.ignore_trailing = command.settings.ignore_trailing;
-  }
+        engine_(command.engine) {}
 
   [[nodiscard]] int run();
 
@@ -80,13 +78,14 @@ class Verifier {
 
   Outcome verify(PairReport& report, const Job& job);
   Outcome verify_archive(const InputFile& input, const InputFile& golden, PairReport& whole, bool is_named);
+  void verify_members(const InputFile& input, const InputFile& golden, PairReport& whole, bool is_named);
   void compare_other(InputFile& input, InputFile& golden, PairReport& report);
   void verify_member(const Archives& archives, const MemberPair& pair, const MemberUse* use,
                      PairReport& report);
   void verify_tensor(InputFile& input, PairReport& report, InputFile* golden);
   [[nodiscard]] TensorLayout golden_layout(InputFile& golden, bool is_member) const;
   void read_golden(InputFile& golden, const TensorLayout& result, PairReport& report) const;
-  void write_golden(PairReport& report, PairResult result, bool is_named);
+  void write_golden(PairReport& report, bool is_named);
   void warn(const std::vector<std::string>& notes);
 
   /// The path of the golden file as patterns see it: below the directory, if there is one.
@@ -106,20 +105,15 @@ class Verifier {
   /// Whether --dtype and --golden-dtype make integers bfloat16 or a float8: see GivenDType.
   [[nodiscard]] bool takes_integers(bool in_member) const {
     const ClipSettings& settings = command_.settings;
-    return settings.dtype.over_integers && (!in_member || settings.selection.members.has_patterns());
+    return settings.reading.over_integers && (!in_member || settings.selection.members.has_patterns());
   }
 
   [[nodiscard]] InputFile open(const std::string& path, Role role, bool is_walked = false) const {
     if (to_.updates && path == "-")
       throw Error(ErrorKind::usage, "--update-golden: standard input cannot be IN or GOLDEN; use files");
-    const Caching caching = command_.settings.caching;
-    InputFile file =
-        to_.updates || is_walked ? InputFile::open_regular(path, caching) : InputFile::open(path, caching);
-    if (command_.settings.ignore_trailing) file.ignore_trailing();
-    npy::GivenDType how = command_.settings.dtype;
+    Reading how = command_.settings.reading;
     how.raw_if_needed = role == Role::golden;
-    take_foreign(file, how);
-    return file;
+    return open_as(how, path, to_.updates || is_walked ? Streams::refused : Streams::taken);
   }
 
   Command command_;  ///< with the figures of the pool
@@ -211,7 +205,7 @@ Outcome Verifier::verify(PairReport& report, const Job& job) {
     report.result = PairResult::missing;
     report.reason =
         to_.updates ? fmt::format("{} is missing", report.expected) : "no golden; --update-golden writes it";
-    if (to_.updates) write_golden(report, PairResult::created, job.is_named);
+    if (to_.updates) write_golden(report, job.is_named);
     return Outcome::found;
   }
   InputFile golden = open(report.expected, Role::golden);
@@ -226,7 +220,7 @@ Outcome Verifier::verify(PairReport& report, const Job& job) {
   else
     verify_tensor(input, report, &golden);
   if (report.status() != 0 && to_.updates)
-    write_golden(report, PairResult::updated, job.is_named);
+    write_golden(report, job.is_named);
   else
     warn(report.notes);
   return Outcome::found;
@@ -252,7 +246,7 @@ void Verifier::compare_other(InputFile& input, InputFile& golden, PairReport& re
   begin_pair(report, {name_of_golden(report)});
   CompareSettings settings = compare_;
   const auto is_comparable = [&](InputFile& file) {
-    return !read_header(file, settings.dtype, nullptr, std::nullopt, npy::Opaque::taken, npy::Types::all)
+    return !read_header(file, settings.reading, nullptr, std::nullopt, npy::Opaque::taken, npy::Types::all)
                 .other;
   };
   const bool as_numbers = is_comparable(input) && is_comparable(golden);
@@ -296,9 +290,17 @@ void Verifier::read_golden(InputFile& golden, const TensorLayout& result, PairRe
   report.reason = difference_as_whole(result, layout);
 }
 
-/// The members that --other drop leaves out of the result have no pair.
 Outcome Verifier::verify_archive(const InputFile& input, const InputFile& golden, PairReport& whole,
                                  bool is_named) {
+  verify_members(input, golden, whole, is_named);
+  if (log_->has_held()) write_golden(whole, is_named);
+  log_->release();
+  return whole.without_members ? Outcome::found : Outcome::in_members;
+}
+
+/// The members that --other drop leaves out of the result have no pair.
+void Verifier::verify_members(const InputFile& input, const InputFile& golden, PairReport& whole,
+                              bool is_named) {
   const Container actual(input, Records::dropped);
   const Container expected(golden, Records::dropped);
   const Archives archives{actual, expected};
@@ -307,7 +309,6 @@ Outcome Verifier::verify_archive(const InputFile& input, const InputFile& golden
   std::uint64_t bytes = 0;
   for (const MemberUse& use : uses) bytes += use.size;
   tally_->expect(bytes);
-  std::vector<PairReport> failed;  // of an archive that is written before they are reported
   std::size_t pairs = 0;
   for (const MemberPair& pair : member_pairs(archives)) {
     const MemberUse* const use = pair.actual == nullptr ? nullptr : &uses[actual.index_of(*pair.actual)];
@@ -321,8 +322,10 @@ Outcome Verifier::verify_archive(const InputFile& input, const InputFile& golden
     if (pair.actual != nullptr && pair.expected != nullptr) begin_pair(report, {key, name + ":" + key});
     if (to_.updates) {
       verify_member(archives, pair, use, report);
-      if (report.status() != 0) failed.push_back(report);
-      if (report.status() != 0) continue;
+      if (report.status() != 0) {
+        log_->hold(report);
+        continue;
+      }
     }
     log_->attempt(report, [&] {
       if (!to_.updates) verify_member(archives, pair, use, report);
@@ -331,12 +334,6 @@ Outcome Verifier::verify_archive(const InputFile& input, const InputFile& golden
     });
   }
   whole.without_members = pairs == 0;
-  if (!failed.empty()) write_golden(whole, PairResult::updated, is_named);
-  for (PairReport& report : failed) {
-    report.result = report.result == PairResult::missing ? PairResult::created : PairResult::updated;
-    log_->attempt(report, [] { return Outcome::found; });
-  }
-  return pairs == 0 ? Outcome::found : Outcome::in_members;
 }
 
 void Verifier::verify_member(const Archives& archives, const MemberPair& pair, const MemberUse* use,
@@ -347,13 +344,11 @@ void Verifier::verify_member(const Archives& archives, const MemberPair& pair, c
     return compare_members(engine_, compare_, matching_, archives, pair, report, npy::Types::all);
   InputFile input = archives.actual.open(*pair.actual);
   InputFile golden = archives.expected.open(*pair.expected);
-  for (InputFile* const file : {&input, &golden})
-    if (command_.settings.ignore_trailing) file->ignore_trailing();
   verify_tensor(input, report, &golden);
 }
 
 /// Writes the result to the golden file as `clipper IN GOLDEN` does, and warns about the plan, too.
-void Verifier::write_golden(PairReport& report, PairResult result, bool is_named) {
+void Verifier::write_golden(PairReport& report, bool is_named) {
   if (is_same_file(report.actual, report.expected))
     throw Error(ErrorKind::usage,
                 fmt::format("--update-golden: {} and IN are the same file", report.expected));
@@ -370,12 +365,12 @@ void Verifier::write_golden(PairReport& report, PairResult result, bool is_named
   // Composed before the golden file is in place: afterwards, a lack of memory would make the exit status
   // wrong.
   const std::string line = fmt::format("{}: {}", escape_for_terminal(report.expected),
-                                       result == PairResult::created ? "created" : "updated");
+                                       report.result == PairResult::missing ? "created" : "updated");
   const std::string name = escape_for_terminal(report.expected);
   way.placing = [&] { finishing_.emplace(); };
   static_cast<void>(clip_files(writing, way));  // 0: without --keep-going, it throws
   if (finishing_) count_in_place(name);
-  report.result = result;
+  set_updated(report);
   if (!command_.quiet) print_note(line);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <span>
@@ -38,6 +39,15 @@ struct Option {
   std::string_view help;                           ///< one sentence without a period
   std::string_view details = {};  ///< more sentences, for the manual, in the markup of inline_to_troff()
 };
+
+/// Lists of options as one.
+template <std::size_t... kSizes>
+[[nodiscard]] constexpr auto listed(const std::array<const Option*, kSizes>&... lists) {
+  std::array<const Option*, (kSizes + ...)> all{};
+  auto next = all.begin();
+  ((next = std::copy(lists.begin(), lists.end(), next)), ...);
+  return all;
+}
 
 /// An option that -h shows, and what -h says about it in one line.
 struct CommonOption {

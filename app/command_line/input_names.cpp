@@ -18,6 +18,13 @@
 #include "os/os.hpp"
 
 namespace clipper {
+
+const char* KeptTexts::add(std::string_view text) {
+  char* const kept = static_cast<char*>(memory_.allocate(text.size() + 1, 1));
+  *std::ranges::copy(text, kept).out = '\0';
+  return kept;
+}
+
 namespace {
 
 class Names {
@@ -113,8 +120,13 @@ const os::dirent* next_entry(os::DIR* directory, const std::string& path) {
 }
 
 bool is_taken(const TensorWalk& walk, const std::string& path) {
-  if (matches_any(walk.exclude, path)) return false;
-  if (!walk.include.empty()) return matches_any(walk.include, path);
+  constexpr std::string_view kOfIndex = ".index.json";
+  const std::string set = is_index(path) ? path.substr(0, path.size() - kOfIndex.size()) : path;
+  const auto is_in = [&](const std::vector<std::string>& patterns) {
+    return matches_any(patterns, path) || matches_any(patterns, set);
+  };
+  if (is_in(walk.exclude)) return false;
+  if (!walk.include.empty()) return is_in(walk.include);
   const TensorFormat* const format = format_named(path);
   return format != nullptr && (walk.every_format || (format->is_walked && format->is_supported()));
 }
@@ -223,6 +235,18 @@ void walk_tensors(const std::string& directory, const TensorWalk& walk) {
 bool is_directory(const std::string& path) {
   os::Status status{};
   return os::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+std::set<std::string> files_of_sets(const std::vector<std::string>& paths) {
+  std::set<std::string> files;
+  for (const std::string& path : paths) try {
+      if (is_index(path))
+        for (std::string& file : paths_of_set(path))
+          if (!is_index(file)) files.insert(std::move(file));
+    } catch (const Error&) {
+      continue;
+    }
+  return files;
 }
 
 void for_each_tensor(const std::string& directory, TensorWalk walk,

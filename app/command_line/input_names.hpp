@@ -1,13 +1,25 @@
 #pragma once
 
 #include <functional>
+#include <memory_resource>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "files/place.hpp"
 
 /// The names of inputs: from lists of files, and from directories.
 namespace clipper {
+
+/// Copies of texts, each of which ends with a NUL and takes the memory of its characters.
+class KeptTexts {
+ public:
+  [[nodiscard]] const char* add(std::string_view text);
+
+ private:
+  std::pmr::monotonic_buffer_resource memory_;
+};
 
 /// A list of file names. The separator follows each name; it may be missing after the last.
 struct FileList {
@@ -34,7 +46,8 @@ struct TensorWalk {
   bool may_be_empty = false;  ///< for for_each_tensor()
   bool every_format = false;  ///< also formats that must otherwise be asked for, or that this build lacks
 
-  /// Patterns of fnmatch() for paths; * also stands for /. Without `include`, all names that end in .npy are
+  /// Patterns of fnmatch() for paths; * also stands for /. NAME.safetensors.index.json is found as
+  /// NAME.safetensors, too. Without `include`, all names that end in .npy are
   /// taken, and in .npz if archives can be read.
   std::vector<std::string> include;
   std::vector<std::string> exclude;
@@ -55,6 +68,10 @@ struct TensorWalk {
 void walk_tensors(const std::string& directory, const TensorWalk& walk);
 
 [[nodiscard]] bool is_directory(const std::string& path);
+
+/// The paths of the files of all sets of which `paths` has the index, for a walk that would meet them twice.
+/// None of an index that cannot be read: whoever opens it reports the error.
+[[nodiscard]] std::set<std::string> files_of_sets(const std::vector<std::string>& paths);
 
 /// Whether a name is a tensor's: a regular file, or a link that leads nowhere, so that opening the link is an
 /// error that names it. Other kinds are left out, as `find -type f` does.

@@ -203,18 +203,33 @@ std::optional<DType> parse_dtype(const RawOptions& raw, const Option& option) {
   refuse_dtype(option, raw.text(option));
 }
 
-void take_layout(const RawOptions& raw, npy::GivenDType& given) {
-  if (raw.has(kRaw)) given.raw = std::make_shared<const raw::Layout>(raw::parse(raw.text(kRaw)));
-  given.pb = word_of(raw, kFormat) != 0;
-  if (given.raw && given.pb) refuse_pair(kRaw, kFormat);
+Reading parse_reading(const RawOptions& raw) {
+  Reading how;
+  how.dtype = parse_dtype(raw, kDtype);
+  if (raw.has(kRaw)) how.raw = std::make_shared<const raw::Layout>(raw::parse(raw.text(kRaw)));
+  how.pb = word_of(raw, kFormat) != 0;
+  if (how.raw && how.pb) refuse_pair(kRaw, kFormat);
+  how.ignore_trailing = word_of(raw, kTrailing) != 0;
+  if (raw.has(kNoCache)) how.caching = Caching::dropped;
+  return how;
 }
 
-std::optional<TypeChoice> parse_types(const RawOptions& raw) {
-  if (!raw.has(kOnly)) return std::nullopt;
-  TypeChoice types;
+TensorChoice parse_choice(const RawOptions& raw, bool is_many) {
+  using Needed = NameChoice::Needed;
+  TensorChoice choice{
+      {raw.texts(kMember), raw.texts(kExcludeMember), is_many ? Needed::in_any : Needed::in_each},
+      std::nullopt};
+  if (raw.has(kOnly)) choice.only.emplace();
   for (const std::string& word : raw.texts(kOnly))
-    if (!types.add(word)) refuse_dtype(kOnly, word);
-  return types;
+    if (!choice.only->add(word)) refuse_dtype(kOnly, word);
+  return choice;
+}
+
+TensorWalk parse_walk(const RawOptions& raw) {
+  TensorWalk walk;
+  walk.include = raw.texts(kInclude);
+  walk.exclude = raw.texts(kExclude);
+  return walk;
 }
 
 Progress::When progress_when(const RawOptions& raw) {
@@ -239,14 +254,14 @@ void refuse_percentage(std::string_view flag, const std::string& text) {
 
 }  // namespace
 
-std::optional<Given> given(const RawOptions& raw, const Option& option, const npy::GivenDType& file) {
+std::optional<Given> given(const RawOptions& raw, const Option& option, const Reading& file) {
   if (!raw.has(option)) return std::nullopt;
   const std::string_view flag = long_name(option);
   refuse_percentage(flag, raw.text(option));
   return number_of_text(flag.substr(2), raw.text(option), file);
 }
 
-std::optional<Given> given_limit(const RawOptions& raw, const Option& option, const npy::GivenDType& file) {
+std::optional<Given> given_limit(const RawOptions& raw, const Option& option, const Reading& file) {
   if (raw.has(option))
     if (std::optional<Given> word = Given::word(raw.text(option))) return word;
   return given(raw, option, file);

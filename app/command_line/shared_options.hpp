@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -8,12 +9,13 @@
 #include <vector>
 
 #include "command_line/command_spec.hpp"
+#include "command_line/input_names.hpp"
+#include "command_line/tensor_choice.hpp"
 #include "console/progress.hpp"
 #include "console/terminal.hpp"
 #include "contract/profile.hpp"
 #include "element/percentage.hpp"
-#include "element/type_choice.hpp"
-#include "npy/header.hpp"
+#include "files/foreign.hpp"
 #include "shards/shard.hpp"
 
 /// Options of several commands, and what the texts of options mean. Each function throws Error{usage}, which
@@ -65,6 +67,15 @@ cache already stays there; the kernel tells that of files that the user owns or 
 Standard input and output, arrays of `@FILE`, and the temporary files of large compressed members are cached as
 usual.)"};
 
+inline constexpr Option kDtype{
+    .names = "--dtype", .type = "DTYPE", .words = &dtype_names, .group = "Operation",
+    .help = "Read tensors as DTYPE (for bfloat16 and float8 saved as |V2, |V1 or integers)",
+    .details = R"(Read tensors as DTYPE. NumPy has no bfloat16: it saves arrays of ml_dtypes.bfloat16 as
+2-byte void, and a header with |V2 does not say which type this is. `--dtype bfloat16` does.
+<V1 and |V1 are float8 dtypes, of which `--dtype` says which one it is. In files and members that the command
+line names, integers of the same size are bfloat16 or float8, too; a clip keeps their header. If the header
+does name a dtype and DTYPE is another one, the file is refused (3): `--to` of a clip converts elements.)"};
+
 inline constexpr Option kRaw{
     .names = "--raw", .type = "DTYPE[:SHAPE][@OFFSET]", .group = "Files",
     .help = "Read files without a header: float32:1,3,224,224, '>i2:720,-1@512', uint8",
@@ -103,7 +114,7 @@ inline constexpr Option kExcludeMember{
     .names = "--exclude-member", .type = "NAME|GLOB", .value = Value::member, .group = "Operation",
     .help = "Of archives, no members of this name or pattern; may be given again",
     .details = R"(Of archives, leave these members out, also if `--member` names them. NAME and GLOB are those of
-`--member`, but may match nothing.)"};
+`--member`; one without a member in the whole run is an error (2).)"};
 
 inline constexpr Option kInclude{
     .names = "--include", .type = "GLOB", .group = "Files",
@@ -150,6 +161,11 @@ in the command line itself are colored as with `auto`. JSON has no color.)"};
 
 // clang-format on
 
+/// How files are read, and which tensors of them: options of all commands that read tensors.
+inline constexpr std::array kReadingOptions{&kDtype,  &kTrailing,      &kRaw,  &kFormat,
+                                            &kMember, &kExcludeMember, &kOnly, &kNoCache};
+inline constexpr std::array kWalkOptions{&kInclude, &kExclude};
+
 class RawOptions;
 
 [[noreturn]] void refuse(const std::string& message);  ///< throws Error{usage}
@@ -179,14 +195,16 @@ class RawOptions;
 /// The place of the option's value among its words: 0, the place of the default, if the option was not given.
 [[nodiscard]] std::size_t word_of(const RawOptions& raw, const Option& option);
 
-/// What --raw and --format say, which must be options of the command.
-void take_layout(const RawOptions& raw, npy::GivenDType& given);
-
 /// The dtype that the option's value means, see dtype_word(); nothing if the option was not given.
 [[nodiscard]] std::optional<DType> parse_dtype(const RawOptions& raw, const Option& option);
 
-/// What --only asks for, which must be an option of the command; nothing if it was not given.
-[[nodiscard]] std::optional<TypeChoice> parse_types(const RawOptions& raw);
+/// What kReadingOptions say, which must be options of the command. `is_many`: whether the command line may
+/// stand for several files.
+[[nodiscard]] Reading parse_reading(const RawOptions& raw);
+[[nodiscard]] TensorChoice parse_choice(const RawOptions& raw, bool is_many);
+
+/// What kWalkOptions say.
+[[nodiscard]] TensorWalk parse_walk(const RawOptions& raw);
 
 /// What --progress and --no-progress ask for. Both must be options of the command.
 [[nodiscard]] Progress::When progress_when(const RawOptions& raw);
@@ -199,11 +217,11 @@ struct Option;
 
 /// number_of_text() of the option's value; nothing if the option was not given.
 [[nodiscard]] std::optional<Given> given(const RawOptions& raw, const Option& option,
-                                         const npy::GivenDType& file = {});
+                                         const Reading& file = {});
 
 /// The same for a number of elements of any type, which may be a date, true or false.
 [[nodiscard]] std::optional<Given> given_limit(const RawOptions& raw, const Option& option,
-                                               const npy::GivenDType& file = {});
+                                               const Reading& file = {});
 
 /// A file that is the value of an option.
 struct OptionFile {

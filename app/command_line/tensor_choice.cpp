@@ -2,8 +2,6 @@
 
 #include <cstddef>
 
-#include "command_line/command_line.hpp"
-#include "command_line/shared_options.hpp"
 #include "error.hpp"
 #include "npy/header.hpp"
 
@@ -18,7 +16,7 @@ std::vector<bool> TensorChoice::of(const Container& archive, const npy::GivenDTy
   const std::vector<How> chosen = members.of(archive);
   const auto has_kind = [&](const Entry& member) {
     try {
-      const auto header = archive.header(member, dtype.dtype, Trailing::ignored, npy::Types::all).header;
+      const auto header = archive.header(member, dtype.dtype, npy::Types::all).header;
       return header && !header->other && only->contains(header->dtype, header->meaning);
     } catch (const Error&) {
       return true;
@@ -32,7 +30,7 @@ std::vector<bool> TensorChoice::of(const Container& archive, const npy::GivenDTy
 }
 
 bool TensorChoice::has(InputFile& input, const npy::GivenDType& dtype, bool is_named) const {
-  if (members.has_patterns()) return false;
+  if (members.has_patterns() || (is_named && members.needs_archive())) return false;
   if (!only || is_named) return true;
   try {
     const npy::Header header =
@@ -41,15 +39,6 @@ bool TensorChoice::has(InputFile& input, const npy::GivenDType& dtype, bool is_n
   } catch (const Error&) {
     return true;
   }
-}
-
-NameChoice parse_members(const RawOptions& raw, bool is_many) {
-  return {raw.texts(kMember), raw.texts(kExcludeMember),
-          is_many ? NameChoice::Needed::in_any : NameChoice::Needed::in_each};
-}
-
-TensorChoice parse_choice(const RawOptions& raw, bool is_many) {
-  return {parse_members(raw, is_many), parse_types(raw)};
 }
 
 }  // namespace clipper

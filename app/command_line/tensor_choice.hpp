@@ -10,8 +10,6 @@
 
 namespace clipper {
 
-class RawOptions;
-
 /// The tensors of files and archives that --member, --exclude-member and --only choose, for commands that
 /// only read. A clip has Selection.
 struct TensorChoice {
@@ -26,9 +24,5 @@ struct TensorChoice {
   /// Whether a file of one tensor is chosen. `is_named`: by its name on the command line.
   [[nodiscard]] bool has(InputFile& input, const npy::GivenDType& dtype, bool is_named) const;
 };
-
-/// `is_many`: whether the command line may stand for several files.
-[[nodiscard]] NameChoice parse_members(const RawOptions& raw, bool is_many);
-[[nodiscard]] TensorChoice parse_choice(const RawOptions& raw, bool is_many);
 
 }  // namespace clipper

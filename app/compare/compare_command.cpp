@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
+#include <deque>
 #include <filesystem>
-#include <map>
 #include <optional>
-#include <span>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,60 +43,112 @@ struct FilePair {
   std::string expected;
   bool has_actual = true;  ///< whether `actual` exists; files given by name are assumed to exist
   bool has_expected = true;
-  bool found = false;         ///< found below a directory, where only regular files are compared
-  bool may_be_tensor = true;  ///< whether one of the two may be
+  bool found = false;  ///< found below a directory, where only regular files are compared
 };
 
 /// The two files; for two directories, a pair for each path of a .npy file or archive below either directory,
-/// sorted by path. A directory, FIFO or device makes a pair only with a file. Links to directories are
-/// followed. Error{usage} for a file and a directory, Error{input} if neither directory contains such a file,
-/// Error{io} if a directory cannot be read or is part of a loop of links.
-std::vector<FilePair> file_pairs(const CompareCommand& command) {
-  const std::string& actual = command.actual;
-  const std::string& expected = command.expected;
-  const bool directory = is_directory(actual);
-  if (directory != is_directory(expected))
-    throw Error(ErrorKind::usage, fmt::format("{} is a directory and {} is not",
-                                              directory ? actual : expected, directory ? expected : actual));
-  if (!directory) return {{actual, actual, expected}};
+/// sorted by path. Two sets are a pair of indexes, and their files are none. A directory, FIFO or device
+/// makes a pair only with a file. Links to directories are followed. There may be millions of pairs: one
+/// takes the memory of its name.
+class FilePairs {
+ public:
+  /// Error{usage} for a file and a directory, Error{input} if neither directory contains such a file,
+  /// Error{io} if a directory cannot be read or is part of a loop of links.
+  explicit FilePairs(const CompareCommand& command)
+      : actual_(command.actual), expected_(command.expected), are_found_(is_directory(actual_)) {
+    if (are_found_ != is_directory(expected_))
+      throw Error(ErrorKind::usage,
+                  fmt::format("{} is a directory and {} is not", are_found_ ? actual_ : expected_,
+                              are_found_ ? expected_ : actual_));
+    if (are_found_) find(command);
+  }
 
-  std::map<std::string, FilePair> pairs;
-  const auto pair_of = [&](const std::string& name) -> FilePair& {
-    return pairs
-        .try_emplace(name, FilePair{name, os::joined(actual, name), os::joined(expected, name), false, false,
-                                    true, false})
-        .first->second;
+  [[nodiscard]] bool are_found() const noexcept { return are_found_; }
+  [[nodiscard]] std::size_t size() const noexcept { return are_found_ ? found_.size() : 1; }
+  [[nodiscard]] FilePair operator[](std::size_t i) const {
+    if (!are_found_) return {actual_, actual_, expected_};
+    const Found& pair = found_[i];
+    return {pair.name,
+            os::joined(actual_, pair.name),
+            os::joined(expected_, pair.name),
+            pair.is_actual,
+            pair.is_expected,
+            true};
+  }
+
+ private:
+  struct Found {
+    const char* name;
+    bool is_actual;
+    bool is_expected;
+    bool may_be_tensor;
   };
-  TensorWalk walk;
-  walk.every_format = true;
-  walk.include = command.include;
-  walk.exclude = command.exclude;
-  const auto found = [&](bool FilePair::*has) {
-    return [&, has](const std::string& name, TensorWalk::Kind kind) {
-      FilePair& pair = pair_of(name);
-      pair.*has = true;
-      if (may_be_tensor(kind)) pair.may_be_tensor = true;
-    };
-  };
-  walk.found = found(&FilePair::has_actual);
-  walk_tensors(actual, walk);
-  walk.found = found(&FilePair::has_expected);
-  walk_tensors(expected, walk);
-  std::erase_if(pairs, [](const auto& each) { return !each.second.may_be_tensor; });
-  if (pairs.empty())
-    throw Error(ErrorKind::input, fmt::format("{} and {} contain no {}", actual, expected,
-                                              walk.include.empty() ? ".npy, .npz or .safetensors file"
-                                                                   : "file that --include names"));
-  std::vector<FilePair> result;
-  for (auto& [name, pair] : pairs) result.push_back(std::move(pair));
-  return result;
+
+  void find(const CompareCommand& command) {
+    TensorWalk walk = command.walk;
+    walk.every_format = true;
+    for (const bool is_actual : {true, false}) {
+      walk.found = [&](const std::string& name, TensorWalk::Kind kind) {
+        found_.push_back({names_.add(name), is_actual, !is_actual, may_be_tensor(kind)});
+      };
+      walk_tensors(is_actual ? actual_ : expected_, walk);
+    }
+    std::ranges::sort(found_, [](const Found& a, const Found& b) { return std::strcmp(a.name, b.name) < 0; });
+    join_sides();
+    leave_out_parts();
+    std::erase_if(found_, [](const Found& pair) { return !pair.may_be_tensor; });
+    if (found_.empty())
+      throw Error(ErrorKind::input, fmt::format("{} and {} contain no {}", actual_, expected_,
+                                                walk.include.empty() ? ".npy, .npz or .safetensors file"
+                                                                     : "file that --include names"));
+  }
+
+  /// Makes one pair of two that follow each other and have the same name.
+  void join_sides() {
+    std::size_t count = 0;
+    for (const Found& each : found_) {
+      if (count == 0 || std::strcmp(found_[count - 1].name, each.name) != 0) {
+        found_[count++] = each;
+        continue;
+      }
+      Found& pair = found_[count - 1];
+      pair.is_actual |= each.is_actual;
+      pair.is_expected |= each.is_expected;
+      pair.may_be_tensor |= each.may_be_tensor;
+    }
+    found_.resize(count);
+  }
+
+  /// The files of two sets belong to the pair of their indexes.
+  void leave_out_parts() {
+    std::vector<std::string> indexes;
+    for (const Found& pair : found_)
+      if (is_index(pair.name) && pair.is_actual && pair.is_expected)
+        indexes.insert(indexes.end(), {os::joined(actual_, pair.name), os::joined(expected_, pair.name)});
+    const std::set<std::string> parts = files_of_sets(indexes);
+    if (parts.empty()) return;
+    for (Found& pair : found_)
+      if (parts.contains(os::joined(actual_, pair.name)) || parts.contains(os::joined(expected_, pair.name)))
+        pair.may_be_tensor = false;
+  }
+
+  const std::string& actual_;
+  const std::string& expected_;
+  bool are_found_;
+  KeptTexts names_;
+  std::deque<Found> found_;
+};
+
+[[noreturn]] void refuse_set(const FilePair& pair) {
+  refuse(pair.actual + ": --update-golden takes no set of files; copy them");
 }
 
 /// The expected bytes of each pair: the size of the larger file (a stream counts 0), or 0 if a file is
 /// missing.
-std::vector<std::uint64_t> sizes_of(const std::vector<FilePair>& pairs) {
+std::vector<std::uint64_t> sizes_of(const FilePairs& pairs) {
   std::vector<std::uint64_t> sizes;
-  for (const FilePair& pair : pairs) {
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const FilePair pair = pairs[i];
     const bool both = pair.has_actual && pair.has_expected;
     sizes.push_back(both ? std::max(expected_bytes(pair.actual), expected_bytes(pair.expected)) : 0);
   }
@@ -121,7 +174,7 @@ struct Rules {
 /// Compares pairs one after the other, and prints a result for each.
 class Comparer {
  public:
-  Comparer(const CompareCommand& command, const std::vector<FilePair>& pairs)
+  Comparer(const CompareCommand& command, const FilePairs& pairs)
       : command_(command),
         engine_(command.engine),
         tally_(engine_.done(), sizes_of(pairs)),
@@ -137,7 +190,7 @@ class Comparer {
       if (pair.has_actual && pair.has_expected) return compare_open(pair, report);
       if (!is_chosen(pair.has_actual ? pair.actual : pair.expected)) return Outcome::in_members;
       set_missing(report, pair.has_expected, pair.expected);
-      if (command_.updates && pair.has_actual) update(pair, {&report, 1});
+      if (command_.updates && pair.has_actual) update(pair, report);
       return Outcome::found;
     });
     finishing_.reset();
@@ -154,12 +207,11 @@ class Comparer {
 
   Outcome compare_open(const FilePair& pair, PairReport& report) {
     const auto open = pair.found ? &InputFile::open_regular : &InputFile::open;
-    InputFile actual = open(pair.actual, command_.settings.caching);
-    InputFile expected = open(pair.expected, command_.settings.caching);
-    for (InputFile* const file : {&actual, &expected}) {
-      if (command_.settings.ignore_trailing) file->ignore_trailing();
-      if (command_.matching.compared != Compared::bytes) take_foreign(*file, command_.settings.dtype);
-    }
+    const Reading& how = command_.settings.reading;
+    InputFile actual = open(pair.actual, how.caching);
+    InputFile expected = open(pair.expected, how.caching);
+    for (InputFile* const file : {&actual, &expected})
+      if (command_.matching.compared != Compared::bytes) read_as(*file, how);
     if (command_.matching.compared != Compared::bytes && is_archive(actual) && is_archive(expected)) {
       const Container actual_archive(actual, Records::dropped);
       const Container expected_archive(expected, Records::dropped);
@@ -170,7 +222,7 @@ class Comparer {
     const Rules rules(command_, log_, report, {pair.name});
     compare_files(engine_, rules.settings, actual, expected, report);
     judge(rules.matching, report);
-    if (command_.updates && report.status() != 0) update(pair, {&report, 1});
+    if (command_.updates && report.status() != 0) update(pair, report);
     return Outcome::found;
   }
 
@@ -179,22 +231,23 @@ class Comparer {
   [[nodiscard]] bool has_chosen(InputFile& actual, InputFile& expected, bool found) const {
     const TensorChoice& choice = command_.choice;
     if (choice.takes_all() || is_archive(actual) || is_archive(expected)) return true;
-    return choice.has(actual, command_.settings.dtype, !found) ||
-           choice.has(expected, command_.settings.dtype, !found);
+    return choice.has(actual, command_.settings.reading, !found) ||
+           choice.has(expected, command_.settings.reading, !found);
   }
 
   /// The same for a file without a partner.
   [[nodiscard]] bool is_chosen(const std::string& path) const {
     if (command_.choice.takes_all()) return true;
-    InputFile input = InputFile::open_regular(path);
-    return is_archive(input) || command_.choice.has(input, command_.settings.dtype, false);
+    InputFile input = open_as(command_.settings.reading, path, Streams::refused);
+    return is_archive(input) || command_.choice.has(input, command_.settings.reading, false);
   }
 
-  /// Copies the actual file to the expected one; `reports` are those that fail because of it.
-  void update(const FilePair& pair, std::span<PairReport> reports) {
+  /// Copies the actual file to the expected one.
+  void update(const FilePair& pair, PairReport& report) {
     if (is_same_file(pair.actual, pair.expected))
       refuse(pair.actual + ": --update-golden: both are one file");
-    const InputFile input = InputFile::open_regular(pair.actual, command_.settings.caching);
+    const InputFile input = InputFile::open_regular(pair.actual, command_.settings.reading.caching);
+    if (is_index(pair.actual)) refuse_set(pair);
     fs::create_directories(os::native(directory_of(pair.expected)));
     OutputFile output = OutputFile::create(pair.expected, OutputFile::Existing::replace,
                                            OutputFile::Durability::none, input.mode_of_copy());
@@ -205,8 +258,7 @@ class Comparer {
     output.commit([&] { finishing_.emplace(); });
     const std::string name = escape_for_terminal(pair.expected);
     count_in_place(name);
-    for (PairReport& report : reports)
-      report.result = report.result == PairResult::missing ? PairResult::created : PairResult::updated;
+    set_updated(report);
     if (!command_.output.quiet)
       print_note(fmt::format("{}: {}", name, pair.has_expected ? "updated" : "created"));
   }
@@ -230,8 +282,8 @@ class Comparer {
     std::vector<MemberPair> pairs = member_pairs(archives);
     whole.without_members = pairs.empty();
     if (pairs.empty()) return Outcome::found;
-    const std::vector<bool> of_actual = command_.choice.of(actual, command_.settings.dtype);
-    const std::vector<bool> of_expected = command_.choice.of(expected, command_.settings.dtype);
+    const std::vector<bool> of_actual = command_.choice.of(actual, command_.settings.reading);
+    const std::vector<bool> of_expected = command_.choice.of(expected, command_.settings.reading);
     std::erase_if(pairs, [&](const MemberPair& pair) {
       return !(pair.actual != nullptr && of_actual[actual.index_of(*pair.actual)]) &&
              !(pair.expected != nullptr && of_expected[expected.index_of(*pair.expected)]);
@@ -239,22 +291,23 @@ class Comparer {
     std::uint64_t bytes = 0;
     for (const MemberPair& pair : pairs) bytes += pair.any().contents.size;
     tally_.expect(bytes);
-    std::vector<PairReport> failed;  // of an archive that is written before they are reported
     for (const MemberPair& pair : pairs) {
       PairReport report = report_of(archives, pair);
       report.compared = command_.matching.compared;
       if (command_.updates) {
         compare_pair(archives, pair, files, report);
-        if (report.status() != 0) failed.push_back(report);
-        if (report.status() != 0) continue;
+        if (report.status() != 0) {
+          log_.hold(report);
+          continue;
+        }
       }
       log_.attempt(report, [&] {
         if (!command_.updates) compare_pair(archives, pair, files, report);
         return Outcome::found;
       });
     }
-    if (!failed.empty()) update(files, failed);
-    for (PairReport& report : failed) log_.attempt(report, [] { return Outcome::found; });
+    if (log_.has_held()) update(files, whole);
+    log_.release();
     return Outcome::in_members;
   }
 
@@ -269,13 +322,17 @@ class Comparer {
 int compare_all(const CompareCommand& command) {
   if (command.settings.difference_file && is_directory(command.actual))
     throw Error(ErrorKind::usage, "--diff-out takes two files, not directories");
-  const std::vector<FilePair> pairs = file_pairs(command);
-  for (const FilePair& pair : pairs)
+  const FilePairs pairs(command);
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const FilePair pair = pairs[i];
+    // The files of a set without a partner are pairs of their own, which are copied before its index.
+    if (command.updates && !pair.has_expected && is_index(pair.actual)) refuse_set(pair);
     for (const auto& path : {pair.actual, pair.expected}) expect_apart(command.output.reports, path);
+  }
   Comparer comparer(command, pairs);
-  for (const FilePair& pair : pairs) comparer.compare(pair);
+  for (std::size_t i = 0; i < pairs.size(); ++i) comparer.compare(pairs[i]);
   if (comparer.has_read_all()) command.choice.members.expect_used();
-  return comparer.end(!pairs.empty() && pairs.front().found);
+  return comparer.end(pairs.are_found());
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
+#include "command_line/input_names.hpp"
 #include "command_line/tensor_choice.hpp"
 #include "compare/compare_files.hpp"
 #include "compare/match_options.hpp"
@@ -17,10 +17,9 @@ struct CommandSpec;
 
 /// A parsed command line of `clipper compare`, not yet compared with any file.
 struct CompareCommand {
-  std::string actual;                ///< a file, a directory, or "-" for standard input
-  std::string expected;              ///< a file, a directory, or "-" if `actual` is not "-"
-  std::vector<std::string> include;  ///< see TensorWalk
-  std::vector<std::string> exclude;
+  std::string actual;    ///< a file, a directory, or "-" for standard input
+  std::string expected;  ///< a file, a directory, or "-" if `actual` is not "-"
+  TensorWalk walk;
   TensorChoice choice;
   CompareSettings settings;
   Matching matching;

@@ -122,12 +122,6 @@ float32 for float16, bfloat16 and float32, float64 for float64, and the unsigned
 integers. dtype and shape of the two tensors must be equal. Not for directories and archives, but for their
 tensors.)"};
 
-constexpr Option kDtype{
-    .names = "--dtype", .type = "DTYPE", .words = &dtype_names,
-    .help = "Read tensors as DTYPE (for bfloat16 and float8 saved as |V2, |V1 or integers)",
-    .details = R"(Read both tensors as DTYPE. Needed for bfloat16 and float8 whose header does not name
-them: |V2, |V1 and, in files that the command line names, integers of the same size.)"};
-
 constexpr Option kUpdateGolden{
     .names = "--update-golden",
     .excludes = {"--diff-out", "--member", "--exclude-member", "--only"},
@@ -152,13 +146,12 @@ with FAIL.)"};
 
 constexpr std::array kPositionals{Positional{&kActual, Arity::optional},
                                   Positional{&kExpected, Arity::optional}};
-constexpr std::array kOptions{
-    &kRtol,     &kAtol,    &kUlp,           &kTolerance,    &kNan,        &kNanDiffer, &kHeader,
-    &kBits,     &kBytes,   &kDiffOut,       &kMaxMismatch,  &kMetrics,    &kMinCosine, &kMaxRmse,
-    &kMinSqnr,  &kShow,    &kReport,        &kUpdateGolden, &kDtype,      &kRaw,       &kFormat,
-    &kAnyDtype, &kMember,  &kExcludeMember, &kOnly,         &kInclude,    &kExclude,   &kTrailing,
-    &kNoCache,  &kThreads, &kJson,          &kProgress,     &kNoProgress, &kColor,     &kVerbose,
-    &kQuiet,    &kHelp};
+constexpr auto kOptions =
+    listed(std::array{&kRtol, &kAtol, &kUlp, &kTolerance, &kNan, &kNanDiffer, &kHeader, &kBits, &kBytes,
+                      &kAnyDtype, &kDiffOut, &kMaxMismatch, &kMetrics, &kMinCosine, &kMaxRmse, &kMinSqnr,
+                      &kShow, &kReport, &kUpdateGolden},
+           kReadingOptions, kWalkOptions,
+           std::array{&kThreads, &kJson, &kProgress, &kNoProgress, &kColor, &kVerbose, &kQuiet, &kHelp});
 
 constexpr std::array kCommon{
     CommonOption{&kRtol, "Tolerance relative to the expected element"},
@@ -211,20 +204,16 @@ CompareCommand validate_compare(const RawOptions& raw) {
   command.actual = raw.text(kActual);
   command.expected = raw.text(kExpected);
   validate_rule(raw, command);
-  command.include = raw.texts(kInclude);
-  command.exclude = raw.texts(kExclude);
+  command.walk = parse_walk(raw);
   command.choice = parse_choice(raw, true);  // a member that only one of two archives has is a difference
   command.updates = raw.has(kUpdateGolden);
   for (const std::string* const path : {&command.actual, &command.expected})
     if (command.updates && (*path == "-" || member_path(*path)))
       refuse(fmt::format("--update-golden takes files and directories, not {}", *path));
   command.settings.difference_file = raw.value(kDiffOut);
-  command.settings.dtype.dtype = parse_dtype(raw, kDtype);
-  take_layout(raw, command.settings.dtype);
-  command.settings.dtype.raw_if_needed = true;
-  command.settings.dtype.over_integers = !is_directory(command.actual);
-  command.settings.ignore_trailing = word_of(raw, kTrailing) != 0;
-  if (raw.has(kNoCache)) command.settings.caching = Caching::dropped;
+  command.settings.reading = parse_reading(raw);
+  command.settings.reading.raw_if_needed = true;
+  command.settings.reading.over_integers = !is_directory(command.actual);
   if (raw.has(kThreads)) command.engine.threads = parse_threads(raw.text(kThreads));
   command.output = {command.matching.shown, raw.has(kJson), raw.has(kVerbose) || raw.has(kMetrics),
                     raw.has(kQuiet), parse_reports(raw.texts(kReport))};

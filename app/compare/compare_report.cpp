@@ -6,6 +6,8 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
+#include <map>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -13,6 +15,7 @@
 
 #include "command_line/command_spec.hpp"
 #include "command_line/shared_options.hpp"
+#include "compare/match_options.hpp"
 #include "console/json.hpp"
 #include "console/progress.hpp"
 #include "console/terminal.hpp"
@@ -163,12 +166,22 @@ std::string as_text(const PairCounts& counts, const std::string& uses) {
                      uses.empty() ? "" : "; ", uses);
 }
 
-std::string as_json(const PairCounts& counts, int status) {
+std::string as_json(const PairCounts& counts, int status, const Matching& matching) {
   Json json{{"version", kJsonVersion}, {"summary", true}, {"status", status}};
   std::uint64_t pairs = 0;
   for (const std::uint64_t count : counts) pairs += count;
   json.add("pairs", pairs);
   for (std::size_t i = 0; i < counts.size(); ++i) json.add(kResultWords.at(i).member, counts.at(i));
+  if (matching.adjustments.empty()) return json.dump() + "\n";
+  Json uses = Json::list();
+  for (std::size_t i = 0; i < matching.adjustments.size(); ++i) {
+    const Adjustment& each = matching.adjustments[i];
+    uses.add({{"option", long_name(*each.option)},
+              {"pattern", each.pattern},
+              {"value", each.value},
+              {"pairs", (*matching.uses)[i]}});
+  }
+  json.add("tolerances", std::move(uses));
   return json.dump() + "\n";
 }
 
@@ -176,7 +189,8 @@ namespace {
 
 constexpr std::string_view kJunit = "junit=";
 constexpr std::string_view kCsv = "csv=";
-constexpr std::size_t kMaxRows = 65536;      ///< bytes of CSV that are written together
+constexpr std::size_t kMaxRows = 65536;      ///< bytes of CSV or XML that are written together
+constexpr std::size_t kHead = 256;           ///< bytes for the head of XML, which is written at the end
 constexpr std::size_t kMaxAnnotations = 10;  ///< GitHub shows no more of one step
 
 struct Replaced {
@@ -232,6 +246,19 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
+/// Error{usage} if two reports would get one name.
+void expect_different(const ReportTargets& targets) {
+  namespace fs = std::filesystem;
+  std::map<fs::path, std::string> reports;
+  for (const auto* const paths : {&targets.junit, &targets.csv})
+    for (const std::string& path : *paths) {
+      std::error_code ignored;
+      const auto [other, is_new] =
+          reports.emplace(fs::weakly_canonical(fs::absolute(path, ignored), ignored), path);
+      if (!is_new) refuse(fmt::format("--report: {} and {} are one file", other->second, path));
+    }
+}
+
 }  // namespace
 
 ReportTargets parse_reports(const std::vector<std::string>& texts) {
@@ -247,6 +274,7 @@ ReportTargets parse_reports(const std::vector<std::string>& texts) {
     else
       refuse_unknown("--report: unknown value", text, kWords);
   }
+  expect_different(targets);
   return targets;
 }
 
@@ -268,6 +296,7 @@ Reports::Reports(const ReportTargets& targets, std::string name)
   };
   for (const std::string& path : targets.junit) files_.push_back(create(path));
   for (const std::string& path : targets.csv) tables_.push_back(create(path));
+  holds_cases_ = !std::ranges::all_of(files_, [](const auto& file) { return file->is_regular(); });
   rows_ = "actual,expected,member,index,actual_element,expected_element\n";
 }
 
@@ -290,6 +319,7 @@ void Reports::add(const PairReport& report) {
                          {fmt::format("::error file={}::{}: {}\n", github_property(report.expected),
                                       github_data(name_of(report)), github_data(message_of(report)))});
   if (files_.empty()) return;
+  if (cases_.size() >= kMaxRows) write_cases();
   cases_ += fmt::format("  <testcase classname=\"clipper.{}\" name=\"{}\" time=\"{:.6f}\"", name_,
                         xml(name_of(report)), seconds_since(added_));
   added_ = std::chrono::steady_clock::now();
@@ -334,14 +364,30 @@ void Reports::write_csv() {
   rows_.clear();
 }
 
+std::string Reports::head() const {
+  std::string text = fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"clipper {}\" tests=\"{}\" "
+      "failures=\"{}\" errors=\"{}\" time=\"{:.6f}\"",
+      name_, tests_, failures_, errors_, seconds_since(begun_));
+  if (has_cases_) text.resize(kHead - 2, ' ');
+  return text + ">\n";
+}
+
+/// Writes the cases so far, after room for the head.
+void Reports::write_cases() {
+  if (holds_cases_) return;
+  if (!std::exchange(has_cases_, true)) cases_.insert(0, kHead, ' ');
+  for (const auto& file : files_) file->write(std::as_bytes(std::span(cases_)));
+  cases_.clear();
+}
+
 void Reports::write_junit() {
   if (files_.empty()) return;
-  const std::string text = fmt::format(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"clipper {}\" tests=\"{}\" "
-      "failures=\"{}\" errors=\"{}\" time=\"{:.6f}\">\n{}</testsuite>\n",
-      name_, tests_, failures_, errors_, seconds_since(begun_), cases_);
+  const std::string head = this->head();
+  const std::string text = (has_cases_ ? "" : head) + cases_ + "</testsuite>\n";
   for (const auto& file : std::exchange(files_, {})) {
     file->write(std::as_bytes(std::span(text)));
+    if (has_cases_) file->write_at(std::as_bytes(std::span(head)), 0);
     file->commit();
   }
 }

@@ -17,6 +17,8 @@
 
 namespace clipper {
 
+struct Matching;
+
 /// What became of a pair.
 enum class PairResult : std::uint8_t { ok, different, missing, failed, created, updated };
 
@@ -60,8 +62,8 @@ using PairCounts = std::array<std::uint64_t, 6>;
 /// The closing line: "26 pairs: 24 ok, 1 FAIL, 1 missing". `uses` is Matching::uses_text().
 [[nodiscard]] std::string as_text(const PairCounts& counts, const std::string& uses = "");
 
-/// One line: the object `summary` of data/clipper.schema.json.
-[[nodiscard]] std::string as_json(const PairCounts& counts, int status);
+/// One line: the object `compare_summary` of data/clipper.schema.json.
+[[nodiscard]] std::string as_json(const PairCounts& counts, int status, const Matching& matching);
 
 /// What --report asks for.
 struct ReportTargets {
@@ -71,7 +73,7 @@ struct ReportTargets {
 };
 
 /// "github", "junit=FILE" or "csv=FILE", each of which may be given again. Throws Error{usage} for other
-/// texts.
+/// texts, and for one file twice.
 [[nodiscard]] ReportTargets parse_reports(const std::vector<std::string>& texts);
 
 /// Error{usage} if a report would replace `compared`, a file or a member of an archive.
@@ -97,6 +99,8 @@ class Reports {
   void end(const PairCounts& counts);
 
  private:
+  [[nodiscard]] std::string head() const;
+  void write_cases();
   void write_junit();
   void write_csv();
 
@@ -107,7 +111,9 @@ class Reports {
   std::string rows_;  ///< of `tables_`, not written yet
   std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point added_ = begun_;  ///< the end of the last case
-  std::string cases_;                                     ///< the elements of the test suite
+  std::string cases_;                                     ///< the elements of the test suite, not written yet
+  bool holds_cases_ = false;  ///< a report is a stream, whose head cannot be written after the cases
+  bool has_cases_ = false;    ///< cases are written
   std::size_t tests_ = 0;
   std::size_t failures_ = 0;
   std::size_t errors_ = 0;

@@ -49,12 +49,13 @@ void take_values(const RawOptions& raw, const Option& option, const Parse& parse
       std::ranges::any_of(texts, [](const std::string& text) { return text.find('=') != std::string::npos; });
   for (const std::string& text : texts) {
     const auto [pattern, value] = pattern_and_value(text);
+    if (pattern.empty()) refuse(fmt::format("{}: '{}' has no pattern before the =", long_name(option), text));
     std::function<void(Matching&)> apply = parse(value);
     if (!has_patterns)
       apply(matching);
     else
       matching.adjustments.push_back(
-          {&option, pattern, fmt::format("{} '{}'", long_name(option), text), std::move(apply)});
+          {&option, pattern, value, fmt::format("{} '{}'", long_name(option), text), std::move(apply)});
   }
 }
 

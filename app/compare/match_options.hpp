@@ -46,6 +46,7 @@ struct Matching;
 struct Adjustment {
   const Option* option;
   std::string pattern;
+  std::string value;
   std::string text;  ///< "--rtol 'w*=1e-3'"
   std::function<void(Matching&)> apply;
 };

@@ -71,6 +71,10 @@ void judge(const Matching& matching, PairReport& report) {
   report.result = matching.passes(report) ? PairResult::ok : PairResult::different;
 }
 
+void set_updated(PairReport& report) {
+  report.result = report.result == PairResult::missing ? PairResult::created : PairResult::updated;
+}
+
 void set_bytes(const Matching& matching, CompareSettings& settings, PairReport& report) {
   settings.whole_files = true;
   const EachMismatch* const each = settings.rule.each;
@@ -84,10 +88,9 @@ void set_bytes(const Matching& matching, CompareSettings& settings, PairReport& 
 
 void compare_members(Engine& engine, CompareSettings settings, const Matching& matching,
                      const Archives& archives, const MemberPair& pair, PairReport& report, npy::Types types) {
-  settings.dtype.over_integers = false;
+  settings.reading.over_integers = false;
   const auto is_tensor = [&](const Container& archive, const Entry& member) {
-    const Trailing trailing = settings.ignore_trailing ? Trailing::ignored : Trailing::refused;
-    const std::optional<npy::Header> header = archive.header(member, settings.dtype, trailing, types).header;
+    const std::optional<npy::Header> header = archive.header(member, settings.reading, types).header;
     return header && !header->other;
   };
   const bool as_numbers =
@@ -113,24 +116,48 @@ void PairLog::attempt(PairReport& report, const std::function<Outcome()>& work) 
   } catch (const Unprintable&) {  // of a member
     throw;
   } catch (...) {
+    held_.clear();
     report.failed = explained(std::current_exception());
     report.result = PairResult::failed;
     print_error(*report.failed);
   }
+  count(report);
+  if (const std::string text = text_of(report); !text.empty()) print(text);
+}
+
+void PairLog::count(const PairReport& report) {
   ++counts_.at(static_cast<std::size_t>(report.result));
   status_ = std::max(status_, report.status());
   reports_.add(report);
-  if (output_.json)
-    print(as_json(report));
-  else if (!output_.quiet && !report.failed && (output_.verbose || report.status() != 0))
-    print(as_text(report, output_.shown, paint_));
+}
+
+std::string PairLog::text_of(const PairReport& report) const {
+  if (output_.json) return as_json(report);
+  const bool is_shown = !output_.quiet && !report.failed && (output_.verbose || report.status() != 0);
+  return is_shown ? as_text(report, output_.shown, paint_) : "";
+}
+
+void PairLog::hold(PairReport& report) {
+  set_updated(report);
+  held_.push_back({output_.reports.junit.empty() ? "" : name_of(report), report.result, text_of(report)});
+}
+
+void PairLog::release() {
+  for (const Held& each : std::exchange(held_, {})) {
+    PairReport report;
+    report.actual = each.name;
+    report.result = each.result;
+    count(report);
+    if (!each.text.empty()) print(each.text);
+  }
 }
 
 int PairLog::end(bool several, const Matching& matching) {
   const std::string uses = matching.uses_text();
-  if (several && output_.json)
-    print(as_json(counts_, status_));
-  else if ((several || !uses.empty()) && !output_.json && !output_.quiet)
+  const bool has_summary = several || !uses.empty();
+  if (has_summary && output_.json)
+    print(as_json(counts_, status_, matching));
+  else if (has_summary && !output_.quiet)
     print(as_text(counts_, uses));
   try {
     reports_.end(counts_);

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <string>
@@ -44,13 +45,16 @@ void set_missing(PairReport& report, bool actual_is_missing, const std::string& 
 /// Says whether two files or members that were compared pass.
 void judge(const Matching& matching, PairReport& report);
 
+/// Says that the golden file or member, which failed or was missing, is replaced by the actual one.
+void set_updated(PairReport& report);
+
 /// Prepares the comparison of two files or members of which one has no numbers: equal or different, whatever
 /// the tolerance. Judge it by Matching{}.
 void set_bytes(const Matching& matching, CompareSettings& settings, PairReport& report);
 
 /// Compares two members, byte by byte if one of them is no tensor that clipper reads: those are equal or
 /// different, whatever `matching` tolerates, and have no metrics. With Types::all, members of raw bytes are
-/// no tensors unless settings.dtype says what they are.
+/// no tensors unless settings.reading says what they are.
 void compare_members(Engine& engine, CompareSettings settings, const Matching& matching,
                      const Archives& archives, const MemberPair& pair, PairReport& report,
                      npy::Types types = npy::Types::comparable);
@@ -78,6 +82,14 @@ class PairLog {
   /// is printed gets lost: Error{io}, or Error{not_durable} after a golden file was written. So does end().
   void attempt(PairReport& report, const std::function<Outcome()>& work);
 
+  /// Keeps the result of a member that fails, in the memory of what is printed, until the golden archive is
+  /// written. A failure of attempt() drops it.
+  void hold(PairReport& report);
+  [[nodiscard]] bool has_held() const noexcept { return !held_.empty(); }
+
+  /// Prints what hold() has kept: these members are updated.
+  void release();
+
   /// Whether no pair has failed with an error.
   [[nodiscard]] bool has_read_all() const {
     return counts_.at(static_cast<std::size_t>(PairResult::failed)) == 0;
@@ -94,6 +106,14 @@ class PairLog {
   [[nodiscard]] int end(bool several, const Matching& matching);
 
  private:
+  struct Held {
+    std::string name;  ///< for reports
+    PairResult result;
+    std::string text;
+  };
+
+  void count(const PairReport& report);
+  [[nodiscard]] std::string text_of(const PairReport& report) const;
   void print(const std::string& text);
   [[nodiscard]] bool has_written() const;
 
@@ -102,6 +122,7 @@ class PairLog {
   Reports reports_;
   PairCounts counts_{};
   int status_ = 0;
+  std::deque<Held> held_;
 };
 
 }  // namespace clipper

@@ -59,6 +59,7 @@ constexpr Wording kWordings[] = {
      "; first clip with --to float64 and run clipper info --stats, then use the number it prints"},
     {"member", "a choice of members", "--member"},
     {"member", " and choose the member", " --member"},
+    {"exclude_member", "an exclusion of members", "--exclude-member"},
     {"only", "only=", "--only "},
     {"only", "only", "--only"},
     {"other", "the choice of members forbids", "--other error forbids"},

@@ -63,10 +63,18 @@ std::string bytes_text(double done, double all) {
   return fmt::format("{:>{}} of {} {}", done_text, all_text.size(), all_text, unit.name);
 }
 
+/// Whether the share of the work that is done is known: of the bytes or, if these are unknown, of many files.
+bool has_share(const Extent& extent) {
+  return extent.all_bytes != 0 || extent.all_files > 1;
+}
+
 /// How much of the work is done, from 0 to 1.
 double share_of(const Extent& extent) {
-  if (extent.all_bytes == 0) return 0;
-  return std::min(1., static_cast<double>(extent.bytes) / static_cast<double>(extent.all_bytes));
+  const auto share = [](auto done, auto all) {
+    return all == 0 ? 0 : std::min(1., static_cast<double>(done) / static_cast<double>(all));
+  };
+  return extent.all_bytes == 0 ? share(extent.files, extent.all_files)
+                               : share(extent.bytes, extent.all_bytes);
 }
 
 Facts facts_of(const Extent& extent, double seconds) {
@@ -81,9 +89,10 @@ Facts facts_of(const Extent& extent, double seconds) {
     const std::string all_files = fmt::format("{}", extent.all_files);
     facts[files] = fmt::format("{:>{}} of {} files", extent.files, all_files.size(), all_files);
   }
-  if (all == 0) return facts;
-  facts[percentage] = fmt::format("{:>3.0f} %", std::floor(share_of(extent) * 100));
-  if (per_second > 0) facts[time] = fmt::format("{:>5} left", time_text((all - done) / per_second));
+  if (!has_share(extent)) return facts;
+  const double share = share_of(extent);
+  facts[percentage] = fmt::format("{:>3.0f} %", std::floor(share * 100));
+  if (share * seconds > 0) facts[time] = fmt::format("{:>5} left", time_text((1 - share) / share * seconds));
   return facts;
 }
 
@@ -112,7 +121,7 @@ std::string progress_text(const Extent& extent, double seconds, std::size_t colu
   }
   const std::string text = joined(shown);
   const std::size_t around_bar = std::string_view("[] ").size();
-  if (extent.all_bytes == 0 || text.size() + around_bar + kShortestBar > columns) return text;
+  if (!has_share(extent) || text.size() + around_bar + kShortestBar > columns) return text;
   const std::size_t width = std::min(columns - text.size() - around_bar, kLongestBar);
   return bar_text(share_of(extent), width) + " " + text;  // the percentage is padded to three digits
 }

@@ -46,7 +46,7 @@ void Table::append_line(std::string_view row, std::string& text) const {
   text += '\n';
 }
 
-void Table::print(std::string_view indent, const std::function<void(const std::string&)>& print) const {
+void Table::print(std::string_view indent, const std::function<void(const std::string&)>& print) {
   constexpr std::size_t kPart = 65536;
   std::string part;
   rows_.for_each([&](std::string_view row) {
@@ -57,9 +57,10 @@ void Table::print(std::string_view indent, const std::function<void(const std::s
     part.clear();
   });
   if (!part.empty()) print(part);
+  rows_ = {};
 }
 
-std::string Table::text() const {
+std::string Table::text() {
   std::string text;
   print("", [&](const std::string& part) { text += part; });
   return text;

@@ -62,11 +62,15 @@ class Table {
   void add(const Row& row);
 
   /// Calls `print` with parts of the text, in order: a line with the headings, and a line for each row, all
-  /// of which begin with `indent`.
-  void print(std::string_view indent, const std::function<void(const std::string&)>& print) const;
+  /// of which begin with `indent`. Forgets these rows: rows that are added later get no other headings, and
+  /// columns that are at least as wide.
+  void print(std::string_view indent, const std::function<void(const std::string&)>& print);
+
+  /// Whether the rows take so much memory that they should be printed before others are added.
+  [[nodiscard]] bool is_large() const noexcept { return rows_.is_large(); }
 
   /// The whole text.
-  [[nodiscard]] std::string text() const;
+  [[nodiscard]] std::string text();
 
  private:
   void append_line(std::string_view row, std::string& text) const;

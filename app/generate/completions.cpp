@@ -28,7 +28,7 @@ _clipper_files() {{
 # Offers @ and a tensor. compopt -o filenames would quote the @.
 _clipper_number() {{
   [[ $current == @* ]] || return
-  mapfile -t COMPREPLY < <(compgen -f -X '!*.np[yz]' -- "${{current#@}}"; compgen -f -X '!*.safetensors' -- "${{current#@}}"; compgen -f -X '!*.pb' -- "${{current#@}}"; compgen -S / -d -- "${{current#@}}")
+  mapfile -t COMPREPLY < <(compgen -f -X '!*.np[yz]' -- "${{current#@}}"; compgen -f -X '!*.safetensors' -- "${{current#@}}"; compgen -f -X '!*.safetensors.index.json' -- "${{current#@}}"; compgen -f -X '!*.pb' -- "${{current#@}}"; compgen -S / -d -- "${{current#@}}")
   [[ ${{COMPREPLY[*]}} != */ ]] || compopt -o nospace
   ((${{#COMPREPLY[@]}} == 0)) || mapfile -t COMPREPLY < <(printf '@%q\n' "${{COMPREPLY[@]}}")
 }}
@@ -36,7 +36,7 @@ _clipper_number() {{
 # Offers the members of the archive if FILE.npz: or FILE.safetensors: is typed. What is completed begins after the last : or = of the member.
 # Keys are compared as text and printed by %q: compgen -W would execute $(...) in them.
 _clipper_members() {{
-  local line=${{COMP_LINE:0:COMP_POINT}} pattern='(^|[[:blank:]])(--[a-z-]+=)?@?(([^[:blank:]\\"'"'"'`$]|\\.)+\.(npz|safetensors)):(([^[:blank:]\\]|\\.)*)$'
+  local line=${{COMP_LINE:0:COMP_POINT}} pattern='(^|[[:blank:]])(--[a-z-]+=)?@?(([^[:blank:]\\"'"'"'`$]|\\.)+\.(npz|safetensors|safetensors\.index\.json)):(([^[:blank:]\\]|\\.)*)$'
   [[ $line =~ $pattern ]] || return
   local archive=${{BASH_REMATCH[3]//\\/}} typed=${{BASH_REMATCH[6]}} key
   local before=${{typed%"${{typed##*[:=]}}"}}
@@ -53,7 +53,7 @@ _clipper_member_names() {{
   for word in "${{COMP_WORDS[@]:1}}"; do
     word=${{word//\\/}}
     word=${{word/#~\//$HOME/}}
-    [[ $word == *.@(npz|safetensors) && -f $word ]] || continue
+    [[ $word == *.@(npz|safetensors|safetensors.index.json) && -f $word ]] || continue
     while IFS= read -r key; do
       [[ $key != "$typed"* ]] || {{ printf -v key %q "$key"; COMPREPLY+=("$key"); }}
     done < <(clipper --generate members -- "$word" 2>/dev/null)
@@ -96,10 +96,12 @@ complete -F _clipper clipper
 constexpr std::string_view kZsh = R"text(
 # Offers files of tensors, and the members of the archive if FILE.npz: or FILE.safetensors: is typed.
 _clipper_tensors() {
-  local suffix=npz
-  [[ $PREFIX == *.npz:* ]] || suffix=safetensors
+  local suffix
+  for suffix in npz safetensors.index.json safetensors; do
+    [[ $PREFIX != *.$suffix:* ]] || break
+  done
   if [[ $PREFIX != *.$suffix:* ]]; then
-    _files -g "*.(npy|npz|safetensors|pb)"
+    _files -g "*.(npy|npz|safetensors|safetensors.index.json|pb)"
     return
   fi
   local archive=${(Q)${PREFIX%%.$suffix:*}}.$suffix
@@ -115,7 +117,7 @@ _clipper_member_names() {
   local -a keys expl
   local word
   for word in ${(Q)words}; do
-    [[ $word != *.(npz|safetensors) ]] || keys+=(${(f)"$(clipper --generate members -- ${word/#\~\//$HOME/} 2>/dev/null)"})
+    [[ $word != *.(npz|safetensors|safetensors.index.json) ]] || keys+=(${(f)"$(clipper --generate members -- ${word/#\~\//$HOME/} 2>/dev/null)"})
   done
   _wanted members expl member compadd -a keys
 }
@@ -137,16 +139,16 @@ end
 
 # Offers files of tensors, and the members of the archive if FILE.npz: or FILE.safetensors: is typed.
 function __clipper_tensors --argument-names typed
-    if set --local parts (string unescape -- "$typed" | string match --regex '^(.*?\.(?:npz|safetensors)):')
+    if set --local parts (string unescape -- "$typed" | string match --regex '^(.*?\.(?:npz|safetensors(?:\.index\.json)?)):')
         printf '%s\n' "$parts[2]:"(clipper --generate members -- (string replace --regex '^~/' "$HOME/" -- "$parts[2]") 2>/dev/null)
     else
-        __fish_complete_suffix "$typed" .npz | string match --regex '^.*(?:\.np[yz]|\.safetensors|\.pb|/)$'
+        __fish_complete_suffix "$typed" .npz | string match --regex '^.*(?:\.np[yz]|\.safetensors(?:\.index\.json)?|\.pb|/)$'
     end
 end
 
 # Offers the members of all archives on the command line.
 function __clipper_member_names
-    for word in (string unescape -- (commandline --tokenize --current-process) | string match --regex '^.*\.(?:npz|safetensors)$')
+    for word in (string unescape -- (commandline --tokenize --current-process) | string match --regex '^.*\.(?:npz|safetensors(?:\.index\.json)?)$')
         clipper --generate members -- (string replace --regex '^~/' "$HOME/" -- "$word") 2>/dev/null
     end
 end
@@ -174,8 +176,8 @@ Offer offer_of(Value value) {
       return {"_clipper_number", "{compset -P @ && _clipper_tensors}",
               "--exclusive --arguments '(__clipper_number)'"};
     case Value::tensor:
-      return {"_clipper_files '*.np[yz]' '*.safetensors' '*.pb'", "_clipper_tensors",
-              "--exclusive --arguments '(__clipper_tensors (__clipper_value))'"};
+      return {"_clipper_files '*.np[yz]' '*.safetensors' '*.safetensors.index.json' '*.pb'",
+              "_clipper_tensors", "--exclusive --arguments '(__clipper_tensors (__clipper_value))'"};
     case Value::member:
       return {"_clipper_member_names", "_clipper_member_names",
               "--exclusive --arguments '(__clipper_member_names)'"};

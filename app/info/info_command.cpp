@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <exception>
 #include <functional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -137,8 +138,7 @@ bool has_statistics(const TensorInfo& tensor) {
 /// Reads the member's header into `tensor`, or what the member is instead of a tensor.
 void add_member_header(const InfoCommand& command, const Container& archive, const Entry& member,
                        TensorInfo& tensor) {
-  const Trailing trailing = command.ignore_trailing ? Trailing::ignored : Trailing::refused;
-  EntryHeader read = archive.header(member, command.dtype.dtype, trailing, npy::Types::all);
+  EntryHeader read = archive.header(member, command.reading.dtype, npy::Types::all);
   tensor.other = read.other;
   if (read.header) add_header(*std::move(read.header), read.bytes, tensor);
 }
@@ -147,13 +147,12 @@ void add_member_header(const InfoCommand& command, const Container& archive, con
 /// command asks for statistics, and tells the tally how many bytes they have.
 void inspect(const InfoCommand& command, Engine& engine, InputFile& input, const std::string& name,
              FileTally& tally, const Use& use) {
-  if (command.ignore_trailing) input.ignore_trailing();
   TensorInfo tensor;
   tensor.input = name;
   tensor.path = input.path();
   std::vector<std::byte> bytes;
   npy::Header header =
-      read_header(input, command.dtype, &bytes, std::nullopt, npy::Opaque::refused, npy::Types::all);
+      read_header(input, command.reading, &bytes, std::nullopt, npy::Opaque::refused, npy::Types::all);
   add_header(std::move(header), bytes, tensor);
   tensor.has_npy_header = input.foreign() == nullptr;
   if (!command.statistics || !has_statistics(tensor)) return use(tensor);
@@ -172,7 +171,6 @@ void inspect_member(const InfoCommand& command, Engine& engine, const Container&
   if (!command.statistics || !has_statistics(tensor)) return use(tensor);
   InputFile input = archive.open(member);
   input.set_data_begin(tensor.header.data_offset);
-  if (command.ignore_trailing) input.ignore_trailing();
   use_statistics(command, engine, input, tensor, use);
 }
 
@@ -194,20 +192,19 @@ std::uint64_t contents_of(const Container& archive) {
 bool is_chosen(const InfoCommand& command, const std::string& path) {
   if (command.choice.takes_all()) return true;
   try {
-    InputFile input = InputFile::open_regular(path, command.caching);
-    return is_archive(input) || command.choice.has(input, command.dtype, false);
+    InputFile input = open_as(command.reading, path, Streams::refused);
+    return is_archive(input) || command.choice.has(input, command.reading, false);
   } catch (const Error&) {
     return true;
   }
 }
 
 /// Replaces each directory among the inputs by the .npy and .npz files below it, sorted by path, except those
-/// that are not chosen. Returns the exit status of directories that cannot be read.
+/// that are not chosen and those of sets, for which their index stands. Returns the exit status of
+/// directories that cannot be read.
 int expand_directories(InfoCommand& command) {
   int status = 0;
-  TensorWalk walk;
-  walk.include = command.include;
-  walk.exclude = command.exclude;
+  TensorWalk walk = command.walk;
   walk.failed = [&](const std::string& path) {
     const Failure failure = explained(std::current_exception());
     status = std::max(status, static_cast<int>(failure.kind));
@@ -217,12 +214,16 @@ int expand_directories(InfoCommand& command) {
   std::vector<std::string> files;
   for (const std::string& input : command.inputs) {
     const auto first = static_cast<std::ptrdiff_t>(files.size());
-    if (input == "-" || !is_directory(input))
+    if (input == "-" || !is_directory(input)) {
       files.push_back(input);
-    else
-      for_each_tensor(input, walk, [&](const std::string& path) {
-        if (is_chosen(command, path)) files.push_back(path);
-      });
+      continue;
+    }
+    for_each_tensor(input, walk, [&](const std::string& path) {
+      if (is_chosen(command, path)) files.push_back(path);
+    });
+    const std::set<std::string> parts = files_of_sets({files.begin() + first, files.end()});
+    const auto is_part = [&](const std::string& file) { return parts.contains(file); };
+    files.erase(std::remove_if(files.begin() + first, files.end(), is_part), files.end());
     std::sort(files.begin() + first, files.end());
   }
   command.inputs = std::move(files);
@@ -241,15 +242,13 @@ class Display {
 
   void show(const std::string& path) {
     attempt(path, nullptr, [&] {
-      InputFile input = InputFile::open(path, command_.caching);
-      if (command_.ignore_trailing) input.ignore_trailing();
-      take_foreign(input, command_.dtype);
+      InputFile input = open_as(command_.reading, path);
       if (is_archive(input))
         show_archive(Container(input, Records::dropped));
-      else if (command_.choice.has(input, command_.dtype, true))
+      else if (command_.choice.has(input, command_.reading, true))
         show_tensor(input, path);
       else
-        throw Error(ErrorKind::usage, path + ": --member needs an archive");
+        throw Error(ErrorKind::usage, path + ": " + command_.choice.members.term() + " needs an archive");
     });
     tally_.next();
   }
@@ -261,9 +260,7 @@ class Display {
     settings.request.per_axis = command_.bounds.per_axis;
     settings.request.nodata = command_.bounds.nodata;
     settings.request.pooled = true;
-    settings.dtype = command_.dtype;
-    settings.ignore_trailing = command_.ignore_trailing;
-    settings.caching = command_.caching;
+    settings.reading = command_.reading;
     settings.selection.members = command_.choice.members;
     settings.selection.only = command_.choice.only;
     TensorPool pool(engine_, settings);
@@ -284,7 +281,7 @@ class Display {
                [&](const TensorInfo& part) { print_tensor(part); });
   }
 
-  /// Prints the table of several files, when the widths of all its cells are known.
+  /// Prints the table of several files, or its rows that are not printed yet.
   void end() {
     if (is_list_) list_.print("", [&](const std::string& part) { print_result(part); });
   }
@@ -330,9 +327,14 @@ class Display {
     if (command_.json)
       print_result(as_json(tensor));
     else if (is_list_)
-      list_.add(as_row(tensor));
+      add_to_list(as_row(tensor));
     else
       print_block(as_text(tensor, width_, paint_));
+  }
+
+  void add_to_list(const Table::Row& row) {
+    list_.add(row);
+    if (list_.is_large()) end();
   }
 
   void print_block(const std::string& text) {
@@ -340,7 +342,7 @@ class Display {
     is_first_ = false;
   }
 
-  /// Without statistics, shows a table; it is printed when the widths of all its cells are known.
+  /// Without statistics, shows a table; a small one is printed when the widths of all its cells are known.
   void show_archive(const Container& archive) {
     if (command_.svg)
       throw Error(ErrorKind::usage, archive.file().path() +
@@ -348,8 +350,13 @@ class Display {
                                         "FILE:NAME");
     const bool is_table = !command_.json && !command_.statistics && !is_list_;
     Table table = member_table();
+    bool has_title = false;
+    const auto print_table = [&] {
+      if (!std::exchange(has_title, true)) print_block(escape_for_terminal(archive.file().path()) + "\n");
+      table.print("  ", [&](const std::string& part) { print_result(part); });
+    };
     if (command_.statistics) tally_.expect(contents_of(archive));
-    const std::vector<bool> chosen = command_.choice.of(archive, command_.dtype);
+    const std::vector<bool> chosen = command_.choice.of(archive, command_.reading);
     for (const Entry& member : archive.entries()) {
       if (!chosen[archive.index_of(member)]) continue;
       attempt(archive.file().path(), &member, [&] {
@@ -359,14 +366,14 @@ class Display {
           else
             print_tensor(tensor);
         });
+        if (table.is_large()) print_table();
       });
     }
     if (command_.json && archive.entries().empty()) print_result(empty_archive_json(archive.file().path()));
     if (is_list_ && archive.entries().empty())
-      list_.add({escape_for_terminal(archive.file().path()), "no members", "-", "0"});
-    if (!is_table || (!archive.entries().empty() && std::ranges::count(chosen, true) == 0)) return;
-    print_block(escape_for_terminal(archive.file().path()) + "\n");
-    table.print("  ", [&](const std::string& part) { print_result(part); });
+      add_to_list({escape_for_terminal(archive.file().path()), "no members", "-", "0"});
+    const bool is_shown = archive.entries().empty() || std::ranges::count(chosen, true) != 0;
+    if (is_table && is_shown) print_table();
   }
 
   const InfoCommand& command_;

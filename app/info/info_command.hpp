@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "command_line/input_names.hpp"
 #include "command_line/tensor_choice.hpp"
 #include "console/progress.hpp"
 #include "contract/plan.hpp"
-#include "element/dtype.hpp"
 #include "engine/engine.hpp"
-#include "npy/header.hpp"
+#include "files/foreign.hpp"
 
 namespace clipper {
 
@@ -19,21 +19,18 @@ struct CommandSpec;
 /// A parsed command line of `clipper info`, not yet compared with any file.
 struct InfoCommand {
   std::vector<std::string> inputs;
-  std::vector<std::string> include;  ///< see TensorWalk
-  std::vector<std::string> exclude;
+  TensorWalk walk;
   TensorChoice choice;
+  Reading reading;
   bool statistics = false;
   bool json = false;
   Request bounds;
   std::vector<Number> percentages;  ///< of --percentile, in the order given
-  npy::GivenDType dtype;
 
   /// Whether each tensor's statistics are not those of all its elements alone.
   [[nodiscard]] bool is_divided() const { return !bounds.per_axis.empty() || bounds.pooled; }
 
-  bool ignore_trailing = false;
   std::optional<std::string> svg;  ///< of --histogram-svg
-  Caching caching = Caching::kept;
   Engine::Options engine;
   Progress::When progress = Progress::When::never;  ///< never without statistics: headers are read at once
 };

@@ -127,20 +127,13 @@ constexpr Option kJson{
     .details = R"(Print one JSON object in one line for every file instead of text. JSON OUTPUT lists the
 members.)"};
 
-constexpr Option kDtype{
-    .names = "--dtype", .type = "DTYPE", .words = &dtype_names,
-    .help = "Read tensors as DTYPE (for bfloat16 and float8 saved as |V2, |V1 or integers)",
-    .details = R"(Read the tensor as DTYPE. Needed for bfloat16 and float8 whose header does not name
-them: |V2, |V1 and, in files that the command line names, integers of the same size.)"};
-
 // clang-format on
 
 constexpr std::array kPositionals{Positional{&kFiles, Arity::many}};
-constexpr std::array kOptions{&kRecursive, &kInclude,  &kExclude,    &kMember,       &kExcludeMember,
-                              &kOnly,      &kStats,    &kPercentile, &kHistogramSvg, &kMin,
-                              &kMax,       &kNodata,   &kPerAxis,    &kTotal,        &kDtype,
-                              &kTrailing,  &kRaw,      &kFormat,     &kNoCache,      &kThreads,
-                              &kJson,      &kProgress, &kNoProgress, &kColor,        &kHelp};
+constexpr auto kOptions =
+    listed(std::array{&kRecursive}, kWalkOptions,
+           std::array{&kStats, &kPercentile, &kHistogramSvg, &kMin, &kMax, &kNodata, &kPerAxis, &kTotal},
+           kReadingOptions, std::array{&kThreads, &kJson, &kProgress, &kNoProgress, &kColor, &kHelp});
 
 constexpr std::array kCommon{
     CommonOption{&kStats, "Range, mean, std, median, NaN count, histogram"},
@@ -183,13 +176,13 @@ InfoCommand validate_info(const RawOptions& raw) {
   if (raw.texts(kFiles).empty()) refuse("FILE is missing; see clipper info --help");
   command.inputs = raw.texts(kFiles);
   const bool is_many = command.inputs.size() > 1 || std::ranges::any_of(command.inputs, is_directory);
-  command.include = raw.texts(kInclude);
-  command.exclude = raw.texts(kExclude);
+  command.walk = parse_walk(raw);
   command.choice = parse_choice(raw, is_many);
+  command.reading = parse_reading(raw);
+  command.reading.over_integers = true;
   command.json = raw.has(kJson);
-  take_layout(raw, command.dtype);
-  command.bounds.min = given_limit(raw, kMin, command.dtype);
-  command.bounds.max = given_limit(raw, kMax, command.dtype);
+  command.bounds.min = given_limit(raw, kMin, command.reading);
+  command.bounds.max = given_limit(raw, kMax, command.reading);
   if (raw.has(kPercentile)) command.percentages = parse_percentages(raw.text(kPercentile));
   for (const std::string& text : raw.texts(kNodata))
     command.bounds.nodata.push_back(typed_number_of_text("nodata", text));
@@ -205,10 +198,6 @@ InfoCommand validate_info(const RawOptions& raw) {
     refuse(fmt::format("--histogram-svg: '{}' does not end in .svg", *command.svg));
   command.statistics = command.svg || raw.has(kStats) || raw.has(kPercentile) || command.bounds.min ||
                        command.bounds.max || raw.has(kNodata) || command.is_divided();
-  command.dtype.dtype = parse_dtype(raw, kDtype);
-  command.dtype.over_integers = true;
-  command.ignore_trailing = word_of(raw, kTrailing) != 0;
-  if (raw.has(kNoCache)) command.caching = Caching::dropped;
   if (raw.has(kThreads)) command.engine.threads = parse_threads(raw.text(kThreads));
   if (command.statistics) command.progress = progress_when(raw);
   return command;

@@ -327,7 +327,7 @@ constexpr Option kMax{
     .details = R"(The upper bound whose conversion to the dtype of FILE is printed: a number, or @FILE.npy with
 one element.)"};
 
-constexpr Option kDtype{
+constexpr Option kFileDtype{
     .names = "--dtype", .type = "DTYPE", .words = &dtype_names,
     .help = "Read FILE as DTYPE (for bfloat16 saved as |V2)",
     .details = R"(Read FILE as DTYPE. Needed for bfloat16 that NumPy saved as |V2, a header that does not name
@@ -340,7 +340,7 @@ constexpr Option kJson{
 words in it are those of the tables.)"};
 // clang-format on
 constexpr std::array kPositionals{Positional{&kFile, Arity::optional}};
-constexpr std::array kOptions{&kMin, &kMax, &kDtype, &kJson, &kHelp};
+constexpr std::array kOptions{&kMin, &kMax, &kFileDtype, &kJson, &kHelp};
 
 Request bounds_of(const RawOptions& raw) {
   const Request bounds{.min = given(raw, kMin), .max = given(raw, kMax)};
@@ -390,10 +390,10 @@ Json as_json(DType dtype, const std::vector<ProfileCheck>& checks) {
 /// What each profile makes of the bounds for the tensor in the file, of which only the header is read.
 std::string text_about_file(const RawOptions& raw) {
   const std::string& path = raw.text(kFile);
-  const std::optional<DType> dtype = parse_dtype(raw, kDtype);
+  const std::optional<DType> dtype = parse_dtype(raw, kFileDtype);
   const Request bounds = bounds_of(raw);
   InputFile file = InputFile::open(path);
-  take_foreign(file, {});
+  read_as(file, {});
   const npy::Header header = read_header(file, dtype);
   const std::vector<ProfileCheck> checks = check_profiles(bounds, header);
   if (!raw.has(kJson))
@@ -438,7 +438,7 @@ int list_profiles(const RawOptions& raw) {
     print(text_about_file(raw));
     return 0;
   }
-  for (const Option* const option : {&kMin, &kMax, &kDtype})
+  for (const Option* const option : {&kMin, &kMax, &kFileDtype})
     if (raw.has(*option)) refuse(fmt::format("{} needs FILE", long_name(*option)));
   print(raw.has(kJson) ? as_json() : as_table());
   return 0;

@@ -153,17 +153,10 @@ from the end, and `...` for all axes that are not named. A number outside of its
 there, is an error (2). Of more than 1000 elements only the first and last three of each axis are read and
 printed.)"};
 
-constexpr Option kDtype{
-    .names = "--dtype", .type = "DTYPE", .words = &dtype_names,
-    .help = "Read the tensor as DTYPE (for bfloat16 and float8 saved as |V2, |V1 or integers)",
-    .details = R"(Read the tensor as DTYPE. Needed for bfloat16 and float8 whose header does not name
-them: |V2, |V1 and, in files that the command line names, integers of the same size.)"};
-
 // clang-format on
 
 constexpr std::array kPositionals{Positional{&kFile, Arity::optional}};
-constexpr std::array kOptions{&kAt,       &kMember, &kExcludeMember, &kOnly, &kDtype,
-                              &kTrailing, &kRaw,    &kFormat,        &kHelp};
+constexpr auto kOptions = listed(std::array{&kAt}, kReadingOptions, std::array{&kHelp});
 
 constexpr std::array kCommon{
     CommonOption{&kAt, "Elements, by numpy's indexes and slices: '0, :5'"},
@@ -298,24 +291,23 @@ constexpr CommandSpec kShowSpec{
 
 namespace {
 
-void show_tensor(const RawOptions& raw, const npy::GivenDType& dtype, InputFile& input) {
-  if (word_of(raw, kTrailing) != 0) input.ignore_trailing();
+void show_tensor(const RawOptions& raw, const Reading& how, InputFile& input) {
   const TensorLayout layout =
-      read_header(input, dtype, nullptr, std::nullopt, npy::Opaque::refused, npy::Types::comparable).layout();
+      read_header(input, how, nullptr, std::nullopt, npy::Opaque::refused, npy::Types::comparable).layout();
   const std::vector<AxisSelection> selection =
       with_path(input.path(), [&] { return parse_selection(raw.text(kAt), layout.shape); });
   print(Printer(input, layout, selection).text());
 }
 
 /// Shows the chosen members, each below its path.
-void show_members(const RawOptions& raw, const npy::GivenDType& dtype, const TensorChoice& choice,
+void show_members(const RawOptions& raw, const Reading& how, const TensorChoice& choice,
                   const Container& archive) {
-  const std::vector<bool> chosen = choice.of(archive, dtype);
+  const std::vector<bool> chosen = choice.of(archive, how);
   for (const Entry& member : archive.entries()) {
     if (!chosen[archive.index_of(member)]) continue;
     print(escape_for_terminal(archive.path_of(member)) + "\n");
     InputFile input = archive.open(member);
-    show_tensor(raw, dtype, input);
+    show_tensor(raw, how, input);
   }
 }
 
@@ -323,23 +315,20 @@ void show_members(const RawOptions& raw, const npy::GivenDType& dtype, const Ten
 
 int show_elements(const RawOptions& raw) {
   if (!raw.has(kFile)) refuse("FILE is missing; see clipper show --help");
-  npy::GivenDType dtype;
-  dtype.dtype = parse_dtype(raw, kDtype);
-  dtype.over_integers = true;
-  take_layout(raw, dtype);
+  Reading how = parse_reading(raw);
+  how.over_integers = true;
   const TensorChoice choice = parse_choice(raw, false);
-  InputFile input = InputFile::open(raw.text(kFile));
-  if (word_of(raw, kTrailing) != 0) input.ignore_trailing();
-  take_foreign(input, dtype);
+  InputFile input = open_as(how, raw.text(kFile));
   if (!choice.takes_all() && is_archive(input)) {
-    show_members(raw, dtype, choice, Container(input, Records::dropped));
+    show_members(raw, how, choice, Container(input, Records::dropped));
     return 0;
   }
   expect_tensor(input, {"show", "show"});
-  if (choice.members.has_patterns()) refuse(input.path() + ": --member needs an archive");
+  if (const NameChoice& members = choice.members; members.needs_archive())
+    throw Error(ErrorKind::usage, input.path() + ": " + members.term() + " needs an archive");
   if (!input.is_regular())
     throw Error(ErrorKind::input, input.path() + ": must be a file, not a stream, to show single elements");
-  show_tensor(raw, dtype, input);
+  show_tensor(raw, how, input);
   return 0;
 }
 

@@ -69,17 +69,18 @@ Operation::Integer factor_at(const std::byte* varying, std::size_t i, Operation:
   return varying == nullptr ? number : reinterpret_cast<const Operation::Integer*>(varying)[i];
 }
 
-/// Counts what becomes of g: a bound or another number if it `is_out` of the bounds.
-void count_element(const Operation& operation, const Wide& g, const Wide& clipped, bool is_out,
-                   bool is_replaced, ElementCounts& counts) noexcept {
+/// Counts what becomes of g, also if a fraction of the bound is cut off and makes it g again.
+void count_element(const Operation& operation, const Wide& g, bool is_below, bool is_above, bool is_replaced,
+                   ElementCounts& counts) noexcept {
   const Cast& cast = *operation.cast;
   const WideBounds& range = cast.wide;
-  const Wide y = cast.saturates ? std::clamp(clipped, range.lowest, range.highest) : clipped;
+  const bool is_too_low = !is_below && !is_above && g < range.lowest;
+  const bool is_too_high = !is_below && !is_above && g > range.highest;
   const bool may_be_infinite = traits(operation.to).has_infinity && !cast.saturates;
-  counts.raised += y > g ? 1 : 0;
-  counts.lowered += y < g ? 1 : 0;
+  counts.raised += is_below || (cast.saturates && is_too_low) ? 1 : 0;
+  counts.lowered += is_above || (cast.saturates && is_too_high) ? 1 : 0;
   counts.replaced += is_replaced ? 1 : 0;
-  counts.became_infinite += may_be_infinite && !is_out && (g < range.lowest || g > range.highest) ? 1 : 0;
+  counts.became_infinite += may_be_infinite && (is_too_low || is_too_high) ? 1 : 0;
 }
 
 /// One element after the other. To: std::uint8_t for float8.
@@ -105,11 +106,10 @@ Converted convert_all(const Operation& operation, const ParameterVectors* vector
     if (range.lo_varies || range.hi_varies) std::tie(lo, hi) = bounds_at<From>(range, operation, vectors, i);
     const bool is_below = g < lo.ceil;
     const bool is_above = !is_below && g > hi.floor;
-    const Wide clipped = is_below ? lo.ceil : is_above ? hi.floor : g;
     const std::optional<ElementBits> replacement = is_below   ? cast.below
                                                    : is_above ? cast.above
                                                               : std::nullopt;
-    count_element(operation, g, clipped, is_below || is_above, replacement.has_value(), counts);
+    count_element(operation, g, is_below, is_above, replacement.has_value(), counts);
     auto [result, is_beyond] = replacement ? Stored<To>{from_bits<To>(*replacement), false}
                                : is_below  ? stored_bound(lo)
                                : is_above  ? stored_bound(hi)

@@ -86,55 +86,64 @@ std::size_t find_nodata(const Nodata& nodata, const std::byte* elements, std::si
 std::span<std::byte> without_nodata(const Nodata& nodata, std::span<std::byte> elements,
                                     SimdLevel level) noexcept {
   const std::size_t size = traits(nodata.dtype).size;
-  const std::size_t block = NodataRuns::kMax * size;
+  const std::size_t block = NodataPlaces::kMax * size;
   std::size_t kept = 0;
   for (std::size_t at = 0; at < elements.size(); at += block) {
     const std::span part = elements.subspan(at, std::min(block, elements.size() - at));
-    const NodataRuns runs(nodata, part.data(), part.size() / size, level);
-    runs.for_each(NodataRuns::Which::data, [&](std::size_t begin, std::size_t length) {
-      std::memmove(elements.data() + kept, part.data() + begin * size, length * size);
-      kept += length * size;
-    });
+    const NodataPlaces places(nodata, part.data(), part.size() / size, level);
+    std::size_t begin = 0;
+    const auto keep_until = [&](std::size_t end) {
+      std::memmove(elements.data() + kept, part.data() + begin, end - begin);
+      kept += end - begin;
+    };
+    for (const std::size_t place : places.all()) {
+      keep_until(place * size);
+      begin = (place + 1) * size;
+    }
+    keep_until(part.size());
   }
   return elements.first(kept);
 }
 
-NodataRuns::NodataRuns(const Nodata& nodata, const std::byte* elements, std::size_t count,
-                       SimdLevel level) noexcept {
+NodataPlaces::NodataPlaces(const Nodata& nodata, const std::byte* elements, std::size_t count,
+                           SimdLevel level) noexcept {
+  constexpr std::size_t kWord = sizeof(std::uint64_t);
   std::array<std::uint8_t, kMax> flags;
-  nodata_ = find_nodata(nodata, elements, count, flags.data(), level);
-  bounds_[0] = 0;
-  std::uint8_t before = 0;
-  for (std::size_t i = 0; i < count && nodata_ != 0; ++i) {  // without a branch that depends on an element
-    bounds_[size_] = static_cast<std::uint16_t>(i);
-    size_ += flags[i] != before ? 1 : 0;
-    before = flags[i];
+  if (find_nodata(nodata, elements, count, flags.data(), level) == 0) return;
+  std::fill_n(flags.begin() + static_cast<std::ptrdiff_t>(count), (kMax - count) % kWord, std::uint8_t{0});
+  for (std::size_t at = 0; at < count; at += kWord) {
+    std::uint64_t any = 0;
+    std::memcpy(&any, &flags[at], kWord);
+    for (std::size_t i = at; any != 0 && i < at + kWord; ++i) {  // without a branch that depends on a flag
+      places_[size_] = static_cast<std::uint16_t>(i);
+      size_ += flags[i];
+    }
   }
-  bounds_[size_++] = static_cast<std::uint16_t>(count);
 }
 
-std::size_t NodataRuns::position(std::size_t data) const noexcept {
-  std::size_t result = 0;
-  for_each(Which::data, [&](std::size_t begin, std::size_t length) {
-    if (data < length && result == 0) result = begin + data + 1;
-    data -= std::min(data, length);
-  });
-  return result - 1;
+std::size_t NodataPlaces::first_data() const noexcept {
+  std::size_t first = 0;
+  while (first < size_ && places_[first] == first) ++first;
+  return first;
 }
 
-void NodataRuns::gather(Which which, const std::byte* elements, std::size_t size,
-                        std::byte* together) const noexcept {
-  for_each(which, [&](std::size_t begin, std::size_t length) {
-    std::memcpy(together, elements + begin * size, length * size);
-    together += length * size;
+void NodataPlaces::gather(const std::byte* elements, std::size_t size, std::byte* together) const noexcept {
+  with_size(size, [&]<std::size_t kSize>() {
+    for (std::size_t i = 0; i < size_; ++i)
+      std::memcpy(together + i * kSize, elements + places_[i] * kSize, kSize);
   });
 }
 
-void NodataRuns::scatter(Which which, const std::byte* together, std::size_t size,
-                         std::byte* elements) const noexcept {
-  for_each(which, [&](std::size_t begin, std::size_t length) {
-    std::memcpy(elements + begin * size, together, length * size);
-    together += length * size;
+void NodataPlaces::scatter(const std::byte* together, std::size_t size, std::byte* elements) const noexcept {
+  with_size(size, [&]<std::size_t kSize>() {
+    for (std::size_t i = 0; i < size_; ++i)
+      std::memcpy(elements + places_[i] * kSize, together + i * kSize, kSize);
+  });
+}
+
+void NodataPlaces::fill(const std::byte* element, std::size_t size, std::byte* elements) const noexcept {
+  with_size(size, [&]<std::size_t kSize>() {
+    for (std::size_t i = 0; i < size_; ++i) std::memcpy(elements + places_[i] * kSize, element, kSize);
   });
 }
 

@@ -35,35 +35,31 @@ std::size_t find_nodata(const Nodata& nodata, const std::byte* elements, std::si
 [[nodiscard]] std::span<std::byte> without_nodata(const Nodata& nodata, std::span<std::byte> elements,
                                                   SimdLevel level) noexcept;
 
-/// A block of elements as runs: of data, of no data, of data and so on. The first one may be empty.
-class NodataRuns {
+/// Where a block of elements has no data.
+class NodataPlaces {
  public:
-  static constexpr std::size_t kMax = 512;  ///< elements
+  static constexpr std::size_t kMax = 1024;  ///< elements of a block
 
-  NodataRuns(const Nodata& nodata, const std::byte* elements, std::size_t count, SimdLevel level) noexcept;
+  NodataPlaces(const Nodata& nodata, const std::byte* elements, std::size_t count, SimdLevel level) noexcept;
 
-  [[nodiscard]] std::size_t nodata() const noexcept { return nodata_; }
-
-  /// The index of the element that is the `data`-th of those that are data.
-  [[nodiscard]] std::size_t position(std::size_t data) const noexcept;
-
-  enum class Which : std::uint8_t { data, nodata };
-
-  /// Calls use(begin, length) for each run that is not empty.
-  template <class Use>
-  void for_each(Which which, const Use& use) const {
-    for (std::size_t i = which == Which::data ? 0 : 1; i + 1 < size_; i += 2)
-      if (const std::size_t begin = bounds_[i], end = bounds_[i + 1]; begin != end) use(begin, end - begin);
+  /// The indexes of these elements, in order.
+  [[nodiscard]] std::span<const std::uint16_t> all() const noexcept {
+    return std::span(places_).first(size_);
   }
 
-  /// Copies elements of `size` bytes together, or from there to where they belong.
-  void gather(Which which, const std::byte* elements, std::size_t size, std::byte* together) const noexcept;
-  void scatter(Which which, const std::byte* together, std::size_t size, std::byte* elements) const noexcept;
+  /// The index of the first element that is data; the number of elements if there is none.
+  [[nodiscard]] std::size_t first_data() const noexcept;
+
+  /// Copies these elements, of `size` bytes, together, or from there to their places.
+  void gather(const std::byte* elements, std::size_t size, std::byte* together) const noexcept;
+  void scatter(const std::byte* together, std::size_t size, std::byte* elements) const noexcept;
+
+  /// Writes the same element to all places.
+  void fill(const std::byte* element, std::size_t size, std::byte* elements) const noexcept;
 
  private:
-  std::size_t nodata_;
-  std::size_t size_ = 1;
-  std::array<std::uint16_t, kMax + 3> bounds_;  // where runs begin, and the end
+  std::size_t size_ = 0;
+  std::array<std::uint16_t, kMax + 1> places_;
 };
 
 }  // namespace clipper

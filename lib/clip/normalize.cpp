@@ -69,31 +69,47 @@ void run_normalization(const Normalization& step, const ParameterVectors* vector
     run.template operator()<false>(&step.a, &step.b);
 }
 
+/// Whether any number is beyond the range, or so small that it may become 0.
+struct FindChanging {
+  [[gnu::always_inline]] static bool run(const double* z, double lowest, double highest, double small,
+                                         std::size_t count) noexcept {
+    std::uint64_t beyond = 0;
+    std::uint64_t smaller = 0;
+    std::uint64_t zeros = 0;
+    for (std::size_t i = 0; i < count; ++i) {  // without a branch, the loop is vectorized
+      beyond += z[i] < lowest ? 1 : 0;
+      beyond += z[i] > highest ? 1 : 0;
+      smaller += std::fabs(z[i]) < small ? 1 : 0;
+      zeros += z[i] == 0 ? 1 : 0;
+    }
+    return beyond != 0 || smaller != zeros;
+  }
+};
+
+/// More than all numbers that a cast makes 0.
+double small_number(const Cast& cast, DType to) noexcept {
+  const DTypeTraits& row = traits(to);
+  if (row.kind != NumberKind::floating || cast.round || row.exponent_bits < 4) return 2;
+  return std::ldexp(1, std::max(8 - (1 << (row.exponent_bits - 1)) - row.fraction_bits, -1074));
+}
+
 /// Counts normalized elements that the cast changes: of those whose g is not NaN and within the bounds.
 class NormalizedCounter {
  public:
   NormalizedCounter(const Operation& operation, const Operation& last, SimdLevel level) noexcept
-      : operation_(operation), cast_(*last.cast), level_(level) {
-    const auto [zero_lowest, zero_highest] = zero_limits(last);
-    zero_lowest_ = from_bits<double>(zero_lowest);
-    zero_highest_ = from_bits<double>(zero_highest);
+      : operation_(operation), last_(last), cast_(*last.cast), level_(level) {
     makes_infinite_ = !cast_.saturates && traits(last.to).has_infinity;
   }
 
   /// `in` and `vectors` are those of the operation.
   void count(const ParameterVectors* vectors, const std::byte* in, const double* z, std::size_t count,
              ElementCounts& counts) const noexcept {
-    unsigned any = 0;  // without a branch the loop is vectorized
-    for (std::size_t i = 0; i < count; ++i)
-      any |= static_cast<unsigned>(is_beyond(z[i])) | static_cast<unsigned>(is_lost(z[i]));
-    if (any != 0) count_each(vectors, in, z, count, counts);
+    if (run_loop<FindChanging>(level_, z, lowest_, highest_, small_, count))
+      count_each(vectors, in, z, count, counts);
   }
 
  private:
   [[nodiscard]] bool is_beyond(double z) const noexcept { return (z < lowest_) | (z > highest_); }
-  [[nodiscard]] bool is_lost(double z) const noexcept {
-    return (z != 0) & (z >= zero_lowest_) & (z <= zero_highest_);
-  }
 
   void count_each(const ParameterVectors* vectors, const std::byte* in, const double* z, std::size_t count,
                   ElementCounts& counts) const noexcept {
@@ -115,22 +131,25 @@ class NormalizedCounter {
     plain.cast.emplace();
     set_limits(plain);
     static_cast<void>(convert(plain, nullptr, in, x.bytes(), count, level_));
+    const auto [zero_lowest, zero_highest] = zero_limits(last_);
+    const auto least = from_bits<double>(zero_lowest);
+    const auto most = from_bits<double>(zero_highest);
     for (std::size_t i = 0; i < count; ++i) {
       if (std::isnan(within.of[i])) continue;
       counts.raised += cast_.saturates && z[i] < lowest_ ? 1 : 0;
       counts.lowered += cast_.saturates && z[i] > highest_ ? 1 : 0;
       counts.became_infinite += makes_infinite_ && is_beyond(z[i]) && std::isfinite(x.of[i]) ? 1 : 0;
-      counts.became_zero += is_lost(z[i]) ? 1 : 0;
+      counts.became_zero += z[i] != 0 && z[i] >= least && z[i] <= most ? 1 : 0;
     }
   }
 
   const Operation& operation_;
+  const Operation& last_;
   const Cast& cast_;
   SimdLevel level_;
   double lowest_ = from_bits<double>(cast_.lowest);
   double highest_ = from_bits<double>(cast_.highest);
-  double zero_lowest_;
-  double zero_highest_;
+  double small_ = small_number(cast_, last_.to);
   bool makes_infinite_;
 };
 
@@ -150,16 +169,40 @@ struct NumberStep {
 
 /// x / divisor, correctly rounded, if kMultiplies in a sixth of a division's time. Markstein: with r, the
 /// correctly rounded reciprocal of b, and q, less than one unit from x / b, the fused q + r * (x - b * q) is
-/// x / b, correctly rounded. `first` may be one and a half units away, `near` is not.
+/// x / b, correctly rounded. Farther from x / b, up to one and a half units, `first` is only where x / b is
+/// not near the middle between two numbers, so that the last rounding cannot err.
 template <bool kMultiplies>
 [[gnu::always_inline]] inline double quotient(double x, double divisor, double reciprocal) noexcept {
   if constexpr (!kMultiplies) return x / divisor;
   const double first = x * reciprocal;
   const double rest = __builtin_fma(-divisor, first, x);
-  const double near = __builtin_fma(rest, reciprocal, first);
-  const double result = __builtin_fma(__builtin_fma(-divisor, near, x), reciprocal, near);
+  const double result = __builtin_fma(rest, reciprocal, first);
   return std::fabs(rest) > 0 ? result : first;  // zeros, infinities and NaN have no rest
 }
+
+/// Counts what is beyond the bounds, and NaN.
+struct CountBeyond {
+  [[gnu::always_inline]] static ElementCounts run(const double* x, double lo, double hi,
+                                                  std::size_t count) noexcept {
+    ElementCounts counts;
+    for (std::size_t i = 0; i < count; ++i) {
+      counts.raised += x[i] < lo ? 1 : 0;
+      counts.lowered += x[i] > hi ? 1 : 0;
+      counts.nan += x[i] != x[i] ? 1 : 0;  // NOLINT(misc-redundant-expression): true for NaN
+    }
+    return counts;
+  }
+};
+
+struct HoldWithin {
+  [[gnu::always_inline]] static void run(double* z, double lowest, double highest,
+                                         std::size_t count) noexcept {
+    for (std::size_t i = 0; i < count; ++i) {
+      const double raised = z[i] < lowest ? lowest : z[i];
+      z[i] = raised > highest ? highest : raised;
+    }
+  }
+};
 
 /// Clips, normalizes and saturates. Returns whether any element was NaN.
 template <bool kStretches>
@@ -192,8 +235,8 @@ struct NormalizeElements {
   }
 };
 
-/// normalize() of elements that float64 has exactly, with numbers, without counting and replacements: in
-/// three loops, between which the doubles stay in the first-level cache.
+/// normalize() of elements that float64 has exactly, with numbers and without replacements: in three loops,
+/// between which the doubles stay in the first-level cache.
 class ThreeLoops {
  public:
   ThreeLoops(const Operation& operation, const Operation& last, SimdLevel level) noexcept
@@ -210,21 +253,34 @@ class ThreeLoops {
              operation.arithmetic == Arithmetic::none && has_kernels(from_) && has_kernels(to_) &&
              to_ != DType::int64 && to_ != DType::uint64;
     if (takes_) choose_step(operation, *last.cast);
+    takes_ &= step_.lo <= step_.hi;
   }
 
   /// Returns false, and has written nothing, if it does not take the operation, or a NaN that becomes an
-  /// integer.
+  /// integer. Counts if there is a counter.
   bool run(const std::byte* in, DoubleBlock& y, std::byte* out, std::size_t count,
-           Converted& done) const noexcept {
+           const NormalizedCounter* counter, Converted& done) const noexcept {
     if (!takes_) return false;
     double* const x = y.of.data();
     with_type(from_, [&]<class From>() {
       run_loop<Load<From, double>>(level_, reinterpret_cast<const From*>(in), x, count);
     });
-    const bool has_nan = stretches_ ? run_loop<NormalizeElements<true>>(level_, x, step_, count)
-                                    : run_loop<NormalizeElements<false>>(level_, x, step_, count);
+    ElementCounts counts;
+    NumberStep step = step_;
+    if (counter != nullptr) {
+      counts = run_loop<CountBeyond>(level_, x, step.lo, step.hi, count);
+      step.lowest = stretches_ ? step.lowest : -std::numeric_limits<double>::infinity();
+      step.highest = stretches_ ? step.highest : std::numeric_limits<double>::infinity();
+    }
+    const bool has_nan = stretches_ ? run_loop<NormalizeElements<true>>(level_, x, step, count)
+                                    : run_loop<NormalizeElements<false>>(level_, x, step, count);
     if (has_nan && !is_floating(to_)) return false;
     if (has_nan) done.first_nan = find_nan(from_, in, count);
+    if (counter != nullptr) {
+      counter->count(nullptr, in, x, count, counts);
+      run_loop<HoldWithin>(level_, x, step_.lowest, step_.highest, count);
+      done.counts = counts;
+    }
     with_type(to_, [&]<class To>() {
       run_loop<Store<double, To, std::is_integral_v<To>>>(level_, x, reinterpret_cast<To*>(out), count,
                                                           zero_point_);
@@ -275,28 +331,25 @@ Converted normalize(const Operation& operation, const ParameterVectors* vectors,
   std::optional<NormalizedCounter> counter;
   if (counting == Counting::on) counter.emplace(operation, last, level);
   const ThreeLoops three_loops(operation, last, level);
-  const bool may_take = !counter && vectors == nullptr && out != nullptr;
   DoubleBlock y;
   DoubleBlock results;
   Converted total;
   for (std::size_t done = 0; done < count; done += kNormalizedBlock) {
     const std::size_t length = std::min(kNormalizedBlock, count - done);
     const std::byte* const from = in + done * in_size;
-    Converted part;
-    if (may_take && three_loops.run(from, y, out + done * out_size, length, part)) {
-      total.add(part, done);
-      continue;
-    }
-    std::optional<ParameterVectors> given;
-    if (vectors != nullptr)
-      given = after(done, *vectors, traits(operation.dtype).size, factor_size(operation.arithmetic));
-    const ParameterVectors* const of_block = given ? &*given : nullptr;
-    part = convert(operation, of_block, from, y.bytes(), length, level);
-    run_normalization(*operation.normalization, of_block, y.of.data(), length, level);
-    if (counter) counter->count(of_block, from, y.of.data(), length, part.counts);
     const bool compares = counter && operation.from == last.to;
     std::byte* const to = out == nullptr || compares ? results.bytes() : out + done * out_size;
-    part.first_beyond = convert(last, nullptr, y.bytes(), to, length, level).first_beyond;
+    Converted part;
+    if (vectors != nullptr || !three_loops.run(from, y, to, length, counter ? &*counter : nullptr, part)) {
+      std::optional<ParameterVectors> given;
+      if (vectors != nullptr)
+        given = after(done, *vectors, traits(operation.dtype).size, factor_size(operation.arithmetic));
+      const ParameterVectors* const of_block = given ? &*given : nullptr;
+      part = convert(operation, of_block, from, y.bytes(), length, level);
+      run_normalization(*operation.normalization, of_block, y.of.data(), length, level);
+      if (counter) counter->count(of_block, from, y.of.data(), length, part.counts);
+      part.first_beyond = convert(last, nullptr, y.bytes(), to, length, level).first_beyond;
+    }
     if (counter) part.counts.changed = !compares || std::memcmp(to, from, length * out_size) != 0;
     if (out != nullptr && compares) std::memcpy(out + done * out_size, to, length * out_size);
     total.add(part, done);

@@ -49,14 +49,10 @@ TensorLayout compare_headers(const CompareSettings& settings, InputFile& actual,
       result.reason = fmt::format("{} bytes, expected {}", layout.count, result.layout.count);
     return layout;
   }
-  if (settings.ignore_trailing) {
-    actual.ignore_trailing();
-    expected.ignore_trailing();
-  }
   std::vector<std::byte> actual_bytes;
   std::vector<std::byte> expected_bytes;
   const auto read = [&](InputFile& file, std::vector<std::byte>& bytes) {
-    return read_header(file, settings.dtype, &bytes, std::nullopt, npy::Opaque::refused,
+    return read_header(file, settings.reading, &bytes, std::nullopt, npy::Opaque::refused,
                        npy::Types::comparable)
         .layout();
   };
@@ -90,7 +86,7 @@ ElementComparison compare_elements(Engine& engine, const CompareSettings& settin
     throw Error(ErrorKind::usage,
                 kDifferences + fmt::format(": is not written for {}", type_name(expected.layout)));
   DifferenceFile file = create_difference_file(*settings.difference_file, actual, expected,
-                                               settings.rule.nan_equal, settings.caching);
+                                               settings.rule.nan_equal, settings.reading.caching);
   const auto write = [&](const ElementPairs& pairs, const std::byte* /*read*/) { file.write(pairs); };
   ElementComparison comparison = compare(engine, actual, expected, settings.rule, write);
   file.commit();

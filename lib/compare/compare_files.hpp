@@ -8,7 +8,7 @@
 #include "contract/plan.hpp"
 #include "element/tensor_layout.hpp"
 #include "engine/engine.hpp"
-#include "files/input_file.hpp"
+#include "files/foreign.hpp"
 
 /// Compares two files, from their headers to the difference file.
 namespace clipper {
@@ -19,9 +19,7 @@ struct CompareSettings {
   bool whole_files = false;                    ///< compare all bytes of the files, as uint8 elements
   bool any_dtype = false;                      ///< compare elements of different dtypes as numbers
   bool strict_header = false;                  ///< the headers must have the same bytes
-  npy::GivenDType dtype;                       ///< of both files
-  bool ignore_trailing = false;                ///< accept bytes after the arrays
-  Caching caching = Caching::kept;             ///< of the difference file
+  Reading reading{};                           ///< of both files, which are open
   std::optional<std::string> difference_file;  ///< path for |a - e|; see DifferenceFile
 };
 

@@ -10,8 +10,8 @@
 #include <span>
 
 #include "clip/codec.hpp"
-#include "compare/boxes.hpp"
 #include "compare/mixed_comparison.hpp"
+#include "element/boxes.hpp"
 #include "error.hpp"
 
 namespace clipper {
@@ -31,11 +31,6 @@ std::size_t prepare_rooms(Engine& engine, std::uint64_t data_size, std::size_t t
     if (tensors * whole <= engine.chunk_size()) return whole;
   }
   return engine.chunk_size() / tensors / kLine * kLine;
-}
-
-bool has_one_order(const TensorLayout& layout) {
-  return layout.count == 0 ||
-         std::ranges::count_if(layout.shape, [](std::int64_t extent) { return extent > 1; }) <= 1;
 }
 
 /// The dtype whose tolerance a preset has for both.

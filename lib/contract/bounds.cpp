@@ -395,8 +395,14 @@ ElementBits convert_max(const Profile& profile, DType dtype, const Given& max) {
   return convert(profile, dtype, max, Side::max);
 }
 
+Message order_advice(const Operation& operation) {
+  const bool replaces = operation.cast && (operation.cast->below || operation.cast->above);
+  return operation.normalization || replaces ? Message("") : Term{"min_above_max", ""};
+}
+
 Bounds convert_bounds(const Profile& profile, DType dtype, const std::optional<Given>& given_min,
-                      const std::optional<Given>& given_max, MinAboveMax min_above_max) {
+                      const std::optional<Given>& given_max, MinAboveMax min_above_max,
+                      const Message& advice) {
   const std::optional<Given> min = or_default(profile, dtype, given_min, Side::min);
   const std::optional<Given> max = or_default(profile, dtype, given_max, Side::max);
   const ElementBits lo = min ? convert_min(profile, dtype, *min) : lowest_element(dtype);
@@ -412,7 +418,7 @@ Bounds convert_bounds(const Profile& profile, DType dtype, const std::optional<G
     throw Error(ErrorKind::usage, fmt::format("no {} value lies between ", traits(dtype).name) +
                                       label(Side::min, *min) + " and " + label(Side::max, *max));
   if (min_above_max == MinAboveMax::error)
-    refuse(Side::min, *min, " exceeds " + label(Side::max, *max) + Term{"min_above_max", ""});
+    refuse(Side::min, *min, " exceeds " + label(Side::max, *max) + advice);
   return bounds;
 }
 

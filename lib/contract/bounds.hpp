@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "clip/operation.hpp"
 #include "contract/profile.hpp"
 #include "element/dtype.hpp"
 #include "element/tensor_layout.hpp"
@@ -52,11 +53,15 @@ struct Bounds {
 [[nodiscard]] ElementBits convert_min(const Profile& profile, DType dtype, const Given& min);
 [[nodiscard]] ElementBits convert_max(const Profile& profile, DType dtype, const Given& max);
 
+/// What a refusal of a min above max advises: nothing with a step that refuses `min_above_max`.
+[[nodiscard]] Message order_advice(const Operation& operation);
+
 /// Both bounds, with the profile's defaults for those not given. If min exceeds max, as given or as
-/// converted, `min_above_max` decides: Error{usage}, or a lo and hi with which every element becomes min or
-/// max. Also throws what convert_min() and convert_max() throw.
+/// converted, `min_above_max` decides: Error{usage} with `advice`, or a lo and hi with which every element
+/// becomes min or max. Also throws what convert_min() and convert_max() throw.
 [[nodiscard]] Bounds convert_bounds(const Profile& profile, DType dtype, const std::optional<Given>& min,
-                                    const std::optional<Given>& max, MinAboveMax min_above_max);
+                                    const std::optional<Given>& max, MinAboveMax min_above_max,
+                                    const Message& advice = "");
 
 /// A bound of integers whose fraction the profile cuts off, so that `element`, which is outside of the bound
 /// as given, is not clipped. Or a bound of floats that becomes an integer and is another number: 1e-8 is 0 as

@@ -222,7 +222,8 @@ void plan_wide_bounds(const Request& request, Plan& plan) {
   }
   if (!plan.exact_min || !plan.exact_max || *plan.exact_min <= *plan.exact_max) return;
   if (above == MinAboveMax::error)
-    refuse(label("min", *request.min) + " exceeds " + label("max", *request.max) + Term{"min_above_max", ""});
+    refuse(label("min", *request.min) + " exceeds " + label("max", *request.max) +
+           order_advice(plan.operation));
   (bounds.min_wins ? bounds.hi : bounds.lo) = bounds.min_wins ? bounds.lo : bounds.hi;
 }
 

@@ -161,8 +161,9 @@ void convert_clip(const Request& request, Plan& plan) {
   };
   const std::optional<Given> min = number_in(request.min);
   const std::optional<Given> max = number_in(request.max);
-  const Bounds bounds = convert_bounds(profile, plan.bound_dtype, min, max,
-                                       request.min_above_max.value_or(profile.min_above_max));
+  const Bounds bounds =
+      convert_bounds(profile, plan.bound_dtype, min, max,
+                     request.min_above_max.value_or(profile.min_above_max), order_advice(operation));
   operation.lo = bounds.lo;
   operation.hi = bounds.hi;
   plan.min = bounds.min;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <utility>
 
@@ -202,13 +204,16 @@ Number::Number(bool is_negative, std::uint64_t magnitude) {
 Number Number::of_double(double value) {
   if (std::isnan(value))  // libc++ writes some NaNs as nan(ind) and nan(snan)
     return special_number(Kind::nan, std::signbit(value));
-  constexpr double kWhole = 1 << 30;  // most bounds are whole numbers, for which all digits would take 1 us
-  if (std::abs(value) <= kWhole && value == std::trunc(value) && !(value == 0 && std::signbit(value)))
-    return static_cast<std::int64_t>(value);
-  constexpr int kMaxDigits = 767;  // significant digits of the longest double
-  std::array<char, kMaxDigits + 16> text;
-  const auto result = std::to_chars(text.data(), text.data() + text.size(), value,
-                                    std::chars_format::scientific, kMaxDigits - 1);
+  if (std::isinf(value)) return special_number(Kind::infinite, std::signbit(value));
+  constexpr int kMantissa = std::numeric_limits<double>::digits;
+  int exponent = 0;
+  const double fraction = std::frexp(std::abs(value), &exponent);
+  const auto mantissa = static_cast<std::uint64_t>(std::ldexp(fraction, kMantissa));
+  // Each bit after the point is one decimal digit after the point: 0 for whole numbers, up to 1074.
+  const int places = mantissa == 0 ? 0 : std::max(0, kMantissa - exponent - std::countr_zero(mantissa));
+  std::array<char, 1100> text;
+  const auto result =
+      std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed, places);
   return parse_number({text.data(), result.ptr}).value();
 }
 

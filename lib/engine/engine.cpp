@@ -372,34 +372,41 @@ ElementCounts Engine::scan(const Plan& plan, InputFile& input, Counting counting
 
 void Engine::read(const TensorLayout& layout, InputFile& input,
                   const std::function<void(std::uint64_t, std::span<std::byte>)>& look,
-                  const std::function<bool(std::uint64_t, std::uint64_t)>& wanted) {
+                  const Wanted& wanted) {
   prepare(layout.data_size());
   const std::size_t size = traits(layout.dtype).size;
   const Chunks chunks(layout.count, size, options_.chunk_size, 0);
-  const auto elements = [&](std::uint64_t chunk, std::byte* memory) {
-    return std::span(memory, chunks[chunk].count * size);
-  };
-  const auto read = [&](std::uint64_t chunk, std::byte* memory) {
-    input.read_next_at(elements(chunk, memory), input.data_begin() + chunks[chunk].begin * size);
+  const auto read = [&](const Chunks::Chunk& part, std::byte* memory) {
+    input.read_next_at(std::span(memory, part.count * size), input.data_begin() + part.begin * size);
     return true;
   };
-  const auto look_at = [&](std::uint64_t chunk, std::byte* memory) {
-    decode(layout, elements(chunk, memory), options_.level);
-    look(chunks[chunk].begin, elements(chunk, memory));
-    done_ += elements(chunk, memory).size();
+  const auto look_at = [&](const Chunks::Chunk& part, std::byte* memory) {
+    const std::span elements(memory, part.count * size);
+    decode(layout, elements, options_.level);
+    look(part.begin, elements);
   };
-
-  if (!input.is_regular() && pool_ && !many_)
-    stream_chunks(chunks.size(), input, read, look_at, [](std::uint64_t, std::byte*) {});
-  else
-    for_each_chunk(chunks.size(), input.is_regular(), [&](std::uint64_t chunk, std::byte* memory) {
-      if (wanted && input.is_regular() && !wanted(chunks[chunk].begin, chunks[chunk].count)) {
-        done_ += elements(chunk, memory).size();
-        return;
-      }
-      read(chunk, memory);
-      look_at(chunk, memory);
+  if (!input.is_regular() && pool_ && !many_) {
+    stream_chunks(
+        chunks.size(), input, [&](std::uint64_t i, std::byte* memory) { return read(chunks[i], memory); },
+        [&](std::uint64_t i, std::byte* memory) {
+          look_at(chunks[i], memory);
+          done_ += chunks[i].count * size;
+        },
+        [](std::uint64_t, std::byte*) {});
+  } else {
+    for_each_chunk(chunks.size(), input.is_regular(), [&](std::uint64_t i, std::byte* memory) {
+      const Chunks::Chunk chunk = chunks[i];
+      const auto take = [&](std::uint64_t begin, std::uint64_t count) {
+        read({begin, count}, memory);
+        look_at({begin, count}, memory);
+      };
+      if (wanted && input.is_regular())
+        wanted(chunk.begin, chunk.count, take);
+      else
+        take(chunk.begin, chunk.count);
+      done_ += chunk.count * size;
     });
+  }
   if (!input.is_regular()) input.expect_end();
   if (input.is_regular()) input.expect_unwritten();
 }

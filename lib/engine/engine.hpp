@@ -51,7 +51,7 @@ class Engine {
     SimdLevel level = simd_levels().back();
     const std::atomic<bool>* stop = nullptr;  ///< see FileOptions
     bool is_team = false;                     ///< whether the threads are a Team: for for_each_chunk() only
-    bool maps_output = false;  ///< whether four threads or more map a large new file: see MappedBlock
+    unsigned mapping_cpus = 0;  ///< CPUs that mapping a large new file takes (MappedBlock); 0: never
   };
 
   explicit Engine(const Options& options);
@@ -108,12 +108,13 @@ class Engine {
 
   /// Calls `look` with the decoded elements of each chunk (clip/codec.hpp), which it may overwrite, and with
   /// the index of their first element in the file: several chunks at once and, from a regular file, in any
-  /// order. Error{input} as by run(); Error{io} if a regular file changes meanwhile. Chunks of a regular file
-  /// of which `wanted`, called with the index of the first element and the number of elements, says false are
-  /// not read.
+  /// order. Error{input} as by run(); Error{io} if a regular file changes meanwhile. Of a regular file only
+  /// the parts that `wanted` chooses are read, each as a chunk of its own: called with the index of a chunk's
+  /// first element and the number of elements, it calls its last argument with those of each part.
+  using TakePart = std::function<void(std::uint64_t, std::uint64_t)>;
+  using Wanted = std::function<void(std::uint64_t, std::uint64_t, const TakePart&)>;
   void read(const TensorLayout& layout, InputFile& input,
-            const std::function<void(std::uint64_t, std::span<std::byte>)>& look,
-            const std::function<bool(std::uint64_t, std::uint64_t)>& wanted = {});
+            const std::function<void(std::uint64_t, std::span<std::byte>)>& look, const Wanted& wanted = {});
 
   /// Handles a chunk: its number, and the memory for it.
   using Step = std::function<void(std::uint64_t, std::byte*)>;

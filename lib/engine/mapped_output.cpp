@@ -22,9 +22,10 @@ constexpr std::size_t kMaxChunk = 256UL << 10;
 
 bool Engine::may_map(const Plan& plan, const InputFile& input, const OutputFile& output,
                      std::uint64_t header_end) const {
-  return pool_ && !many_ && threads_ >= kLeastThreads && options_.maps_output && input.is_regular() &&
+  return pool_ && !many_ && threads_ >= kLeastThreads && options_.mapping_cpus != 0 && input.is_regular() &&
          output.may_be_mapped() && plan.output_size() >= kLeastSize &&
-         header_end % traits(plan.output.dtype).size == 0 && MappedBlock::is_fast();
+         header_end % traits(plan.output.dtype).size == 0 && MappedBlock::is_fast() &&
+         available_threads() >= options_.mapping_cpus;
 }
 
 /// A power of two, so that a block has whole chunks.

@@ -403,7 +403,7 @@ void ParameterTile::refuse_bounds(std::uint64_t position) const {
                                       std::string(traits(plan_.operation.to).name));
   }
   throw Error(ErrorKind::usage, quoted(min_, Parameter::min) + " exceeds " + quoted(max_, Parameter::max) +
-                                    at + Term{"min_above_max", ""});
+                                    at + order_advice(plan_.operation));
 }
 
 void ParameterTile::refuse_factor(Values& factor, std::uint64_t position) {

@@ -53,6 +53,16 @@ std::uint64_t long_row(const Broadcast& arrays) {
   return is_constant && arrays.axes.back() >= kLongRow ? arrays.axes.back() : 0;
 }
 
+/// The vectors of the elements after the first `count`, if there are any.
+std::optional<ParameterVectors> vectors_after(std::size_t count, const ParameterVectors* vectors,
+                                              const Operation& operation) {
+  if (vectors == nullptr) return std::nullopt;
+  return after(count, *vectors, traits(operation.dtype).size, factor_size(operation.arithmetic));
+}
+
+/// Memory for a block of elements of any dtype.
+struct alignas(64) NodataBlock : std::array<std::byte, NodataPlaces::kMax * sizeof(ElementBits)> {};
+
 }  // namespace
 
 /// A tile that one thread uses.
@@ -261,9 +271,7 @@ Converted TensorClip::clip_part(const Operation& operation, const ParameterVecto
     decode(plan_.input, elements, level_);
     const bool is_other = plan_.input.meaning.kind == Meaning::Kind::boolean &&
                           (plan_.operation.cast || std::memcmp(block.data(), from, elements.size()) != 0);
-    std::optional<ParameterVectors> of_block;
-    if (vectors != nullptr)
-      of_block = after(done, *vectors, traits(operation.dtype).size, factor_size(operation.arithmetic));
+    const std::optional<ParameterVectors> of_block = vectors_after(done, vectors, operation);
     total.add(clip_plain(operation, of_block ? &*of_block : nullptr, block.data(),
                          out == nullptr ? nullptr : results.data(), length, counting),
               done);
@@ -278,8 +286,17 @@ Converted TensorClip::clip_part(const Operation& operation, const ParameterVecto
 
 Converted TensorClip::clip_plain(const Operation& operation, const ParameterVectors* vectors,
                                  const std::byte* in, std::byte* out, std::size_t count, Counting counting) {
-  return plan_.has_nodata() ? clip_around_nodata(operation, vectors, in, out, count, counting)
-                            : clip_data(operation, vectors, in, out, count, counting);
+  if (!plan_.has_nodata()) return clip_data(operation, vectors, in, out, count, counting);
+  NodataBlock unwanted;
+  Converted total;
+  for (std::size_t done = 0; done < count; done += NodataPlaces::kMax) {
+    const std::optional<ParameterVectors> of_block = vectors_after(done, vectors, operation);
+    total.add(clip_around_nodata(operation, of_block ? &*of_block : nullptr, in + done * in_size_,
+                                 out == nullptr ? unwanted.data() : out + done * out_size_,
+                                 std::min(NodataPlaces::kMax, count - done), counting),
+              done);
+  }
+  return total;
 }
 
 Converted TensorClip::clip_data(const Operation& operation, const ParameterVectors* vectors,
@@ -299,83 +316,88 @@ Converted TensorClip::clip_data(const Operation& operation, const ParameterVecto
   return result;
 }
 
-/// Writes what the block's nodata elements become. Returns whether that is something else.
-bool TensorClip::write_nodata(const NodataRuns& runs, const std::byte* in, std::byte* out) const {
-  const NodataPlan& nodata = *plan_.nodata;
-  alignas(64) std::array<std::byte, NodataRuns::kMax * sizeof(ElementBits)> elements;
-  alignas(64) std::array<std::byte, NodataRuns::kMax * sizeof(ElementBits)> results;
-  runs.gather(NodataRuns::Which::nodata, in, in_size_, elements.data());
-  if (nodata.to)
+/// Writes what nodata elements become, together. Returns whether that is something else.
+bool TensorClip::convert_nodata(const NodataPlaces& nodata, const std::byte* in, std::byte* out) const {
+  const std::size_t count = nodata.all().size();
+  NodataBlock elements;
+  nodata.gather(in, in_size_, elements.data());
+  if (plan_.nodata->to)
     with_size(out_size_, [&]<std::size_t kSize>() {
-      const auto element = static_cast<UnsignedOfSize<kSize>>(*nodata.to);
-      std::fill_n(reinterpret_cast<UnsignedOfSize<kSize>*>(results.data()), runs.nodata(), element);
+      const auto element = static_cast<UnsignedOfSize<kSize>>(*plan_.nodata->to);
+      std::fill_n(reinterpret_cast<UnsignedOfSize<kSize>*>(out), count, element);
     });
   else if (plan_.input.dtype == plan_.output.dtype)
-    std::memcpy(results.data(), elements.data(), runs.nodata() * in_size_);
+    std::memcpy(out, elements.data(), count * in_size_);
   else
-    static_cast<void>(
-        convert(nodata.keeping, nullptr, elements.data(), results.data(), runs.nodata(), level_));
-  runs.scatter(NodataRuns::Which::nodata, results.data(), out_size_, out);
-  return plan_.input.dtype != plan_.output.dtype ||
-         std::memcmp(results.data(), elements.data(), runs.nodata() * in_size_) != 0;
+    static_cast<void>(convert(plan_.nodata->keeping, nullptr, elements.data(), out, count, level_));
+  return count != 0 && (plan_.input.dtype != plan_.output.dtype ||
+                        std::memcmp(out, elements.data(), count * in_size_) != 0);
 }
 
-/// Clips what is data: moved together, unless each element has parameters of its own.
-// NOLINTNEXTLINE(readability-function-size): the steps of a block share its buffers
+/// Clips a block in which the first element that is data stands in the places of those that are not, too.
+/// What these are counted for is taken back.
+Converted TensorClip::clip_beside_nodata(const Operation& operation, const ParameterVectors* vectors,
+                                         const NodataPlaces& nodata, const std::byte* in, std::byte* out,
+                                         std::size_t count, Counting counting) {
+  const std::byte* const first = in + nodata.first_data() * in_size_;
+  const auto clip_one = [&](const std::byte* element, std::size_t at, Counting counts) {
+    alignas(ElementBits) std::array<std::byte, sizeof(ElementBits)> result;
+    const std::optional<ParameterVectors> of_one = vectors_after(at, vectors, operation);
+    return clip_data(operation, of_one ? &*of_one : nullptr, element, result.data(), 1, counts);
+  };
+  Converted done = clip_data(operation, vectors, in, out, count, counting);
+  if (counting == Counting::on) done.counts.became_nodata = count_written(nodata, out, count);
+  if (nodata.all().empty()) return done;
+  if (done.first_nan || done.first_beyond) {
+    done.first_nan = done.first_beyond = std::nullopt;
+    for (std::size_t i = 0; i < count; ++i)
+      if (!std::ranges::binary_search(nodata.all(), i))
+        done.add(clip_one(in + i * in_size_, i, Counting::off), i);
+  }
+  if (counting == Counting::off) return done;
+  constexpr std::uint64_t kMinusOne = ~std::uint64_t{0};
+  if (vectors == nullptr)
+    done.counts.add(clip_one(first, 0, counting).counts, kMinusOne * nodata.all().size());
+  else
+    for (const std::size_t place : nodata.all())
+      done.counts.add(clip_one(first, place, counting).counts, kMinusOne);
+  if (plan_.input.dtype == plan_.output.dtype) {
+    nodata.fill(first, out_size_, out);
+    done.counts.changed = std::memcmp(in, out, count * in_size_) != 0;
+  }
+  return done;
+}
+
+/// How many elements that are data have become nodata.
+std::size_t TensorClip::count_written(const NodataPlaces& nodata, const std::byte* out,
+                                      std::size_t count) const {
+  std::array<std::uint8_t, NodataPlaces::kMax> flags;
+  std::size_t written = find_nodata(plan_.nodata->written, out, count, flags.data(), level_);
+  for (const std::size_t place : nodata.all()) written -= flags[place];
+  return written;
+}
+
 Converted TensorClip::clip_around_nodata(const Operation& operation, const ParameterVectors* vectors,
                                          const std::byte* in, std::byte* out, std::size_t count,
                                          Counting counting) {
-  using enum NodataRuns::Which;
-  constexpr std::size_t kBlock = NodataRuns::kMax;
-  alignas(64) std::array<std::byte, kBlock * sizeof(ElementBits)> elements;
-  alignas(64) std::array<std::byte, kBlock * sizeof(ElementBits)> results;
-  alignas(64) std::array<std::byte, kBlock * sizeof(ElementBits)> unwanted;
-  std::array<std::uint8_t, kBlock> flags;
-  Converted total;
-  const auto clip_some = [&](const ParameterVectors* of_some, const std::byte* from, std::byte* to,
-                             std::size_t length) {
-    Converted done = clip_data(operation, of_some, from, to, length, counting);
-    if (counting == Counting::on)
-      done.counts.became_nodata = find_nodata(plan_.nodata->written, to, length, flags.data(), level_);
-    return done;
-  };
-  for (std::size_t done = 0; done < count; done += kBlock) {
-    const std::size_t length = std::min(kBlock, count - done);
-    const std::byte* const from = in + done * in_size_;
-    std::byte* const to = out == nullptr ? unwanted.data() : out + done * out_size_;
-    const auto vectors_at = [&](std::size_t begin) {
-      return vectors == nullptr ? std::optional<ParameterVectors>()
-                                : after(done + begin, *vectors, traits(operation.dtype).size,
-                                        factor_size(operation.arithmetic));
-    };
-    const NodataRuns runs(plan_.nodata->read, from, length, level_);
-    if (runs.nodata() == 0) {
-      const auto of_block = vectors_at(0);
-      total.add(clip_some(of_block ? &*of_block : nullptr, from, to, length), done);
-      continue;
-    }
-    Converted part;
-    runs.gather(data, from, in_size_, elements.data());
-    const std::size_t kept = length - runs.nodata();
-    if (vectors == nullptr) {
-      part = clip_some(nullptr, elements.data(), results.data(), kept);
-    } else {
-      std::size_t at = 0;
-      runs.for_each(data, [&](std::size_t begin, std::size_t size) {
-        const auto of_run = vectors_at(begin);
-        part.add(clip_some(&*of_run, &elements[at * in_size_], &results[at * out_size_], size), at);
-        at += size;
-      });
-    }
-    if (part.first_nan) part.first_nan = runs.position(*part.first_nan);
-    if (part.first_beyond) part.first_beyond = runs.position(*part.first_beyond);
-    const bool is_other = write_nodata(runs, from, to);
-    runs.scatter(data, results.data(), out_size_, to);
-    part.counts.nodata = counting == Counting::on ? runs.nodata() : 0;
-    part.counts.changed = part.counts.changed || (counting == Counting::on && is_other);
-    total.add(part, done);
+  const NodataPlaces nodata(plan_.nodata->read, in, count, level_);
+  const std::size_t first = nodata.first_data();
+  NodataBlock elements;
+  NodataBlock results;
+  bool is_other = false;
+  if (!nodata.all().empty()) {
+    is_other = convert_nodata(nodata, in, results.data());
+    std::memcpy(elements.data(), in, count * in_size_);
+    if (first != count) nodata.fill(in + first * in_size_, in_size_, elements.data());
+    in = elements.data();
   }
-  return total;
+  Converted done;
+  if (first != count) done = clip_beside_nodata(operation, vectors, nodata, in, out, count, counting);
+  nodata.scatter(results.data(), out_size_, out);
+  if (counting == Counting::off) return done;
+  done.counts.nodata = nodata.all().size();
+  done.counts.changed |= is_other;
+  return done;
 }
 
 void TensorClip::expect_valid() const {

@@ -86,7 +86,11 @@ class TensorClip {
                       std::byte* out, std::size_t count, Counting counting);
   Converted clip_around_nodata(const Operation& operation, const ParameterVectors* vectors,
                                const std::byte* in, std::byte* out, std::size_t count, Counting counting);
-  bool write_nodata(const NodataRuns& runs, const std::byte* in, std::byte* out) const;
+  Converted clip_beside_nodata(const Operation& operation, const ParameterVectors* vectors,
+                               const NodataPlaces& nodata, const std::byte* in, std::byte* out,
+                               std::size_t count, Counting counting);
+  bool convert_nodata(const NodataPlaces& nodata, const std::byte* in, std::byte* out) const;
+  std::size_t count_written(const NodataPlaces& nodata, const std::byte* out, std::size_t count) const;
 
   const Plan& plan_;
   SimdLevel level_;

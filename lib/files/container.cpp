@@ -85,25 +85,26 @@ std::string Container::first_keys() const {
 }
 
 InputFile Container::open(const Entry& member, Check check) const {
+  const InputFile& file = file_of(member);
   std::string path = path_of(member);
   MemberContents contents =
-      reading(file_, path, [&] { return format_.open(file_, path, member, check, member.contents.size); });
-  return file_.member(std::move(path), std::move(contents));
+      reading(file, path, [&] { return format_.open(file, path, member, check, member.contents.size); });
+  return file.member(std::move(path), std::move(contents));
 }
 
 std::vector<std::byte> Container::start(const Entry& member, std::uint64_t size) const {
+  const InputFile& file = file_of(member);
   const std::string path = path_of(member);
-  return reading(file_, path, [&] {
-    const MemberContents contents = format_.open(file_, path, member, Check::by_caller, size);
+  return reading(file, path, [&] {
+    const MemberContents contents = format_.open(file, path, member, Check::by_caller, size);
     const std::uint64_t elements = member.type.empty() ? 0 : member.contents.size;
     std::vector<std::byte> bytes(contents.size() - elements);
-    bytes.resize(contents.read_at(file_.descriptor(), bytes, 0, file_.path()));
+    bytes.resize(contents.read_at(file.descriptor(), bytes, 0, file.path()));
     return bytes;
   });
 }
 
-EntryHeader Container::header(const Entry& member, const npy::GivenDType& dtype, Trailing trailing,
-                              npy::Types types) const {
+EntryHeader Container::header(const Entry& member, const npy::GivenDType& dtype, npy::Types types) const {
   EntryHeader result{{}, start(member, npy::kKindSize), member.other};
   if (!npy::can_be_npy(result.bytes) && !member.name.ends_with(".npy")) result.other = "not .npy";
   if (!result.other.empty()) return result;
@@ -123,7 +124,7 @@ EntryHeader Container::header(const Entry& member, const npy::GivenDType& dtype,
   if (!result.header) return result;
   result.bytes.resize(offset);
   const std::uint64_t end = offset + result.header->data_size();
-  if (trailing == Trailing::refused && !result.header->has_objects() && size > end)
+  if (!file_.ignores_trailing() && !result.header->has_objects() && size > end)
     refuse_trailing(path, size - end);
   return result;
 }

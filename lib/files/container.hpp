@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,7 +17,8 @@
 #include "npz/archive.hpp"
 
 /// Files that hold tensors: .npy files, which InputFile reads, and containers with many entries, which are
-/// .npz archives and safetensors files; both are called archives. Errors have the path in front.
+/// .npz archives, safetensors files and the indexes of sets of these; all are called archives. Errors have
+/// the path in front.
 namespace clipper {
 
 using Codec = npz::Method;
@@ -27,7 +30,8 @@ struct Entry {
   std::size_t key_size = std::string_view::npos;  ///< see key()
   Codec method = Codec::stored;
   Contents contents{};
-  std::uint64_t data = 0;  ///< where its bytes begin in the container
+  std::uint64_t data = 0;           ///< where its bytes begin in the file
+  const InputFile* file = nullptr;  ///< that has them; null: the container itself
 
   // Of an entry that is no .npy file, because the container says what the elements in it are.
   std::string_view type{};  ///< as the container calls it
@@ -79,9 +83,19 @@ struct Frame {
 struct Entries {
   std::vector<Entry> list;
 
-  /// The frame of a container that gets these entries, all of `list`, in place of them.
+  /// The frame of a container that gets these entries, all of `list`, in place of them. Null for an index,
+  /// whose entries are in other files.
   std::function<Frame(std::span<const NewEntry> entries)> frame;
+
+  std::vector<std::unique_ptr<const InputFile>> files{};  ///< of an index
 };
+
+/// What the name of the index of a set of safetensors files ends with.
+inline constexpr std::string_view kIndexSuffix = ".safetensors.index.json";
+
+[[nodiscard]] inline bool is_index(std::string_view name) {
+  return name.ends_with(kIndexSuffix);
+}
 
 /// Whether Entries::frame exists: what it needs takes most of the memory.
 enum class Records : bool { kept, dropped };
@@ -116,6 +130,9 @@ struct TensorFormat {
 
   /// Whether FILE:NAME is a tensor in such a file.
   [[nodiscard]] bool has_entries() const { return entries != nullptr; }
+
+  /// Whether the entries are in other files.
+  [[nodiscard]] bool is_index() const { return suffix == kIndexSuffix; }
 };
 
 /// The format whose suffix the name of a file has. Null for other names.
@@ -131,10 +148,20 @@ struct TensorFormat {
   return container_format(file) != nullptr;
 }
 
+/// The path of a file that is named relative to the directory of another one.
+[[nodiscard]] std::string beside(const std::string& path, std::string_view name);
+
+/// The paths of the files that an index names, sorted; whether they exist is not examined. Error{input}, with
+/// the path in front, for a malformed index.
+[[nodiscard]] std::vector<std::string> paths_of_set(const std::string& index);
+
+/// The text of `index` for the set whose index is `path`: what its files have is complete. Error{input} if a
+/// file lacks a tensor that is not `dropped`, or has one that the index lacks.
+[[nodiscard]] std::string index_text(const InputFile& index, const std::string& path,
+                                     const std::set<std::string>& dropped);
+
 /// The type in npy::parse()'s error for a file that is valid, see kTypeField. Empty for other errors.
 [[nodiscard]] std::string_view refused_type(const Error& error);
-
-enum class Trailing : bool { refused, ignored };
 
 /// The entries of an open container.
 class Container {
@@ -148,6 +175,11 @@ class Container {
   [[nodiscard]] const std::vector<Entry>& entries() const noexcept { return entries_.list; }
   [[nodiscard]] const TensorFormat& format() const noexcept { return format_; }
   [[nodiscard]] const InputFile& file() const noexcept { return file_; }
+
+  /// The files of an index.
+  [[nodiscard]] const std::vector<std::unique_ptr<const InputFile>>& files() const noexcept {
+    return entries_.files;
+  }
   [[nodiscard]] std::size_t index_of(const Entry& member) const {
     return static_cast<std::size_t>(&member - entries_.list.data());
   }
@@ -174,13 +206,16 @@ class Container {
   /// front, for a malformed header, for a size that does not fit the header, and for a member NAME.npy that
   /// is not a .npy file. Nothing is compared with the CRC-32. Without a header are types that `types` of
   /// npy::parse() does not have.
-  [[nodiscard]] EntryHeader header(const Entry& member, const npy::GivenDType& dtype, Trailing trailing,
+  [[nodiscard]] EntryHeader header(const Entry& member, const npy::GivenDType& dtype,
                                    npy::Types types = npy::Types::dtypes) const;
 
  private:
   /// The first `size` bytes of a member's contents, or all if there are fewer; its header if it has a type.
   [[nodiscard]] std::vector<std::byte> start(const Entry& member, std::uint64_t size) const;
   [[nodiscard]] std::string first_keys() const;
+  [[nodiscard]] const InputFile& file_of(const Entry& member) const {
+    return member.file != nullptr ? *member.file : file_;
+  }
 
   const InputFile& file_;
   const TensorFormat& format_;

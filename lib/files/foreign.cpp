@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "element/boxes.hpp"
 #include "error.hpp"
 #include "files/container.hpp"
 #include "files/temporary_file.hpp"
@@ -135,19 +136,19 @@ Foreign pb_file(const InputFile& file, MemberContents own) {
 }
 
 void expect_c_order(const InputFile& input, const TensorLayout& result, std::string_view what) {
-  const auto larger_than_one = std::ranges::count_if(result.shape, [](std::int64_t n) { return n > 1; });
-  if (result.fortran_order && larger_than_one > 1 && result.count != 0)
+  if (result.fortran_order && !has_one_order(result))
     throw Error(ErrorKind::input,
-                fmt::format("{}: is in Fortran order, and {} is in C order; write OUT.npy, or convert it in "
-                            "Python: np.ascontiguousarray",
+                fmt::format("{}: is in Fortran order, and {} is in C order, which a stream cannot become; "
+                            "save it as a file first",
                             input.path(), what));
 }
 
 }  // namespace
 
-void take_foreign(InputFile& file, const npy::GivenDType& given) {
-  const bool is_pb = given.pb || is_named_pb(file.path());
-  if (file.foreign() != nullptr || (!given.raw && !is_pb)) return;
+void read_as(InputFile& file, const Reading& how) {
+  if (how.ignore_trailing) file.ignore_trailing();
+  const bool is_pb = how.pb || is_named_pb(file.path());
+  if (file.foreign() != nullptr || (!how.raw && !is_pb)) return;
   std::array<std::byte, npy::kKindSize> bytes{};
   MemberContents own = file.is_regular() ? MemberContents(0, file.size()) : contents_of_stream(file);
   const std::span start = std::span(bytes).first(
@@ -155,8 +156,8 @@ void take_foreign(InputFile& file, const npy::GivenDType& given) {
   const TensorFormat* const archive = container_format(start);
   const bool is_npy = !start.empty() && npy::can_be_npy(start);
   const bool is_known = is_npy || archive != nullptr || file.is_member();
-  const bool is_forced = given.raw && given.raw->forced && !given.raw_if_needed && !file.is_member();
-  if (given.raw && !is_forced && !given.raw_if_needed && (is_known || is_pb))
+  const bool is_forced = how.raw && how.raw->forced && !how.raw_if_needed && !file.is_member();
+  if (how.raw && !is_forced && !how.raw_if_needed && (is_known || is_pb))
     throw Error(
         ErrorKind::usage,
         file.path() + ": " + Term{"raw", "raw"} +
@@ -170,7 +171,14 @@ void take_foreign(InputFile& file, const npy::GivenDType& given) {
     return;
   }
   file.set_foreign(is_pb && !is_forced ? pb_file(file, std::move(own))
-                                       : raw_file(file, *given.raw, std::move(own)));
+                                       : raw_file(file, *how.raw, std::move(own)));
+}
+
+InputFile open_as(const Reading& how, const std::string& path, Streams streams) {
+  const auto open = streams == Streams::taken ? &InputFile::open : &InputFile::open_regular;
+  InputFile file = open(path, how.caching);
+  read_as(file, how);
+  return file;
 }
 
 Around around_result(const InputFile& input, const TensorLayout& result, const ResultName& name) {

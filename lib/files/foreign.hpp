@@ -1,20 +1,39 @@
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
-#include <vector>
 
 #include "element/tensor_layout.hpp"
 #include "files/input_file.hpp"
 #include "npy/header.hpp"
+#include "raw/raw.hpp"
 
 /// Files that hold one tensor and are no .npy files: raw files, and ONNX's TensorProto. They are read as .npy
 /// files: the contents of their InputFile begin with a header that the file does not have.
 namespace clipper {
 
-/// Makes an open file such a one, if `given` or its name says that it is. A stream is read to its end then.
-/// Error{usage} with `given.raw` for a file whose content or name tells that it is another one. Leaves other
-/// files as they are.
-void take_foreign(InputFile& file, const npy::GivenDType& given);
+/// How the user wants files to be read.
+struct Reading : npy::GivenDType {
+  /// What files are of which nothing tells what they are. Members of archives ignore it.
+  std::shared_ptr<const raw::Layout> raw{};
+  bool pb = false;             ///< whether they are TensorProto messages, whatever their name is
+  bool raw_if_needed = false;  ///< whether files that need no `raw` are read, too, and not refused with it
+
+  bool ignore_trailing = false;     ///< accept bytes after the array
+  Caching caching = Caching::kept;  ///< of files that open() opens, and of what is made of them
+};
+
+/// From now on the open file, and members of an archive, are read so. It becomes such a file, if `how` or its
+/// name says that it is one. A stream is read to its end then. Error{usage} with `how.raw` for a file whose
+/// content or name tells that it is another one.
+void read_as(InputFile& file, const Reading& how);
+
+enum class Streams : bool { taken, refused };
+
+/// Opens a file, or FILE:MEMBER, to be read so: see InputFile::open() and open_regular().
+[[nodiscard]] InputFile open_as(const Reading& how, const std::string& path,
+                                Streams streams = Streams::taken);
 
 /// The bytes before and after the elements of a tensor.
 struct Around {

@@ -2,15 +2,20 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <iterator>
 #include <map>
 #include <memory>
+#include <set>
+#include <system_error>
 #include <unordered_set>
 #include <utility>
 
 #include "error.hpp"
 #include "files/container.hpp"
+#include "files/place.hpp"
 #include "files/temporary_file.hpp"
+#include "npy/dict.hpp"
 #include "npy/file_kind.hpp"
 #include "npz/archive_writer.hpp"
 #include "npz/codecs.hpp"
@@ -220,7 +225,89 @@ MemberContents open_safetensors(const InputFile& /*file*/, const std::string& /*
   return {header_of(entry), entry.data, entry.contents.size};
 }
 
-/// A TensorProto has no magic number: its name tells what it is.
+// Indexes. An entry is a tensor in a safetensors file of the set.
+
+std::string text_of(const InputFile& index) {
+  if (index.size() > safetensors::kMaxHeaderSize)
+    throw Error(ErrorKind::input, fmt::format("an index of {} bytes exceeds the limit of {}", index.size(),
+                                              safetensors::kMaxHeaderSize));
+  std::string text(index.size(), '\0');
+  index.read_at(std::as_writable_bytes(std::span(text)), 0);
+  return text;
+}
+
+/// The tensors of each file that the index names.
+std::map<std::string, std::vector<std::string>> by_file(const safetensors::WeightMap& map) {
+  std::map<std::string, std::vector<std::string>> files;
+  for (const auto& [tensor, file] : map) files[file].push_back(tensor);
+  return files;
+}
+
+/// Opens a file of the set. It lies below the directory of the index, or of the file that the index is a link
+/// to: in the cache of huggingface_hub all names of a model are links into one directory.
+InputFile open_part(const std::string& index, const std::string& name) {
+  const auto refuse_part = [&](std::string_view why) {
+    throw Error(ErrorKind::input, fmt::format("its file '{}' {}", npy::excerpt(name), why));
+  };
+  const auto is_bad = [](std::string_view part) { return part.empty() || part == ".."; };
+  for (std::size_t begin = 0, end = 0; begin <= name.size(); begin = end + 1) {
+    end = std::min(name.find('/', begin), name.size());
+    if (is_bad(std::string_view(name).substr(begin, end - begin)) || name.find('\0') != name.npos)
+      refuse_part("is not a relative path below its directory");
+  }
+  const std::string path = beside(index, name);
+  if (!find_file(path)) refuse_part("cannot be found");
+  const std::string real = resolved(path);
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(real, ignored)) refuse_part("is no regular file");
+  const auto is_below = [&](const std::string& directory) {
+    return real.starts_with(directory == "/" ? directory : directory + "/");
+  };
+  if (!is_below(resolved(directory_of(index))) && !is_below(directory_of(resolved(index))))
+    refuse_part("is, or is behind, a symbolic link out of its directory");
+  InputFile file = InputFile::open_regular_file(path);
+  const TensorFormat* const format = container_format(file);
+  if (format == nullptr || format->entries != &safetensors_entries) refuse_part("is no safetensors file");
+  return file;
+}
+
+/// The entries of a file of the set, all of which the index has.
+Entries entries_of_part(const InputFile& file, const std::string& name, const safetensors::WeightMap& map) {
+  Entries result = with_path(name, [&] { return safetensors_entries(file, Records::dropped); });
+  file.expect_unwritten();
+  for (Entry& entry : result.list) {
+    const auto listed = map.find(entry.name);
+    if (listed == map.end() || listed->second != name)
+      throw Error(ErrorKind::input,
+                  fmt::format("{} has the tensor '{}', which the index {}", name, npy::excerpt(entry.name),
+                              listed == map.end() ? "lacks" : "has in " + npy::excerpt(listed->second)));
+    entry.file = &file;
+  }
+  return result;
+}
+
+[[noreturn]] void refuse_lacking(const std::string& name, const std::string& tensor) {
+  throw Error(ErrorKind::input,
+              fmt::format("{} lacks the tensor '{}', which the index has", name, npy::excerpt(tensor)));
+}
+
+Entries index_entries(const InputFile& index, Records /*records*/) {
+  const safetensors::WeightMap map = safetensors::parse_index(text_of(index));
+  Entries result;
+  result.list.reserve(map.size());
+  for (const auto& [name, tensors] : by_file(map)) {
+    result.files.push_back(std::make_unique<const InputFile>(open_part(index.path(), name)));
+    Entries part = entries_of_part(*result.files.back(), name, map);
+    std::set<std::string_view> found;
+    for (const Entry& entry : part.list) found.insert(entry.name);
+    for (const std::string& tensor : tensors)
+      if (!found.contains(tensor)) refuse_lacking(name, tensor);
+    std::ranges::move(part.list, std::back_inserter(result.list));
+  }
+  return result;
+}
+
+/// A TensorProto has no magic number: its name tells what it is. So does that of an index.
 bool begins_nowhere(std::span<const std::byte> /*start*/) {
   return false;
 }
@@ -236,6 +323,9 @@ constexpr TensorFormat kFormats[] = {
      Framing::pb},
     {".safetensors", "a safetensors file", false, false, "nlohmann-json", &safetensors::is_supported,
      &safetensors::can_be_safetensors, Framing::npy, &safetensors_entries, &open_safetensors,
+     [](DType dtype) { return safetensors::type_of(dtype) != nullptr; }},
+    {kIndexSuffix, "the index of a set", false, false, "nlohmann-json", &safetensors::is_supported,
+     &begins_nowhere, Framing::npy, &index_entries, &open_safetensors,
      [](DType dtype) { return safetensors::type_of(dtype) != nullptr; }}};
 
 }  // namespace
@@ -255,7 +345,49 @@ const TensorFormat* container_format(std::span<const std::byte> start) {
 const TensorFormat* container_format(const InputFile& file) {
   if (!file.is_regular() || !file.is_plain()) return nullptr;
   std::array<std::byte, npy::kKindSize> bytes{};
-  return container_format(std::span(bytes).first(file.read_some_at(bytes, 0)));
+  const auto* const format = container_format(std::span(bytes).first(file.read_some_at(bytes, 0)));
+  return format == nullptr && is_index(file.path()) ? format_named(kIndexSuffix) : format;
+}
+
+std::string beside(const std::string& path, std::string_view name) {
+  return path.substr(0, path.rfind('/') + 1).append(name);
+}
+
+std::vector<std::string> paths_of_set(const std::string& index) {
+  const InputFile file = InputFile::open_regular_file(index);
+  return with_path(index, [&] {
+    std::vector<std::string> paths;
+    for (const auto& [name, tensors] : by_file(safetensors::parse_index(text_of(file))))
+      paths.push_back(beside(index, name));
+    return paths;
+  });
+}
+
+std::string index_text(const InputFile& index, const std::string& path,
+                       const std::set<std::string>& dropped) {
+  const std::string text = with_path(index.path(), [&] { return text_of(index); });
+  return with_path(path, [&] {
+    const safetensors::WeightMap map = safetensors::parse_index(text);
+    const auto is_dropped = [&](const std::string& tensor) { return dropped.contains(tensor); };
+    std::vector<std::string> gone;
+    std::uint64_t total = 0;
+    for (const auto& [name, tensors] : by_file(map)) {
+      std::set<std::string> found;
+      if (!std::ranges::all_of(tensors, is_dropped)) {
+        const InputFile file = open_part(path, name);
+        for (const Entry& entry : entries_of_part(file, name, map).list) {
+          found.insert(entry.name);
+          total += entry.contents.size;
+        }
+      }
+      for (const std::string& tensor : tensors) {
+        if (found.contains(tensor)) continue;
+        if (!is_dropped(tensor)) refuse_lacking(name, tensor);
+        gone.push_back(tensor);
+      }
+    }
+    return safetensors::changed_index(text, gone, total);
+  });
 }
 
 }  // namespace clipper

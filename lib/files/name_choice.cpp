@@ -28,6 +28,9 @@ bool for_each_match(const Container& archive, const std::string& pattern, const 
   return found;
 }
 
+constexpr Term kMembers{"member", "a choice of members"};
+constexpr Term kExcluded{"exclude_member", "an exclusion of members"};
+
 }  // namespace
 
 bool matches(const std::string& pattern, const std::string& text) {
@@ -42,29 +45,35 @@ NameChoice::NameChoice(std::vector<std::string> patterns, std::vector<std::strin
     : patterns_(std::move(patterns)),
       excluded_(std::move(excluded)),
       needed_(needed),
-      used_(std::make_shared<std::deque<std::atomic<bool>>>(patterns_.size())) {}
+      used_(std::make_shared<std::deque<std::atomic<bool>>>(patterns_.size() + excluded_.size())) {}
 
 std::vector<NameChoice::How> NameChoice::of(const Container& archive) const {
   std::vector<How> chosen(archive.entries().size(), has_patterns() ? How::not_chosen : How::by_pattern);
-  for (std::size_t i = 0; i < patterns_.size(); ++i) {
-    const bool found = for_each_match(archive, patterns_[i], [&](std::size_t member, How how) {
-      chosen[member] = std::max(chosen[member], how);
-    });
-    if (found) (*used_)[i] = true;
-    if (!found && needed_ == Needed::in_each) static_cast<void>(archive.named(patterns_[i]));  // throws
-  }
+  auto used = used_->begin();
+  const auto match = [&](const std::string& pattern, const auto& take) {
+    const bool found = for_each_match(archive, pattern, take);
+    if (found) *used = true;
+    if (!found && needed_ == Needed::in_each) static_cast<void>(archive.named(pattern));  // throws
+    ++used;
+  };
+  for (const std::string& pattern : patterns_)
+    match(pattern, [&](std::size_t member, How how) { chosen[member] = std::max(chosen[member], how); });
   for (const std::string& pattern : excluded_)
-    for_each_match(archive, pattern,
-                   [&](std::size_t member, How /*how*/) { chosen[member] = How::not_chosen; });
+    match(pattern, [&](std::size_t member, How /*how*/) { chosen[member] = How::not_chosen; });
   return chosen;
+}
+
+Term NameChoice::term() const {
+  return has_patterns() ? kMembers : kExcluded;
 }
 
 void NameChoice::expect_used() const {
   if (needed_ == Needed::in_each) return;
-  for (std::size_t i = 0; i < patterns_.size(); ++i)
-    if (!(*used_)[i])
-      throw Error(ErrorKind::usage, Term{"member", "a choice of members"} +
-                                        (": no archive has a member '" + patterns_[i] + "'"));
+  auto used = used_->begin();
+  for (const auto& [patterns, term] : {std::pair(&patterns_, kMembers), std::pair(&excluded_, kExcluded)})
+    for (const std::string& pattern : *patterns)
+      if (!*used++)
+        throw Error(ErrorKind::usage, term + Message(": no archive has a member '" + pattern + "'"));
 }
 
 }  // namespace clipper

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "error.hpp"
 #include "files/container.hpp"
 
 /// Names that patterns choose.
@@ -22,7 +23,8 @@ class NameChoice {
  public:
   enum class How : std::uint8_t { not_chosen, by_pattern, by_name };
 
-  /// What has to have a member for each pattern: each archive, or one of many, which expect_used() checks.
+  /// What has to have a member for each pattern, also for those of `excluded`: each archive, or one of many,
+  /// which expect_used() checks.
   enum class Needed : bool { in_each, in_any };
 
   /// All members.
@@ -35,6 +37,15 @@ class NameChoice {
 
   [[nodiscard]] bool has_patterns() const noexcept { return !patterns_.empty(); }
   [[nodiscard]] bool has_excluded() const noexcept { return !excluded_.empty(); }
+
+  /// Whether a file that is named and is no archive is refused.
+  [[nodiscard]] bool needs_archive() const noexcept {
+    return has_patterns() || (has_excluded() && !is_for_many());
+  }
+
+  /// What messages call the choice: that of `patterns`, or of `excluded` if there are no others.
+  [[nodiscard]] Term term() const;
+
   [[nodiscard]] bool is_for_many() const noexcept { return needed_ == Needed::in_any; }
 
   /// How each member of the archive is chosen. Error{usage} for a pattern without a member, if each archive
@@ -48,7 +59,7 @@ class NameChoice {
   std::vector<std::string> patterns_;
   std::vector<std::string> excluded_;
   Needed needed_;
-  std::shared_ptr<std::deque<std::atomic<bool>>> used_;  ///< of each pattern; copies share it
+  std::shared_ptr<std::deque<std::atomic<bool>>> used_;  ///< patterns_, then excluded_; copies share it
 };
 
 }  // namespace clipper

@@ -121,12 +121,13 @@ void read_only_element(InputFile& file, const npy::Header& header, Given& given)
 
 }  // namespace
 
-Given read_parameter(const std::string& path, npy::GivenDType how) {
+Given read_parameter(const std::string& path, Reading how) {
   InputFile file = InputFile::open(path);
   how.raw_if_needed = true;
+  how.ignore_trailing = false;
   if (how.raw && file.is_regular() && !raw::fits(*how.raw, file.size()))
     how.raw = std::make_shared<raw::Layout>(raw::Layout{.dtype = how.raw->dtype, .order = how.raw->order});
-  take_foreign(file, how);
+  read_as(file, how);
   npy::Header header = read_header(file, {}, nullptr, std::nullopt, npy::Opaque::taken);
   Given given{Number{}, "@" + path, header.dtype, !header.stored_as.empty()};
   given.shape = header.shape;

@@ -6,7 +6,7 @@
 
 #include "contract/profile.hpp"
 #include "element/tensor_layout.hpp"
-#include "npy/header.hpp"
+#include "files/foreign.hpp"
 
 namespace clipper {
 
@@ -15,7 +15,7 @@ namespace clipper {
 /// while it is used. Error{usage} for an array in a stream; other errors are those of InputFile.
 /// `how` says how files are laid out that do not say it: a raw file has its shape or, if the size does not
 /// fit that, one axis with all elements.
-[[nodiscard]] Given read_parameter(const std::string& path, npy::GivenDType how = {});
+[[nodiscard]] Given read_parameter(const std::string& path, Reading how = {});
 
 /// A parameter from elements in memory. They are not copied and must outlive the result.
 [[nodiscard]] Given parameter_in_memory(const TensorLayout& layout, const std::byte* elements);

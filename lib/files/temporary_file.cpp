@@ -22,7 +22,7 @@ std::string& directory() {
 [[noreturn]] void throw_failure(const std::string& contents, int error) {
   throw Error(
       ErrorKind::io,
-      fmt::format("{}: cannot be inflated to {}: {}; ", contents, directory(), os::error_text(error)) +
+      fmt::format("{}: cannot be copied to {}: {}; ", contents, directory(), os::error_text(error)) +
           Term{"temporary_directory", "name another directory"},
       error);
 }
@@ -70,6 +70,14 @@ void TemporaryFile::write(std::span<const std::byte> bytes) {
     const ssize_t put = retry_interrupted([&] { return os::write(fd_.get(), bytes.data(), bytes.size()); });
     if (put < 0) throw_failure(contents_, errno);
     bytes = bytes.subspan(static_cast<std::size_t>(put));
+  }
+}
+
+void TemporaryFile::write_at(std::span<const std::byte> bytes, std::uint64_t offset) {
+  try {
+    clipper::write_at(fd_, bytes, offset, directory());
+  } catch (const Error& error) {
+    throw_failure(contents_, error.system_error());
   }
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -65,9 +66,50 @@ class OtherFile : public ContentsClip {
   const InputFile& input_;
 };
 
-/// What is done to the file; notes in the result if it is not clipped.
-std::unique_ptr<ContentsClip> contents_of(const Clipping& clipping, InputFile& input,
+/// An index, whose files have their results before it.
+class IndexFile : public ContentsClip {
+ public:
+  /// `out` is null for an index in place.
+  IndexFile(const Clipping& clipping, const InputFile& input, const std::string* out)
+      : input_(input), path_(out != nullptr ? *out : input.path()) {
+    if (!clipping.has_files)
+      throw Error(ErrorKind::usage,
+                  input.path() +
+                      ": stands for several files, which this way to clip does not take; name one of them");
+    clipping.result.name = input.path();
+    if (out == nullptr) return;
+    const Container set(input, Records::dropped);
+    for (const MemberUse& use : member_uses(clipping.settings, set))
+      if (use.action == MemberAction::dropped) dropped_.insert(use.member->name);
+  }
+
+  [[nodiscard]] std::uint64_t size() const override { return 0; }
+  [[nodiscard]] std::uint64_t least_room() const override { return input_.file_size(); }
+
+  [[nodiscard]] bool changes() override {
+    std::string old(input_.file_size(), '\0');
+    input_.read_at(std::as_writable_bytes(std::span(old)), 0);
+    return index_text(input_, path_, dropped_) != old;
+  }
+
+  void count() override {}
+
+  void write(OutputFile& output, Headers /*headers*/) override {
+    const std::string text = index_text(input_, path_, dropped_);
+    output.write(std::as_bytes(std::span(text)));
+  }
+
+ private:
+  const InputFile& input_;
+  std::string path_;
+  std::set<std::string> dropped_;
+};
+
+/// What is done to the file; notes in the result if it is not clipped. `out` is null in place.
+std::unique_ptr<ContentsClip> contents_of(const Clipping& clipping, InputFile& input, const std::string* out,
                                           std::optional<npy::Start> start = std::nullopt) {
+  const TensorFormat* const format = container_format(input);
+  if (format != nullptr && format->is_index()) return std::make_unique<IndexFile>(clipping, input, out);
   std::unique_ptr<ArchiveClip> archive;
   if (is_archive_for(clipping.settings, input, clipping.is_named))
     archive = std::make_unique<ArchiveClip>(clipping, input);
@@ -87,19 +129,28 @@ std::unique_ptr<ContentsClip> contents_of(const Clipping& clipping, InputFile& i
   return std::make_unique<FileClip>(clipping, input, start);
 }
 
+Clipping with_output(Clipping clipping, const std::string& out) {
+  const TensorFormat* const named = format_named(out);
+  if (named != nullptr) clipping.framing = named->framing;
+  if (clipping.settings.to_raw) clipping.framing = Framing::raw;
+  return clipping;
+}
+
 class ToFile : public Prepared {
  public:
   ToFile(const Clipping& clipping, const std::string& in, std::string out, Existing existing,
          Directory directory, const OutputRoot* root)
-      : Prepared(clipping, clipping.purpose == Purpose::check
-                               ? InputFile::open_regular(in, clipping.settings.caching)
-                               : InputFile::open(in, clipping.settings.caching)),
+      : Prepared(with_output(clipping, out),
+                 clipping.purpose == Purpose::check
+                     ? InputFile::open_regular(in, clipping.settings.reading.caching)
+                     : InputFile::open(in, clipping.settings.reading.caching)),
         out_(std::move(out)),
         existing_(existing),
         root_(root) {
     const bool is_archive = clipper::is_archive(input_);
+    if (clipping_.settings.to_raw) expect_tensor(input_, {"to_raw", "to_raw"});
     if (is_archive) check_output_name(input_, true, out_);
-    contents_ = contents_of(clipping_, input_);
+    contents_ = contents_of(clipping_, input_, &out_);
     if (!is_archive) check_output_name(input_, false, out_);
     if (!is_archive && is_clipped())
       static_cast<void>(
@@ -124,7 +175,7 @@ InputFile open_to_change(const std::string& path, const Clipping& clipping) {
   if (clipping.settings.to_raw)
     throw Error(ErrorKind::usage,
                 path + ": " + Term{"to_raw", "to_raw"} + " needs another file for the result");
-  InputFile input = InputFile::open_to_change(path, clipping.settings.caching);
+  InputFile input = InputFile::open_to_change(path, clipping.settings.reading.caching);
   if (!input.is_locked())
     observer.warn(
         fmt::format("{}: this file system has no locks; do not run another clipper on this file", path));
@@ -137,7 +188,7 @@ class InPlace : public Prepared {
   InPlace(const Clipping& clipping, const std::string& path, ReplacementBatch& batch,
           std::function<void(std::exception_ptr)> done)
       : Prepared(clipping, open_to_change(path, clipping)), batch_(batch), done_(std::move(done)) {
-    contents_ = contents_of(clipping_, input_);
+    contents_ = contents_of(clipping_, input_, nullptr);
     if (clipping_.settings.backup && is_clipped()) check_backup(input_.place(), *clipping_.settings.backup);
     if (clipping_.purpose == Purpose::dry_run && is_clipped())
       OutputFile::check_in_place(input_, clipping_.settings.backup);
@@ -171,7 +222,7 @@ class InPlace : public Prepared {
       OutputFile::expect_room(input_, room);
     }
     OutputFile output = OutputFile::create_in_place(input_, clipping_.settings.backup);
-    output.set_caching(clipping_.settings.caching);
+    output.set_caching(clipping_.settings.reading.caching);
     contents_->write(output, Headers::kept);
     complete(true);
     batch_.add({std::move(input_), std::move(output), std::move(done_)});
@@ -243,7 +294,7 @@ class Direct : public Prepared {
   Direct(const Clipping& clipping, const std::string& path)
       : Prepared(clipping, open_to_change(path, clipping)), file_(expect_tensor_to_change()) {
     expect_repeatable(input_, clipping.settings.request);
-    contents_ = contents_of(clipping_, input_, file_.start());
+    contents_ = contents_of(clipping_, input_, nullptr, file_.start());
     if (!is_clipped()) return;
     if (!is_repeatable(*clipping_.result.plan))
       refuse_repeated(input_, "a replacement that may lie beyond the bounds");
@@ -268,7 +319,7 @@ class Direct : public Prepared {
 
 void Direct::write() {
   if (!is_clipped()) return complete(false);
-  const auto& [settings, engine, observer, result, purpose, is_named] = clipping_;
+  const auto& [settings, engine, observer, result, purpose, is_named, has_files, framing] = clipping_;
   if (!file_.was_interrupted() && (result.plan->may_refuse_elements() || settings.max_clipped)) {
     result.counts = engine.scan(*result.plan, input_, Counting::on);
     check_clip_limit(settings, result);
@@ -296,8 +347,7 @@ void Direct::write() {
 
 Prepared::Prepared(const Clipping& clipping, InputFile input)
     : clipping_(clipping), input_(std::move(input)) {
-  if (clipping.settings.ignore_trailing) input_.ignore_trailing();
-  take_foreign(input_, clipping.settings.dtype);
+  read_as(input_, clipping.settings.reading);
 }
 
 void Prepared::complete(bool written) {
@@ -314,7 +364,7 @@ void Prepared::write_output(const std::string& out, Existing existing,
                             const std::function<void()>& before_commit, const OutputRoot* root) {
   OutputFile output =
       OutputFile::create(out, existing, clipping_.settings.durability, input_.mode_of_copy(), root);
-  output.set_caching(clipping_.settings.caching);
+  output.set_caching(clipping_.settings.reading.caching);
   output.set_backup(clipping_.settings.backup);
   contents_->write(output, Headers::numpys);
   if (input_.is_regular()) input_.expect_unwritten();

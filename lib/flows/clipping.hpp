@@ -10,7 +10,7 @@
 #include "element/percentage.hpp"
 #include "element/type_choice.hpp"
 #include "engine/engine.hpp"
-#include "files/input_file.hpp"
+#include "files/foreign.hpp"
 #include "files/name_choice.hpp"
 #include "files/output_file.hpp"
 
@@ -34,11 +34,9 @@ enum class MemberAction : std::uint8_t { clipped, copied, dropped };
 /// What is done to every file of a run.
 struct ClipSettings {
   Request request;
-  npy::GivenDType dtype;         ///< of all inputs; over integers in inputs and chosen members
-  bool to_raw = false;           ///< write results that are no archives without a header
-  bool ignore_trailing = false;  ///< accept bytes after the array of an input
+  Reading reading{};    ///< of all inputs; over integers in inputs and chosen members
+  bool to_raw = false;  ///< write results without a header; archives are refused
   OutputFile::Durability durability = OutputFile::Durability::none;
-  Caching caching = Caching::kept;  ///< of inputs and outputs
   bool counting = false;  ///< count all clipped elements; otherwise only as far as the work needs it
 
   /// If more of a tensor's elements than this would be clipped or become infinite: Error{different}, and
@@ -108,6 +106,10 @@ struct Clipping {
   ClipResult& result;
   Purpose purpose = Purpose::run;
   bool is_named = true;  ///< false: a directory or a list has the file, which may be none to clip
+
+  /// Whether the files of an index are clipped before it. Otherwise: Error{usage} for an index.
+  bool has_files = false;
+  Framing framing = Framing::npy;  ///< that OUT asks for: raw and pb are in C order, pb is little-endian
 };
 
 /// Which .npy header a clipped member of an archive gets: numpy's, or that of the input.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <memory>
@@ -27,9 +28,6 @@ namespace {
 
 /// Bytes of clipped elements whose statistics are added at a time.
 constexpr std::size_t kClippedBytes = 64UL << 10;
-
-/// Groups whose statistics are added in the same pass.
-constexpr std::uint64_t kMaxGroups = kSmallGroupsAtOnce;
 
 /// A parameter that is a figure.
 struct Figure {
@@ -173,6 +171,7 @@ class Figures {
         path_(sources.size() == 1 ? sources[0].path : ""),
         groups_(groups_of(request, sources)) {
     shape_ = sources.size() == 1 ? groups_.front().shape() : lengths_of_groups(request, layout());
+    for (const Groups& groups : groups_) row_ += groups.members();
     request_.per_axis.clear();
     request_.pooled = false;
   }
@@ -211,7 +210,11 @@ class Figures {
   void set_percentiles(const std::vector<Figure>& bounds, Request& request, const Percentiles& found,
                        std::uint64_t group);
   void set_array(const Figure& figure, DType dtype, std::vector<std::byte> elements);
-  [[nodiscard]] std::vector<ElementStatistics> read_statistics_of(const GroupRange& range) const;
+  [[nodiscard]] Plan first_plan(const TensorLayout& tensor) const {
+    return decoded(plan_of(first_steps(request_, layout().dtype), tensor));
+  }
+  void read_clipped(const GroupRange& range, const ElementSource::Look& look, std::byte* table) const;
+  void for_each_group(const std::function<void(std::uint64_t, const ElementStatistics&)>& found) const;
   void check(const Figure& factor, const Number& number, std::uint64_t group) const;
 
   Request& request_;
@@ -222,6 +225,7 @@ class Figures {
   std::string path_;                 ///< in front of errors: that of the only source
   std::vector<Groups> groups_;       ///< of each source
   std::vector<std::int64_t> shape_;  ///< of arrays with an element for each group
+  std::uint64_t row_ = 0;            ///< elements of a group, of all sources
 };
 
 /// What becomes of a figure without elements.
@@ -294,41 +298,66 @@ void Figures::find_percentiles() {
     set_array(bounds[i], layout().dtype, std::move(elements[i]));
 }
 
-/// The statistics of the clipped elements of some groups.
-std::vector<ElementStatistics> Figures::read_statistics_of(const GroupRange& range) const {
-  std::vector<ElementStatistics> total(range.count);
-  std::mutex mutex;
+/// Gathers the clipped elements of the groups in the table, or calls `look` with them if there is none.
+void Figures::read_clipped(const GroupRange& range, const ElementSource::Look& look, std::byte* table) const {
+  std::uint64_t member = 0;
   for (std::size_t i = 0; i < sources_.size(); ++i) {
     const TensorSource& source = sources_[i];
-    const Plan plan = decoded(plan_of(first_steps(request_, layout().dtype), source.layout));
-    const DType dtype = plan.output.dtype;
-    const Bounds none{lowest_element(dtype), highest_element(dtype)};
-    for (ElementStatistics& each : total) each.dtype = dtype;
+    const Groups& groups = groups_[i];
+    const Plan plan = first_plan(source.layout);
+    const std::size_t in_size = traits(plan.input.dtype).size;
+    const std::size_t size = traits(plan.output.dtype).size;
+    const std::size_t capacity = kClippedBytes / plan.largest_element();
     TensorClip clip(plan, options_, source.path);
-    const auto wanted = [&](std::uint64_t position, std::uint64_t count) {
-      return groups_[i].has_any(range, position, count);
-    };
-    const auto add = [&](std::size_t group, std::span<const std::byte> elements) {
-      const std::size_t count = elements.size() / traits(dtype).size;
-      const ElementStatistics part = statistics_of(dtype, none, elements.data(), count, options_.level);
-      const std::lock_guard lock(mutex);
-      total[group] += part;
-    };
-    source.read(wanted, [&](std::uint64_t position, std::span<const std::byte> elements) {
-      const std::size_t size = traits(plan.input.dtype).size;
-      const std::size_t capacity = kClippedBytes / plan.largest_element();
+    source.read(parts_of(groups, range), [&](std::uint64_t position, std::span<const std::byte> elements) {
       const auto clipped = std::make_unique_for_overwrite<std::byte[]>(kClippedBytes);
-      for (; !elements.empty(); elements = elements.subspan(std::min(capacity * size, elements.size()))) {
-        const std::size_t count = std::min(capacity, elements.size() / size);
+      while (!elements.empty()) {
+        const std::size_t count = std::min(capacity, elements.size() / in_size);
         clip.clip(position, elements.data(), clipped.get(), count, Counting::off);
-        groups_[i].split(range, position, {clipped.get(), count * traits(dtype).size}, traits(dtype).size,
-                         add);
+        const std::span block(clipped.get(), count * size);
+        if (table != nullptr)
+          groups.gather(range, position, block, size, table + member * size, row_);
+        else
+          groups.split(range, position, block, size, look);
+        elements = elements.subspan(count * in_size);
         position += count;
       }
     });
     clip.expect_valid();
+    member += groups.members();
   }
-  return total;
+}
+
+/// Calls `found` with the statistics of the clipped elements of one group after the other.
+void Figures::for_each_group(
+    const std::function<void(std::uint64_t, const ElementStatistics&)>& found) const {
+  const DType dtype = first_plan(layout()).output.dtype;
+  const Bounds none{lowest_element(dtype), highest_element(dtype)};
+  const std::size_t size = traits(dtype).size;
+  const auto statistics = [&](std::span<const std::byte> elements) {
+    return statistics_of(dtype, none, elements.data(), elements.size() / size, options_.level);
+  };
+  const std::uint64_t at_once = count() <= 1 ? 0 : gathered_at_once(row_, size);
+  if (at_once == 0) {
+    std::vector<ElementStatistics> totals(count());
+    for (ElementStatistics& total : totals) total.dtype = dtype;
+    std::mutex mutex;
+    const auto add = [&](std::size_t group, std::span<const std::byte> elements) {
+      const ElementStatistics part = statistics(elements);
+      const std::lock_guard lock(mutex);
+      totals[group] += part;
+    };
+    if (count() != 0) read_clipped({0, totals.size()}, add, nullptr);
+    for (std::size_t group = 0; group < totals.size(); ++group) found(group, totals[group]);
+    return;
+  }
+  const auto table = std::make_unique_for_overwrite<std::byte[]>(at_once * row_ * size);
+  for (std::uint64_t first = 0; first < count(); first += at_once) {
+    const GroupRange range{first, std::min(at_once, count() - first)};
+    read_clipped(range, {}, table.get());
+    for (std::size_t group = 0; group < range.count; ++group)
+      found(first + group, statistics({table.get() + group * row_ * size, row_ * size}));
+  }
 }
 
 /// Error{input} for a statistic that is infinite, or a divisor of 0.
@@ -343,18 +372,14 @@ void Figures::find_statistics() {
   if (factors.empty()) return;
   std::vector<std::vector<std::byte>> elements(factors.size());
   std::vector<std::optional<Number>> found(factors.size());
-  for (std::uint64_t first = 0; first < count(); first += kMaxGroups) {
-    const std::size_t size = std::min(kMaxGroups, count() - first);
-    const std::vector<ElementStatistics> statistics = read_statistics_of({first, size});
-    for (std::uint64_t group = first; group < first + size; ++group)
-      for (std::size_t i = 0; i < factors.size(); ++i) {
-        const Statistic statistic = *(request_.*factors[i].given)->statistic;
-        found[i] = value_of(statistic, statistics[group - first]);
-        if (!found[i] && is_dropped(factors[i], group)) continue;
-        check(factors[i], *found[i], group);
-        append(DType::float64, to_bits(round_to<double>(*found[i])), elements[i]);
-      }
-  }
+  for_each_group([&](std::uint64_t group, const ElementStatistics& statistics) {
+    for (std::size_t i = 0; i < factors.size(); ++i) {
+      found[i] = value_of(*(request_.*factors[i].given)->statistic, statistics);
+      if (!found[i] && is_dropped(factors[i], group)) continue;
+      check(factors[i], *found[i], group);
+      append(DType::float64, to_bits(round_to<double>(*found[i])), elements[i]);
+    }
+  });
   if (count() == 0) static_cast<void>(is_dropped(factors.front(), 0));
   for (std::size_t i = 0; i < factors.size(); ++i) {
     std::optional<Given>& given = request_.*factors[i].given;

@@ -7,11 +7,13 @@
 #include <string>
 #include <utility>
 
+#include "element/boxes.hpp"
 #include "engine/tensor_clip.hpp"
 #include "error.hpp"
 #include "files/foreign.hpp"
 #include "files/input_file.hpp"
 #include "files/place.hpp"
+#include "files/temporary_file.hpp"
 #include "npy/header.hpp"
 #include "os/os.hpp"
 
@@ -20,8 +22,31 @@ namespace {
 
 npy::Header header_of(const ClipSettings& settings, InputFile& input, std::optional<npy::Start> start,
                       std::vector<std::byte>* bytes = nullptr) {
-  if (settings.ignore_trailing) input.ignore_trailing();
-  return read_header(input, settings.dtype, bytes, start, npy::Opaque::refused, npy::Types::clipped);
+  return read_header(input, settings.reading, bytes, start, npy::Opaque::refused, npy::Types::clipped);
+}
+
+/// From now on the elements of a file in Fortran order are read in C order, from an unnamed file.
+void order_in_c(Engine& engine, InputFile& input, TensorLayout layout) {
+  const std::size_t size = layout.element_size();
+  engine.prepare(2 * layout.data_size());
+  const std::size_t room = std::min<std::uint64_t>(engine.chunk_size() / 2, layout.data_size());
+  const Boxes boxes(layout.shape, room / size);
+  TemporaryFile ordered(input.path(), layout.data_size());
+  engine.for_each_chunk(boxes.size(), true, [&](std::uint64_t i, std::byte* memory) {
+    const Box box = boxes[i];
+    const std::size_t bytes = box.count() * size;
+    for (const FileRange& range : boxes.ranges(box, true))
+      input.read_at({memory + range.at * size, range.count * size},
+                    input.data_begin() + range.position * size);
+    reorder(box, true, size, {memory, bytes}, {memory + room, bytes});
+    for (const FileRange& range : boxes.ranges(box, false))
+      ordered.write_at({memory + room + range.at * size, range.count * size}, range.position * size);
+  });
+  layout.fortran_order = false;
+  const std::string header = npy::format_named(layout);
+  const std::span text = std::as_bytes(std::span(header));
+  input.set_foreign({MemberContents(ordered.release(), layout.data_size())
+                         .part({text.begin(), text.end()}, 0, layout.data_size())});
 }
 
 /// The shell command `clipper IN - >>IN` would append to the file that is read.
@@ -69,6 +94,11 @@ Plan read_plan(Engine& engine, const ClipSettings& settings, InputFile& input, s
 
 FileClip::FileClip(const Clipping& clipping, InputFile& input, std::optional<npy::Start> start)
     : clipping_(clipping), input_(input) {
+  if (clipping.framing != Framing::npy && clipping.purpose != Purpose::check && input.is_regular()) {
+    const npy::Header header = header_of(clipping.settings, input, start);
+    if (header.fortran_order && !has_one_order(header))
+      order_in_c(clipping.engine, input, static_cast<const TensorLayout&>(header));
+  }
   take(clipping.purpose == Purpose::check
            ? plan_header(clipping.settings, input, plan_before_reading, start)
            : read_plan(clipping.engine, clipping.settings, input, &header_, start));
@@ -83,6 +113,9 @@ void FileClip::take(Plan plan) {
   ClipResult& result = clipping_.result;
   result.name = input_.path();
   result.plan = std::move(plan);
+  TensorLayout& output = result.plan->output;
+  if (clipping_.framing != Framing::npy && input_.is_regular()) output.fortran_order = false;
+  if (clipping_.framing == Framing::pb) output.order = ByteOrder::little;
   if (clipping_.purpose == Purpose::check) return;
   clipping_.engine.prepare(size());
   clipping_.observer.planned(result);
@@ -104,7 +137,7 @@ bool FileClip::changes() {
 }
 
 void FileClip::count() {
-  const auto& [settings, engine, observer, result, purpose, is_named] = clipping_;
+  const auto& [settings, engine, observer, result, purpose, is_named, has_files, framing] = clipping_;
   if (result.plan->arrays) {
     TensorClip clip(*result.plan, engine.kernel_options(), input_.path());
     engine.check(*result.plan, clip);
@@ -126,7 +159,7 @@ void FileClip::check_limit_of_stream() {
 }
 
 void FileClip::write(OutputFile& output, Headers headers) {
-  const auto& [settings, engine, observer, result, purpose, is_named] = clipping_;
+  const auto& [settings, engine, observer, result, purpose, is_named, has_files, framing] = clipping_;
   expect_other_file(input_, output);
   if (settings.max_clipped && !output.is_regular()) check_limit_of_stream();
   const bool is_in_place = headers == Headers::kept;

@@ -33,7 +33,7 @@ MemberClip::MemberClip(const Clipping& clipping, const Container& archive, const
     : clipping_(clipping),
       member_(member),
       has_crc_(archive.format().has_crc),
-      is_checked_(!has_crc_ || member.method == Codec::deflated || clipping.settings.ignore_trailing),
+      is_checked_(!has_crc_ || member.method == Codec::deflated || clipping.settings.reading.ignore_trailing),
       input_(archive.open(member, is_checked_ ? Check::now : Check::by_caller)),
       crc_(member.contents.size) {
   result_.name = input_.path();

@@ -192,13 +192,13 @@ Plan plan_for(const Request& request, const TensorLayout& layout, const void* el
   const auto read = [&](const TensorSource::Wanted& wanted, const TensorSource::Look& look) {
     engine->for_each_chunk(chunks.size(), true, [&](std::uint64_t i, std::byte* memory) {
       expect_going_on(workers.stop);
-      const auto [begin, count] = chunks[i];
-      if (!wanted(begin, count)) return;
-      const std::span stored(static_cast<const std::byte*>(elements) + begin * size, count * size);
-      if (is_plain(layout)) return look(begin, stored);
-      std::ranges::copy(stored, memory);
-      decode(layout, {memory, stored.size()}, engine->level());
-      look(begin, {memory, stored.size()});
+      wanted(chunks[i].begin, chunks[i].count, [&](std::uint64_t begin, std::uint64_t count) {
+        const std::span stored(static_cast<const std::byte*>(elements) + begin * size, count * size);
+        if (is_plain(layout)) return look(begin, stored);
+        std::ranges::copy(stored, memory);
+        decode(layout, {memory, stored.size()}, engine->level());
+        look(begin, {memory, stored.size()});
+      });
     });
   };
   return plan_with_figures(request, {layout, "", read}, engine->kernel_options());

@@ -51,7 +51,7 @@ std::string_view why_other(const ClipSettings& settings, const TypeChoice& types
   const Profile& profile = *settings.request.profile;
   const bool is_number = layout.meaning.kind == Meaning::Kind::number;
   const bool is_taken = is_number ? profile.dtypes.contains(layout.dtype) : profile.takes_dates;
-  const bool is_given = is_number && settings.dtype.dtype == layout.dtype;
+  const bool is_given = is_number && settings.reading.dtype == layout.dtype;
   if (!is_taken || !(is_given || types.contains(layout.dtype, layout.meaning))) return words_for(layout);
   const std::size_t rank = layout.shape.size();
   return rank < profile.min_rank || rank > profile.max_rank ? "number of dimensions" : "";
@@ -68,10 +68,11 @@ std::string_view word_of_only(std::string_view reason) {
 /// The use of a member that may be clipped. `is_named`: chosen by its name.
 MemberUse use_of(const ClipSettings& settings, const TypeChoice& types, const Container& archive,
                  const Entry& member, bool is_named) {
-  const Trailing trailing = settings.ignore_trailing ? Trailing::ignored : Trailing::refused;
   const npy::Types read_types = types.has_meanings() ? npy::Types::clipped : npy::Types::dtypes;
-  const EntryHeader read =
-      archive.header(member, is_named ? settings.dtype : settings.dtype.dtype, trailing, read_types);
+  const EntryHeader read = archive.header(member,
+                                          is_named ? static_cast<const npy::GivenDType&>(settings.reading)
+                                                   : npy::GivenDType{settings.reading.dtype},
+                                          read_types);
   if (!read.header) return {.action = MemberAction::copied, .reason = read.other};
   const std::string_view reason = why_other(settings, types, *read.header);
   if (!reason.empty()) return {.action = MemberAction::copied, .reason = reason};
@@ -99,14 +100,13 @@ bool keeps_integers(const ClipSettings& settings) {
 }
 
 std::string_view why_other(const ClipSettings& settings, InputFile& input) {
-  if (settings.ignore_trailing) input.ignore_trailing();
   const auto header = [&](const npy::GivenDType& dtype, npy::Types types) {
     return read_header(input, dtype, nullptr, std::nullopt, npy::Opaque::refused, types);
   };
   try {
     const std::string_view reason =
         why_other(settings, settings.selection.only.value_or(TypeChoice::numbers()),
-                  header(settings.dtype, npy::Types::clipped));
+                  header(settings.reading, npy::Types::clipped));
     return settings.selection.members.has_patterns() ? kNotChosen : reason;
   } catch (const Error& error) {
     const std::string_view type = refused_type(error);
@@ -171,11 +171,12 @@ void expect_clipped_member(const ClipSettings& settings, const Container& archiv
 
 bool is_archive_for(const ClipSettings& settings, const InputFile& input, bool is_named) {
   const bool found = is_archive(input);
-  if (!found && is_named && settings.selection.members.has_patterns())
-    refuse_usage(input.path(), Term{"member", "a choice of members"} +
-                                   Message(npz::is_supported() ? " needs an archive"
-                                                               : " needs ISA-L and zlib, without "
-                                                                 "which this clipper was built"));
+  const NameChoice& members = settings.selection.members;
+  if (!found && is_named && members.needs_archive())
+    refuse_usage(input.path(),
+                 members.term() + Message(npz::is_supported() ? " needs an archive"
+                                                              : " needs ISA-L and zlib, without "
+                                                                "which this clipper was built"));
   return found;
 }
 

@@ -19,8 +19,7 @@ namespace clipper {
 
 struct TensorPool::Opened {
   Opened(const std::string& path, const ClipSettings& settings)
-      : file(InputFile::open_regular(path, settings.caching)) {
-    take_foreign(file, settings.dtype);
+      : file(open_as(settings.reading, path, Streams::refused)) {
     if (is_archive(file)) archive.emplace(file, Records::dropped);
   }
 
@@ -38,28 +37,26 @@ void TensorPool::add(const std::string& path, bool is_named) {
     with_path(path, [&] { expect_no_figures_of_stream(settings_.request); });
   opened_ = std::make_unique<Opened>(path, settings_);
   InputFile& file = opened_->file;
-  files_.emplace(path, file.status());
+  const std::string* const name = &files_.emplace(path, file.status()).first->first;
   const auto header_of = [&](InputFile& input) {
-    if (settings_.ignore_trailing) input.ignore_trailing();
-    return read_header(input, settings_.dtype, nullptr, std::nullopt, npy::Opaque::refused,
+    return read_header(input, settings_.reading, nullptr, std::nullopt, npy::Opaque::refused,
                        npy::Types::clipped);
   };
   if (!is_archive_for(settings_, file, is_named)) {
     const bool may_be_other = !is_named && !file.is_member();
     if (may_be_other && !why_other(settings_, file).empty()) return;
     file.rewind();
-    return add_tensor(path, path, header_of(file).layout(), 0);
+    return add_tensor({name, 0}, path, header_of(file).layout());
   }
   const Container& archive = *opened_->archive;
   for (const MemberUse& use : member_uses(settings_, archive)) {
     if (use.action != MemberAction::clipped) continue;
     InputFile member = archive.open(*use.member);
-    add_tensor(path, member.path(), header_of(member).layout(), archive.index_of(*use.member));
+    add_tensor({name, archive.index_of(*use.member)}, member.path(), header_of(member).layout());
   }
 }
 
-void TensorPool::add_tensor(const std::string& file, const std::string& path, TensorLayout layout,
-                            std::size_t member) {
+void TensorPool::add_tensor(const Origin& origin, const std::string& path, TensorLayout layout) {
   static_cast<void>(with_path(path, [&] { return plan_before_reading(settings_.request, layout); }));
   if (!sources_.empty()) {
     const TensorSource& first = sources_.front();
@@ -73,24 +70,30 @@ void TensorPool::add_tensor(const std::string& file, const std::string& path, Te
                               shape_text(first.layout.shape)) +
                       parameter("per_axis") + " needs equal lengths along the axis");
   }
-  const auto read = [this, file, member, layout](const TensorSource::Wanted& wanted,
-                                                 const TensorSource::Look& look) {
-    if (!opened_ || opened_->file.path() != file) {
-      opened_.reset();
-      opened_ = std::make_unique<Opened>(file, settings_);
-      expect_same(file, opened_->file.status());
-    }
-    const std::optional<Container>& archive = opened_->archive;
-    std::optional<InputFile> entry;
-    if (archive) entry = archive->open(archive->entries().at(member));
-    InputFile& input = entry ? *entry : opened_->file;
-    input.rewind();
-    if (settings_.ignore_trailing) input.ignore_trailing();
-    static_cast<void>(read_header(input, settings_.dtype, nullptr, std::nullopt, npy::Opaque::refused,
-                                  npy::Types::clipped));
-    source_of(layout, engine_, input).read(wanted, look);
-  };
-  sources_.push_back({std::move(layout), path, read});
+  origins_.push_back(origin);
+  sources_.push_back(
+      {std::move(layout), path,
+       [this, source = sources_.size()](const TensorSource::Wanted& wanted, const TensorSource::Look& look) {
+         read(source, wanted, look);
+       }});
+}
+
+void TensorPool::read(std::size_t source, const TensorSource::Wanted& wanted,
+                      const TensorSource::Look& look) {
+  const auto& [file, member] = origins_[source];
+  if (!opened_ || opened_->file.path() != *file) {
+    opened_.reset();
+    opened_ = std::make_unique<Opened>(*file, settings_);
+    expect_same(*file, opened_->file.status());
+  }
+  const std::optional<Container>& archive = opened_->archive;
+  std::optional<InputFile> entry;
+  if (archive) entry = archive->open(archive->entries().at(member));
+  InputFile& input = entry ? *entry : opened_->file;
+  input.rewind();
+  static_cast<void>(read_header(input, settings_.reading, nullptr, std::nullopt, npy::Opaque::refused,
+                                npy::Types::clipped));
+  source_of(sources_[source].layout, engine_, input).read(wanted, look);
 }
 
 Request TensorPool::request(std::vector<LostBound>& lost) {

@@ -41,14 +41,22 @@ class TensorPool {
  private:
   struct Opened;
 
+  /// Where a source is.
+  struct Origin {
+    const std::string* file;  ///< a key of files_
+    std::size_t member;       ///< of an archive
+  };
+
   void expect_same(const std::string& path, const os::Status& now) const;
-  void add_tensor(const std::string& file, const std::string& path, TensorLayout layout, std::size_t member);
+  void add_tensor(const Origin& origin, const std::string& path, TensorLayout layout);
+  void read(std::size_t source, const TensorSource::Wanted& wanted, const TensorSource::Look& look);
 
   Engine& engine_;
   const ClipSettings& settings_;
   std::map<std::string, os::Status> files_;  ///< as they were added
   std::unique_ptr<Opened> opened_;           ///< the file that was read last
   std::vector<TensorSource> sources_;
+  std::vector<Origin> origins_;  ///< of sources_
 };
 
 /// What was typed as a figure and what was found: "--min 1% is 0.25, --subtract mean is [1, 2]". Each number,

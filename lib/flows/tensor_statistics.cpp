@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <mutex>
 #include <span>
 
@@ -105,34 +106,42 @@ void read_statistics_of_groups(std::span<const TensorSource> sources, std::span<
                                std::span<const Number> percentages, const Nodata& nodata, SimdLevel level,
                                const GroupFigures& found) {
   const ElementSource all = elements_of(sources, groups, nodata, level);
-  std::vector<Percentiles> percentiles;
-  if (all.groups != 0)
-    percentiles_of_groups(all, percentages, level, [&](std::uint64_t /*group*/, const Percentiles& each) {
-      percentiles.push_back(each);
-    });
   const Bounds bounds{element_or(min, lowest_element(all.dtype)),
                       element_or(max, highest_element(all.dtype))};
-  for (std::uint64_t first = 0; first < all.groups; first += kSmallGroupsAtOnce) {
-    std::vector<ElementStatistics> totals(std::min(kSmallGroupsAtOnce, all.groups - first));
-    for (ElementStatistics& total : totals) total.dtype = all.dtype;
-    std::mutex mutex;
-    all.read({first, totals.size()}, [&](std::size_t group, std::span<const std::byte> elements) {
-      const std::size_t count = elements.size() / traits(all.dtype).size;
-      const ElementStatistics part = statistics_of(all.dtype, bounds, elements.data(), count, level);
-      const std::lock_guard lock(mutex);
-      totals[group] += part;
-    });
-    for (std::size_t i = 0; i < totals.size(); ++i) {
-      ElementStatistics& total = totals[i];
-      if (min && !min->element) total.below = total.count - total.nan;
-      if (max && !max->element) total.above = total.count - total.nan;
-      if (sources.front().layout.meaning.is_time()) {
-        total.nan += all.count - total.count;
-        total.count = all.count;
-      }
-      found(first + i, total, percentiles[first + i]);
+  const auto statistics = [&](std::span<const std::byte> elements) {
+    return statistics_of(all.dtype, bounds, elements.data(), elements.size() / traits(all.dtype).size, level);
+  };
+  const auto show = [&](std::uint64_t group, ElementStatistics total, const Percentiles& percentiles) {
+    if (min && !min->element) total.below = total.count - total.nan;
+    if (max && !max->element) total.above = total.count - total.nan;
+    if (sources.front().layout.meaning.is_time()) {
+      total.nan += all.count - total.count;
+      total.count = all.count;
     }
+    found(group, total, percentiles);
+  };
+  if (const std::uint64_t at_once = all.at_once()) {
+    for (std::uint64_t first = 0; first < all.groups; first += at_once)
+      all.read({first, std::min(at_once, all.groups - first)},
+               [&](std::size_t group, std::span<const std::byte> elements) {
+                 show(first + group, statistics(elements),
+                      percentiles_of(group_of(all, elements), percentages, level));
+               });
+    return;
   }
+  std::vector<Percentiles> percentiles;
+  percentiles_of_groups(all, percentages, level, [&](std::uint64_t /*group*/, const Percentiles& each) {
+    percentiles.push_back(each);
+  });
+  std::vector<ElementStatistics> totals(all.groups);
+  for (ElementStatistics& total : totals) total.dtype = all.dtype;
+  std::mutex mutex;
+  all.read({0, totals.size()}, [&](std::size_t group, std::span<const std::byte> elements) {
+    const ElementStatistics part = statistics(elements);
+    const std::lock_guard lock(mutex);
+    totals[group] += part;
+  });
+  for (std::size_t group = 0; group < totals.size(); ++group) show(group, totals[group], percentiles[group]);
 }
 
 std::vector<std::optional<Number>> read_percentiles(Engine& engine, InputFile& input,
@@ -169,23 +178,44 @@ ElementSource elements_of(std::span<const TensorSource> sources, std::span<const
   all.groups = groups.front().count();
   for (const TensorSource& source : sources)
     all.count += source.layout.count / std::max<std::uint64_t>(all.groups, 1);
+  const std::size_t size = traits(all.dtype).size;
+  const auto numbers = [=](std::span<std::byte> elements) {
+    return only_numbers(sources.front().layout, nodata, level, elements);
+  };
+  if (all.at_once() != 0) {
+    all.read = [=, row = all.count](const GroupRange& range, const ElementSource::Look& look) {
+      const auto table = std::make_unique_for_overwrite<std::byte[]>(range.count * row * size);
+      std::byte* at = table.get();
+      for (std::size_t i = 0; i < sources.size(); at += groups[i++].members() * size)
+        sources[i].read(parts_of(groups[i], range),
+                        [&](std::uint64_t position, std::span<const std::byte> elements) {
+                          groups[i].gather(range, position, elements, size, at, row);
+                        });
+      for (std::size_t group = 0; group < range.count; ++group)
+        look(group, numbers({table.get() + group * row * size, row * size}));
+    };
+    return all;
+  }
+  const bool are_all = !first.meaning.is_time() && nodata.matches_nothing();
   all.read = [=](const GroupRange& range, const ElementSource::Look& look) {
-    for (std::size_t i = 0; i < sources.size(); ++i) {
-      const TensorLayout& layout = sources[i].layout;
-      const auto wanted = [&](std::uint64_t position, std::uint64_t count) {
-        return groups[i].has_any(range, position, count);
-      };
-      const ElementSource::Look numbers = [&](std::size_t group, std::span<const std::byte> elements) {
-        if (!layout.meaning.is_time() && nodata.matches_nothing()) return look(group, elements);
-        std::vector<std::byte> all_of_them(elements.begin(), elements.end());
-        look(group, only_numbers(layout, nodata, level, all_of_them));
-      };
-      sources[i].read(wanted, [&](std::uint64_t position, std::span<const std::byte> elements) {
-        groups[i].split(range, position, elements, traits(layout.dtype).size, numbers);
-      });
-    }
+    const ElementSource::Look look_at = [&](std::size_t group, std::span<const std::byte> elements) {
+      if (are_all) return look(group, elements);
+      std::vector<std::byte> own(elements.begin(), elements.end());
+      look(group, numbers(own));
+    };
+    for (std::size_t i = 0; i < sources.size(); ++i)
+      sources[i].read(parts_of(groups[i], range),
+                      [&](std::uint64_t position, std::span<const std::byte> elements) {
+                        groups[i].split(range, position, elements, size, look_at);
+                      });
   };
   return all;
+}
+
+TensorSource::Wanted parts_of(const Groups& groups, const GroupRange& range) {
+  return [&groups, range](std::uint64_t position, std::uint64_t count, const Engine::TakePart& take) {
+    groups.for_each_part(range, position, count, take);
+  };
 }
 
 }  // namespace clipper

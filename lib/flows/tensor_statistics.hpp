@@ -21,18 +21,20 @@ struct TensorSource {
   TensorLayout layout;
   std::string path;  ///< for errors; empty for elements in memory
 
-  using Wanted = std::function<bool(std::uint64_t, std::uint64_t)>;
+  using Wanted = Engine::Wanted;
   using Look = std::function<void(std::uint64_t, std::span<const std::byte>)>;
 
   /// Calls `look` with the index of the first of some elements in this machine's byte order, and with these:
-  /// in any order and from many threads. Leaves out elements of which `wanted`, called
-  /// with the index of the first one and their number, says false.
+  /// in any order and from many threads. Reads only the parts that `wanted` chooses: see Engine::read().
   std::function<void(const Wanted& wanted, const Look& look)> read;
 };
 
 /// The elements of a file, which must be open while the result is used. Error{io} if the file changes while
 /// it is read.
 [[nodiscard]] TensorSource source_of(const TensorLayout& layout, Engine& engine, InputFile& input);
+
+/// Chooses the parts with elements of these groups. `groups` must outlive the result.
+[[nodiscard]] TensorSource::Wanted parts_of(const Groups& groups, const GroupRange& range);
 
 /// The elements of all sources without NaT and nodata, as the groups of each source divide them. `sources`
 /// and `groups` must outlive the result.

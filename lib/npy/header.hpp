@@ -3,7 +3,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,7 +11,6 @@
 #include "element/dtype.hpp"
 #include "element/tensor_layout.hpp"
 #include "error.hpp"
-#include "raw/raw.hpp"
 
 /// The .npy file format: bytes <-> Header. Pure functions, no I/O. Functions that read bytes of a file throw
 /// Error{input} for malformed bytes and Error{refused} for unfinished_start(). The message says what is wrong
@@ -76,13 +74,6 @@ struct GivenDType {
   /// Whether integers of the same size are bfloat16 or a float8, too. Only where the user names the file or
   /// the member: among many others there are real integers.
   bool over_integers = false;
-
-  /// What files are of which nothing tells what they are: see take_foreign(). Members of archives ignore it.
-  std::shared_ptr<const raw::Layout> raw{};
-  bool pb = false;  ///< whether they are TensorProto messages, whatever their name is
-
-  /// Whether files that need no such help are read, too, and not refused with `raw`.
-  bool raw_if_needed = false;
 };
 
 /// What parse() does with `|V2`, `<V1` and `|V1` if the caller gives no dtype: refuse them, or take them for

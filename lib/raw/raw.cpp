@@ -122,12 +122,14 @@ TensorLayout tensor_in(const Layout& layout, std::uint64_t size, bool may_be_lon
   }
   tensor.count = count_without(tensor.shape, tensor.shape.size());
   const std::uint64_t needed = tensor.count * dtype.size;
-  if (needed != bytes && !(may_be_longer && needed < bytes))
+  if (needed != bytes && !(may_be_longer && needed < bytes)) {
+    const std::vector<std::int64_t> near = nearest(tensor.shape, present);
     throw Error(
         ErrorKind::input,
-        fmt::format("has {} bytes for elements; {} of {} takes {}; the nearest shape is {}, {} bytes", bytes,
-                    typed(tensor.shape), dtype.name, needed, typed(nearest(tensor.shape, present)),
-                    count_without(nearest(tensor.shape, present), kMaxRank) * dtype.size));
+        fmt::format("has {} bytes for elements, but {}:{} takes {}; the nearest is {}:{}, which takes {}",
+                    bytes, dtype.name, typed(tensor.shape), needed, dtype.name, typed(near),
+                    count_without(near, kMaxRank) * dtype.size));
+  }
   return tensor;
 }
 

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <tuple>
 
 #include "element/tensor_layout.hpp"
@@ -195,6 +196,34 @@ void expect_names(const Header& header) {
     refuse(fmt::format("two texts '{}' in __metadata__", npy::excerpt(twice->first)));
 }
 
+/// The JSON of an index. Its names are sorted, as transformers writes them.
+nlohmann::json index_of(std::string_view text) {
+  using Event = nlohmann::json::parse_event_t;
+  constexpr int kMaxDepth = 100;  // nlohmann-json writes by recursion
+  constexpr std::string_view kNoIndex = "is no index, which is JSON with an object weight_map of texts";
+  std::set<std::string> seen;
+  bool is_in_map = false;
+  const auto check = [&](int depth, Event event, const nlohmann::json& value) {
+    if (depth > kMaxDepth) refuse(fmt::format("the index is nested deeper than {}", kMaxDepth));
+    if (event != Event::key) return true;
+    if (depth == 1) is_in_map = value == "weight_map";
+    if (depth == 2 && is_in_map && !seen.insert(value.get<std::string>()).second)
+      refuse(fmt::format("the index has the tensor '{}' twice", npy::excerpt(value.get<std::string>())));
+    return true;
+  };
+  try {
+    if (text.find('\0') != text.npos) refuse(std::string(kNoIndex));  // taken for the end
+    nlohmann::json index = nlohmann::json::parse(text, check);
+    const nlohmann::json& map = index.at("weight_map");
+    if (!map.is_object() || map.empty() ||
+        !std::ranges::all_of(map, [](const auto& file) { return file.is_string(); }))
+      refuse(std::string(kNoIndex));
+    return index;
+  } catch (const nlohmann::json::exception&) {
+    refuse(std::string(kNoIndex));
+  }
+}
+
 /// The text as a string of JSON.
 std::string quoted(const std::string& text) {
   return nlohmann::json(text).dump();
@@ -298,6 +327,20 @@ std::string format(const Header& header) {
   std::string bytes;
   for (std::size_t i = 0; i < kLengthSize; ++i) bytes += static_cast<char>(text.size() >> (8 * i) & 0xff);
   return bytes + text;
+}
+
+WeightMap parse_index(std::string_view text) {
+  return index_of(text).at("weight_map").get<WeightMap>();
+}
+
+std::string changed_index(std::string_view text, const std::vector<std::string>& dropped,
+                          std::uint64_t total_size) {
+  nlohmann::json index = index_of(text);
+  for (const std::string& name : dropped) index["weight_map"].erase(name);
+  const nlohmann::json::json_pointer total("/metadata/total_size");
+  const bool is_other = index.contains(total) && index[total] != total_size;
+  if (is_other) index[total] = total_size;
+  return is_other || !dropped.empty() ? index.dump(2, ' ', true) + "\n" : std::string(text);
 }
 
 }  // namespace clipper::safetensors

@@ -44,4 +44,13 @@ std::string format(const Header& /*header*/) {
   refuse_safetensors();
 }
 
+WeightMap parse_index(std::string_view /*text*/) {
+  refuse_safetensors();
+}
+
+std::string changed_index(std::string_view /*text*/, const std::vector<std::string>& /*dropped*/,
+                          std::uint64_t /*total_size*/) {
+  refuse_safetensors();
+}
+
 }  // namespace clipper::safetensors

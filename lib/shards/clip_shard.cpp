@@ -72,7 +72,8 @@ Plan part_plan(const Plan& whole, const ShardJob& job) {
 class Part : public Prepared {
  public:
   Part(const Clipping& clipping, const ShardJob& job)
-      : Prepared(clipping, InputFile::open_regular(job.in, clipping.settings.caching)), shard_(job.shard) {
+      : Prepared(clipping, InputFile::open_regular(job.in, clipping.settings.reading.caching)),
+        shard_(job.shard) {
     expect_tensor(input_, kShard);
     const Plan whole = plan_header(clipping_.settings, input_, make_plan);
     contents_ = std::make_unique<FileClip>(clipping_, input_, part_plan(whole, job));
@@ -94,10 +95,10 @@ class Part : public Prepared {
 };
 
 void Part::write() {
-  const auto& [settings, engine, observer, result, purpose, is_named] = clipping_;
+  const auto& [settings, engine, observer, result, purpose, is_named, has_files, framing] = clipping_;
   output_->write_run();
   OutputFile part = output_->begin_part();
-  part.set_caching(settings.caching);
+  part.set_caching(settings.reading.caching);
   const std::string header = npy::format(result.plan->output);
   const std::span start = std::as_bytes(std::span(header)).first(shard_.index == 0 ? header.size() : 0);
   std::atomic<std::uint64_t> sum = 0;
@@ -119,7 +120,7 @@ class Slab : public Prepared {
  public:
   Slab(const Clipping& clipping, const ShardJob& job,
        const std::function<std::string(const Plan&)>& index_text)
-      : Prepared(clipping, InputFile::open(job.in, clipping.settings.caching)),
+      : Prepared(clipping, InputFile::open(job.in, clipping.settings.reading.caching)),
         out_(slab_path(job.out, job.shard)),
         existing_(job.existing),
         index_(os::text_of(os::native(job.out).replace_extension(".json"))) {
@@ -158,8 +159,7 @@ std::unique_ptr<Prepared> prepare_slab(const Clipping& clipping, const ShardJob&
 
 Join::Wanted run_of(const ClipSettings& settings, const std::string& in, OutputFile::Existing existing,
                     std::uint64_t shards) {
-  InputFile input = InputFile::open_regular(in);
-  take_foreign(input, settings.dtype);
+  InputFile input = open_as(settings.reading, in, Streams::refused);
   expect_tensor(input, kShard);
   const Plan plan = plan_header(settings, input, make_plan);
   const ShardRun run = make_run(shards, existing == OutputFile::Existing::refuse, plan, input);

@@ -16,7 +16,10 @@ constexpr std::size_t kLongRun = 4096;  // bytes
 /// Of the collected elements of all groups together.
 constexpr std::size_t kCollected = 128UL << 10;  // bytes
 
-constexpr std::uint64_t kMaxRuns = 64;  // that has_any() looks at
+/// A part goes on over as many elements of other groups: to read them takes less time than another call.
+constexpr std::uint64_t kGap = 1024;
+
+constexpr std::uint64_t kLeastAtOnce = 4;  // groups that are worth a pass
 
 /// Collects the elements of each group, to look at many of them at once.
 template <class Bits>
@@ -34,7 +37,6 @@ class Collector {
     if (stride == 0) return take_run(group - first_, from, count);
     for (std::uint64_t i = 0; i < count; ++i, group += stride) {
       const std::uint64_t own = group - first_;
-      if (own >= sizes_.size()) continue;
       std::memcpy(&memory_[own * capacity_ + sizes_[own]], from + i * sizeof(Bits), sizeof(Bits));
       if (++sizes_[own] == capacity_) show(own);
     }
@@ -86,70 +88,103 @@ Groups::Groups(const TensorLayout& layout, std::span<const std::size_t> axes) : 
   for (const Axis& axis : all) {
     if (axis.size == 1) continue;
     if (!axes_.empty() && axes_.back().stride == axis.stride * axis.size)
-      axes_.back() = {axes_.back().size * axis.size, axis.stride};
+      axes_.back() = {.size = axes_.back().size * axis.size, .stride = axis.stride};
     else
       axes_.push_back(axis);
   }
   if (axes_.empty()) axes_.push_back({});
-}
-
-/// Calls `use` with the group of a run's first element, and the run's length, for the runs along the last
-/// axis, until it returns false.
-template <class Use>
-void Groups::for_each_run(std::uint64_t position, std::uint64_t count, const Use& use) const {
-  std::vector<std::uint64_t> index(axes_.size());
-  std::uint64_t group = 0;
-  for (std::size_t axis = axes_.size(); axis-- > 0; position /= axes_[axis].size) {
-    index[axis] = position % axes_[axis].size;
-    group += index[axis] * axes_[axis].stride;
-  }
-  const Axis& last = axes_.back();
-  while (count != 0) {
-    const std::uint64_t length = std::min(count, last.size - index.back());
-    if (!use(group, length)) return;
-    count -= length;
-    index.back() += length;
-    group += length * last.stride;
-    for (std::size_t axis = axes_.size() - 1; axis > 0 && index[axis] == axes_[axis].size; --axis) {
-      group += axes_[axis - 1].stride - axes_[axis].size * axes_[axis].stride;
-      index[axis] = 0;
-      ++index[axis - 1];
+  Axis after{.size = 0};
+  for (auto axis = axes_.rbegin(); axis != axes_.rend(); after = *axis++) {
+    if (axis != axes_.rbegin()) {
+      axis->extent = after.extent * after.size;
+      axis->reach = after.reach + (after.size - 1) * after.stride;
     }
+    if (axis->stride != 0) continue;
+    axis->step = members_;
+    members_ *= axis->size;
   }
 }
 
-bool Groups::has_any(const GroupRange& groups, std::uint64_t position, std::uint64_t count) const {
-  if (groups.count == count_ || axes_.back().stride != 0) return true;
-  bool found = false;
-  std::uint64_t runs = 0;
-  for_each_run(position, count, [&](std::uint64_t group, std::uint64_t /*length*/) {
-    found = group - groups.first < groups.count || ++runs > kMaxRuns;
-    return !found;
+/// Calls `use` for the runs of the window, in order. `from` is where the elements along this axis and the
+/// ones after it begin.
+template <class Use>
+void Groups::for_each_run(const Window& window, const Use& use, std::size_t axis, const Run& from) const {
+  const Axis& own = axes_[axis];
+  const auto steps_to = [](std::uint64_t distance, std::uint64_t step) {
+    return (distance + step - 1) / step;
+  };
+  std::uint64_t first = window.begin > from.position ? (window.begin - from.position) / own.extent : 0;
+  std::uint64_t last = std::min(own.size, steps_to(window.end - from.position, own.extent));
+  const std::uint64_t wanted = window.groups.first;
+  const std::uint64_t end = wanted + window.groups.count;
+  if (from.group >= end) return;
+  if (const std::uint64_t reached = from.group + own.reach; reached < wanted) {
+    if (own.stride == 0) return;
+    first = std::max(first, steps_to(wanted - reached, own.stride));
+  }
+  if (own.stride != 0) last = std::min(last, steps_to(end - from.group, own.stride));
+  const auto at = [&](std::uint64_t i) {
+    return Run{from.position + i * own.extent, from.group + i * own.stride, from.member + i * own.step, 0};
+  };
+  if (axis + 1 != axes_.size()) {
+    for (std::uint64_t i = first; i < last; ++i) for_each_run(window, use, axis + 1, at(i));
+  } else if (first < last) {
+    Run run = at(first);
+    run.length = last - first;
+    use(run);
+  }
+}
+
+void Groups::for_each_part(const GroupRange& groups, std::uint64_t position, std::uint64_t count,
+                           const Take& take) const {
+  if (groups.count == count_) return take(position, count);
+  std::uint64_t begin = position;
+  std::uint64_t end = position;
+  for_each_run({position, position + count, groups}, [&](const Run& run) {
+    if (run.position - end > kGap || begin == end) {
+      if (begin != end) take(begin, end - begin);
+      begin = run.position;
+    }
+    end = run.position + run.length;
   });
-  return found;
+  if (begin != end) take(begin, end - begin);
 }
 
 void Groups::split(const GroupRange& groups, std::uint64_t position, std::span<const std::byte> elements,
                    std::size_t size, const Look& look) const {
   if (count_ == 1) return look(0, elements);
   const std::uint64_t stride = axes_.back().stride;
-  const std::byte* from = elements.data();
   with_size(size, [&]<std::size_t kSize>() {
-    using Bits = UnsignedOfSize<kSize>;
-    std::optional<Collector<Bits>> collector;
-    for_each_run(position, elements.size() / kSize, [&](std::uint64_t group, std::uint64_t length) {
-      const std::uint64_t own = group - groups.first;
-      if (stride == 0 && length * kSize >= kLongRun) {
-        if (own < groups.count) look(own, {from, length * kSize});
-      } else if (stride != 0 || own < groups.count) {
-        if (!collector) collector.emplace(groups, look);
-        collector->take(group, stride, from, length);
-      }
-      from += length * kSize;
-      return true;
+    std::optional<Collector<UnsignedOfSize<kSize>>> collector;
+    for_each_run({position, position + elements.size() / kSize, groups}, [&](const Run& run) {
+      const std::byte* const from = elements.data() + (run.position - position) * kSize;
+      if (stride == 0 && run.length * kSize >= kLongRun)
+        return look(run.group - groups.first, {from, run.length * kSize});
+      if (!collector) collector.emplace(groups, look);
+      collector->take(run.group, stride, from, run.length);
     });
     if (collector) collector->show_rest();
   });
+}
+
+void Groups::gather(const GroupRange& groups, std::uint64_t position, std::span<const std::byte> elements,
+                    std::size_t size, std::byte* table, std::uint64_t row) const {
+  with_size(size, [&]<std::size_t kSize>() {
+    const std::size_t step = (axes_.back().stride * row + axes_.back().step) * kSize;
+    for_each_run({position, position + elements.size() / kSize, groups}, [&](const Run& run) {
+      const std::byte* const from = elements.data() + (run.position - position) * kSize;
+      std::byte* const to = table + ((run.group - groups.first) * row + run.member) * kSize;
+      if (step == kSize)
+        std::memcpy(to, from, run.length * kSize);
+      else
+        for (std::uint64_t i = 0; i < run.length; ++i) std::memcpy(to + i * step, from + i * kSize, kSize);
+    });
+  });
+}
+
+std::uint64_t gathered_at_once(std::uint64_t members, std::size_t size) noexcept {
+  const std::uint64_t groups = kGathered / std::max<std::uint64_t>(members, 1) / size;
+  return groups < kLeastAtOnce ? 0 : groups;
 }
 
 }  // namespace clipper

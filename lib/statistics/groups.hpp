@@ -28,8 +28,15 @@ class Groups {
   /// The tensor's shape, with 1 in place of the axes along which groups extend.
   [[nodiscard]] const std::vector<std::int64_t>& shape() const noexcept { return shape_; }
 
-  /// Whether some of `count` elements in the file from index `position` on may belong to these groups.
-  [[nodiscard]] bool has_any(const GroupRange& groups, std::uint64_t position, std::uint64_t count) const;
+  /// The number of elements of each group.
+  [[nodiscard]] std::uint64_t members() const noexcept { return members_; }
+
+  /// Calls `take` with the index of the first element, and the number of elements, of parts of `count`
+  /// elements in the file from index `position` on, in order. The parts have all of these groups' elements
+  /// and, rather than being very short, others between them.
+  using Take = std::function<void(std::uint64_t, std::uint64_t)>;
+  void for_each_part(const GroupRange& groups, std::uint64_t position, std::uint64_t count,
+                     const Take& take) const;
 
   using Look = std::function<void(std::size_t, std::span<const std::byte>)>;
 
@@ -38,19 +45,53 @@ class Groups {
   void split(const GroupRange& groups, std::uint64_t position, std::span<const std::byte> elements,
              std::size_t size, const Look& look) const;
 
+  /// Copies all elements that belong to the range to a table, which has a row of `row` elements for each
+  /// group: to the begin of its row, each to a place of its own among members().
+  void gather(const GroupRange& groups, std::uint64_t position, std::span<const std::byte> elements,
+              std::size_t size, std::byte* table, std::uint64_t row) const;
+
  private:
-  /// Of the tensor in its file. One step along it leads `stride` groups on.
+  /// Of the tensor in its file.
   struct Axis {
     std::uint64_t size = 1;
-    std::uint64_t stride = 0;
+    std::uint64_t stride = 0;  ///< groups that one step along the axis leads on
+    std::uint64_t step = 0;    ///< members of the same group that it leads on
+    std::uint64_t extent = 1;  ///< elements that it leads on
+    std::uint64_t reach = 0;   ///< groups that all steps along the axes after this one lead on
+  };
+
+  /// Elements along the last axis.
+  struct Run {
+    std::uint64_t position = 0;
+    std::uint64_t group = 0;  ///< of the first one
+    std::uint64_t member = 0;
+    std::uint64_t length = 0;
+  };
+
+  /// Elements from index `begin` to before `end`, of these groups.
+  struct Window {
+    std::uint64_t begin;
+    std::uint64_t end;
+    GroupRange groups;
   };
 
   template <class Use>
-  void for_each_run(std::uint64_t position, std::uint64_t count, const Use& use) const;
+  void for_each_run(const Window& window, const Use& use) const {
+    for_each_run(window, use, 0, {});
+  }
+  template <class Use>
+  void for_each_run(const Window& window, const Use& use, std::size_t axis, const Run& from) const;
 
   std::uint64_t count_ = 1;
+  std::uint64_t members_ = 1;
   std::vector<std::int64_t> shape_;
   std::vector<Axis> axes_;  ///< the last one is contiguous; axes that nothing distinguishes are merged
 };
+
+/// How many groups' elements fit a table of kGathered bytes; 0 if these are so few that more passes, each of
+/// which reads all elements, would take longer than to look at long runs.
+[[nodiscard]] std::uint64_t gathered_at_once(std::uint64_t members, std::size_t size) noexcept;
+
+inline constexpr std::uint64_t kGathered = 8UL << 20;
 
 }  // namespace clipper

@@ -27,12 +27,21 @@ Wide wide_of(const ExactSum::Magnitude& magnitude, std::size_t skipped = 0) noex
   return result;
 }
 
-/// The product must fit.
+/// The number of digits up to the last one that is not 0.
+std::size_t size_of(const Wide& x) noexcept {
+  std::size_t size = kWideDigits;
+  while (size != 0 && x[size - 1] == 0) --size;
+  return size;
+}
+
+/// The product must fit. Most numbers have few digits that are not 0.
 Wide product(const Wide& a, const Wide& b) noexcept {
   Wide result{};
+  const std::size_t size = size_of(b);
   for (std::size_t i = 0; i < kWideDigits; ++i) {
+    if (a[i] == 0) continue;
     std::uint64_t carry = 0;
-    for (std::size_t j = 0; i + j < kWideDigits; ++j) {
+    for (std::size_t j = 0; i + j < kWideDigits && (j < size || carry != 0); ++j) {
       carry += std::uint64_t{a[i]} * b[j] + result[i + j];
       result[i + j] = static_cast<std::uint32_t>(carry);
       carry >>= ExactSum::kDigitBits;
@@ -64,9 +73,10 @@ struct Truncated {
 /// exponent. The divisor is less than 2^127.
 Truncated quotient(const Wide& dividend, UInt128 divisor) noexcept {
   Truncated result;
-  if (dividend == Wide{}) return result;
+  const std::size_t size = size_of(dividend);
+  if (size == 0) return result;
   UInt128 rest = 0;
-  int place = kWideDigits * ExactSum::kDigitBits;
+  int place = static_cast<int>(size) * ExactSum::kDigitBits;
   const auto next_bit = [&]() -> std::uint32_t {
     if (--place < 0) return 0;
     const auto at = static_cast<unsigned>(place);
@@ -79,7 +89,9 @@ Truncated quotient(const Wide& dividend, UInt128 divisor) noexcept {
     result.leading = result.leading << 1 | static_cast<UInt128>(bit);
   }
   result.exponent = ExactSum::kLowestExponent + place;
-  while (place > 0) rest |= next_bit();
+  while (place > 0 && place % ExactSum::kDigitBits != 0) rest |= next_bit();
+  for (; place > 0; place -= ExactSum::kDigitBits)
+    rest |= dividend[static_cast<std::size_t>(place) / ExactSum::kDigitBits - 1];
   result.exact = rest == 0;
   return result;
 }

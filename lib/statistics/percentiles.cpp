@@ -91,9 +91,6 @@ Number between(DType dtype, ElementBits a, ElementBits b, std::uint64_t fraction
   return interpolate(low, high, fraction);
 }
 
-/// That small groups collect in the same pass.
-constexpr std::uint64_t kMaxKeys = 1UL << 20;
-
 /// Finds percentiles of some groups.
 class GroupSearch {
  public:
@@ -184,25 +181,37 @@ bool is_percentile(const Number& number) {
 
 void percentiles_of_groups(const ElementSource& source, std::span<const Number> percentages, SimdLevel level,
                            const std::function<void(std::uint64_t, const Percentiles&)>& found) {
-  const bool are_small = source.count <= RankSearch::kFew;
-  const std::uint64_t at_once =
-      are_small ? std::min(kMaxKeys / std::max<std::uint64_t>(source.count, 1), kSmallGroupsAtOnce)
-                : kGroupsAtOnce;
+  const std::uint64_t gathered = source.at_once();
+  const std::uint64_t at_once = gathered == 0 ? kGroupsAtOnce : gathered;
   for (std::uint64_t first = 0; first < source.groups; first += at_once) {
-    const std::size_t count = std::min(at_once, source.groups - first);
-    GroupSearch search(source, {first, count}, level);
-    for (std::size_t group = 0; group < count; ++group) search.want(group, percentages);
+    const GroupRange range{first, std::min(at_once, source.groups - first)};
+    if (gathered != 0) {
+      source.read(range, [&](std::size_t group, std::span<const std::byte> elements) {
+        found(first + group, percentiles_of(group_of(source, elements), percentages, level));
+      });
+      continue;
+    }
+    GroupSearch search(source, range, level);
+    for (std::size_t group = 0; group < range.count; ++group) search.want(group, percentages);
     search.finish();
-    for (std::size_t group = 0; group < count; ++group) found(first + group, search.percentiles(group));
+    for (std::size_t group = 0; group < range.count; ++group) found(first + group, search.percentiles(group));
   }
+}
+
+ElementSource group_of(const ElementSource& source, std::span<const std::byte> elements) {
+  return {.dtype = source.dtype,
+          .count = elements.size() / traits(source.dtype).size,
+          .read = [=](const GroupRange& /*only*/, const ElementSource::Look& look) { look(0, elements); },
+          .path = source.path,
+          .only_elements = source.only_elements};
 }
 
 Percentiles percentiles_of(const ElementSource& source, std::span<const Number> percentages,
                            SimdLevel level) {
-  Percentiles only;
-  percentiles_of_groups(source, percentages, level,
-                        [&](std::uint64_t /*group*/, const Percentiles& found) { only = found; });
-  return only;
+  GroupSearch search(source, {}, level);
+  search.want(0, percentages);
+  search.finish();
+  return search.percentiles(0);
 }
 
 std::vector<std::optional<ElementBits>> as_elements(DType dtype,

@@ -22,12 +22,18 @@ struct ElementSource {
   using Look = Groups::Look;
 
   /// Calls `look` with the number of a group in the range and parts that make up all its elements: in any
-  /// order, from many threads, at most 2 GiB each.
+  /// order, from many threads, at most 2 GiB each. If at_once() is not 0, it calls `look` once for each
+  /// group, in order.
   std::function<void(const GroupRange& groups, const Look& look)> read;
 
   std::string_view path = "";  ///< of the file, for errors; empty for elements in memory
   bool only_elements = false;  ///< between two elements, the percentile is the lower one
   std::uint64_t groups = 1;
+
+  /// In how many groups read() gathers the elements at once; 0 if they are too large for that.
+  [[nodiscard]] std::uint64_t at_once() const noexcept {
+    return groups == 1 ? 0 : gathered_at_once(count, traits(dtype).size);
+  }
 };
 
 /// The denominator of fractions between two elements.
@@ -49,13 +55,15 @@ using Percentiles = std::vector<std::optional<Number>>;
 /// default method in the same way, but rounds the position and the value.
 ///
 /// Error{io} if the elements changed between two passes. Every percentage must be is_percentile(). Needs a
-/// few MiB. See RankSearch for the number of passes, which are as many again for each kGroupsAtOnce groups,
-/// or for more groups if they are small. `found` is called for one group after the other.
+/// few MiB. See RankSearch for the number of passes, which are as many again for each kGroupsAtOnce groups;
+/// of smaller groups one for each at_once(). `found` is called for one group after the other.
 void percentiles_of_groups(const ElementSource& source, std::span<const Number> percentages, SimdLevel level,
                            const std::function<void(std::uint64_t, const Percentiles&)>& found);
 
 inline constexpr std::uint64_t kGroupsAtOnce = 8;
-inline constexpr std::uint64_t kSmallGroupsAtOnce = 4096;
+
+/// The elements of a group, as a source of their own.
+[[nodiscard]] ElementSource group_of(const ElementSource& source, std::span<const std::byte> elements);
 
 /// The same for the only group of the source.
 [[nodiscard]] Percentiles percentiles_of(const ElementSource& source, std::span<const Number> percentages,

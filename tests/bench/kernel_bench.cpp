@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "clip/byte_table.hpp"
 #include "clip/clip.hpp"
 #include "clip/codec.hpp"
 #include "clip/convert.hpp"
@@ -124,6 +125,19 @@ std::vector<std::byte> repeated(clipper::ElementBits bits, DType dtype, std::siz
     for (std::size_t i = 0; i < count; ++i) std::memcpy(result.data() + i * size, &x, size);
   });
   return result;
+}
+
+/// What the library does with bytes that are scaled: TensorClip makes the table once for a tensor.
+void measure_bytes(benchmark::State& state, bool counted, SimdLevel level, std::size_t size) {
+  const Buffers buffers(size);
+  fill(buffers.in(), size, DType::uint8);
+  const clipper::ByteTable table{};
+  for (auto _ : state) {
+    if (counted) benchmark::DoNotOptimize(clipper::count_bytes({buffers.in(), size}));
+    clipper::look_up(table, buffers.in(), buffers.out(), size, clipper::byte_lookups(level).back());
+    benchmark::ClobberMemory();
+  }
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(size));
 }
 
 void measure_kernel(benchmark::State& state, Work work, const Operation& operation, SimdLevel level,
@@ -278,9 +292,14 @@ constexpr std::array kWorks{std::pair{Work::clip, "clip"},
 
 void add_kernels(DType dtype, SimdLevel level, std::size_t size) {
   const clipper::DTypeTraits& row = clipper::traits(dtype);
-  for (const auto& [work, name] : kWorks)
-    add(fmt::format("{}/{}/{}/{}", name, row.name, clipper::to_string(level), size), measure_kernel, work,
-        make_operation(work, dtype), level, size);
+  for (const auto& [work, name] : kWorks) {
+    const std::string title = fmt::format("{}/{}/{}/{}", name, row.name, clipper::to_string(level), size);
+    const bool counted = work == Work::scale_bias_clip_and_count;
+    if (row.size == 1 && (counted || work == Work::scale_bias_clip))
+      add(title, measure_bytes, counted, level, size);
+    else
+      add(title, measure_kernel, work, make_operation(work, dtype), level, size);
+  }
   if (row.size > 1)
     add(fmt::format("decode/{}/{}/{}", row.name, clipper::to_string(level), size), measure_decode, dtype,
         level, size);

@@ -174,7 +174,7 @@ TEST_CASE(
     return directory.run(clip({"a.npz:w", "out.npy"}), [=] { ::setenv("TMPDIR", temporary, 1); });
   };
   check_refused(run("/dev/null/none"), 4,
-                "a.npz:w: cannot be inflated to /dev/null/none: Not a directory; set TMPDIR");
+                "a.npz:w: cannot be copied to /dev/null/none: Not a directory; set TMPDIR");
   check_done(run(directory.path().c_str()));
   CHECK((directory.read("out.npy") == float32_file(clipped(large, 0, 6))));
   CHECK(directory.entries() == std::vector<std::string>{"a.npz", "out.npy"});

@@ -44,10 +44,19 @@ TEST_CASE(
   check({"--ulp", "w=8388608", "--ulp", "none=1"}, 1,
         "1 ok, 1 FAIL; --ulp 'w=8388608' for 1 pair, --ulp 'none=1' for 0 pairs\n");
   check({"--atol", "w=x"}, 2, "");
+  for (const char* const option : {"--rtol", "--atol", "--ulp", "--max-mismatch"})
+    pairs.refused({"compare", "a.npz", "b.npz", option, "=1"}, 2,
+                  option + std::string(": '=1' has no pattern before the ="));
   CHECK(pairs.compare({"x", "y", "--atol", "d/a.npz:w=1"})
             .output.ends_with("2 pairs: 1 ok, 1 FAIL; --atol 'd/a.npz:w=1' for 1 pair\n"));
   CHECK(pairs.run({"--max", "9", "-r", "x", "--verify", "y", "--atol", "w=1"})
             .output.ends_with("2 pairs: 1 ok, 1 FAIL; --atol 'w=1' for 1 pair\n"));
+  CHECK(pairs.compare({"a.npz", "b.npz", "--json", "--atol", "1", "--atol", "a=b*=0"})
+            .output.ends_with(R"("updated":0,"tolerances":[)"
+                              R"({"option":"--atol","pattern":"*","value":"1","pairs":2},)"
+                              R"({"option":"--atol","pattern":"a=b*","value":"0","pairs":0}]})"
+                              "\n"));
+  CHECK_FALSE(contains(pairs.compare({"a.npz", "b.npz", "--json", "--atol", "1"}).output, "summary"));
 }
 
 TEST_CASE("compare --update-golden copies what fails or is missing, and deletes nothing") {

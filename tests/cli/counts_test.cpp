@@ -102,6 +102,11 @@ TEST_CASE("a number beyond a bound counts although the truncation would bring it
   CHECK(counts_of<std::int64_t>("<i8", {1LL << 53, (1LL << 53) + 2},
                                 {"--scale", "1.0", "--bias", "0.5", "--min", "9007199254740993"}) ==
         counts(1, 0));
+  const Words cut{"--round", "trunc", "--to", "uint8"};
+  CHECK(counts_of<std::int64_t>("<i8", {1, 2, 3, 4}, joined(cut, {"--bias", "-3", "--max", "-0.6"})) ==
+        counts(2, 2));
+  CHECK(counts_of<std::int64_t>("<i8", {254, 255, 256}, joined(cut, {"--bias", "0", "--min", "255.2"})) ==
+        counts(2, 1));
   CHECK(counts_of<std::uint64_t>("<u8", {1, 1ULL << 63}, {"--scale", "2"}) == counts(0, 1));
   CHECK(counts_of<std::int32_t>("<i4", {0, 1, 2}, {"--scale", "10", "--min", "5", "--max", "5"}) ==
         counts(1, 2));

@@ -146,6 +146,9 @@ class Example {
         R"("data_offsets":[8,16]}})";
     header.resize(112, ' ');
     directory_.write("model.safetensors", zip::little(header.size(), 8) + header + "elements of 16 b");
+    directory_.write("model/tiny.safetensors", directory_.read("model.safetensors"));
+    directory_.write("model/tiny.safetensors.index.json",
+                     R"({"weight_map":{"w":"tiny.safetensors","ids":"tiny.safetensors"}})");
     const std::string floats(24, '\0');
     directory_.write("in.raw", floats);
     directory_.write("big.raw", floats + "elements");

@@ -41,10 +41,29 @@ TEST_CASE("--member takes patterns; an exact name wins; --exclude-member leaves 
   CHECK(clipped({"--member", "?[0-9]"}) == "o.npz:layers.1.w [9] o.npz:a[0] [9] o.npz:a0 [6] ");
   CHECK(clipped({"--member", "*", "--exclude-member", "a[0]"}) ==
         "o.npz:layers.1.w [6] o.npz:a[0] [9] o.npz:a0 [6] ");
-  CHECK(clipped({"--exclude-member", "layers*", "--exclude-member", "none*"}) ==
-        "o.npz:layers.1.w [9] o.npz:a[0] [6] o.npz:a0 [6] ");
-  model.refused({"--max", "6", "--member", "layer?", "m/2.npz", "o.npz"}, 2,
-                "m/2.npz: no member 'layer?'; it has layers.1.w, a[0], a0");
+  CHECK(clipped({"--exclude-member", "layers*", "--exclude-member", "a[0]"}) ==
+        "o.npz:layers.1.w [9] o.npz:a[0] [9] o.npz:a0 [6] ");
+  for (const char* const option : {"--member", "--exclude-member"})
+    model.refused({"--max", "6", option, "layer?", "m/2.npz", "p.npz"}, 2,
+                  "m/2.npz: no member 'layer?'; it has layers.1.w, a[0], a0");
+}
+
+TEST_CASE("an --exclude-member that matches nothing in the whole run is refused, as a --member is") {
+  const Model model;
+  const std::string why = "--exclude-member: no archive has a member 'none*'";
+  const Words words = {"--exclude-member", "layers.0*", "--exclude-member", "none*"};
+  model.refused(joined({"--max", "6", "-r", "m", "--output-dir", "o"}, words), 2, why);
+  model.refused(joined({"--max", "6", "-r", "m", "--verify", "m"}, words), 2, "");
+  model.refused(joined({"info", "m"}, words), 2, why);
+  CHECK(model.run(joined({"compare", "m", "m"}, words)).error == "clipper: " + why + "\n");
+  model.refused({"--max", "6", "--exclude-member", "w", "m/x.npy", "o.npy"}, 2,
+                "m/x.npy: --exclude-member needs an archive");
+  for (const char* const command : {"info", "show"})
+    model.refused({command, "m/x.npy", "--exclude-member", "w"}, 2,
+                  "m/x.npy: --exclude-member needs an archive");
+  model.done({"--max", "6", "-q", "--exclude-member", "layers.0*", "-r", "m", "--output-dir", "o"});
+  CHECK(model.result("o/1.npz").starts_with("o/1.npz:layers.0.w [9]"));
+  CHECK(model.result("o/2.npz").starts_with("o/2.npz:layers.1.w [6]"));
 }
 
 TEST_CASE(

@@ -125,6 +125,26 @@ TEST_CASE("Normalizations that cannot be are refused") {
   for (const Case& each : cases) dir.refused(joined(each.words, {"out.npy"}), each.exit_code, each.word);
 }
 
+TEST_CASE("A min above max is refused without advice that the other options refuse") {
+  const WorkingDirectory dir;
+  dir.write("f.npy", file_of("float32", "1 2 3"));
+  dir.write("i.npy", file_of("int64", "1 2 3"));
+  dir.write("hi.npy", file_of("float32", "9 8 7"));
+  const std::vector<Words> cases{
+      {"--min", "99%", "--max", "1%", "--stretch", "0:1", "f.npy"},
+      {"--min", "6", "--max", "0", "--subtract", "1", "f.npy"},
+      {"--min", "6", "--max", "0", "--replace-below", "7", "f.npy"},
+      {"--min", "@hi.npy", "--max", "0", "--stretch", "0:1", "f.npy"},
+      {"--bias", "1", "--min", "6", "--max", "0", "--divide", "2", "--to", "float64", "i.npy"}};
+  for (const Words& words : cases) {
+    const Result result = dir.run(joined(words, {"out.npy"}));
+    CAPTURE(words, result.error);
+    CHECK(result.exit_code == 2);
+    CHECK(contains(result.error, " exceeds --max "));
+    CHECK_FALSE(contains(result.error, "--min-above-max"));
+  }
+}
+
 TEST_CASE("A member of an archive without numbers is not stretched, and a warning says so") {
   const WorkingDirectory dir;
   dir.write("a.npz",

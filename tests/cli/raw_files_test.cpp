@@ -1,4 +1,9 @@
+#include <sys/resource.h>
+
+#include <csignal>
+
 #include "cli/clipper.hpp"
+#include "support/archives.hpp"
 
 /// Raw files, and ONNX's TensorProto files. tests/fuzz/formats_vs_libraries.py compares with numpy and onnx.
 namespace clipper::testing {
@@ -37,8 +42,40 @@ TEST_CASE("a raw file becomes a raw file, or a .npy file by its name, and --to-r
   directory.refused(clip({"--to-raw", "out.npy", "other.npy"}), 2, "other.npy: --to-raw writes no header");
   directory.refused(clip({"--to-raw", "-i", "out.npy"}), 2,
                     "--to-raw and --in-place cannot be used together");
-  directory.write("f.npy", npy_file("<f4", "True", "(2, 2)", kElements));
-  directory.refused(clip({"--to-raw", "f.npy", "f.raw"}), 3, "f.npy: is in Fortran order");
+  directory.write("z.npz", npz_file({{"w.npy", npy(kElements)}}));
+  for (const char* const out : {"o.npz", "o.raw"})
+    directory.refused(clip({"--to-raw", "z.npz", out}), 2,
+                      "z.npz: --to-raw takes one tensor, not an archive; name a tensor in it: z.npz:NAME");
+  directory.done(clip({"--to-raw", "z.npz:w", "w.raw"}));
+  CHECK(directory.read("w.raw") == kClipped);
+}
+
+TEST_CASE("a raw file and a TensorProto get elements in C order, and a TensorProto little-endian ones") {
+  const WorkingDirectory directory;
+  const std::string in_c{"\0\1\0\3\0\2\0\4"s};
+  directory.write("f.npy", npy_file(">i2", "True", "(2, 2)", "\0\1\0\2\0\3\0\4"s));
+  directory.done({"--max", "9", "--to-raw", "f.npy", "f.raw"});
+  CHECK(directory.read("f.raw") == in_c);
+  directory.done({"--max", "9", "f.npy", "f.pb"});
+  CHECK(directory.read("f.pb") == "\x08\x02\x08\x02\x10\x05\x4a\x08\1\0\3\0\2\0\4\0"s);
+  directory.done({"--raw", ">i2:2,2", "--max", "9", "f.raw", "g.pb"});
+  CHECK(directory.read("g.pb") == directory.read("f.pb"));
+  directory.refused({"--max", "9", "--to-raw", "-", "g.raw"}, 3, "save it as a file first",
+                    directory.read("f.npy"));
+
+  std::string elements;
+  for (int i = 0; i < 300 * 7 * 200; ++i) elements += {static_cast<char>(i % 251), static_cast<char>(i % 13)};
+  directory.write("big.npy", npy_file("<i2", "True", "(300, 7, 200)", elements));
+  directory.done({"--min", "1%", "--to-raw", "--chunk-size", "4096", "--threads", "3", "big.npy", "big.raw"});
+  directory.done({"--min", "1%", "big.npy", "clipped.npy"});
+  directory.done({"compare", "--raw", "int16:300,7,200", "big.raw", "clipped.npy"});
+  const auto small_files = [] {
+    const rlimit limit{4096, 4096};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    ::signal(SIGXFSZ, SIG_IGN);
+  };
+  check_refused(directory.run({"--min", "0", "big.npy", "big.pb"}, small_files), 4,
+                "big.npy: cannot be copied to /var/tmp: File too large; set TMPDIR");
 }
 
 TEST_CASE("the bytes before the offset of a raw file are copied") {
@@ -136,7 +173,7 @@ TEST_CASE("a file of another kind than --raw or a name says is refused by its ki
   directory.refused(joined(kRaw, clip({"in.pb", "o"})), 2, "and this is a TensorProto");
   directory.done(joined({"--raw", "force:uint8"}, clip({"in.npy", "o"})));
   directory.refused({"--raw", "float32:3", "--min", "0", "in.raw", "o"}, 3,
-                    "the nearest shape is 4, 16 bytes");
+                    "but float32:3 takes 12; the nearest is float32:4, which takes 16");
   directory.refused(joined({"--raw", "float33"}, clip({"in.raw", "o"})), 2,
                     "--raw: 'float33' does not begin");
   directory.refused(clip({"in.raw", "o"}), 3, "--raw DTYPE:SHAPE reads files without a header");

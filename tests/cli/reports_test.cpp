@@ -77,6 +77,15 @@ TEST_CASE("a JUnit report that cannot be written is an error before the work") {
                     "--verify and --shard cannot be used together");
 }
 
+TEST_CASE("two reports never go to one file") {
+  const WorkingDirectory directory{{"in.npy", float32_file({1})}};
+  fs::create_directory_symlink(".", directory / "link");
+  for (const auto& [first, second] :
+       {std::pair("csv=X", "junit=X"), {"csv=X", "csv=./X"}, {"junit=none/../X", "junit=link/X"}})
+    directory.refused({"compare", "in.npy", "in.npy", "--report", first, "--report", second}, 2,
+                      "are one file");
+}
+
 TEST_CASE("a report never replaces a file that is compared") {
   const std::string tensor = float32_file({1});
   const WorkingDirectory directory{{"a.npy", tensor}, {"b/a.npy", tensor}, {"c/a.npy", tensor}};
@@ -173,6 +182,11 @@ TEST_CASE("10,000 pairs in a tree take few MiB of memory and end with one line")
     CHECK(contains(directory.read("r.xml"), "tests=\"10000\" failures=\"0\""));
   }
   check_valid_junit(directory, "r.xml");
+  const Result piped = directory.run_in_shell(
+      "\"$@\" | cat >s.xml", {"compare", "in", "golden", "-q", "--report", "junit=/dev/stdout"});
+  CHECK(piped.exit_code == 0);
+  check_valid_junit(directory, "s.xml");
+  CHECK(contains(directory.read("s.xml"), "tests=\"10000\" failures=\"0\""));
 }
 
 }  // namespace clipper::testing

@@ -7,7 +7,7 @@
 #include "element/number.hpp"
 #include "support/catch.hpp"
 
-/// The few loops of normalize(), which multiply in place of dividing, beside the many of a call that counts.
+/// The few loops of normalize(), which multiply in place of dividing, beside a division.
 namespace clipper {
 namespace {
 
@@ -38,10 +38,35 @@ Operation normalizing(DType from, DType to, bool stretches, double a, double b) 
   return operation;
 }
 
+/// Also calls that count give these bytes.
 std::vector<std::byte> normalized(const Operation& operation, const std::vector<std::byte>& in,
-                                  Counting counting, SimdLevel level) {
+                                  std::size_t count, SimdLevel level) {
+  const std::size_t size = count * traits(operation.normalization->to).size;
+  std::vector<std::byte> out(size);
+  static_cast<void>(normalize(operation, nullptr, in.data(), out.data(), count, Counting::off, level));
+  std::vector<std::byte> counted(size);
+  static_cast<void>(normalize(operation, nullptr, in.data(), counted.data(), count, Counting::on, level));
+  REQUIRE(out == counted);
+  return out;
+}
+
+/// By the divisions of vectors, in which each element has the same parameters.
+std::vector<std::byte> divided(const Operation& operation, const std::vector<std::byte>& in,
+                               SimdLevel level) {
+  const std::vector<double> a(kCount, operation.normalization->a);
+  const std::vector<double> b(kCount, operation.normalization->b);
+  const std::size_t size = traits(operation.dtype).size;
+  std::vector<std::byte> lo(kCount * size);
+  std::vector<std::byte> hi(kCount * size);
+  for (std::size_t i = 0; i < kCount; ++i) {
+    std::memcpy(&lo[i * size], &operation.lo, size);
+    std::memcpy(&hi[i * size], &operation.hi, size);
+  }
+  ParameterVectors vectors{.lo = lo.data(), .hi = hi.data()};
+  vectors.a = reinterpret_cast<const std::byte*>(a.data());
+  vectors.b = reinterpret_cast<const std::byte*>(b.data());
   std::vector<std::byte> out(kCount * traits(operation.normalization->to).size);
-  static_cast<void>(normalize(operation, nullptr, in.data(), out.data(), kCount, counting, level));
+  static_cast<void>(normalize(operation, &vectors, in.data(), out.data(), kCount, Counting::off, level));
   return out;
 }
 
@@ -74,11 +99,38 @@ TEST_CASE("Multiplications with a rounded reciprocal give the bytes of a divisio
       for (const SimdLevel level : simd_levels()) {
         CAPTURE(traits(from).name, traits(to).name, stretches, a, b, to_string(level));
         if (is_floating(to) || !is_floating(from) || are_near)
-          REQUIRE(normalized(operation, in, Counting::off, level) ==
-                  normalized(operation, in, Counting::on, level));
+          REQUIRE(normalized(operation, in, kCount, level) == divided(operation, in, level));
       }
     }
   }
+}
+
+TEST_CASE("Quotients next to the middle between two numbers are rounded as by a division") {
+  std::mt19937_64 random(58);
+  const std::vector<std::byte> zero(sizeof(float));
+  std::size_t tried = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    // m / 2 has a half, and m * b is 1 or -1 more than a multiple of 2^54: that multiple / b is next to m
+    // / 2.
+    const std::uint64_t m = random() >> 10 | std::uint64_t{1} << 53 | 1;
+    std::uint64_t inverse = m;
+    for (int k = 0; k < 6; ++k) inverse *= 2 - m * inverse;
+    const bool is_below = i % 2 == 0;
+    const std::uint64_t b = (is_below ? inverse : 0 - inverse) & ((std::uint64_t{1} << 54) - 1);
+    if (b >> 52 != 1) continue;
+    ++tried;
+    const auto x = static_cast<double>(
+        static_cast<std::uint64_t>((UInt128{m} * b - (is_below ? 1 : 0) + (is_below ? 0 : 1)) >> 54));
+    const auto divisor = static_cast<double>(b);
+    const Operation operation = normalizing(DType::float32, DType::float64, false, -x, divisor);
+    for (const SimdLevel level : simd_levels()) {
+      const std::vector<std::byte> out = normalized(operation, zero, 1, level);
+      double result = 0;
+      std::memcpy(&result, out.data(), sizeof result);
+      REQUIRE(result == x / divisor);
+    }
+  }
+  CHECK(tried > 1000);
 }
 
 }  // namespace

@@ -31,13 +31,13 @@ TEST_CASE("an unknown value is refused with the nearest value or with all values
         "--color: unknown value 'alway'; did you mean 'always'?");
   CHECK(refused([&] { return word(kTrailing, "drop"); }) ==
         "--trailing: unknown value 'drop'; expected one of: error, ignore");
-  CHECK(refused([&] { return word(clip_options::kDtype, "bfloat61"); }) ==
+  CHECK(refused([&] { return word(kDtype, "bfloat61"); }) ==
         "--dtype: unknown value 'bfloat61'; did you mean 'bfloat16'?");
 }
 
 TEST_CASE("dtypes and SIMD levels are found by their names") {
   for (const DTypeTraits& row : kDTypes)
-    CHECK(static_cast<DType>(word(clip_options::kDtype, std::string(row.name))) == row.dtype);
+    CHECK(static_cast<DType>(word(kDtype, std::string(row.name))) == row.dtype);
   for (const SimdLevel level : kSimdLevels)
     CHECK(kSimdLevels.at(word(clip_options::kSimd, std::string(to_string(level)))) == level);
   for (const std::string text : {"V3", "v", "v5"})

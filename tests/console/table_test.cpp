@@ -48,6 +48,15 @@ TEST_CASE("A large table is printed in parts, each of which ends with a line") {
   CHECK(text == expected);
 }
 
+TEST_CASE("rows after those that were printed have no headings, and columns as wide") {
+  Table table({{"A", left}, {"B", left}});
+  table.add({"12345", "1"});
+  CHECK(table.text() == "A      B\n12345  1\n");
+  table.add({"1", "2"});
+  CHECK(table.text() == "1      2\n");
+  CHECK(table.text().empty());
+}
+
 TEST_CASE("lines of any number and length come back in order") {
   std::vector<std::string> lines{"", "one", std::string(200'000, 'x'), ""};
   for (int i = 0; i < 20'000; ++i) lines.push_back("line " + std::to_string(i));

@@ -64,7 +64,7 @@ std::size_t run(const TemporaryDirectory& directory, const Case& one, unsigned t
   const Look written = [&](std::uint64_t offset, std::span<const std::byte> bytes) {
     if (reinterpret_cast<std::uintptr_t>(bytes.data()) % kBlock == offset % kBlock) mapped += bytes.size();
   };
-  Engine engine({.threads = threads, .maps_output = true});
+  Engine engine({.threads = threads, .mapping_cpus = 1});
   engine.run(plan, input, output, bytes(header), Counting::off, {read, written});
   output.commit();
   return mapped;
@@ -114,7 +114,7 @@ TEST_CASE("Pages of a mapped file that the file system loses are an error of the
     is_over = true;
     is_over.notify_all();
   };
-  Engine engine({.threads = 4, .maps_output = true});
+  Engine engine({.threads = 4, .mapping_cpus = 1});
   const std::string header(one.header, 'h');
   const auto work = [&] { engine.run(plan, input, output, bytes(header), Counting::off, {lose, end}); };
   CHECK(refusal(ErrorKind::io, work) == (directory / "out.npy") + ": cannot be written: Input/output error");

@@ -39,6 +39,11 @@ TEST_CASE("FileOptions::members chooses the members of an archive that are clipp
   const Counts counts = clip_file(directory / "x.npz", directory / "y.npz", {.max = 6}, options);
   CHECK(counts.elements == 2);
   CHECK((directory.read("y.npz") == archive_of({-1, 3, 9}, {6, 6})));
+  options.members = {"*"};
+  options.exclude_members = {"a"};
+  CHECK(clip_file(directory / "x.npz", directory / "y.npz", {.max = 5}, options).elements == 2);
+  CHECK((directory.read("y.npz") == archive_of({-1, 3, 9}, {5, 5})));
+  options.exclude_members = {};
   options.members = {"c"};
   const auto clip_c = [&] { clip_in_place(directory / "x.npz", {.max = 6}, options); };
   CHECK(refusal(ErrorKind::usage, clip_c) == directory / "x.npz: no member 'c'; it has a, mask, b");
@@ -56,6 +61,15 @@ TEST_CASE("All functions that read a file take FILE:MEMBER") {
   CHECK((directory.read("y.npy") == float32_file({7, 8})));
   CHECK(clip_file(directory / "x.npz:a", directory / "y.npy", {.max = from_file(directory / "x.npz:a")})
             .lowered == 0);
+}
+
+TEST_CASE("clip_file() and clip_in_place() take no index of several files") {
+  const TemporaryDirectory directory{{"x.safetensors.index.json", "{}"}};
+  const std::string in = directory / "x.safetensors.index.json";
+  for (const auto& clip_it : {std::function<void()>([&] { clip_file(in, directory / "y.npz", {.max = 6}); }),
+                              std::function<void()>([&] { clip_file(in, directory / "y", {.max = 6}); }),
+                              std::function<void()>([&] { clip_in_place(in, {.max = 6}); })})
+    CHECK(refusal(ErrorKind::usage, clip_it).find("x.safetensors.index.json") != std::string::npos);
 }
 
 }  // namespace clipper::testing

@@ -104,10 +104,10 @@ TEST_CASE(
     const CRequest request{};
     CHECK(clipper_request_set(request.get(), clipper_request_name(names), nullptr) == CLIPPER_USAGE);
   }
-  CHECK(names >= 31);
+  CHECK(names >= 32);
   const CRequest request{{"min-above-max", "max"}, {"nan_differ", "true"}, {"member", "w"},
-                         {"only", "i1"},           {"scale", "1/3"},       {"stretch", "0:255"},
-                         {"to", "torch.uint8"}};
+                         {"exclude-member", "v"},  {"only", "i1"},         {"scale", "1/3"},
+                         {"stretch", "0:255"},     {"to", "torch.uint8"}};
   const auto refused = [&](const char* name, const char* text) {
     return said(clipper_request_set(request.get(), name, text));
   };

@@ -1,8 +1,11 @@
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 
 #include "clipper.hpp"
 #include "element/element.hpp"
+#include "element/number.hpp"
 #include "support/catch.hpp"
 
 /// What follows the clip, for programs that include clipper.hpp.
@@ -79,11 +82,39 @@ TEST_CASE("A stretch of 16 bits gives exactly its ends for every element as min 
         wrong += upper[i] == (are_zeros ? kLow : kHigh) ? 0 : 1;
       }
     }
-    for (std::size_t i = 0; i + 1000 < count; i += 61) {  // as numbers
+    for (std::size_t i = 0; i + 1000 < count; i += 7) {  // as numbers
       const std::vector<double> out = stretched<std::uint16_t>(
           row.dtype, {elements[i], elements[i + 1000], elements[i + 500]}, number_of(row.dtype, elements[i]),
           number_of(row.dtype, elements[i + 1000]));
       wrong += out[0] == kLow && out[1] == kHigh && out[2] > kLow && out[2] < kHigh ? 0 : 1;
+    }
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("All elements of 16 bits are stretched between numbers as the manual says") {
+  std::vector<std::uint16_t> all(1 << 16);
+  std::iota(all.begin(), all.end(), std::uint16_t{0});
+  for (const DTypeTraits& row : kDTypes) {
+    if (row.size != 2) continue;
+    CAPTURE(row.name);
+    const std::vector<std::uint16_t> finite = finite_elements<std::uint16_t>(row.dtype);
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < finite.size(); i += 997) {
+      const double min = round_to<double>(number_of(row.dtype, finite[i / 2]));
+      const double max = round_to<double>(number_of(row.dtype, finite[finite.size() - 1 - i / 3]));
+      if (min >= max) continue;
+      const std::vector<double> out = stretched(row.dtype, all, min, max);
+      for (std::size_t k = 0; k < all.size(); ++k) {
+        const double x = round_to<double>(number_of(row.dtype, all[k]));
+        const double y = std::clamp((x - min) / (max - min) * (kHigh - kLow) + kLow, kLow, kHigh);
+        wrong += out[k] == (x <= min   ? kLow
+                            : x >= max ? kHigh
+                                       : y) ||
+                         (std::isnan(x) && std::isnan(out[k]))
+                     ? 0
+                     : 1;
+      }
     }
     CHECK(wrong == 0);
   }

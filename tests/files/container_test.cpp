@@ -109,7 +109,7 @@ TEST_CASE("a directory that cannot hold inflated data is named") {
   const std::string missing = archive.directory() / "missing";
   const TemporaryFilesIn in(missing);
   CHECK(refusal(ErrorKind::io, [&] { content(archive.path(":w")); }) ==
-        archive.path(":w: cannot be inflated to ") + missing +
+        archive.path(":w: cannot be copied to ") + missing +
             ": No such file or directory; name another directory");
   CHECK(content(archive.path(":small")) == "x");
 }

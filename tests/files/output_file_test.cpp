@@ -259,7 +259,7 @@ TEST_CASE("a temporary file has no name and is read at any offset") {
 TEST_CASE("a temporary file that is larger than the free space is refused before it is written") {
   CHECK(refusal(ErrorKind::io, [] {
           const TemporaryFile file("a.npz:w", std::numeric_limits<std::uint64_t>::max());
-        }) == "a.npz:w: cannot be inflated to /var/tmp: No space left on device; name another directory");
+        }) == "a.npz:w: cannot be copied to /var/tmp: No space left on device; name another directory");
 }
 
 }  // namespace clipper::testing

@@ -36,7 +36,7 @@ struct Scene {
   TemporaryDirectory directory;
   std::string in = directory / "x.npz";
   std::string out = directory / "y.npz";
-  ClipSettings settings{.request = {.min = 0, .max = 6}, .dtype = std::nullopt, .max_clipped = std::nullopt};
+  ClipSettings settings{.request = {.min = 0, .max = 6}, .max_clipped = std::nullopt};
   Engine::Options options;
   Witness witness;
   ClipResult result;

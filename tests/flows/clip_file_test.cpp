@@ -36,7 +36,7 @@ struct Scene {
   TemporaryDirectory directory;
   std::string in = directory / "x.npy";
   std::string out = directory / "y.npy";
-  ClipSettings settings{.request = {.min = 0, .max = 6}, .dtype = std::nullopt, .max_clipped = std::nullopt};
+  ClipSettings settings{.request = {.min = 0, .max = 6}, .max_clipped = std::nullopt};
   Engine engine{{}};
   Witness witness;
   ClipResult result;

@@ -73,7 +73,7 @@ TEST_CASE("a file that changes after its percentiles were read is refused, and n
   const std::string path = directory / "x.npy";
   write_file(path, float32_file(scattered_floats(100'000)));
   Engine engine{{}};
-  const ClipSettings settings{.request = percentiles(), .dtype = std::nullopt, .max_clipped = std::nullopt};
+  const ClipSettings settings{.request = percentiles(), .max_clipped = std::nullopt};
   Intruder intruder(path);
   ClipResult result;
   const std::string message = refusal(ErrorKind::io, [&] {

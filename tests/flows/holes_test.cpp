@@ -49,7 +49,7 @@ struct Scene {
   TemporaryDirectory directory;
   std::string in = directory / "in.npy";
   std::string out = directory / "out.npy";
-  ClipSettings settings{.request = {.max = 6}, .dtype = std::nullopt, .max_clipped = std::nullopt};
+  ClipSettings settings{.request = {.max = 6}, .max_clipped = std::nullopt};
   Engine engine{{.threads = 2}};
   ClipObserver observer;
 

@@ -60,6 +60,10 @@ def small_cases():
             arrays = {"--scale": Tensor("uint64", np.array(scale, np.uint64)[:, None]), "--bias": Tensor("int64", np.array([-2**63, 2**63 - 1]))}
             yield f"{dtype} exact extremes {scale}", Case(Tensor(dtype, np.array([x_ends, x_ends], dtype)), arrays)
     infinities = np.array([-np.inf, np.inf, -np.inf], np.float32)
+    integers = Tensor("int64", np.arange(-9, 9))
+    yield "a fraction is cut off the bound", Case(integers, {"--bias": "-3", "--max": "-0.6", "--round": "trunc", "--to": "uint64"})
+    both = {side: Tensor("float32", np.array(numbers, np.float32)) for side, numbers in (("--min", [0, 1]), ("--max", [5, 6]))}
+    yield "one valid element beside arrays", Case(Tensor("float32", np.array([-9, 3], np.float32)), {**both, "--nan": "-1", "--stretch": "0:1", "--nodata": "-9"})
     yield "infinite bounds", Case(floats((6, 3)), {"--min": Tensor("float32", np.array([-np.inf, np.inf, 0], np.float32)),
                                                   "--max": Tensor("float32", -infinities * np.float32([1, -1, -1]) * np.float32([1, 1, -1]))})
 
@@ -167,6 +171,8 @@ def refusals(new_trial):
     arrays = {"--min": floats((3,), seed=2), "--max": raised(floats((3,), seed=2), 5)}
     cases += [(profile, Case(floats((1, 1, 2, 3)), arrays, rows[profile]), [{name}, {"--min", "--max"}])
               for profile, name in (("onnx-13", "ONNX"), ("onnx-6", "ONNX"), ("directml-5.0", "DirectML"), ("openvino", "OpenVINO"))]
+    stretch = {"--min": "1%", "--max": "99%", "--stretch": "0.5:0", "--to": "uint8", "--nodata": "9"}
+    cases += [("an end of --stretch without valid elements", Case(Tensor("float32", np.full(2, 9, np.float32)), stretch), ())]
     for name, case, words in cases:
         trial = new_trial(None)
         try:

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-import numpy as np
+from trials import np
 
 MANUAL = Path(__file__).parents[2] / "app/generate/clipper-bounds.7.in"
 

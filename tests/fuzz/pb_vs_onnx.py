@@ -7,13 +7,8 @@ what clipper writes for it must be what onnx writes. A message that clipper refu
     pb_vs_onnx.py HEADER_DUMP COUNT [SEED]
 """
 
-import itertools
-import json
-import random
 import struct
-import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -24,12 +19,11 @@ import libraries  # noqa: E402
 libraries.require({name: libraries.PEERS[name] for name in ("numpy", "ml_dtypes", "onnx")})
 
 import numpy as np  # noqa: E402
-from google.protobuf.message import DecodeError  # noqa: E402
-from onnx import TensorProto, helper, numpy_helper  # noqa: E402
+from onnx import TensorProto, numpy_helper  # noqa: E402
 
-BATCH = 10_000
+import against_library  # noqa: E402
+
 CODES = [code for code in TensorProto.DataType.values() if code]
-WIDE = {TensorProto.FLOAT: "f4", TensorProto.DOUBLE: "f8", TensorProto.INT64: "i8", TensorProto.UINT64: "u8", TensorProto.UINT32: "u8"}
 ELEMENTS = ("float_data", "int32_data", "int64_data", "double_data", "uint64_data", "string_data", "raw_data", "external_data", "data_location")
 
 # What clipper refuses and onnx accepts: the text of clipper's error. See lib/onnx/tensor_proto.hpp.
@@ -118,13 +112,6 @@ def damaged(rng):
     return b"".join(records)
 
 
-def clipper_on(dump, files):
-    stream = b"".join(struct.pack("<I", len(file)) + file for file in files)
-    lines = subprocess.run([dump, "pb"], input=stream, stdout=subprocess.PIPE, check=True).stdout.decode(errors="replace").split("\n")
-    assert len(lines) == len(files) + 1
-    return lines
-
-
 def library_on(file):
     """What clipper prints, by onnx. Raises what onnx raises."""
     message = TensorProto()
@@ -154,21 +141,5 @@ def wrong_with(file, found, used):
     return f"onnx says {says}"
 
 
-def main(dump, count, seed):
-    rng = random.Random(seed)
-    files = (damaged(rng) for _ in range(count))
-    cases, accepted, violations, used = 0, 0, 0, Counter()
-    while batch := list(itertools.islice(files, BATCH)):
-        cases += len(batch)
-        for file, found in zip(batch, clipper_on(dump, batch)):
-            accepted += not found.startswith("refused: ")
-            if wrong := wrong_with(file, found, used):
-                violations += 1
-                print(f"{file!r}\n  clipper says {found}\n  {wrong}")
-    print(f"accepted: {accepted}; refused, though onnx accepts: {dict(used)}")
-    print(json.dumps({"what": "TensorProto messages against onnx", "cases": cases, "violations": violations}))
-    return 1 if violations else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 1))
+    against_library.main("pb", "TensorProto messages against onnx", damaged, wrong_with)

@@ -7,13 +7,9 @@ accept with the same tensors. A file that clipper refuses, the library must refu
     safetensors_vs_library.py HEADER_DUMP COUNT [SEED]
 """
 
-import itertools
 import json
-import random
 import struct
-import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -25,9 +21,9 @@ libraries.require(libraries.SAFETENSORS)
 
 import safetensors  # noqa: E402
 
+import against_library  # noqa: E402
 from damaged_text import damaged_text  # noqa: E402
 
-BATCH = 10_000
 SIZES = {"BOOL": 1, "U8": 1, "I8": 1, "F8_E4M3": 1, "F8_E5M2": 1, "F8_E8M0": 1, "F8_E4M3FNUZ": 1, "F8_E5M2FNUZ": 1, "I16": 2, "U16": 2,
          "F16": 2, "BF16": 2, "I32": 4, "U32": 4, "F32": 4, "C64": 8, "F64": 8, "I64": 8, "U64": 8, "F4": 0.5, "F6_E2M3": 0.75,
          "F6_E3M2": 0.75}
@@ -72,13 +68,6 @@ def damaged(rng):
     return struct.pack("<Q", length) + text + data
 
 
-def clipper_on(dump, files):
-    stream = b"".join(struct.pack("<I", len(file)) + file for file in files)
-    lines = subprocess.run([dump, "safetensors"], input=stream, stdout=subprocess.PIPE, check=True).stdout.decode(errors="replace").split("\n")
-    assert len(lines) == len(files) + 1
-    return lines
-
-
 def library_on(file):
     """Each tensor's type, shape and bytes, sorted. Raises what the library raises."""
     return sorted((info["dtype"], ",".join(map(str, info["shape"])), len(info["data"])) for _, info in safetensors.deserialize(file))
@@ -102,21 +91,5 @@ def wrong_with(file, found, used):
     return f"the library says {says}"
 
 
-def main(dump, count, seed):
-    rng = random.Random(seed)
-    files = (damaged(rng) for _ in range(count))
-    cases, accepted, violations, used = 0, 0, 0, Counter()
-    while batch := list(itertools.islice(files, BATCH)):
-        cases += len(batch)
-        for file, found in zip(batch, clipper_on(dump, batch)):
-            accepted += not found.startswith("refused: ")
-            if wrong := wrong_with(file, found, used):
-                violations += 1
-                print(f"{file!r}\n  clipper says {found}\n  {wrong}")
-    print(f"accepted: {accepted}; refused, though the library accepts: {dict(used)}")
-    print(json.dumps({"what": "safetensors headers against the library", "cases": cases, "violations": violations}))
-    return 1 if violations else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 1))
+    against_library.main("safetensors", "safetensors headers against the library", damaged, wrong_with)

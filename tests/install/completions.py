@@ -26,7 +26,8 @@ PROMPT = "ready> "
 # What is typed and what that becomes, by what --help calls the value. An option with another value is a fault.
 TENSOR = [("tens\t", "tensor.npy"), ("directory/in\t", "directory/inner.npy"), ("with\\ sp\t", "with space.npy"),
           ("arch\t", "archive.npz"), ("archive.npz:wei\t", "archive.npz:weights"), ("mod\t", "model.safetensors"),
-          ("model.safetensors:emb\t", "model.safetensors:embed")]
+          ("model.safetensors:emb\t", "model.safetensors:embed"), ("set\t", "set.safetensors.index.json"),
+          ("set.safetensors.index.json:emb\t", "set.safetensors.index.json:embed")]
 NUMBER = [(f"@{typed}", f"@{word}") for typed, word in [*TENSOR, ("dir\tin\t", "directory/inner.npy")]]
 NUMBER.append(("tens\t", "tens"))
 DIRECTORY = [("dir\tnew", "directory/new"), ("directory/sub\tnew", "directory/subdirectory/new")]
@@ -114,6 +115,7 @@ def prepare(directory: Path, prefix: Path) -> None:
                 archive.writestr(f"{key}.npy", "")
     header = json.dumps({"embed": {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}}).encode()
     (directory / "work" / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header)
+    (directory / "work" / "set.safetensors.index.json").write_text(json.dumps({"weight_map": {"embed": "model.safetensors"}}))
     stub = directory / "bin" / "clipper"
     stub.parent.mkdir()
     stub.write_text(f'#!/bin/sh\n[ "$1" != --generate ] || exec {shlex.quote(str(prefix))}/bin/clipper "$@"\n'

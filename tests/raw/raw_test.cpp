@@ -34,15 +34,16 @@ TEST_CASE("a raw file of another size is refused with both sizes and the nearest
   const auto why = [](std::string_view text, std::uint64_t size) {
     return refusal(ErrorKind::input, [&] { static_cast<void>(read(text, size)); });
   };
-  CHECK(why("float32:2,3,5", 96) ==
-        "has 96 bytes for elements; 2,3,5 of float32 takes 120; the nearest shape is 2,3,4, 96 bytes");
+  CHECK(
+      why("float32:2,3,5", 96) ==
+      "has 96 bytes for elements, but float32:2,3,5 takes 120; the nearest is float32:2,3,4, which takes 96");
   CHECK(why("uint8:3,-1", 10) ==
-        "has 10 bytes for elements; 3,3 of uint8 takes 9; the nearest shape is 3,3, 9 bytes");
+        "has 10 bytes for elements, but uint8:3,3 takes 9; the nearest is uint8:3,3, which takes 9");
   CHECK(why("float64", 93) ==
-        "has 93 bytes for elements; 11 of float64 takes 88; the nearest shape is 11, 88 bytes");
+        "has 93 bytes for elements, but float64:11 takes 88; the nearest is float64:11, which takes 88");
   CHECK(why("uint8@4", 3) == "has 3 bytes, fewer than the 4 before the first element");
   CHECK(why("uint8:0,-1", 3) ==
-        "has 3 bytes for elements; 0,0 of uint8 takes 0; the nearest shape is 3, 3 bytes");
+        "has 3 bytes for elements, but uint8:0,0 takes 0; the nearest is uint8:3, which takes 3");
 }
 
 TEST_CASE("a text that is no raw layout is a usage error") {

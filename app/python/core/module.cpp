@@ -1,7 +1,6 @@
 #define CLIPPER_LOADS_NUMPY
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "python/core/arguments.hpp"
@@ -71,17 +71,45 @@ nb::object shape_of(const std::vector<std::int64_t>& shape) {
   return nb::tuple(nb::cast(shape));
 }
 
-/// The names of the package's arguments for FileOptions. `files` has what files are: dtype, raw, to_raw, pb.
-FileOptions options_of(nb::handle files, bool ignore_trailing, bool no_cache, nb::handle threads) {
+bool is_true(nb::handle object) {
+  const int truth = PyObject_IsTrue(object.ptr());
+  if (truth < 0) throw nb::python_error();
+  return truth != 0;
+}
+
+std::string text_of(const char* name, nb::handle text) {
+  if (!PyUnicode_Check(text.ptr())) refuse_type(name, text, "text");
+  return std::string(characters_of(text));
+}
+
+/// What the arguments of one of the package's functions, by name, say of files.
+FileOptions options_of(const nb::dict& given) {
   FileOptions options;
-  const auto [dtype, raw, to_raw, pb] = nb::cast<std::tuple<nb::object, nb::object, bool, bool>>(files);
-  options.dtype = dtype_of_argument(dtype);
-  if (!raw.is_none()) options.raw = nb::cast<std::string>(raw);
-  options.to_raw = to_raw;
-  options.pb = pb;
-  options.ignore_trailing = ignore_trailing;
-  options.no_cache = no_cache;
-  options.threads = threads_of(threads);
+  const auto take = [&](const char* name, const auto& set) {
+    if (PyObject* const value = PyDict_GetItemString(given.ptr(), name)) set(name, nb::handle(value));
+  };
+  const auto take_flag = [&](const char* name, bool& flag) {
+    take(name, [&](const char*, nb::handle value) { flag = is_true(value); });
+  };
+  const auto take_texts = [&](const char* name, std::vector<std::string>& texts) {
+    take(name, [&](const char* argument, nb::handle value) {
+      if (PyUnicode_Check(value.ptr())) return texts.push_back(text_of(argument, value));
+      for (const nb::handle text : nb::iter(value)) texts.push_back(text_of(argument, text));
+    });
+  };
+  options.dtype = dtype_of_argument(given["dtype"]);
+  if (const nb::object raw = given["raw"]; !raw.is_none()) options.raw = text_of("raw", raw);
+  take_flag("to_raw", options.to_raw);
+  take_flag("pb", options.pb);
+  take_flag("ignore_trailing", options.ignore_trailing);
+  take_flag("no_cache", options.no_cache);
+  take_flag("overwrite", options.overwrite);
+  take_flag("sync", options.sync);
+  take_flag("direct", options.direct);
+  take_texts("members", options.members);
+  take_texts("exclude_members", options.exclude_members);
+  take_texts("only", options.only);
+  options.threads = threads_of(given["threads"]);
   return options;
 }
 
@@ -99,12 +127,6 @@ nb::object object_of(const Counts& counts) {
                         counts.became_nodata);
 }
 
-bool is_true(nb::handle object) {
-  const int truth = PyObject_IsTrue(object.ptr());
-  if (truth < 0) throw nb::python_error();
-  return truth != 0;
-}
-
 /// Those among the arguments of one of the package's functions, by name.
 RequestArguments arguments_in(const nb::dict& given) {
   RequestArguments arguments;
@@ -113,30 +135,19 @@ RequestArguments arguments_in(const nb::dict& given) {
   return arguments;
 }
 
-nb::object clip_path(nb::handle in, nb::handle out, const nb::dict& request, std::vector<std::string> members,
-                     std::vector<std::string> only, nb::handle files, bool ignore_trailing, bool overwrite,
-                     bool sync, bool no_cache, nb::handle threads) {
-  FileOptions options = options_of(files, ignore_trailing, no_cache, threads);
-  options.members = std::move(members);
-  options.only = std::move(only);
-  options.overwrite = overwrite;
-  options.sync = sync;
+nb::object clip_path(nb::handle in, nb::handle out, const nb::dict& given) {
+  const FileOptions options = options_of(given);
   const std::string from = path_of(in);
   const std::string to = path_of(out);
-  HeldRequest held = request_of(arguments_in(request), options);
-  held.request.pooled = is_true(request["pooled"]);
+  HeldRequest held = request_of(arguments_in(given), options);
+  held.request.pooled = is_true(given["pooled"]);
   return object_of(run(options, [&](const FileOptions& o) { return clip_file(from, to, held.request, o); }));
 }
 
-nb::object clip_path_in_place(nb::handle path, const nb::dict& request, std::vector<std::string> members,
-                              std::vector<std::string> only, nb::handle files, bool ignore_trailing,
-                              bool direct, bool no_cache, nb::handle threads) {
-  FileOptions options = options_of(files, ignore_trailing, no_cache, threads);
-  options.members = std::move(members);
-  options.only = std::move(only);
-  options.direct = direct;
+nb::object clip_path_in_place(nb::handle path, const nb::dict& given) {
+  const FileOptions options = options_of(given);
   const std::string name = path_of(path);
-  const HeldRequest held = request_of(arguments_in(request), options);
+  const HeldRequest held = request_of(arguments_in(given), options);
   return object_of(run(options, [&](const FileOptions& o) { return clip_in_place(name, held.request, o); }));
 }
 
@@ -149,15 +160,15 @@ std::uint64_t whole_of(std::string_view field, nb::handle number) {
   throw Error(ErrorKind::usage, argument(field) + " must be from 0 to 2^64 - 1");
 }
 
-/// rtol, atol, ulp, nan_equal, bits and max_listed, in the order of the package's compare().
-CompareOptions compare_options(const nb::tuple& rule) {
+/// Those among the arguments of the package's compare().
+CompareOptions compare_options(const nb::dict& given) {
   CompareOptions compare;
-  compare.rtol = number_of_argument("rtol", rule[0]).number;
-  compare.atol = number_of_argument("atol", rule[1]).number;
-  if (!rule[2].is_none()) compare.ulps = whole_of("ulp", rule[2]);
-  compare.nan_equal = is_true(rule[3]);
-  compare.bits = is_true(rule[4]);
-  compare.max_listed = whole_of("max_listed", rule[5]);
+  compare.rtol = number_of_argument("rtol", given["rtol"]).number;
+  compare.atol = number_of_argument("atol", given["atol"]).number;
+  if (!given["ulp"].is_none()) compare.ulps = whole_of("ulp", given["ulp"]);
+  compare.nan_equal = is_true(given["nan_equal"]);
+  compare.bits = is_true(given["bits"]);
+  compare.max_listed = whole_of("max_listed", given["max_listed"]);
   return compare;
 }
 
@@ -173,10 +184,9 @@ nb::object object_of(const Comparison& result) {
                         result.largest, result.report);
 }
 
-nb::object compare_paths(nb::handle actual, nb::handle expected, const nb::tuple& rule, nb::handle files,
-                         bool ignore_trailing, bool no_cache, nb::handle threads) {
-  const CompareOptions compare = compare_options(rule);
-  const FileOptions options = options_of(files, ignore_trailing, no_cache, threads);
+nb::object compare_paths(nb::handle actual, nb::handle expected, const nb::dict& given) {
+  const CompareOptions compare = compare_options(given);
+  const FileOptions options = options_of(given);
   const std::string first = path_of(actual);
   const std::string second = path_of(expected);
   return object_of(
@@ -192,10 +202,10 @@ Array without_gaps(nb::handle array) {
 }
 
 /// Two arrays. None if clipper does not compare the elements of one of them.
-nb::object compare_arrays(nb::handle actual, nb::handle expected, const nb::tuple& rule, nb::handle threads) {
+nb::object compare_arrays(nb::handle actual, nb::handle expected, const nb::dict& given) {
   if (!PyArray_Check(actual.ptr()) || !PyArray_Check(expected.ptr())) return nb::none();
-  const CompareOptions compare = compare_options(rule);
-  const unsigned most = threads_of(threads);
+  const CompareOptions compare = compare_options(given);
+  const unsigned most = threads_of(given["threads"]);
   const Array first = without_gaps(actual);
   const Array second = without_gaps(expected);
   const std::optional<Tensor> a = comparable_tensor(first.get());
@@ -207,9 +217,8 @@ nb::object compare_arrays(nb::handle actual, nb::handle expected, const nb::tupl
   }));
 }
 
-nb::object statistics_of_path(nb::handle path, nb::handle files, bool ignore_trailing, bool no_cache,
-                              nb::handle threads) {
-  const FileOptions options = options_of(files, ignore_trailing, no_cache, threads);
+nb::object statistics_of_path(nb::handle path, const nb::dict& given) {
+  const FileOptions options = options_of(given);
   const std::string name = path_of(path);
   const Statistics s = run(options, [&](const FileOptions& o) { return statistics(name, o); });
   const auto object = [&](const std::optional<ElementBits>& bits) {
@@ -220,9 +229,8 @@ nb::object statistics_of_path(nb::handle path, nb::handle files, bool ignore_tra
                         object(s.median));
 }
 
-nb::object percentiles_of_path(nb::handle path, nb::handle percentages, nb::handle files,
-                               bool ignore_trailing, bool no_cache, nb::handle threads) {
-  const FileOptions options = options_of(files, ignore_trailing, no_cache, threads);
+nb::object percentiles_of_path(nb::handle path, nb::handle percentages, const nb::dict& given) {
+  const FileOptions options = options_of(given);
   const std::string name = path_of(path);
   std::vector<Number> numbers;
   for (const nb::handle percentage : percentages) {
@@ -238,8 +246,8 @@ nb::object percentiles_of_path(nb::handle path, nb::handle percentages, nb::hand
   return results;
 }
 
-nb::object tensor_in_path(nb::handle path, nb::handle files, bool ignore_trailing, bool no_cache) {
-  const Tensor tensor = tensor_in(path_of(path), options_of(files, ignore_trailing, no_cache, nb::int_(1)));
+nb::object tensor_in_path(nb::handle path, const nb::dict& given) {
+  const Tensor tensor = tensor_in(path_of(path), options_of(given));
   return nb::make_tuple(name_of(tensor.dtype, tensor.meaning), shape_of(tensor.shape), tensor.fortran_order,
                         tensor.order == ByteOrder::little ? "little" : "big");
 }
@@ -250,22 +258,16 @@ nb::object profile_names() {
   return nb::tuple(names);
 }
 
-/// Adds the functions for files. Those of the package clipper give them names, defaults and documentation.
+/// Adds the functions for files. Those of the package clipper, whose arguments by name are the last one, give
+/// them names, defaults and documentation.
 void add_file_functions(nb::module_& module) {
-  using nb::arg;
-  module.def("clip_file", clip_path, arg("input"), arg("output"), arg("request"), arg("members"), arg("only"),
-             arg("files"), arg("ignore_trailing"), arg("overwrite"), arg("sync"), arg("no_cache"),
-             arg("threads"));
-  module.def("clip_in_place", clip_path_in_place, arg("path"), arg("request"), arg("members"), arg("only"),
-             arg("files"), arg("ignore_trailing"), arg("direct"), arg("no_cache"), arg("threads"));
-  module.def("compare", compare_paths, arg("actual"), arg("expected"), arg("rule"), arg("files"),
-             arg("ignore_trailing"), arg("no_cache"), arg("threads"));
-  module.def("compare_arrays", compare_arrays, arg("actual"), arg("expected"), arg("rule"), arg("threads"));
-  module.def("statistics", statistics_of_path, arg("path"), arg("files"), arg("ignore_trailing"),
-             arg("no_cache"), arg("threads"));
-  module.def("percentiles", percentiles_of_path, arg("path"), arg("percentages"), arg("files"),
-             arg("ignore_trailing"), arg("no_cache"), arg("threads"));
-  module.def("tensor_in", tensor_in_path, arg("path"), arg("files"), arg("ignore_trailing"), arg("no_cache"));
+  module.def("clip_file", clip_path);
+  module.def("clip_in_place", clip_path_in_place);
+  module.def("compare", compare_paths);
+  module.def("compare_arrays", compare_arrays);
+  module.def("statistics", statistics_of_path);
+  module.def("percentiles", percentiles_of_path);
+  module.def("tensor_in", tensor_in_path);
   module.def("profiles", profile_names, "The names of all profiles, the systems whose rules clip() follows.");
 }
 

@@ -58,10 +58,8 @@ def assert_same(
       would pass with rtol=0.334 or atol=1
     """
     __tracebackhide__ = True  # pytest shows the caller's line
-    options = dict(
-        rtol=rtol, atol=atol, ulp=ulp, nan_equal=nan_equal, bits=bits, max_listed=max_listed, dtype=dtype, raw=raw, pb=pb,
-        ignore_trailing=ignore_trailing, no_cache=no_cache, threads=threads,
-    )  # fmt: skip
+    given = locals()
+    options = {name: given[name] for name in compare.__kwdefaults__}
     try:
         limit = _limit(max_mismatch)
         check = lambda: _problem(actual, expected, limit, options)

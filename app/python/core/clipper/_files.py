@@ -61,6 +61,7 @@ def clip_file(
     saturate=False,
     pooled=False,
     members=(),
+    exclude_members=(),
     only=(),
     dtype=None,
     raw=None,
@@ -85,6 +86,7 @@ def clip_file(
             which must have one dtype.
         members: names of the members of an archive to clip, or patterns for them ("layers.*"); empty: all that
             `only` has.
+        exclude_members: such names and patterns of members that are not clipped, even if `members` names them.
         only: kinds of members to clip, unless `members` has their exact names: "float", "int", "bool", "date", "all", or names of
             dtypes. Empty: floats and integers that the profile takes, and with `to` only floats; float8 only by its
             name.
@@ -92,7 +94,7 @@ def clip_file(
             float8 for <V1, |V1 and integers of one byte. The output's header says what the input's says.
         raw: what a file without a header holds: "float32:3,224,224", ">i2:720,-1@512". DTYPE[:SHAPE][@OFFSET], as for the
             program. The output is such a file, too, unless its name ends in .npy. Also of bounds and factors that are paths.
-        to_raw: write the output without a header, as numpy's tofile does.
+        to_raw: write the output without a header, as numpy's tofile does; not of an archive.
         pb: files that are neither .npy files nor archives are ONNX TensorProto messages, as those are whose names end in .pb
             or .onnx-tensor.
         ignore_trailing: accept bytes after the array.
@@ -122,7 +124,7 @@ def clip_file(
     >>> np.load(y)
     array([[0., 2.]], dtype=float32)
     """
-    return Counts(*_core.clip_file(input, output, locals(), list(members), [only] if isinstance(only, str) else list(only), (dtype, raw, to_raw, pb), ignore_trailing, overwrite, sync, no_cache, threads))
+    return Counts(*_core.clip_file(input, output, locals()))
 
 
 def clip_in_place(
@@ -148,6 +150,7 @@ def clip_in_place(
     to=None,
     saturate=False,
     members=(),
+    exclude_members=(),
     only=(),
     dtype=None,
     raw=None,
@@ -180,4 +183,4 @@ def clip_in_place(
     >>> np.load(x)
     array([-1,  2,  6])
     """
-    return Counts(*_core.clip_in_place(path, locals(), list(members), [only] if isinstance(only, str) else list(only), (dtype, raw, False, pb), ignore_trailing, direct, no_cache, threads))
+    return Counts(*_core.clip_in_place(path, locals()))

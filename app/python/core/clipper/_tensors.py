@@ -161,13 +161,12 @@ def compare(
     '1 of 2 differ (50 %); first [1] actual 2 expected 2.5 (0.5, 2097152 ulp); max abs 0.5 at [1]; would pass with \
 atol=0.5 or ulp=2097152'
     """
-    rule = (rtol, atol, ulp, nan_equal, bits, max_listed)
-    found = None
+    given, found = locals(), None
     if dtype is None and not _is_path(actual) and not _is_path(expected):
-        found = _core.compare_arrays(_array(actual), _array(expected), rule, threads)
+        found = _core.compare_arrays(_array(actual), _array(expected), given)
     if found is None:
         with _files(actual=actual, expected=expected) as (first, second):
-            found = _core.compare(first, second, rule, (dtype, raw, False, pb), ignore_trailing, no_cache, threads)
+            found = _core.compare(first, second, given)
     *others, listed, largest, report = found
     return Comparison(*others, tuple(Mismatch(*row) for row in listed), largest, report)
 
@@ -185,12 +184,12 @@ def info(tensor, *, stats=True, dtype=None, raw=None, pb=False, ignore_trailing=
     >>> about.dtype, about.shape, about.min, about.max, about.mean, about.median
     ('int16', (2, 2), 1, 10, 4.0, 2)
     """
+    given = locals()
     with _files(tensor=tensor) as (path,):
-        files = (dtype, raw, False, pb)
-        header = _core.tensor_in(path, files, ignore_trailing, no_cache)
+        header = _core.tensor_in(path, given)
         if not stats:
             return Info(*header)
-        return Info(*header, *_core.statistics(path, files, ignore_trailing, no_cache, threads)[2:])
+        return Info(*header, *_core.statistics(path, given)[2:])
 
 
 def percentiles(tensor, percentages, *, dtype=None, raw=None, pb=False, ignore_trailing=False, no_cache=False, threads=0):
@@ -212,5 +211,6 @@ def percentiles(tensor, percentages, *, dtype=None, raw=None, pb=False, ignore_t
     """
     if isinstance(percentages, (str, bytes)):
         raise TypeError(f"percentages must be a sequence of numbers, not text; [{percentages!r}] is one")
+    given = locals()
     with _files(tensor=tensor) as (path,):
-        return _core.percentiles(path, list(percentages), (dtype, raw, False, pb), ignore_trailing, no_cache, threads)
+        return _core.percentiles(path, list(percentages), given)

@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "element/tensor_layout.hpp"
+
 namespace clipper {
 
 /// A part of a tensor: the indexes from begin[i] to begin[i] + extent[i] - 1 in each axis i.
@@ -39,6 +41,9 @@ class Boxes {
   std::vector<std::uint64_t> shape_;
   std::vector<std::uint64_t> extent_;  ///< of the boxes, except at the end of an axis
 };
+
+/// Whether the tensor has the same bytes in C order and in Fortran order.
+[[nodiscard]] bool has_one_order(const TensorLayout& layout);
 
 /// Copies the elements of a box, of `size` bytes each, from Fortran order to C order or the reverse.
 void reorder(const Box& box, bool from_fortran_order, std::size_t size, std::span<const std::byte> from,

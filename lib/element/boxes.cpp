@@ -1,4 +1,4 @@
-#include "compare/boxes.hpp"
+#include "element/boxes.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -102,6 +102,11 @@ std::vector<FileRange> Boxes::ranges(const Box& box, bool fortran_order) const {
   for (std::uint64_t at = 0; at < box.count(); at += each)
     ranges.push_back({begin + position_of(index_of(at, box.extent, fortran_order), strides), at, each});
   return ranges;
+}
+
+bool has_one_order(const TensorLayout& layout) {
+  return layout.count == 0 ||
+         std::ranges::count_if(layout.shape, [](std::int64_t extent) { return extent > 1; }) <= 1;
 }
 
 void reorder(const Box& box, bool from_fortran_order, std::size_t size, std::span<const std::byte> from,

@@ -1,4 +1,4 @@
-#include "compare/boxes.hpp"
+#include "element/boxes.hpp"
 
 #include <random>
 
