@@ -138,6 +138,13 @@ void print_json_failure(const CommandLine& line, const Failure& failure) try {
 } catch (const std::bad_alloc&) {
 }
 
+/// Refuses by name what clipper does on Linux only.
+void check_available(const CommandLine& line) {
+  for (const std::string_view name :
+       {"--direct", "--no-cache", "--shard", "--split-output", "--finalize", "--discard-shards"})
+    if (os::kIsWindows && line.has(name)) refuse(fmt::format("{} is not available on Windows", name));
+}
+
 }  // namespace
 
 constexpr CommandSpec kHelpSpec{
@@ -181,6 +188,7 @@ int run_command(int argc, const char* const* argv) {
     if (named == kCommands.end()) check_command(words[1]);
     const std::optional<RawOptions> raw = parse(line, listed_commands(*row.spec));
     if (!raw) return 0;
+    check_available(line);
     if (named == kCommands.end()) check_first_file(*raw);
     set_color(color_when(*row.spec, *raw));
     return row.run(*raw);

@@ -57,7 +57,7 @@ int run(int argc, char** argv) {
     handle_signals();
     Pool::own_process();
     if (const char* const directory = std::getenv("TMPDIR"); directory != nullptr && *directory != '\0')
-      set_temporary_directory(directory);
+      set_temporary_directory(os::with_slashes(directory));
     return run_command(argc, argv);
   } catch (...) {
     const Failure failure = explained(std::current_exception());
@@ -74,6 +74,7 @@ int run(int argc, char** argv) {
 }  // namespace clipper
 
 int main(int argc, char** argv) {
+  clipper::os::begin(argc, argv);
   if (!clipper::has_stack()) return static_cast<int>(clipper::ErrorKind::io);
   const int status = clipper::run(argc, argv);
   clipper::end_by_waiting_signal();

@@ -18,7 +18,7 @@ from pathlib import Path
 
 def copyright_of(package: Path) -> str:
     """The text of the package's file `copyright`."""
-    if package.suffix == ".whl":
+    if package.suffix in (".whl", ".zip"):
         with zipfile.ZipFile(package) as wheel:
             name = next(name for name in wheel.namelist() if name.endswith("/copyright"))
             return wheel.read(name).decode()

@@ -2,13 +2,11 @@
 
 #include <atomic>
 #include <exception>
-#include <filesystem>
 #include <limits>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <string>
-#include <system_error>
 #include <tuple>
 #include <utility>
 #include <variant>
@@ -137,8 +135,8 @@ Join::Wanted wanted_run(const Command& command, std::uint64_t shards) {
 }
 
 bool is_pipe(const std::string& path, const char* standard) {
-  std::error_code error;
-  return std::filesystem::is_fifo(path == "-" ? standard : path, error);
+  os::Status status{};
+  return os::stat(path == "-" ? standard : path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
 }
 
 /// The threads that pay off, measured on 2 and 16 CPUs; see lib/engine/README.md. The kernel copies a pipe's

@@ -37,7 +37,7 @@ std::string slab_index_text(const Plan& plan, const std::string& output, std::ui
   Json slabs = Json::list();
   for (Shard shard{0, count}; shard.index < count; ++shard.index) {
     const Rows rows = rows_of(shard, whole);
-    const std::string file = std::filesystem::path(slab_path(output, shard)).filename();
+    const std::string file = os::text_of(os::native(slab_path(output, shard)).filename());
     Json slab = Json::object();
     slab.add_name("file", file).add("begin", rows.begin).add("end", rows.begin + rows.count);
     slabs.add(std::move(slab));

@@ -76,7 +76,7 @@ void make_directories(const Jobs& jobs, OutputRoot* root) {
       continue;
     }
     std::error_code error;
-    std::filesystem::create_directories(directory, error);
+    std::filesystem::create_directories(os::native(directory), error);
     if (error)
       throw Error(ErrorKind::io, fmt::format("{}: cannot be created: {}", directory, error.message()));
   }
@@ -87,11 +87,11 @@ namespace {
 /// The directory and all directories above it, links resolved. Directories that do not exist are left out.
 std::vector<FileId> directories_from(std::string path) {
   for (; !find_file(path); path = directory_of(path))
-    if (path == "." || path == "/") throw_system_error(path, "cannot be examined", EACCES);
+    if (path == directory_of(path)) throw_system_error(path, "cannot be examined", EACCES);
   std::vector<FileId> ids;
   for (path = resolved(path);; path = directory_of(path)) {
     if (const std::optional<FileId> id = find_file(path)) ids.push_back(*id);
-    if (path == "/") return ids;
+    if (path == directory_of(path)) return ids;
   }
 }
 

@@ -17,6 +17,7 @@
 #include "error.hpp"
 #include "files/container.hpp"
 #include "files/place.hpp"
+#include "os/os.hpp"
 
 namespace clipper {
 namespace {
@@ -45,9 +46,9 @@ std::string normal(std::string_view here, std::string_view path) {
     if (name == "..")
       result.resize(result.empty() ? 0 : result.rfind('/'));
     else
-      result.append("/").append(name);
+      result.append(result.empty() && os::root_length(std::string(name) + "/") > 1 ? "" : "/").append(name);
   };
-  if (!path.starts_with('/')) for_each_name(here, take);
+  if (os::root_length(path) == 0) for_each_name(here, take);
   for_each_name(path, take);
   return result;
 }
@@ -98,7 +99,7 @@ class PathsBelow {
 
   std::string root_;
   FileId id_;
-  std::string here_ = fs::current_path();
+  std::string here_ = os::text_of(fs::current_path());
   std::string last_directory_;
   std::string last_path_;  ///< from the root to last_directory_, with a slash at the end
 };
@@ -123,10 +124,10 @@ std::string path_below(const IntoDirectory& to, const Job& job) {
 std::string part_of(const fs::path& input, std::string_view name) {
   if (input == "-")
     throw Error(ErrorKind::usage, fmt::format("--output: standard input has no {{{}}}", name));
-  if (name == "dir") return input.has_parent_path() ? input.parent_path() : ".";
-  if (name == "name") return input.filename();
-  if (name == "stem") return input.stem();
-  if (name == "ext") return input.extension();
+  if (name == "dir") return input.has_parent_path() ? os::text_of(input.parent_path()) : ".";
+  if (name == "name") return os::text_of(input.filename());
+  if (name == "stem") return os::text_of(input.stem());
+  if (name == "ext") return os::text_of(input.extension());
   throw Error(
       ErrorKind::usage,
       fmt::format("--output: unknown placeholder {{{}}}; use {{dir}}, {{name}}, {{stem}} or {{ext}}", name));
@@ -161,7 +162,8 @@ void write_below(const IntoDirectory& to, Jobs& jobs) {
 }
 
 void write_named(const std::string& output_template, Jobs& jobs) {
-  for (std::size_t i = 0; i < jobs.size(); ++i) jobs.set_output(i, filled_in(output_template, jobs[i].input));
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    jobs.set_output(i, filled_in(output_template, os::native(jobs[i].input)));
 }
 
 bool has_placeholder(std::string_view output_template) {
@@ -211,7 +213,7 @@ class Locations {
  private:
   [[nodiscard]] static Location of_directory(const std::string& path) {
     if (const std::optional<FileId> file = find_file(path)) return {*file, ""};
-    if (path == "." || path == "/") throw_system_error(path, "cannot be examined", EACCES);
+    if (path == directory_of(path)) throw_system_error(path, "cannot be examined", EACCES);
     return below(of_directory(directory_of(path)), path);
   }
 
@@ -219,7 +221,7 @@ class Locations {
     const std::string name = path.substr(path.rfind('/') + 1);
     if (name == "..")
       throw Error(ErrorKind::usage, fmt::format("{}: '..' after a directory that does not exist", path));
-    if (!name.empty() && name != ".") location.missing.append("/").append(name);
+    if (!name.empty() && name != ".") location.missing.append("/").append(os::folded(name));
     return location;
   }
 
@@ -356,7 +358,7 @@ namespace fs = std::filesystem;
 /// The directory of the golden files of what lies in an input directory.
 std::string golden_directory(const IntoDirectory& to, const std::string& directory) {
   Jobs jobs;
-  jobs.add_walked((fs::path(directory) / "x").native());
+  jobs.add_walked(os::joined(directory, "x"));
   write_below(to, jobs);
   return directory_of(*jobs[0].output);
 }
@@ -371,18 +373,18 @@ std::vector<LostInput> lost_inputs(const Command& command, const IntoDirectory& 
   for (std::size_t i = 0; i < jobs.size() && to.flat; ++i) outputs.insert(*jobs[i].output);
   for (const std::string& directory : command.inputs) {
     if (!is_directory(directory)) continue;
-    const fs::path golden = golden_directory(to, directory);
+    const std::string golden = golden_directory(to, directory);
     if (!is_directory(golden)) continue;
     const auto first = static_cast<std::ptrdiff_t>(lost.size());
     TensorWalk walk = command.walk;
     std::vector<std::string> indexes;
     walk.found = [&](const std::string& name, TensorWalk::Kind kind) {
       if (!may_be_tensor(kind)) return;
-      if (is_index(name)) indexes.push_back(golden / name);
-      LostInput each{fs::path(directory) / name, golden / name};
+      if (is_index(name)) indexes.push_back(os::joined(golden, name));
+      LostInput each{os::joined(directory, name), os::joined(golden, name)};
       std::error_code ignored;
       const bool exists = to.flat ? name.find('/') != name.npos || outputs.contains(each.golden)
-                                  : fs::is_regular_file(each.input, ignored);
+                                  : fs::is_regular_file(os::native(each.input), ignored);
       if (!exists) lost.push_back(std::move(each));
     };
     walk_tensors(golden, walk);

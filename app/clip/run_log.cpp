@@ -433,8 +433,7 @@ int RunLog::status() const {
   // not_durable says that an output was written: a caller that retries in place would scale the data twice.
   if (const int error = json_lost_; error != 0 && !has_given_up())
     throw Error(written_ ? ErrorKind::not_durable : ErrorKind::io,
-                fmt::format("standard output: cannot write the lines of --json: {}",
-                            std::generic_category().message(error)));
+                fmt::format("standard output: cannot write the lines of --json: {}", os::error_text(error)));
   return status_;
 }
 

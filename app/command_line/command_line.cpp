@@ -212,8 +212,7 @@ void print_help(const CommandSpec& spec, const CommandSpecs& commands) {
 }
 
 void fail_to_print(ErrorKind kind) {
-  throw Unprintable(
-      kind, fmt::format("standard output: cannot be written: {}", std::generic_category().message(errno)));
+  throw Unprintable(kind, fmt::format("standard output: cannot be written: {}", os::error_text(errno)));
 }
 
 void print(const std::string& text) {

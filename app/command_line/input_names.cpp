@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
-#include <filesystem>
 #include <memory>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -59,7 +57,7 @@ class Names {
   void end() {
     if (name_.empty()) refuse("is an empty file name");
     if (name_ == "-") refuse("means standard input, which cannot be in a list; use ./- for a file named -");
-    add_(name_);
+    add_(os::with_slashes(name_));
     name_.clear();
     ++count_;
   }
@@ -99,13 +97,12 @@ void read_names(const FileList& list, const std::function<void(const std::string
 
 namespace {
 
-namespace fs = std::filesystem;
 using Kind = TensorWalk::Kind;
 
 struct CloseDirectory {
   void operator()(os::DIR* directory) const noexcept { os::closedir(directory); }
 };
-using Directory = std::unique_ptr<DIR, CloseDirectory>;
+using Directory = std::unique_ptr<os::DIR, CloseDirectory>;
 
 Directory open_directory(const std::string& path, int flags) {
   flags |= O_RDONLY | O_DIRECTORY | O_CLOEXEC;
@@ -151,7 +148,7 @@ class Walker {
     while (attempt(path, [&] { read = next_entry(directory.get(), path); }) && read != nullptr) {
       Entry entry{read->d_name, Kind::nowhere, read->d_type == DT_LNK};
       if (entry.name == "." || entry.name == "..") continue;
-      const std::string entry_path = fs::path(path) / entry.name;
+      const std::string entry_path = os::joined(path, entry.name);
       if (!attempt(entry_path, [&] { examine(directory.get(), read->d_type, entry_path, prefix, entry); }))
         continue;
       if (is_taken(walk_, prefix + entry.name) &&
@@ -160,7 +157,7 @@ class Walker {
       if (is_walked(entry)) directories.push_back(std::move(entry.name));
     }
     directory.reset();
-    for (const std::string& name : directories) visit(fs::path(path) / name, prefix + name + "/");
+    for (const std::string& name : directories) visit(os::joined(path, name), prefix + name + "/");
     levels_.pop_back();
   }
 
@@ -250,8 +247,8 @@ void walk_tensors(const std::string& directory, const TensorWalk& walk) {
 }
 
 bool is_directory(const std::string& path) {
-  std::error_code ignored;
-  return fs::is_directory(path, ignored);
+  os::Status status{};
+  return os::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
 std::set<std::string> files_of_sets(const std::vector<std::string>& paths) {
@@ -272,7 +269,7 @@ void for_each_tensor(const std::string& directory, TensorWalk walk,
   walk.found = [&](const std::string& path, Kind kind) {
     if (!may_be_tensor(kind)) return;
     is_empty = false;
-    add(fs::path(directory) / path);
+    add(os::joined(directory, path));
   };
   walk.failed = [&is_empty, failed = walk.failed](const std::string& path) {
     is_empty = false;

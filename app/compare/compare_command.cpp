@@ -69,8 +69,8 @@ class FilePairs {
     if (!are_found_) return {actual_, actual_, expected_};
     const Found& pair = found_[i];
     return {pair.name,
-            fs::path(actual_) / pair.name,
-            fs::path(expected_) / pair.name,
+            os::joined(actual_, pair.name),
+            os::joined(expected_, pair.name),
             pair.is_actual,
             pair.is_expected,
             true};
@@ -124,11 +124,11 @@ class FilePairs {
     std::vector<std::string> indexes;
     for (const Found& pair : found_)
       if (is_index(pair.name) && pair.is_actual && pair.is_expected)
-        indexes.insert(indexes.end(), {fs::path(actual_) / pair.name, fs::path(expected_) / pair.name});
+        indexes.insert(indexes.end(), {os::joined(actual_, pair.name), os::joined(expected_, pair.name)});
     const std::set<std::string> parts = files_of_sets(indexes);
     if (parts.empty()) return;
     for (Found& pair : found_)
-      if (parts.contains(fs::path(actual_) / pair.name) || parts.contains(fs::path(expected_) / pair.name))
+      if (parts.contains(os::joined(actual_, pair.name)) || parts.contains(os::joined(expected_, pair.name)))
         pair.may_be_tensor = false;
   }
 
@@ -248,7 +248,7 @@ class Comparer {
       refuse(pair.actual + ": --update-golden: both are one file");
     const InputFile input = InputFile::open_regular(pair.actual, command_.settings.reading.caching);
     if (is_index(pair.actual)) refuse_set(pair);
-    fs::create_directories(directory_of(pair.expected));
+    fs::create_directories(os::native(directory_of(pair.expected)));
     OutputFile output = OutputFile::create(pair.expected, OutputFile::Existing::replace,
                                            OutputFile::Durability::none, input.mode_of_copy());
     if (!engine_.copy(input.descriptor(), input.path(), {0, input.size()}, &output, 0))

@@ -176,7 +176,7 @@ void redraw(const Extent& extent, double seconds) {
 }  // namespace
 
 Progress::Progress(When when, std::function<Extent()> look) : look_(std::move(look)) {
-  const bool redraws = is_capable_terminal(STDERR_FILENO);
+  const bool redraws = os::is_capable_terminal(STDERR_FILENO);
   if (when == When::never || (when == When::automatic && !redraws)) return;
   try {
     thread_ = std::thread([this, redraws] { show_until_the_end(redraws); });
@@ -246,7 +246,7 @@ Extent FileTally::extent() const noexcept {
 
 std::uint64_t expected_bytes(const std::string& path) {
   std::error_code error;
-  const std::uintmax_t size = path == "-" ? 0 : std::filesystem::file_size(path, error);
+  const std::uintmax_t size = path == "-" ? 0 : std::filesystem::file_size(os::native(path), error);
   return error ? 0 : size;
 }
 

@@ -13,11 +13,6 @@
 
 namespace clipper {
 
-bool is_capable_terminal(int fd) {
-  const char* const name = std::getenv("TERM");
-  return os::isatty(fd) != 0 && name != nullptr && std::string_view(name) != "dumb";
-}
-
 std::size_t terminal_columns(int fd) {
   constexpr std::size_t kUsual = 80;
   const std::size_t columns = os::columns(fd);
@@ -60,7 +55,7 @@ bool has_no_color() {
 
 Paint::Paint(ColorWhen when, int fd)
     : colors_(when == ColorWhen::always ||
-              (when == ColorWhen::automatic && !has_no_color() && is_capable_terminal(fd))) {}
+              (when == ColorWhen::automatic && !has_no_color() && os::is_capable_terminal(fd))) {}
 
 std::string Paint::operator()(Ink ink, std::string_view text) const {
   if (!colors_) return std::string(text);

@@ -44,9 +44,9 @@ constexpr auto widened_bytes() {
 /// x * scale + bias with one rounding, truncated, then saturated and clipped. `count` is that of whole
 /// vectors. A float beyond int32 becomes the lowest int32, which the callers exclude.
 template <class T>
-[[gnu::target("arch=x86-64-v3"), gnu::flatten]] void scale_vectors(const Operation& operation, float scale,
-                                                                   const std::byte* in, std::byte* out,
-                                                                   std::size_t count) noexcept {
+[[gnu::target("arch=x86-64-v3,avx2,fma,f16c,bmi,bmi2,lzcnt,movbe"), gnu::flatten]] void scale_vectors(
+    const Operation& operation, float scale, const std::byte* in, std::byte* out,
+    std::size_t count) noexcept {
   static constexpr auto kWidened = widened_bytes<T>();
   constexpr float kUnit = std::is_signed_v<T> ? 0x1p-16F : 1;
   const __m256 scales = _mm256_set1_ps(scale * kUnit);

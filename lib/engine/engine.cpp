@@ -119,7 +119,7 @@ void write_alone(std::span<const std::byte> header, OutputFile& output, const Lo
 }  // namespace
 
 void Engine::Free::operator()(std::byte* memory) const noexcept {
-  std::free(memory);
+  os::free_aligned(memory);
 }
 
 Engine::Engine(const Options& options) : options_(options) {
@@ -130,7 +130,7 @@ Engine::Engine(const Options& options) : options_(options) {
 Engine::~Engine() = default;
 
 Engine::Memory Engine::allocate(std::size_t size) {
-  Memory memory(static_cast<std::byte*>(std::aligned_alloc(kPage, size / kPage * kPage + kPage)));
+  Memory memory(os::allocate_aligned(kPage, size / kPage * kPage + kPage));
   if (!memory) throw Error(ErrorKind::io, fmt::format("cannot allocate {} KiB", size / 1024));
   return memory;
 }

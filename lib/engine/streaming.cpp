@@ -19,13 +19,16 @@ void stream_baseline(const std::byte* from, std::byte* to) noexcept {
                      _mm_load_si128(reinterpret_cast<const __m128i*>(from + i)));
 }
 
-[[gnu::target("arch=x86-64-v3")]] void stream_v3(const std::byte* from, std::byte* to) noexcept {
+[[gnu::target("arch=x86-64-v3,avx2,fma,f16c,bmi,bmi2,lzcnt,movbe")]] void stream_v3(const std::byte* from,
+                                                                                    std::byte* to) noexcept {
   for (std::size_t i = 0; i < kStreamedBlock; i += sizeof(__m256i))
     _mm256_stream_si256(reinterpret_cast<__m256i*>(to + i),
                         _mm256_load_si256(reinterpret_cast<const __m256i*>(from + i)));
 }
 
-[[gnu::target("arch=x86-64-v4")]] void stream_v4(const std::byte* from, std::byte* to) noexcept {
+[[gnu::target(
+    "arch=x86-64-v4,avx512f,avx512bw,avx512cd,avx512dq,avx512vl,f16c,fma,bmi,bmi2,lzcnt,movbe")]] void
+stream_v4(const std::byte* from, std::byte* to) noexcept {
   for (std::size_t i = 0; i < kStreamedBlock; i += sizeof(__m512i))
     _mm512_stream_si512(reinterpret_cast<__m512i*>(to + i),
                         _mm512_load_si512(reinterpret_cast<const __m512i*>(from + i)));

@@ -38,7 +38,7 @@ bool is_lasting(int error) {
 [[noreturn]] void refuse_loss(const InputFile& input, const std::string& what, int error = errno) {
   if (!is_lasting(error)) throw_system_error(input.path(), "the new file cannot keep its " + what, error);
   refuse(input.path(), fmt::format("refused to avoid data loss: the new file cannot keep its {}; ", what) +
-                           kDirectChange + " keeps it");
+                           way_to_keep(" keeps it"));
 }
 
 bool is_kept(std::string_view name) {

@@ -20,8 +20,7 @@ Descriptor::~Descriptor() {
 }
 
 void throw_system_error(const std::string& path, std::string_view what, int error) {
-  throw Error(ErrorKind::io, fmt::format("{}: {}: {}", path, what, std::generic_category().message(error)),
-              error);
+  throw Error(ErrorKind::io, fmt::format("{}: {}: {}", path, what, os::error_text(error)), error);
 }
 
 void throw_changed(const std::string& path, std::string_view how) {

@@ -98,7 +98,7 @@ void DirectFile::commit() {
     throw Error(
         ErrorKind::not_durable,
         fmt::format("{}: complete, but may not survive a power failure: it cannot be flushed to disk: {}",
-                    input_.path(), std::generic_category().message(errno)));
+                    input_.path(), os::error_text(errno)));
 }
 
 void DirectFile::sync() const {

@@ -26,6 +26,11 @@ namespace clipper {
 inline constexpr Term kInPlaceChange{"in_place", "a change in place"};
 inline constexpr Term kDirectChange{"direct", "a direct change"};
 
+/// What to do instead of a change in place that would lose something; `keeps` is what a direct change does.
+[[nodiscard]] inline Message way_to_keep(const char* keeps) {
+  return os::kIsWindows ? Message("write to another file") : kDirectChange + keeps;
+}
+
 /// Where the contents of a member of an archive, or of a file that is no .npy file, are: in the file itself,
 /// in another file, or in memory. They may begin with a header that none of these has.
 class MemberContents {

@@ -183,7 +183,7 @@ void OutputFile::expect_one_link(const InputFile& input, const std::optional<Bac
     refuse(input.path(),
            fmt::format("refused to avoid data loss: has {} hard links, which ", links) + kInPlaceChange +
                " would separate; " +
-               (is_archive(input) ? Message("write to another file") : kDirectChange + " keeps them"));
+               (is_archive(input) ? Message("write to another file") : way_to_keep(" keeps them")));
 }
 
 OutputFile OutputFile::create_in_place(const InputFile& input, const std::optional<Backup>& backup) {
@@ -384,7 +384,7 @@ void OutputFile::put_in_place() {
   const bool done = must_be_new ? rename_to_new()
                                 : os::renameat(temporary_->directory(), temporary_->name(),
                                                place_->directory(), place_->name()) == 0;
-  if (!done) throw_system_error(path_, "cannot be put in place");
+  if (!done) throw_not_in_place();
   if (temporary_) forget_temporary();
 }
 
@@ -445,14 +445,21 @@ void OutputFile::replace(InputFile& input) {
                   fmt::format("{}: complete, but it replaced a file that another program had just written; "
                               "that file is now {}",
                               path_, temporary_->path()));
-    case Exchanged::failed: throw_system_error(path_, "cannot be put in place");
+    case Exchanged::failed: throw_not_in_place();
     case Exchanged::unsupported:
       if (os::renameat(temporary_->directory(), temporary_->name(), place_->directory(), place_->name()) != 0)
-        throw_system_error(path_, "cannot be put in place");
+        throw_not_in_place();
       forget_temporary();
   }
   drop_pages(fd_, 0, 0);
   fd_ = Descriptor();  // unlocks it
+}
+
+void OutputFile::throw_not_in_place() const {
+  if (os::is_held_open(errno))
+    refuse(path_,
+           "cannot be replaced, and is unchanged: it is open, and this system keeps the names of open files");
+  throw_system_error(path_, "cannot be put in place");
 }
 
 FileId OutputFile::own_id() const {
@@ -490,7 +497,7 @@ void OutputFile::remove_temporary(const FileId& file) {
   if (!removed)
     throw Error(ErrorKind::not_durable,
                 fmt::format("{}: complete, but the hidden file {} cannot be removed: {}", path_,
-                            temporary_->path(), std::generic_category().message(error)));
+                            temporary_->path(), os::error_text(error)));
   temporary_.reset();
 }
 

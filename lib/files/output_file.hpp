@@ -181,6 +181,8 @@ class OutputFile {
   void put_in_place();
   [[nodiscard]] bool rename_to_new();
   [[nodiscard]] FileId own_id() const;
+  /// Error{refused} if errno says that an open file keeps its name.
+  [[noreturn]] void throw_not_in_place() const;
   [[noreturn]] void throw_taken_back(const InputFile& input, const FileId& own) const;
   [[nodiscard]] bool link_as(const Place& place) const;
 

@@ -124,7 +124,7 @@ void OutputRoot::check(const std::string& path) const {
 void OutputRoot::make_directories(const std::string& path) {
   if (fd_.get() < 0) {
     std::error_code error;
-    std::filesystem::create_directories(path_, error);
+    std::filesystem::create_directories(os::native(path_), error);
     open();
     if (fd_.get() < 0) throw_system_error(path_, "cannot be created", error ? error.value() : errno);
   }

@@ -42,16 +42,16 @@ struct HeldFile {
 };
 
 /// Whether the links in the path lead to a descriptor, such as /proc/self/fd/1.
-bool is_descriptor(std::filesystem::path path) {
+bool is_descriptor(std::string path) {
   constexpr int kMaxLinks = 40;  // as in the kernel
   for (int links = 0; links < kMaxLinks; ++links) {
     const os::FileSystem system = os::file_system(directory_of(path).c_str());
     if (system == os::FileSystem::unknown) return false;
     if (system == os::FileSystem::procfs) return true;
     std::error_code error;
-    const std::filesystem::path target = std::filesystem::read_symlink(path, error);
+    const std::filesystem::path target = std::filesystem::read_symlink(os::native(path), error);
     if (error) return false;
-    path = path.parent_path() / target;
+    path = os::text_of(os::native(path).parent_path() / target);
   }
   return false;
 }
@@ -231,7 +231,7 @@ void drop(const Descriptor& fd, const Place& place, const std::function<bool()>&
 std::string directory_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
+  return path.substr(0, std::max(slash, os::root_length(path)));
 }
 
 std::string resolved(const std::string& path) {
@@ -252,7 +252,7 @@ void throw_not_durable(const std::string& path, int error) {
       ErrorKind::not_durable,
       fmt::format(
           "{}: complete, but may not survive a power failure: its directory cannot be flushed to disk: {}",
-          path, std::generic_category().message(error)));
+          path, os::error_text(error)));
 }
 
 namespace {

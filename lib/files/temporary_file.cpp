@@ -15,14 +15,13 @@ namespace clipper {
 namespace {
 
 std::string& directory() {
-  static std::string path = "/var/tmp";
+  static std::string path = os::temporary_directory();
   return path;
 }
 
 [[noreturn]] void throw_failure(const std::string& contents, int error) {
   throw Error(ErrorKind::io,
-              fmt::format("{}: cannot be copied to {}: {}; ", contents, directory(),
-                          std::generic_category().message(error)) +
+              fmt::format("{}: cannot be copied to {}: {}; ", contents, directory(), os::error_text(error)) +
                   Term{"temporary_directory", "name another directory"},
               error);
 }

@@ -392,7 +392,7 @@ bool is_in_place(const std::string& in, const std::string& out, Existing existin
   if (status && status->st_nlink == 1 && !place.is_same_place(Place::resolved(out)))
     refuse(in, fmt::format("is mounted as {}, and only one of these names would get the result; ", out) +
                    (is_archive(InputFile::open_regular(in)) ? Message("write to another file")
-                                                            : kDirectChange + " changes both"));
+                                                            : way_to_keep(" changes both")));
   return true;
 }
 

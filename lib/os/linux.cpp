@@ -18,6 +18,7 @@
 #include <latch>
 #include <limits>
 #include <memory>
+#include <system_error>
 #include <vector>
 
 #include "os/os.hpp"
@@ -108,6 +109,44 @@ constexpr bool ends_process(int signal) {
 
 }  // namespace
 
+void begin(int& /*argc*/, char**& /*argv*/) {}
+
+std::string error_text(int error) {
+  return std::generic_category().message(error);
+}
+
+bool is_held_open(int /*error*/) noexcept {
+  return false;
+}
+
+std::filesystem::path native(const std::string& path) {
+  return path;
+}
+
+std::string text_of(const std::filesystem::path& path) {
+  return path.native();
+}
+
+std::string joined(const std::string& directory, const std::string& name) {
+  return std::filesystem::path(directory) / name;
+}
+
+std::string folded(const std::string& name) {
+  return name;
+}
+
+std::string with_slashes(std::string path) {
+  return path;
+}
+
+std::size_t root_length(std::string_view path) noexcept {
+  return path.starts_with('/') ? 1 : 0;
+}
+
+std::string temporary_directory() {
+  return "/var/tmp";
+}
+
 bool is_unsupported(int error) noexcept {
   return error == EINVAL || error == ENOSYS || error == EOPNOTSUPP || error == EPERM;
 }
@@ -196,6 +235,11 @@ int share_blocks(int fd, int input, std::uint64_t offset, std::uint64_t size) no
 bool is_writable(int fd, int milliseconds) noexcept {
   pollfd stream{fd, POLLOUT, 0};
   return ::poll(&stream, 1, milliseconds) != 0 && stream.revents != 0;
+}
+
+bool is_capable_terminal(int fd) {
+  const char* const name = std::getenv("TERM");
+  return ::isatty(fd) != 0 && name != nullptr && std::string_view(name) != "dumb";
 }
 
 std::size_t columns(int fd) noexcept {
@@ -301,6 +345,14 @@ bool is_resident(const std::byte* address) noexcept {
   unsigned char state = 0;
   void* const begin = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(address) / page * page);
   return ::mincore(begin, page, &state) == 0 && (state & 1) != 0;
+}
+
+std::byte* allocate_aligned(std::size_t alignment, std::size_t size) noexcept {
+  return static_cast<std::byte*>(std::aligned_alloc(alignment, size));
+}
+
+void free_aligned(std::byte* memory) noexcept {
+  std::free(memory);
 }
 
 bool can_map(std::size_t size) noexcept {

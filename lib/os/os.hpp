@@ -1,5 +1,8 @@
 #pragma once
 
+#if defined(_WIN32)
+#include "os/windows.hpp"
+#else
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -12,21 +15,25 @@
 #include <sys/uio.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+#endif
 
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <ctime>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 /// The calls of the operating system; no other file of lib or app makes one. A function of POSIX or Linux has
 /// its own name here. Functions report a failure as POSIX says, by -1 and errno, unless stated otherwise.
 /// Constants and tests that are macros, such as O_CREAT and S_ISREG(), have no namespace.
 namespace clipper::os {
 
+#if !defined(_WIN32)
 using Mode = ::mode_t;
 using SignalMask = ::sigset_t;
 using Status = struct ::stat;
@@ -48,6 +55,43 @@ using ::madvise, ::mmap, ::munmap;
 // The process and the machine
 using ::_exit, ::clock_getres, ::clock_gettime, ::getrandom, ::geteuid, ::getpid, ::pause;
 using ::dlerror, ::dlopen, ::dlsym;
+using ::getxattr;
+#endif
+
+#if defined(_WIN32)
+inline constexpr bool kIsWindows = true;
+#else
+inline constexpr bool kIsWindows = false;
+#endif
+
+/// The first step of main(). Where the system has other command lines, streams and consoles, makes them those
+/// of POSIX: UTF-8, and slashes in paths.
+void begin(int& argc, char**& argv);
+
+/// What the error of a call means.
+[[nodiscard]] std::string error_text(int error);
+
+/// Whether `error` of a call that gives a file a name means that another program's open file keeps its name.
+[[nodiscard]] bool is_held_open(int error) noexcept;
+
+/// A path as std::filesystem takes it, and as all other code does.
+[[nodiscard]] std::filesystem::path native(const std::string& path);
+[[nodiscard]] std::string text_of(const std::filesystem::path& path);
+
+/// The name in the directory, by the rules of std::filesystem::path.
+[[nodiscard]] std::string joined(const std::string& directory, const std::string& name);
+
+/// The same for all spellings of a name that lead to one file.
+[[nodiscard]] std::string folded(const std::string& name);
+
+/// A path that comes from outside, with slashes.
+[[nodiscard]] std::string with_slashes(std::string path);
+
+/// The length of the root directory's name at the beginning of an absolute path; 0 of a relative path.
+[[nodiscard]] std::size_t root_length(std::string_view path) noexcept;
+
+/// The directory of large temporary files.
+[[nodiscard]] std::string temporary_directory();
 
 /// Whether the kernel is Linux `major`.`minor` or later.
 [[nodiscard]] bool is_linux(unsigned major, unsigned minor) noexcept;
@@ -95,6 +139,9 @@ using ::dlerror, ::dlopen, ::dlsym;
 /// Whether a write would not wait, or comes to be so within the time.
 [[nodiscard]] bool is_writable(int fd, int milliseconds) noexcept;
 
+/// Whether the descriptor leads to a terminal that understands escape sequences.
+[[nodiscard]] bool is_capable_terminal(int fd);
+
 /// The width of a terminal; 0 if it is unknown.
 [[nodiscard]] std::size_t columns(int fd) noexcept;
 
@@ -124,7 +171,6 @@ enum class FileSystem : std::uint8_t {
 [[nodiscard]] ssize_t list_attributes(int fd, char* to, std::size_t room) noexcept;
 [[nodiscard]] int write_attribute(int fd, const char* name, const char* from, std::size_t size) noexcept;
 [[nodiscard]] int remove_attribute(int fd, const char* name) noexcept;
-using ::getxattr;
 
 enum class Limit : std::uint8_t { descriptors, stack };
 
@@ -148,6 +194,10 @@ enum class Limit : std::uint8_t { descriptors, stack };
 
 /// Whether the page with this address is in memory.
 [[nodiscard]] bool is_resident(const std::byte* address) noexcept;
+
+/// Memory for free_aligned(); null if there is none. The size is a multiple of the alignment.
+[[nodiscard]] std::byte* allocate_aligned(std::size_t alignment, std::size_t size) noexcept;
+void free_aligned(std::byte* memory) noexcept;
 
 /// Whether the process can map `size` more bytes.
 [[nodiscard]] bool can_map(std::size_t size) noexcept;

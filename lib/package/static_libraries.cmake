@@ -53,7 +53,9 @@ endif()
 enable_language(C)
 set(CMAKE_C_FLAGS_RELEASE ${CMAKE_CXX_FLAGS_RELEASE})
 set(position_independent -fPIE)
-if(CLIPPER_PYTHON_MODULE)
+if(WIN32)
+  set(position_independent)  # all code is
+elseif(CLIPPER_PYTHON_MODULE)
   set(position_independent -fPIC)
 endif()
 foreach(option IN ITEMS ${position_independent} -ffunction-sections -fdata-sections)
@@ -79,13 +81,22 @@ endfunction()
 add_foreign(onetbb tbb TBB_TEST TBB_STRICT TBB_INSTALL TBB4PY_BUILD TBBMALLOC_BUILD TBB_ENABLE_IPO)
 target_compile_definitions(tbb PRIVATE __TBB_WEAK_SYMBOLS_PRESENT=0)
 target_compile_options(tbb PRIVATE -U__TBB_USE_ITT_NOTIFY)
+if(WIN32)
+  target_compile_definitions(tbb PRIVATE __TBB_DYNAMIC_LOAD_ENABLED=0)
+  # Resources, of a shared library only.
+  set_property(SOURCE ${onetbb_SOURCE_DIR}/src/tbb/tbb.rc TARGET_DIRECTORY tbb PROPERTY HEADER_FILE_ONLY ON)
+endif()
 
 # zlib's own build changes its sources.
 file(GLOB zlib ${zlib_SOURCE_DIR}/*.c)
 list(FILTER zlib EXCLUDE REGEX "/gz[^/]*$")  # reading and writing of .gz files
 add_library(zlib STATIC ${zlib})
 target_include_directories(zlib SYSTEM PUBLIC ${zlib_SOURCE_DIR})
-target_compile_definitions(zlib PRIVATE HAVE_HIDDEN)
+if(WIN32)
+  target_compile_definitions(zlib PUBLIC Z_HAVE_UNISTD_H)  # for lengths of 64 bits
+else()
+  target_compile_definitions(zlib PRIVATE HAVE_HIDDEN)
+endif()
 target_compile_options(zlib PRIVATE -w)
 
 # ISA-L 2.30 inflates on little-endian machines only.
@@ -149,6 +160,10 @@ set(npz_other_way library)
 
 # Stripped, because the whole file counts for RLIMIT_AS.
 set(static_program_options -static-pie -s LINKER:--gc-sections)
+if(WIN32)
+  set(static_program_options -static -s LINKER:--gc-sections)
+  link_libraries(advapi32 ntdll shell32)
+endif()
 if(NOT CMAKE_CROSSCOMPILING)  # zig refuses these, and links a program that is static, but not position-independent
   list(APPEND static_program_options LINKER:-z,noseparate-code LINKER:-z,pack-relative-relocs)
 endif()

@@ -123,7 +123,7 @@ class Slab : public Prepared {
       : Prepared(clipping, InputFile::open(job.in, clipping.settings.reading.caching)),
         out_(slab_path(job.out, job.shard)),
         existing_(job.existing),
-        index_(fs::path(job.out).replace_extension(".json")) {
+        index_(os::text_of(os::native(job.out).replace_extension(".json"))) {
     expect_tensor(input_, kSlab);
     const Plan whole = plan_header(clipping_.settings, input_, make_plan);
     text_ = index_text(whole);
@@ -172,10 +172,10 @@ Join::Wanted run_of(const ClipSettings& settings, const std::string& in, OutputF
 }
 
 std::string slab_path(const std::string& out, const Shard& shard) {
-  const fs::path path(out);
-  const std::string name = fmt::format("{}.{:05}-of-{:05}{}", path.stem().string(), shard.index, shard.count,
-                                       path.extension().string());
-  return path.parent_path() / name;
+  const fs::path path = os::native(out);
+  const std::string name = fmt::format("{}.{:05}-of-{:05}{}", os::text_of(path.stem()), shard.index,
+                                       shard.count, os::text_of(path.extension()));
+  return os::joined(os::text_of(path.parent_path()), name);
 }
 
 namespace {

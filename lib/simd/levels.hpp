@@ -49,14 +49,16 @@ template <class Loop, class... Arguments>
 
 #if defined(__x86_64__)
 template <class Loop, class... Arguments>
-[[gnu::noinline, gnu::flatten, gnu::target("arch=x86-64-v3")]] auto loop_v3(
-    LoopArgument<Arguments>... arguments) noexcept {
+[[gnu::noinline, gnu::flatten, gnu::target("arch=x86-64-v3,avx2,fma,f16c,bmi,bmi2,lzcnt,movbe")]] auto
+loop_v3(LoopArgument<Arguments>... arguments) noexcept {
   return inlined_loop<Loop, SimdLevel::v3>(arguments...);
 }
 
 template <class Loop, class... Arguments>
-[[gnu::noinline, gnu::flatten, gnu::target("arch=x86-64-v4")]] auto loop_v4(
-    LoopArgument<Arguments>... arguments) noexcept {
+[[gnu::noinline, gnu::flatten,
+  gnu::target(
+      "arch=x86-64-v4,avx512f,avx512bw,avx512cd,avx512dq,avx512vl,f16c,fma,bmi,bmi2,lzcnt,movbe")]] auto
+loop_v4(LoopArgument<Arguments>... arguments) noexcept {
   return inlined_loop<Loop, SimdLevel::v4>(arguments...);
 }
 #endif
