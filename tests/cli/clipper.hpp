@@ -32,6 +32,12 @@ inline Result run_clipper(const Words& arguments, const Process::Settings& setti
                           std::string_view input = "") {
   const Words words = clipper_words(arguments);
   Result result = Process(words, settings).finish(input);
+  if (os::kIsWindows) {
+    if (result.error.find("another program has it open") != std::string::npos)
+      needs_posix("to replace an open file, which wine 8 cannot");
+    if (result.error.find(" is not available on Windows") != std::string::npos)
+      needs_posix("an option that Windows refuses");
+  }
   record_json(words, result);
   return result;
 }
@@ -74,7 +80,7 @@ class WorkingDirectory : public TemporaryDirectory {
     return run_clipper(words, {path(), prepare}, input);
   }
   [[nodiscard]] Result run(const Words& words, std::string_view input = "") const {
-    return run(words, nothing, input);
+    return run(words, nullptr, input);
   }
   [[nodiscard]] Result run_in_shell(const std::string& script, const Words& words) const {
     return testing::run_in_shell(script, words, {path()});
@@ -84,7 +90,7 @@ class WorkingDirectory : public TemporaryDirectory {
     CAPTURE(words);
     check_done(run(words, prepare, input));
   }
-  void done(const Words& words, std::string_view input = "") const { done(words, nothing, input); }
+  void done(const Words& words, std::string_view input = "") const { done(words, nullptr, input); }
 
   /// Checks that clipper refuses and changes nothing in the directory.
   Result refused(const Words& words, int exit_code, std::string_view word, const Prepare& prepare,
@@ -98,11 +104,8 @@ class WorkingDirectory : public TemporaryDirectory {
   }
   Result refused(const Words& words, int exit_code, std::string_view word,
                  std::string_view input = "") const {
-    return refused(words, exit_code, word, nothing, input);
+    return refused(words, exit_code, word, nullptr, input);
   }
-
- private:
-  static void nothing() {}
 };
 
 }  // namespace clipper::testing
