@@ -57,7 +57,7 @@ int run(int argc, char** argv) {
     handle_signals();
     Pool::own_process();
     if (const char* const directory = std::getenv("TMPDIR"); directory != nullptr && *directory != '\0')
-      set_temporary_directory(directory);
+      set_temporary_directory(os::with_slashes(directory));
     return run_command(argc, argv);
   } catch (...) {
     const Failure failure = explained(std::current_exception());

@@ -221,7 +221,7 @@ class Locations {
     const std::string name = path.substr(path.rfind('/') + 1);
     if (name == "..")
       throw Error(ErrorKind::usage, fmt::format("{}: '..' after a directory that does not exist", path));
-    if (!name.empty() && name != ".") location.missing.append("/").append(name);
+    if (!name.empty() && name != ".") location.missing.append("/").append(os::folded(name));
     return location;
   }
 

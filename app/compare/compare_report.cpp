@@ -249,12 +249,12 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 /// Error{usage} if two reports would get one name.
 void expect_different(const ReportTargets& targets) {
   namespace fs = std::filesystem;
-  std::map<fs::path, std::string> reports;
+  std::map<std::string, std::string> reports;
   for (const auto* const paths : {&targets.junit, &targets.csv})
     for (const std::string& path : *paths) {
       std::error_code ignored;
-      const auto [other, is_new] =
-          reports.emplace(fs::weakly_canonical(fs::absolute(path, ignored), ignored), path);
+      const fs::path real = fs::weakly_canonical(fs::absolute(os::native(path), ignored), ignored);
+      const auto [other, is_new] = reports.emplace(os::folded(os::text_of(real)), path);
       if (!is_new) refuse(fmt::format("--report: {} and {} are one file", other->second, path));
     }
 }

@@ -259,9 +259,9 @@ InputFile open_part(const std::string& index, const std::string& name) {
   if (!find_file(path)) refuse_part("cannot be found");
   const std::string real = resolved(path);
   std::error_code ignored;
-  if (!std::filesystem::is_regular_file(real, ignored)) refuse_part("is no regular file");
+  if (!std::filesystem::is_regular_file(os::native(real), ignored)) refuse_part("is no regular file");
   const auto is_below = [&](const std::string& directory) {
-    return real.starts_with(directory == "/" ? directory : directory + "/");
+    return real.starts_with(directory.ends_with('/') ? directory : directory + "/");
   };
   if (!is_below(resolved(directory_of(index))) && !is_below(directory_of(resolved(index))))
     refuse_part("is, or is behind, a symbolic link out of its directory");

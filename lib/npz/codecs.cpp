@@ -76,7 +76,7 @@ class Deflater {
   std::vector<std::byte> run(std::span<const std::byte> bytes, int flush) {
     constexpr std::size_t kFlushMark = 16;  // the mark of Z_FULL_FLUSH, which deflateBound() does not count
     std::vector<std::byte> result;
-    std::size_t more = zlib().deflate_bound(&stream_, bytes.size()) + kFlushMark;
+    std::size_t more = zlib().deflate_bound(&stream_, static_cast<uLong>(bytes.size())) + kFlushMark;
     stream_.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(bytes.data()));
     stream_.avail_in = static_cast<uInt>(bytes.size());
     do {

@@ -131,6 +131,10 @@ std::string joined(const std::string& directory, const std::string& name) {
   return std::filesystem::path(directory) / name;
 }
 
+std::string folded(const std::string& name) {
+  return name;
+}
+
 std::string with_slashes(std::string path) {
   return path;
 }

@@ -81,6 +81,9 @@ void begin(int& argc, char**& argv);
 /// The name in the directory, by the rules of std::filesystem::path.
 [[nodiscard]] std::string joined(const std::string& directory, const std::string& name);
 
+/// The same for all spellings of a name that lead to one file.
+[[nodiscard]] std::string folded(const std::string& name);
+
 /// A path that comes from outside, with slashes.
 [[nodiscard]] std::string with_slashes(std::string path);
 

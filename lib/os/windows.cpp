@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <cstdlib>
-#include <cstring>
 #include <limits>
 #include <system_error>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "os/os.hpp"
 #include "os/windows_handles.hpp"
 
+extern "C" WCHAR NTAPI RtlUpcaseUnicodeChar(WCHAR unit);
 extern "C" BOOLEAN NTAPI SystemFunction036(PVOID bytes, ULONG size);  // RtlGenRandom() has no other name
 
 namespace clipper::os {
@@ -145,7 +145,11 @@ void begin(int& argc, char**& argv) {
       [](const wchar_t*, const wchar_t*, const wchar_t*, unsigned, std::uintptr_t) {});
   ::SetErrorMode(SEM_FAILCRITICALERRORS | SEM_NOOPENFILEERRORBOX);
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::_setmode(fd, O_BINARY);
-  if (isatty(STDOUT_FILENO) != 0 || isatty(STDERR_FILENO) != 0) ::SetConsoleOutputCP(CP_UTF8);
+  if (isatty(STDOUT_FILENO) != 0 || isatty(STDERR_FILENO) != 0) {
+    static const UINT before = ::GetConsoleOutputCP();
+    ::SetConsoleOutputCP(CP_UTF8);
+    std::atexit([] { ::SetConsoleOutputCP(before); });
+  }
   int count = 0;
   wchar_t** const typed = ::CommandLineToArgvW(::GetCommandLineW(), &count);
   if (typed == nullptr) return;
@@ -184,6 +188,12 @@ std::string text_of(const std::filesystem::path& path) {
 
 std::string joined(const std::string& directory, const std::string& name) {
   return text_of(native(directory) / native(name));
+}
+
+std::string folded(const std::string& name) {
+  std::wstring units = wide(name);
+  std::ranges::transform(units, units.begin(), ::RtlUpcaseUnicodeChar);
+  return narrow(units);
 }
 
 std::string with_slashes(std::string path) {
@@ -276,82 +286,6 @@ std::size_t columns(int fd) noexcept {
 
 bool is_writable(int, int) noexcept {
   return true;
-}
-
-// What a replacement must not lose: alternate streams, which are listed as user.NAME, and the access control
-// list.
-
-namespace {
-
-constexpr std::string_view kAccessList = "system.posix_acl_access";
-
-ssize_t access_list(HANDLE handle, void* to, std::size_t room) noexcept {
-  DWORD size = 0;
-  if (::GetKernelObjectSecurity(handle, DACL_SECURITY_INFORMATION, to, static_cast<DWORD>(room), &size) != 0)
-    return static_cast<ssize_t>(size);
-  const DWORD error = ::GetLastError();
-  errno = error == ERROR_INSUFFICIENT_BUFFER ? ERANGE : EOPNOTSUPP;
-  return -1;
-}
-
-}  // namespace
-
-ssize_t read_attribute(int fd, const char* name, char* to, std::size_t room) noexcept {
-  if (name == kAccessList) return access_list(handle_of(fd), to, room);
-  errno = ENODATA;
-  return -1;
-}
-
-ssize_t getxattr(const char* path, const char* name, void* to, std::size_t room) noexcept {
-  const int fd = open(path, O_RDONLY);
-  if (fd < 0) return -1;
-  const ssize_t size = read_attribute(fd, name, static_cast<char*>(to), room);
-  const int error = errno;
-  close(fd);
-  errno = error;
-  return size;
-}
-
-ssize_t list_attributes(int fd, char* to, std::size_t room) noexcept try {
-  alignas(8) std::array<std::byte, 65536> bytes;
-  if (::GetFileInformationByHandleEx(handle_of(fd), FileStreamInfo, bytes.data(), bytes.size()) == 0)
-    return 0;
-  std::string names;
-  for (const std::byte* at = bytes.data();;) {
-    const auto* const stream = reinterpret_cast<const FILE_STREAM_INFO*>(at);
-    const std::string name = narrow({stream->StreamName, stream->StreamNameLength / sizeof(wchar_t)});
-    if (name != "::$DATA") names.append("user.").append(name, 1, name.rfind(':') - 1).append(1, '\0');
-    if (stream->NextEntryOffset == 0) break;
-    at += stream->NextEntryOffset;
-  }
-  if (to != nullptr && names.size() > room) return errno = ERANGE, -1;
-  if (to != nullptr) std::ranges::copy(names, to);
-  return static_cast<ssize_t>(names.size());
-} catch (...) {
-  errno = ENOMEM;
-  return -1;
-}
-
-/// Succeeds if the file has the list already, because its directory gave it the same one.
-int write_attribute(int fd, const char* name, const char* from, std::size_t size) noexcept {
-  std::array<char, 65536> own;
-  const ssize_t found = name == kAccessList ? access_list(handle_of(fd), own.data(), own.size()) : -1;
-  if (found == static_cast<ssize_t>(size) && std::memcmp(own.data(), from, size) == 0) return 0;
-  errno = EOPNOTSUPP;
-  return -1;
-}
-
-int remove_attribute(int, const char*) noexcept {
-  errno = ENODATA;
-  return -1;
-}
-
-int fchmod(int, Mode) noexcept {
-  return 0;
-}
-
-int fchown(int, unsigned, unsigned) noexcept {
-  return fail(ERROR_NOT_SUPPORTED);
 }
 
 // Memory

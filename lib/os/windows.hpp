@@ -29,6 +29,9 @@ inline constexpr int PATH_MAX = 32767;  // UTF-16 units of a path; in UTF-8 it m
 #ifndef NAME_MAX
 inline constexpr int NAME_MAX = 255;
 #endif
+#ifndef EDQUOT
+inline constexpr int EDQUOT = 10069;
+#endif
 #ifndef ESTALE
 inline constexpr int ESTALE = 10070;
 #endif

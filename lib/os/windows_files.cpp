@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <cstring>
 
 #include "os/os.hpp"
 #include "os/windows_handles.hpp"
@@ -208,6 +210,82 @@ std::uint64_t free_bytes(int fd) noexcept {
   if (::NtQueryVolumeInformationFile(handle_of(fd), &done, &size, sizeof size, kFullSize) < 0)
     return UINT64_MAX;
   return static_cast<std::uint64_t>(size.caller.QuadPart) * size.sectors_per_unit * size.bytes_per_sector;
+}
+
+// What a replacement must not lose: alternate streams, which are listed as user.NAME, and the access control
+// list.
+
+namespace {
+
+constexpr std::string_view kAccessList = "system.posix_acl_access";
+
+ssize_t access_list(HANDLE handle, void* to, std::size_t room) noexcept {
+  DWORD size = 0;
+  if (::GetKernelObjectSecurity(handle, DACL_SECURITY_INFORMATION, to, static_cast<DWORD>(room), &size) != 0)
+    return static_cast<ssize_t>(size);
+  const DWORD error = ::GetLastError();
+  errno = error == ERROR_INSUFFICIENT_BUFFER ? ERANGE : EOPNOTSUPP;
+  return -1;
+}
+
+}  // namespace
+
+ssize_t read_attribute(int fd, const char* name, char* to, std::size_t room) noexcept {
+  if (name == kAccessList) return access_list(handle_of(fd), to, room);
+  errno = ENODATA;
+  return -1;
+}
+
+ssize_t getxattr(const char* path, const char* name, void* to, std::size_t room) noexcept {
+  const int fd = open(path, O_RDONLY);
+  if (fd < 0) return -1;
+  const ssize_t size = read_attribute(fd, name, static_cast<char*>(to), room);
+  const int error = errno;
+  close(fd);
+  errno = error;
+  return size;
+}
+
+ssize_t list_attributes(int fd, char* to, std::size_t room) noexcept try {
+  alignas(8) std::array<std::byte, 65536> bytes;
+  if (::GetFileInformationByHandleEx(handle_of(fd), FileStreamInfo, bytes.data(), bytes.size()) == 0)
+    return 0;
+  std::string names;
+  for (const std::byte* at = bytes.data();;) {
+    const auto* const stream = reinterpret_cast<const FILE_STREAM_INFO*>(at);
+    const std::string name = narrow({stream->StreamName, stream->StreamNameLength / sizeof(wchar_t)});
+    if (name != "::$DATA") names.append("user.").append(name, 1, name.rfind(':') - 1).append(1, '\0');
+    if (stream->NextEntryOffset == 0) break;
+    at += stream->NextEntryOffset;
+  }
+  if (to != nullptr && names.size() > room) return errno = ERANGE, -1;
+  if (to != nullptr) std::ranges::copy(names, to);
+  return static_cast<ssize_t>(names.size());
+} catch (...) {
+  errno = ENOMEM;
+  return -1;
+}
+
+/// Succeeds if the file has the list already, because its directory gave it the same one.
+int write_attribute(int fd, const char* name, const char* from, std::size_t size) noexcept {
+  std::array<char, 65536> own;
+  const ssize_t found = name == kAccessList ? access_list(handle_of(fd), own.data(), own.size()) : -1;
+  if (found == static_cast<ssize_t>(size) && std::memcmp(own.data(), from, size) == 0) return 0;
+  errno = EOPNOTSUPP;
+  return -1;
+}
+
+int remove_attribute(int, const char*) noexcept {
+  errno = ENODATA;
+  return -1;
+}
+
+int fchmod(int, Mode) noexcept {
+  return 0;
+}
+
+int fchown(int, unsigned, unsigned) noexcept {
+  return fail(ERROR_NOT_SUPPORTED);
 }
 
 }  // namespace clipper::os

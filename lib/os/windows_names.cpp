@@ -52,23 +52,25 @@ bool is_forbidden(std::wstring_view name) {
   if (name.empty() || name == L"." || name == L"..") return false;
   if (name.back() == L'.' || name.back() == L' ' || is_reserved(name)) return true;
   return std::ranges::any_of(name,
-                             [](wchar_t c) { return c < 32 || std::wcschr(L"<>:\"|?*", c) != nullptr; });
+                             [](wchar_t c) { return c < 32 || std::wcschr(L"<>:\"|?*\\", c) != nullptr; });
 }
 
-/// The names in a path, with backslashes; empty, with errno, if Windows forbids one.
-std::wstring checked(const char* path) {
+/// The names in a path, with backslashes; empty, with errno, if Windows forbids one. A colon says only that
+/// there is no such file: it may follow an archive's name.
+std::wstring checked(const char* path, bool is_new) {
   std::wstring names = wide(path);
-  std::ranges::replace(names, L'/', L'\\');
-  const std::size_t root = root_length(path);
+  const std::size_t root = wide(std::string_view(path).substr(0, root_length(path))).size();
   for (std::size_t begin = root; begin < names.size();) {
-    const std::size_t end = std::min(names.find(L'\\', begin), names.size());
-    if (is_forbidden(std::wstring_view(names).substr(begin, end - begin))) {
-      errno = kForbiddenName;
+    const std::size_t end = std::min(names.find(L'/', begin), names.size());
+    const std::wstring_view name = std::wstring_view(names).substr(begin, end - begin);
+    if (is_forbidden(name)) {
+      errno = is_new || name.find(L':') == name.npos ? kForbiddenName : ENOENT;
       return {};
     }
     begin = end + 1;
   }
   if (names.empty()) errno = ENOENT;
+  std::ranges::replace(names, L'/', L'\\');
   return names;
 }
 
@@ -76,6 +78,7 @@ std::wstring checked(const char* path) {
 std::wstring kernel_path(const std::wstring& path) {
   std::wstring full(::GetFullPathNameW(path.c_str(), 0, nullptr, nullptr), L'\0');
   full.resize(::GetFullPathNameW(path.c_str(), static_cast<DWORD>(full.size()), full.data(), nullptr));
+  if (full.starts_with(L"\\\\?\\")) return L"\\??\\" + full.substr(4);
   const bool is_share = full.starts_with(L"\\\\");
   return is_share ? L"\\??\\UNC" + full.substr(1) : L"\\??\\" + full;
 }
@@ -93,7 +96,7 @@ std::wstring path_of(HANDLE handle) {
 /// Opens a name relative to a directory that is held open. Null, with errno, on failure.
 Handle open_at(int directory, const char* name, ACCESS_MASK access, ULONG disposition, ULONG options) noexcept
     try {
-  std::wstring names = checked(name);
+  std::wstring names = checked(name, disposition != FILE_OPEN);
   if (names.empty()) return nullptr;
   OBJECT_ATTRIBUTES attributes{};
   if (directory == AT_FDCWD || root_length(name) > 0) {
@@ -133,7 +136,9 @@ ULONG link_options(bool follows) {
 
 /// Gives the open file a name in the directory, as a rename or another link.
 NTSTATUS set_name(HANDLE file, FILE_INFORMATION_CLASS how, ULONG flags, int directory, const char* name) {
-  const std::wstring text = checked(name);
+  constexpr auto kNameInvalid = static_cast<NTSTATUS>(0xC0000033);
+  const std::wstring text = checked(name, true);
+  if (text.empty()) return kNameInvalid;
   std::vector<std::byte> bytes(sizeof(NewName) + text.size() * sizeof(wchar_t));
   NewName header{};
   header.flags = flags;

@@ -346,8 +346,8 @@ std::string_view without_suffix(std::string_view name) {
 std::vector<Place> files_of_all_runs(const Place& out) {
   Descriptor fd(retry_interrupted(
       [&] { return os::openat(out.directory(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
-  const std::unique_ptr<DIR, int (*)(os::DIR*)> directory(fd.get() < 0 ? nullptr : os::fdopendir(fd.get()),
-                                                          &os::closedir);
+  const std::unique_ptr<os::DIR, int (*)(os::DIR*)> directory(
+      fd.get() < 0 ? nullptr : os::fdopendir(fd.get()), &os::closedir);
   if (!directory) throw_system_error(out.path(), "its directory cannot be read");
   std::ignore = fd.release();
   std::vector<Place> places;

@@ -1,23 +1,32 @@
 #!/usr/bin/env python3
-"""wine.py COMMAND...: what the program for Windows promises, tried with COMMAND, which starts it, such as wine clipper.exe.
+"""wine.py EMULATOR DIRECTORY: what the program for Windows promises, tried with DIRECTORY/clipper.exe, which EMULATOR starts.
 
-Needs Python's own library only.
+DIRECTORY/hold.exe is the program of hold.c. Needs Python's own library only.
 """
 
+import fcntl
 import json
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
+import termios
+import time
 import unittest
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = ROOT / "data"
-COMMAND = [str(pathlib.Path(word).resolve()) if "/" in word else word for word in sys.argv[1:]]
+EMULATOR, DIRECTORY = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
+COMMAND = [EMULATOR, str(DIRECTORY / "clipper.exe")]
 IN = (DATA / "in.npy").read_bytes()
 GOLDEN = (DATA / "golden.npy").read_bytes()
+
+
+def npy(descr, count, elements):
+    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': ({count},), }}".ljust(117) + "\n"
+    return b"\x93NUMPY\x01\x00\x76\x00" + header.encode() + elements
 
 
 class Windows(unittest.TestCase):
@@ -62,8 +71,8 @@ class Windows(unittest.TestCase):
 
     def test_pipes_are_binary(self):
         self.assertEqual(self.clip("-", "-", stdin=IN), GOLDEN)
-        newlines = b"\x93NUMPY\x01\x00\x76\x00" + b"{'descr': '|u1', 'fortran_order': False, 'shape': (4,), }".ljust(117) + b"\n"
-        self.assertEqual(self.clip("--max", "26", "-", "-", stdin=newlines + b"\r\n\x1a\n"), newlines + b"\r\n\x1a\n")
+        newlines = npy("|u1", 4, b"\r\n\x1a\n")
+        self.assertEqual(self.clip("--max", "26", "-", "-", stdin=newlines), newlines)
 
     def test_backslashes_and_unicode_names(self):
         self.write("a/\u00e4\u6f22\U0001f600 b.npy", IN)
@@ -92,6 +101,63 @@ class Windows(unittest.TestCase):
                 self.assertEqual([(n, out.read(n)) for n in out.namelist()],
                                  [(n, expected.read(n)) for n in expected.namelist()])
             (self.directory / "out.npz").unlink()
+
+    def test_safetensors(self):
+        self.clip(str(DATA / "safetensors/go.safetensors"), "out.safetensors")
+        self.assertEqual(self.read("out.safetensors"), (DATA / "safetensors/go.clipped.safetensors").read_bytes())
+
+    def test_members(self):
+        self.assertEqual(self.run_clipper("info", str(DATA / "archives/savez.npz")).returncode, 0)
+        names = zipfile.ZipFile(DATA / "archives/savez.npz").namelist()
+        self.clip(f"{DATA}/archives/savez.npz:{names[0].removesuffix('.npy')}", "member.npy")
+        self.assertIn("member.npy", self.names())
+
+    def test_reports(self):
+        done = self.run_clipper("compare", "in.npy", str(DATA / "golden.npy"), "--report", "junit=r.xml", "--report", "csv=r.csv")
+        self.assertEqual((done.returncode, done.stderr), (1, b""))
+        self.assertEqual((self.read("r.xml")[:5], self.read("r.csv").count(b"\r")), (b"<?xml", 0))
+
+    def test_names_that_differ_in_case(self):
+        self.write("b/IN.npy", IN)
+        self.refused(2, "would both be written", "--max", "6", "--flat", "--output-dir", "new", "in.npy", "b/IN.npy")
+
+    def test_held_file(self):
+        """Another program holds OUT, or IN, and shares it with nobody."""
+        self.write("out.npy", b"old")
+        for name, arguments in (("out.npy", ["in.npy", "out.npy"]), ("in.npy", ["in.npy", "new.npy"])):
+            with subprocess.Popen([EMULATOR, DIRECTORY / "hold.exe", name], cwd=self.directory, stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE) as holder:
+                self.assertEqual(holder.stdout.readline().strip(), b"held")
+                self.refused(4, "another program has it open", "--max", "6", *arguments)
+                holder.stdin.close()
+        self.clip("in.npy", "out.npy")
+        self.assertEqual(self.read("out.npy"), GOLDEN)
+
+    @unittest.skipIf(os.geteuid(), "only root mounts a small disk")
+    def test_full_disk(self):
+        disk = self.directory / "disk"
+        disk.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk], check=True)
+        self.addCleanup(subprocess.run, ["umount", disk], check=True)
+        self.write("large.npy", npy("|u1", 1 << 20, b"\0" * (1 << 20)))
+        self.refused(4, "No space left on device", "--max", "6", "large.npy", "disk/out.npy")
+
+    def test_control_c(self):
+        """Typed into the terminal of a program that waits for the rest of its input."""
+        controller, terminal = os.openpty()
+        reader, writer = os.pipe()
+        with subprocess.Popen([*COMMAND, "--max", "6", "-", "out.npy"], cwd=self.directory, stdin=reader, stdout=terminal,
+                              stderr=terminal, start_new_session=True,
+                              preexec_fn=lambda: fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)) as done:
+            os.close(reader)
+            os.write(writer, IN[:-1])
+            while not any(name.startswith(".out") for name in self.names()):
+                time.sleep(0.1)
+            os.write(controller, b"\x03")
+            self.assertNotEqual(done.wait(30), 0)
+        for descriptor in (controller, terminal, writer):
+            os.close(descriptor)
+        self.assertEqual(self.names(), ["in.npy"])
 
     def test_looks(self):
         self.assertEqual(self.clip("in.npy", "--verify", str(DATA / "golden.npy"))[:4], b"PASS")
