@@ -83,6 +83,8 @@ target_compile_definitions(tbb PRIVATE __TBB_WEAK_SYMBOLS_PRESENT=0)
 target_compile_options(tbb PRIVATE -U__TBB_USE_ITT_NOTIFY)
 if(WIN32)
   target_compile_definitions(tbb PRIVATE __TBB_DYNAMIC_LOAD_ENABLED=0)
+  # Resources, of a shared library only.
+  set_property(SOURCE ${onetbb_SOURCE_DIR}/src/tbb/tbb.rc TARGET_DIRECTORY tbb PROPERTY HEADER_FILE_ONLY ON)
 endif()
 
 # zlib's own build changes its sources.
