@@ -196,7 +196,7 @@ TEST_CASE("after a failure, all existing outputs are complete") {
   directory.write("70.npy", float32_file({std::numeric_limits<float>::quiet_NaN()}));
   check_refused(directory.run(clip_into("out", files)), 3, "70.npy: ");
   for (const auto& entry : std::filesystem::directory_iterator(directory / "out"))
-    CHECK(read_file(entry.path()) == output(std::stoi(entry.path().stem())));
+    CHECK(read_file(os::text_of(entry.path())) == output(std::stoi(entry.path().stem())));
 }
 
 TEST_CASE("all headers are checked before anything is created") {

@@ -4,6 +4,10 @@
 #include "support/process.hpp"
 #include "support/skip.hpp"
 
+#undef small  // a macro of <rpcndr.h>
+
+inline constexpr int SIGKILL = 9;
+
 namespace clipper::testing {
 
 /// The argument as CommandLineToArgvW() reads it: backslashes before a quote are doubled.
@@ -59,7 +63,10 @@ class Process {
   }
 
   [[nodiscard]] static int pid() { return needs_posix("numbers of processes"), 0; }
-  static void send(int /*signal*/) { needs_posix("signals"); }
+  void send(int signal) const {
+    if (signal != SIGKILL) needs_posix("signals");
+    ::TerminateProcess(process_.get(), kKilled);
+  }
   static void stop() { needs_posix("signals"); }
 
   void write(std::string_view bytes) {
@@ -90,7 +97,10 @@ class Process {
     ::WaitForSingleObject(process_.get(), INFINITE);
     DWORD code = 0;
     ::GetExitCodeProcess(process_.get(), &code);
-    result.exit_code = static_cast<int>(code);
+    if (code == kKilled)
+      result.signal = SIGKILL;
+    else
+      result.exit_code = static_cast<int>(code);
     return result;
   }
 
@@ -115,6 +125,8 @@ class Process {
     while (stream && ::ReadFile(stream.get(), bytes.data(), bytes.size(), &got, nullptr) != 0)
       into.append(bytes.data(), got);
   }
+
+  static constexpr DWORD kKilled = 128 + SIGKILL;
 
   Handle process_;
   Handle input_;
