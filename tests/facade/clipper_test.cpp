@@ -264,6 +264,7 @@ TEST_CASE("files are replaced as the options say") {
   CHECK(read_file(out) == "kept");
   clip_file(in, out, {.max = 6}, {.sync = true, .no_cache = true, .threads = 1});
   CHECK(read_file(out) == float32_file({-1, 3, 6}));
+  needs_posix("to replace an open file");
   clip_file(out, out, {.min = 0});
   CHECK(read_file(out) == float32_file({0, 3, 6}));
   clip_in_place(out, {.min = 1});
