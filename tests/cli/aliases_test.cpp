@@ -178,4 +178,11 @@ TEST_CASE("standard output that is the input is refused before anything is writt
   }
 }
 
+TEST_CASE("an output directory that is the input directory through a bind mount is refused") {
+  if (!may_mount()) return;
+  const Directory directory;
+  directory.refused(clip({"-r", "--output-dir", "mount/out", "real"}), 2, "lies within the input directory",
+                    mount_real);
+}
+
 }  // namespace clipper::testing

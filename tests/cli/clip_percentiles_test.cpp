@@ -1,4 +1,4 @@
-#include "cli/direct.hpp"
+#include "cli/clipper.hpp"
 #include "support/archives.hpp"
 
 /// --min 1% --max 99%: bounds that are percentiles of the input's elements.
@@ -83,8 +83,8 @@ TEST_CASE("profiles convert a percentile as they convert a number") {
   check_refused(clip_to({"openvino", "--min", "20%", "--max", "25%"}), 2,
                 "no uint8 value lies between --min 20% (1.2) and --max 25% (1.5)");
   // The percentile, 1 + 2^-24 + 2^-53, rounds to 1 if it is rounded to float64 first.
-  const std::vector<double> near{1, 1 + 0x1p-23 + 0x1p-52};
-  directory.write("x.npy", npy_file("<f8", "False", "(2,)", bytes_of(near)));
+  const std::vector<double> nearby{1, 1 + 0x1p-23 + 0x1p-52};
+  directory.write("x.npy", npy_file("<f8", "False", "(2,)", bytes_of(nearby)));
   CHECK(contains(clip_to({"onnx-6", "--min", "50%"}).output, "\"min\":1.0000001192092896,"));
 }
 

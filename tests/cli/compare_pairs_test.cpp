@@ -19,7 +19,7 @@ class Trees : public WorkingDirectory {
     write("want/a.npy", float32_file({1}));
     write("real/b.npy", float32_file({1}));
   }
-  void link(const std::string& to, const std::string& name) { fs::create_symlink(to, *this / name); }
+  void link(const std::string& to, const std::string& name) { make_link(to, *this / name); }
 
   void check_error_status(int status, std::string_view word) const {
     const Result result = run_compare(*this, {"got", "want"});

@@ -70,7 +70,7 @@ TEST_CASE("compare --update-golden copies what fails or is missing, and deletes 
   CHECK(pairs.read("y/d/a.npz") == pairs.read("x/d/a.npz"));
   CHECK(pairs.read("y/new/n.npy") == input(1));
   CHECK(pairs.read("y/old.npy") == input(2));
-  const ino_t before = status_of(pairs / "y/d/a.npz").st_ino;
+  const std::uint64_t before = status_of(pairs / "y/d/a.npz").st_ino;
   CHECK(pairs.compare({"x/d", "y/d", "--update-golden"}).exit_code == 0);
   CHECK(status_of(pairs / "y/d/a.npz").st_ino == before);
   pairs.refused({"compare", "--update-golden", "-", "b.npz"}, 2, "--update-golden takes files");

@@ -459,9 +459,9 @@ TEST_CASE("--metrics prints metrics of every pair, and their limits decide") {
 TEST_CASE("metrics have the same digits with every number of threads and in every memory order") {
   WorkingDirectory directory;
   const std::vector<float> elements = scattered_floats(600'000);
-  std::vector<float> near = elements;
-  for (std::size_t i = 0; i < near.size(); i += 3) near[i] *= 1.01F;
-  directory.write("a.npy", npy_file("<f4", "False", "(600, 1000)", bytes_of(near)));
+  std::vector<float> nearby = elements;
+  for (std::size_t i = 0; i < nearby.size(); i += 3) nearby[i] *= 1.01F;
+  directory.write("a.npy", npy_file("<f4", "False", "(600, 1000)", bytes_of(nearby)));
   directory.write("e.npy", npy_file("<f4", "False", "(600, 1000)", bytes_of(elements)));
   directory.write("f.npy", npy_file("<f4", "True", "(600, 1000)", bytes_of(elements)));
   for (const char* const expected : {"e.npy", "f.npy"}) {

@@ -1,6 +1,6 @@
 #include <sys/resource.h>
 
-#include "cli/clipper.hpp"
+#include "cli/numbered.hpp"
 #include "support/archives.hpp"
 #include "support/fork.hpp"
 
@@ -220,6 +220,55 @@ TEST_CASE("info lists 65,536 members of an archive within 64 MiB") {
     check_done(result);
     CHECK(lines_of(result.output).size() >= members.size());
   }
+}
+
+TEST_CASE("more files than one commit holds are all clipped in place") {
+  const WorkingDirectory directory;
+  for (const char* threads : {"1", "4"}) {
+    Words words = clip({"-i", "--threads", threads});
+    for (int i = 0; i < 700; ++i) {
+      words.push_back(fmt::format("{}.npy", i));
+      directory.write(words.back(), input(i));
+    }
+    const ino_t before = status_of(directory / "0.npy").st_ino;
+    directory.done(words, limit(RLIMIT_NOFILE, 200));
+    for (int i = 0; i < 700; ++i) CHECK(directory.read(fmt::format("{}.npy", i)) == output(i));
+    CHECK(status_of(directory / "0.npy").st_ino != before);
+    CHECK(directory.entries().size() == 700);
+  }
+}
+
+TEST_CASE("info without --stats does not read the elements") {
+  const WorkingDirectory directory;
+  const std::string header = npy_file("<f4", "False", "(25000000000,)", "");
+  directory.write("huge.npy", header);
+  std::filesystem::resize_file(directory / "huge.npy", header.size() + 100'000'000'000);
+  const Result result = directory.run({"info", "--json", "huge.npy"}, limit(RLIMIT_CPU, 1));
+  check_done(result);
+  CHECK(contains(result.output, "\"bytes\":100000000000,"));
+}
+
+TEST_CASE("a copy in $TMPDIR beyond the file size limit is an I/O error") {
+  const WorkingDirectory directory{
+      {"big.npy", npy_file("<i2", "True", "(300, 7, 200)", std::string(840'000, '\1'))}};
+  directory.refused({"--min", "0", "big.npy", "big.pb"}, 4,
+                    "big.npy: cannot be copied to /var/tmp: File too large; set TMPDIR",
+                    limit(RLIMIT_FSIZE, 4096));
+}
+
+TEST_CASE(
+    "a large compressed member is inflated in $TMPDIR, and a directory that cannot hold it is an error") {
+  const WorkingDirectory directory;
+  const std::vector<float> large = scattered_floats(400'000);
+  directory.write("a.npz", npz_file({{"w.npy", float32_file(large), true}}));
+  const auto run = [&](const char* temporary) {
+    return directory.run(clip({"a.npz:w", "out.npy"}), [=] { ::setenv("TMPDIR", temporary, 1); });
+  };
+  check_refused(run("/dev/null/none"), 4,
+                "a.npz:w: cannot be copied to /dev/null/none: Not a directory; set TMPDIR");
+  check_done(run(directory.path().c_str()));
+  CHECK((directory.read("out.npy") == float32_file(clipped(large, 0, 6))));
+  CHECK(directory.entries() == std::vector<std::string>{"a.npz", "out.npy"});
 }
 
 }  // namespace clipper::testing

@@ -1,5 +1,4 @@
 #include <fmt/ranges.h>
-#include <fnmatch.h>
 
 #include <set>
 
@@ -194,7 +193,7 @@ class Example {
 bool fits(const std::string& text, const std::string& pattern) {
   std::string glob = replaced(replaced(pattern, "  ...", "..."), " ...", "...");
   for (const std::string special : {"\\", "*", "?", "["}) glob = replaced(glob, special, "\\" + special);
-  return ::fnmatch(replaced(glob, "...", "*").c_str(), text.c_str(), 0) == 0;
+  return os::fnmatch(replaced(glob, "...", "*").c_str(), text.c_str(), 0) == 0;
 }
 
 /// Files that are clipped at the same time report in any order.

@@ -1,12 +1,9 @@
-#include <sys/ioctl.h>
-
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <sstream>
 
 #include "cli/clipper.hpp"
-#include "cli/terminal.hpp"
 #include "simd/levels.hpp"
 #include "support/archives.hpp"
 #include "support/lines.hpp"
@@ -299,29 +296,6 @@ TEST_CASE("the help lists public options and examples") {
   }
   CHECK_FALSE(contains(help, "--simd"));
   CHECK_FALSE(contains(help, "--chunk-size"));
-}
-
-TEST_CASE("the help is as wide as the terminal, from 40 to 100 columns") {
-  if (!Terminal::exists()) return;
-  const auto widest_description = [](unsigned short columns) {
-    Terminal terminal;
-    const auto prepare = [&] {
-      terminal.as(STDOUT_FILENO)();
-      const struct winsize size { 24, columns, 0, 0 };
-      ::ioctl(STDOUT_FILENO, TIOCSWINSZ, &size);
-    };
-    CHECK(run_clipper({"info", "-h"}, {".", prepare}).exit_code == 0);
-    std::istringstream description(terminal.written().substr(0, terminal.written().find("Usage: ")));
-    std::size_t widest = 0;
-    for (std::string line; std::getline(description, line);) widest = std::max(widest, line.find('\r'));
-    return widest;
-  };
-  CHECK(widest_description(30) > 30);
-  CHECK(widest_description(30) <= 40);
-  CHECK(widest_description(60) <= 60);
-  CHECK(widest_description(60) > 50);
-  CHECK(widest_description(300) > 90);
-  CHECK(widest_description(300) <= 100);
 }
 
 TEST_CASE("--verbose prints the settings to standard error") {

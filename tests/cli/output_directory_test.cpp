@@ -13,7 +13,7 @@ TEST_CASE("--output-dir keeps the path of each input as given, whatever the othe
   const WorkingDirectory directory;
   std::filesystem::create_directories(directory / "in/a/deep");
   std::filesystem::create_directories(directory / "in/b");
-  std::filesystem::create_directory_symlink("a/deep", directory / "in/link");
+  make_link("a/deep", directory / "in/link");
   directory.write("in/a/x.npy", input(1));
   directory.write("in/a/deep/x.npy", input(2));
   directory.write("in/b/x.npy", input(3));
@@ -85,7 +85,7 @@ TEST_CASE("--flat keeps the name of each input, and replaces nothing without --f
 TEST_CASE("--output-dir refuses an input that would be its own output") {
   const WorkingDirectory directory;
   std::filesystem::create_directory(directory / "in");
-  std::filesystem::create_directory_symlink(".", directory / "link");
+  make_link(".", directory / "link");
   directory.write("in/x.npy", input(1));
   directory.write("y.npy", input(2));
   const char* const why = ": IN is OUT; choose another directory, or --in-place";
@@ -98,8 +98,8 @@ TEST_CASE("--relative-to keeps the same layout for any selection of files") {
   const WorkingDirectory directory;
   std::filesystem::create_directories(directory / "in/a/deep");
   std::filesystem::create_directories(directory / "in/b");
-  std::filesystem::create_directory_symlink("in", directory / "link");
-  std::filesystem::create_directory_symlink("deep", directory / "in/a/other");
+  make_link("in", directory / "link");
+  make_link("deep", directory / "in/a/other");
   directory.write("in/a/deep/x.npy", input(1));
   directory.write("in/b/x.npy", input(2));
   directory.write("in/x.npy", input(3));
@@ -133,8 +133,8 @@ TEST_CASE("--relative-to refuses files outside of the directory, under any name"
   const WorkingDirectory directory;
   std::filesystem::create_directories(directory / "in/a");
   std::filesystem::create_directories(directory / "in2/deep");
-  std::filesystem::create_directory_symlink("../in2", directory / "in/out_of_it");
-  std::filesystem::create_directory_symlink("../../in2/deep", directory / "in/a/deep");
+  make_link("../in2", directory / "in/out_of_it");
+  make_link("../../in2/deep", directory / "in/a/deep");
   for (const char* name : {"x.npy", "in/x.npy", "in2/x.npy", "in2/deep/x.npy"})
     directory.write(name, input(1));
   const auto refused = [&](const Words& files, const char* root, int code, const char* why) {
@@ -196,7 +196,7 @@ TEST_CASE("after a failure, all existing outputs are complete") {
   directory.write("70.npy", float32_file({std::numeric_limits<float>::quiet_NaN()}));
   check_refused(directory.run(clip_into("out", files)), 3, "70.npy: ");
   for (const auto& entry : std::filesystem::directory_iterator(directory / "out"))
-    CHECK(read_file(entry.path()) == output(std::stoi(entry.path().stem())));
+    CHECK(read_file(os::text_of(entry.path())) == output(std::stoi(entry.path().stem())));
 }
 
 TEST_CASE("all headers are checked before anything is created") {
@@ -222,8 +222,8 @@ TEST_CASE("--output-dir refuses links below it that lead out of it, also in a dr
   const WorkingDirectory directory{{"in/a/x.npy", input(1)}, {"in/b/x.npy", input(2)}};
   std::filesystem::create_directories(directory / "out/real");
   std::filesystem::create_directories(directory / "elsewhere");
-  std::filesystem::create_directory_symlink("real", directory / "out/b");
-  std::filesystem::create_directory_symlink("../elsewhere", directory / "out/a");
+  make_link("real", directory / "out/b");
+  make_link("../elsewhere", directory / "out/a");
   const Words tree = clip({"-r", "in", "--output-dir", "out"});
   const std::string why = "out/a/x.npy: refused to avoid data loss: a symbolic link leads out of out";
   for (const Words& more : {Words{}, Words{"--dry-run", "-q"}, Words{"-n"}, Words{"-k"}}) {
@@ -236,7 +236,7 @@ TEST_CASE("--output-dir refuses links below it that lead out of it, also in a dr
   std::filesystem::remove(directory / "out/a");
   std::filesystem::create_directory(directory / "out/a");
   directory.write("elsewhere/y.npy", "kept");
-  std::filesystem::create_symlink("../../elsewhere/y.npy", directory / "out/a/x.npy");
+  make_link("../../elsewhere/y.npy", directory / "out/a/x.npy");
   for (const Words& more : {Words{}, Words{"--dry-run", "-q"}})
     check_refused(directory.run(joined(tree, more)), 5, why);
   CHECK(directory.read("elsewhere/y.npy") == "kept");

@@ -1,11 +1,12 @@
 #include "cli/numbered.hpp"
 #include "support/fork.hpp"
-#include "support/mounts.hpp"
 
 namespace clipper::testing {
 namespace {
 
 namespace fs = std::filesystem;
+
+const std::string kOddName = os::kIsWindows ? "\u00e4.npy" : "\xff.npy";
 
 /// in/ with tensors 1 to 3, and files that are not tensors.
 class Tree : public WorkingDirectory {
@@ -15,18 +16,18 @@ class Tree : public WorkingDirectory {
     fs::create_directories(*this / "in/val.npy");
     write("in/train/a.npy", input(1));
     write("in/train/deep/b.npy", input(2));
-    write("in/val.npy/\xff.npy", input(3));
+    write("in/val.npy/" + kOddName, input(3));
     write("in/notes.txt", "no tensor");
     write("in/train/.a.npy.clipper-0123456789abcdef", "a temporary file of clipper");
-    make_fifo(*this / "in/fifo.npy");
+    if (!os::kIsWindows) make_fifo(*this / "in/fifo.npy");
     fs::create_directory(*this / "empty");
   }
 
-  void link(const std::string& to, const std::string& name) const { fs::create_symlink(to, *this / name); }
+  void link(const std::string& to, const std::string& name) const { make_link(to, *this / name); }
   void check_clipped(const std::string& in) const {
     CHECK(read(in + "/train/a.npy") == output(1));
     CHECK(read(in + "/train/deep/b.npy") == output(2));
-    CHECK(read(in + "/val.npy/\xff.npy") == output(3));
+    CHECK(read(in + "/val.npy/" + kOddName) == output(3));
   }
 
   [[nodiscard]] std::size_t count(const std::string& below) const {
@@ -156,12 +157,6 @@ TEST_CASE("--output-dir below an input directory is refused, under any name") {
   tree.refused(clip({"-r", "--output-dir", "out", "."}), 2, why);
   tree.refused(clip({"-r", "-k", "--output-dir", "in/train/out", "link"}), 2, why);
   tree.refused(clip({"-r", "--output-dir", "link", "in"}), 2, why);
-  if (::geteuid() != 0) skip_unless_possible("mounting");
-  if (::geteuid() != 0) return;
-  const auto mount = [] {
-    if (!has_own_mounts() || ::mount("in/train", "empty", nullptr, MS_BIND, nullptr) != 0) ::_exit(125);
-  };
-  tree.refused(clip({"-r", "--output-dir", "empty/out", "in"}), 2, why, mount);
 }
 
 TEST_CASE("links to directories are skipped, links to files and a directory given by a link are followed") {
@@ -209,7 +204,7 @@ TEST_CASE("in place, a file that is no longer below the input directory is refus
   CHECK(tree.read("other/a.npy") == input(4));
   CHECK(tree.read("other/deep/b.npy") == input(5));
   CHECK(tree.read("moved/a.npy") == input(1));
-  CHECK(tree.read("in/val.npy/\xff.npy") == output(3));
+  CHECK(tree.read("in/val.npy/" + kOddName) == output(3));
 }
 
 TEST_CASE("an unreadable directory is an error, and --keep-going continues after it") {

@@ -246,8 +246,8 @@ TEST_CASE("info, show and FILE:NAME find the tensors of a set") {
 TEST_CASE("an index that does not say what its files have is refused before anything is written") {
   const Set set;
   const WorkingDirectory outside{{"w.safetensors", file_of(parts_of(4))}};
-  fs::create_symlink(outside / "w.safetensors", set / "link.safetensors");
-  fs::create_directory_symlink(outside.path(), set / "away");
+  make_link(outside / "w.safetensors", set / "link.safetensors");
+  make_link(outside.path(), set / "away");
   set.write("lfs.safetensors", "version https://git-lfs.github.com/spec/v1\n");
   fs::create_directory(set / "folder.safetensors");
   const std::string lacks = file(4) + " lacks the tensor 'ghost', which the index has";
@@ -305,8 +305,7 @@ TEST_CASE("the links of huggingface_hub's cache lead to the files of a set") {
   fs::create_directories(set / "cache/blobs");
   for (const std::string& name : {kIndex, file(1), file(2), file(3), file(4)}) {
     fs::copy_file(set / name, set / ("cache/blobs/" + std::string(name.rbegin(), name.rend())));
-    fs::create_symlink("../../blobs/" + std::string(name.rbegin(), name.rend()),
-                       set / ("cache/snapshots/1/" + name));
+    make_link("../../blobs/" + std::string(name.rbegin(), name.rend()), set / ("cache/snapshots/1/" + name));
   }
   CHECK(set.run(cast({"-q", "cache/snapshots/1/" + kIndex, "--flat", "--output-dir", "out"})).exit_code == 0);
   set.check_cast("out/");

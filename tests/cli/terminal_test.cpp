@@ -1,5 +1,7 @@
 #include "cli/terminal.hpp"
 
+#include <sys/ioctl.h>
+
 #include <array>
 #include <csignal>
 
@@ -407,6 +409,38 @@ TEST_CASE("no progress in files, on dumb terminals, with --no-progress and with 
   for (const auto& process : processes) check_done(process->finish(kInput.substr(kGiven)));
   for (const auto& terminal : terminals) CHECK(terminal->written().empty());
   shown.end();
+}
+
+TEST_CASE("the help is as wide as the terminal, from 40 to 100 columns") {
+  if (!Terminal::exists()) return;
+  const auto widest_description = [](unsigned short columns) {
+    Terminal terminal;
+    const auto prepare = [&] {
+      terminal.as(STDOUT_FILENO)();
+      const struct winsize size { 24, columns, 0, 0 };
+      ::ioctl(STDOUT_FILENO, TIOCSWINSZ, &size);
+    };
+    CHECK(run_clipper({"info", "-h"}, {".", prepare}).exit_code == 0);
+    std::istringstream description(terminal.written().substr(0, terminal.written().find("Usage: ")));
+    std::size_t widest = 0;
+    for (std::string line; std::getline(description, line);) widest = std::max(widest, line.find('\r'));
+    return widest;
+  };
+  CHECK(widest_description(30) > 30);
+  CHECK(widest_description(30) <= 40);
+  CHECK(widest_description(60) <= 60);
+  CHECK(widest_description(60) > 50);
+  CHECK(widest_description(300) > 90);
+  CHECK(widest_description(300) <= 100);
+}
+
+TEST_CASE("a terminal is refused as IN and OUT") {
+  if (!Terminal::exists()) return;
+  const WorkingDirectory directory{{"in.npy", float32_file({1})}};
+  const Terminal terminal;
+  directory.refused(clip({"-", "out.npy"}), 2, "terminal", terminal.as(STDIN_FILENO));
+  directory.refused(clip({"in.npy", "-"}), 2, "terminal", terminal.as(STDOUT_FILENO));
+  directory.refused(clip({"in.npy", terminal.path()}), 2, "terminal");
 }
 
 }  // namespace clipper::testing

@@ -170,7 +170,7 @@ TEST_CASE("--update-golden writes a missing or different golden file, and no equ
        {float32_file({0, 3, 7}), float32_file({0, 3, 6, 6}), float32_file({-0.0F, 3, 6}),
         npy_file("<i4", "False", "(3,)", bytes_of<std::int32_t>({0, 3, 6}))}) {
     directory.write("golden.npy", other);
-    ::chmod((directory / "golden.npy").c_str(), 0640);
+    set_mode(directory / "golden.npy", 0640);
     check_updated(directory, words, updated, golden);
     CHECK(mode_of(directory / "golden.npy") == 0640);
   }
@@ -416,6 +416,7 @@ TEST_CASE("directories and FIFOs called .npy below GOLDEN are no golden files") 
 }
 
 TEST_CASE("a line or a report that gets lost after a golden file was written ends with 6") {
+  needs_posix("/dev/full");
   const WorkingDirectory directory{{"in.npy", float32_file({-1, 3, 9})}};
   const Words reporting{"--min",           "0",        "in.npy",         "--verify", "golden.npy",
                         "--update-golden", "--report", "junit=/dev/full"};

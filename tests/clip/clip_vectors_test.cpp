@@ -67,7 +67,7 @@ TEST_CASE("each element is clipped by its own parameters, at any number of eleme
     };
     for (std::size_t count = 1; count <= 130; ++count) check_count(count, {count % 3, count % 5, count % 7});
     const std::size_t block = 16'384 / traits(op.dtype).size;
-    for (const std::size_t count : {255 * 64 + 1ul, block - 1, block, block + 1})
+    for (const std::size_t count : {std::size_t{255 * 64 + 1}, block - 1, block, block + 1})
       check_count(count, {1, 3, 1});
   });
 }

@@ -3,6 +3,7 @@
 #include "npz/read_zip.hpp"
 #include "support/paths.hpp"
 #include "support/refusal.hpp"
+#include "support/skip.hpp"
 #include "support/tsv.hpp"
 
 /// Archives that programs could read differently.
@@ -13,6 +14,7 @@ using zip::Zip;
 namespace {
 
 std::string output_of(const std::string& command) {
+  testing::needs_posix("Python");
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(::popen(command.c_str(), "r"), ::pclose);
   std::string text;
   std::array<char, 4096> bytes{};

@@ -124,7 +124,7 @@ Elements edges_of(DType dtype, int exponent, std::int64_t first) {
     if (edge < number(dtype, lowest_finite(dtype)) || edge > number(dtype, highest_finite(dtype))) continue;
     const ElementBits x = is_floating(dtype) ? nearest_element(dtype, Number(static_cast<double>(edge)))
                                              : static_cast<ElementBits>(static_cast<Int128>(edge));
-    for (const std::uint64_t step : {~0UL, 0UL, 1UL})
+    for (const std::uint64_t step : {~0ULL, 0ULL, 1ULL})
       add_finite(static_cast<std::int64_t>(static_cast<std::uint64_t>(element_key(dtype, x)) + step));
   }
   for (const std::int64_t key : {-3, -2, -1, 0, 1, 2})
@@ -229,7 +229,7 @@ TEST_CASE("counts overflow neither in the lanes of a vector nor between blocks")
   for (const DTypeTraits& row : kDTypes)
     for (const SimdLevel level : simd_levels()) {
       const std::size_t lanes = 64 / row.size;
-      for (const std::size_t count : {255 * lanes - 1, 255 * lanes, 256 * lanes + 1, 300'001UL}) {
+      for (const std::size_t count : {255 * lanes - 1, 255 * lanes, 256 * lanes + 1, std::size_t{300'001}}) {
         INFO(count << " " << row.name << " " << to_string(level));
         const ElementBits one = cases::one(row.dtype);
         Elements elements(count, one);

@@ -2,14 +2,17 @@
 
 #include <initializer_list>
 #include <iterator>
+#include <random>
 
+#include "os/os.hpp"
 #include "support/catch.hpp"
+#include "support/skip.hpp"
 
 /// Files for tests, and snapshots to check what happened to them.
 namespace clipper::testing {
 
 inline std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
+  std::ifstream file(os::native(path), std::ios::binary);
   INFO(path);
   REQUIRE(file);
   std::ostringstream bytes;
@@ -18,7 +21,9 @@ inline std::string read_file(const std::string& path) {
 }
 
 inline void write_file(const std::string& path, std::string_view bytes) {
-  std::ofstream file(path, std::ios::binary);
+  if (os::kIsWindows && path.substr(2).find_first_of("\n\xff<>:\"|?*") != path.npos)
+    needs_posix("this name of a file");
+  std::ofstream file(os::native(path), std::ios::binary);
   file.write(bytes.data(), static_cast<std::streamsize>(bytes.size())).flush();
   INFO(path);
   REQUIRE(file);
@@ -40,15 +45,28 @@ inline void flip(const std::string& path, std::uint64_t at) {
 }
 
 inline void make_fifo(const std::string& path) {
+  needs_posix("FIFOs");
   INFO(path);
+#if !defined(_WIN32)
   REQUIRE(::mkfifo(path.c_str(), 0666) == 0);
+#endif
+}
+
+inline void make_link(const std::string& to, const std::string& path) {
+  needs_posix("symbolic links");
+  std::filesystem::create_symlink(to, path);
+}
+
+inline void set_mode(const std::string& path, os::Mode mode) {
+  needs_posix("modes of files");
+  REQUIRE(::chmod(path.c_str(), mode) == 0);
 }
 
 /// The status of the file at `path`, following links.
-inline struct stat status_of(const std::string& path) {
-  struct stat status {};
+inline os::Status status_of(const std::string& path) {
+  os::Status status{};
   INFO(path);
-  REQUIRE(::stat(path.c_str(), &status) == 0);
+  REQUIRE(os::stat(path.c_str(), &status) == 0);
   return status;
 }
 
@@ -61,8 +79,13 @@ class TemporaryDirectory {
  public:
   /// Contains `files`: names and contents.
   TemporaryDirectory(std::initializer_list<std::pair<std::string_view, std::string_view>> files = {})
-      : path_(std::filesystem::temp_directory_path() / "clipper-test-XXXXXX") {
+      : path_(os::text_of(std::filesystem::temp_directory_path() / "clipper-test-XXXXXX")) {
+#if defined(_WIN32)
+    path_ += std::to_string(os::getpid()) + "-" + std::to_string(std::random_device()());
+    REQUIRE(std::filesystem::create_directory(path_));
+#else
     REQUIRE(::mkdtemp(path_.data()) != nullptr);
+#endif
     for (const auto& [name, contents] : files) write(name, contents);
   }
   TemporaryDirectory(TemporaryDirectory&&) = delete;
@@ -72,13 +95,19 @@ class TemporaryDirectory {
     std::filesystem::remove_all(path_, ignored);
   }
 
-  [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] std::string operator/(std::string_view name) const { return path_ + "/" + std::string(name); }
-  [[nodiscard]] std::string read(std::string_view name) const { return read_file(*this / name); }
+  [[nodiscard]] const std::string& path() const {
+    return path_;
+  }
+  [[nodiscard]] std::string operator/(std::string_view name) const {
+    return path_ + "/" + std::string(name);
+  }
+  [[nodiscard]] std::string read(std::string_view name) const {
+    return read_file(*this / name);
+  }
 
   /// Also creates missing directories.
   void write(std::string_view name, std::string_view contents) const {
-    std::filesystem::create_directories(std::filesystem::path(*this / name).parent_path());
+    std::filesystem::create_directories(os::native(*this / name).parent_path());
     write_file(*this / name, contents);
   }
 
@@ -86,7 +115,7 @@ class TemporaryDirectory {
   [[nodiscard]] std::vector<std::string> entries() const {
     std::vector<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(path_))
-      names.push_back(entry.path().filename());
+      names.push_back(os::text_of(entry.path().filename()));
     std::ranges::sort(names);
     return names;
   }
@@ -96,14 +125,15 @@ class TemporaryDirectory {
   [[nodiscard]] std::map<std::string, std::string> snapshot() const {
     std::map<std::string, std::string> entries;
     for (const auto& entry : std::filesystem::directory_iterator(path_)) {
-      struct stat status {};
-      REQUIRE(::lstat(entry.path().c_str(), &status) == 0);
-      std::string& text = entries[entry.path().filename()];
+      os::Status status{};
+      const std::string path = os::text_of(entry.path());
+      REQUIRE(os::lstat(path.c_str(), &status) == 0);
+      std::string& text = entries[os::text_of(entry.path().filename())];
       text = std::to_string(status.st_ino) + " " + std::to_string(status.st_mode) + " ";
       if (entry.is_symlink())
-        text += std::filesystem::read_symlink(entry.path());
+        text += os::text_of(std::filesystem::read_symlink(entry.path()));
       else if (entry.is_regular_file())
-        text += read_file(entry.path());
+        text += read_file(path);
     }
     return entries;
   }

@@ -1,14 +1,22 @@
 #pragma once
 
+#if !defined(_WIN32)
 #include <grp.h>
 #include <sys/wait.h>
+#endif
 
 #include "files/descriptor.hpp"
-#include "support/catch.hpp"
+#include "support/skip.hpp"
 
 /// Runs code in a new process, for code that changes its process permanently.
 namespace clipper::testing {
 
+#if defined(_WIN32)
+inline void in_a_process(const std::function<bool()>& /*work*/) {
+  needs_posix("fork()");
+}
+inline void become_user() {}  // a function for Process, which does not call it
+#else
 /// Calls the function in a new process. The check fails if it returns false or throws.
 inline void in_a_process(const std::function<bool()>& work) {
   const pid_t pid = ::fork();
@@ -37,5 +45,6 @@ inline void become(uid_t user) {
 inline void become_user() {
   become(65534);
 }
+#endif
 
 }  // namespace clipper::testing

@@ -32,7 +32,7 @@ class ArrayInMemory : public ParameterArray {
   }
   [[nodiscard]] std::uint64_t fingerprint() const override { return header_.count; }
   void expect_unwritten() const override {}
-  [[nodiscard]] bool is(const struct stat& /*file*/) const override { return false; }
+  [[nodiscard]] bool is(const os::Status& /*file*/) const override { return false; }
 
  private:
   [[nodiscard]] std::span<const std::byte> all() const { return std::as_bytes(std::span(bytes_)); }
