@@ -252,7 +252,8 @@ TEST_CASE("without --json, a mistake on the command line prints nothing to stand
     mistake.words.insert(mistake.words.end(), {"--", "--json"});
     const WorkingDirectory directory;
     make_files(directory);
-    CHECK(run_clipper(mistake.words, {directory.path()}).output.empty());
+    const Result result = run_clipper(mistake.words, {directory.path()});
+    CHECK(result.output.empty());
   }
 }
 

@@ -62,6 +62,7 @@ TEST_CASE("a message is one printable line for any file name") {
   };
   CHECK(contains(message("new\nline"), "./new\\x0aline: "));
   CHECK(contains(message("\x1b[31m\x7f\t"), "./\\x1b[31m\\x7f\\x09: "));
+  needs_posix("names that are not UTF-8");
   CHECK(contains(message("bad\xff\xc3"), "./bad\\xff\\xc3: "));
   CHECK(contains(message("control\xc2\x9b"
                          "31m"),
@@ -206,7 +207,8 @@ TEST_CASE("a mistake is answered with what to type, and with the names of the us
       {{"-o={dir}/my {name}", "--min", "0", "in.npy"}, 2, "-o takes its value without =; write -o TEMPLATE"},
   };
   for (const auto& [words, status, answer] : mistakes)
-    CHECK(directory.refused(words, status, "").error == "clipper: " + answer + "\n");
+    const Result result = directory.refused(words, status, "");
+  CHECK(result.error == "clipper: " + answer + "\n");
 }
 
 TEST_CASE("a word that is a file is no command") {

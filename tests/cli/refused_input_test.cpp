@@ -117,7 +117,7 @@ TEST_CASE("unsupported dtypes are refused by name") {
 TEST_CASE("files of other kinds are named with a command that helps") {
   const WorkingDirectory directory{{"x.npy", float32_file({-1, 2, 9})},
                                    {"clipped.npy", float32_file({0, 2, 6})}};
-  REQUIRE(directory.run_in_shell("gzip -c x.npy >x.npy.gz && tar -cf x.tar x.npy", {}).exit_code == 0);
+  check_done(directory.run_in_shell("gzip -c x.npy >x.npy.gz && tar -cf x.tar x.npy", {}));
   directory.write("x.npz", "PK\3\4" + std::string(26, '\0') + "x.npy" + directory.read("x.npy"));
   directory.write("x.pt", "PK\3\4" + std::string(26, '\0') + "archive/data.pkl and 1000 bytes");
   const std::string why = "not a .npy file but ";
