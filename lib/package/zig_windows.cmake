@@ -15,6 +15,6 @@ set(CMAKE_CXX_COMPILER ${ZIG} c++)
 set(CMAKE_RC_COMPILER ${ZIG})  # CMake wants one; there are no resources
 
 # zig turns every feature beyond those of the CPU off, and that with which functions for AVX-512 use 512 bits, too. It
-# instruments code that is not optimized.
-set(CMAKE_C_FLAGS_INIT "-mcpu=x86_64+evex512 -fno-sanitize=undefined -D_FILE_OFFSET_BITS=64")
+# instruments code that is not optimized, and writes debug information, which has the paths of the sources.
+set(CMAKE_C_FLAGS_INIT "-mcpu=x86_64+evex512 -fno-sanitize=undefined -g0 -D_FILE_OFFSET_BITS=64")
 set(CMAKE_CXX_FLAGS_INIT "${CMAKE_C_FLAGS_INIT} -DNOMINMAX -DWIN32_LEAN_AND_MEAN")
