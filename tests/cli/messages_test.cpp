@@ -206,9 +206,10 @@ TEST_CASE("a mistake is answered with what to type, and with the names of the us
        "np.save('x.npy', np.loadtxt('FILE', delimiter=','))"},
       {{"-o={dir}/my {name}", "--min", "0", "in.npy"}, 2, "-o takes its value without =; write -o TEMPLATE"},
   };
-  for (const auto& [words, status, answer] : mistakes)
+  for (const auto& [words, status, answer] : mistakes) {
     const Result result = directory.refused(words, status, "");
-  CHECK(result.error == "clipper: " + answer + "\n");
+    CHECK(result.error == "clipper: " + answer + "\n");
+  }
 }
 
 TEST_CASE("a word that is a file is no command") {
