@@ -171,6 +171,7 @@ TEST_CASE("--recursive takes a set, and each of its files once, where --include 
   CHECK_FALSE(fs::exists(set / "out/x.npy"));
   CHECK(set.run(cast(joined(walk, {"some", "--exclude", "*model.safetensors"}))).exit_code == 0);
   CHECK_FALSE(fs::exists(set / ("some/deep/" + kIndex)));
+  needs_posix("to replace an open file");
   CHECK(set.run(cast({"-q", "-r", "tree", "--include", "*.json", "-i"})).exit_code == 0);
   set.check_cast("tree/deep/");
   const Result info = set.run({"info", "tree", "--include", "*.safetensors"});
