@@ -69,6 +69,7 @@ TEST_CASE("-v and --dry-run print a line for each member and one for the archive
         members + "; would be written to out.npz\n");
   CHECK(directory.run(clip({"--dry-run", "-i", "a.npz"})).error == members + "; would be replaced\n");
   CHECK(directory.run(clip({"-v", "a.npz", "out.npz"})).error == plans + members + "\n");
+  needs_posix("to replace an open file");
   CHECK(directory.run(clip({"-v", "-i", "a.npz"})).error == plans + members + "\n");
   CHECK(
       directory.run(clip({"-v", "-i", "a.npz"}))
@@ -93,6 +94,7 @@ TEST_CASE("--json prints one line per member, in the archive's order") {
   CHECK(directory.json({"a.npz", "out.npz"}) == expected(start("out.npz", true, false)));
   CHECK(directory.json({"--dry-run", "a.npz", "out.npz"}) == expected(start("out.npz", false, true)));
   CHECK(directory.json({"--output-dir", "new", "a.npz"}) == expected(start("new/a.npz", true, false)));
+  needs_posix("to replace an open file");
   CHECK(directory.json({"-i", "a.npz"}) == expected(start("a.npz", true, false)));
   std::vector<Json> again = expected(start("a.npz", false, false));
   for (const std::size_t clipped : {0U, 2U}) {

@@ -27,6 +27,7 @@ TEST_CASE("clip_file() and clip_in_place() clip the members of an archive, and c
   CHECK(counts.lowered == 3);
   CHECK(counts.changed);
   CHECK((read_file(out) == archive_of({0, 3, 6}, {6, 6})));
+  needs_posix("to replace an open file");
   CHECK(clip_in_place(in, {.min = 0, .max = 6}).lowered == 3);
   CHECK((read_file(in) == read_file(out)));
   CHECK_FALSE(clip_in_place(in, {.min = 0, .max = 6}).changed);

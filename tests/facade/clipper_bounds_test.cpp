@@ -49,6 +49,7 @@ TEST_CASE("files are clipped to arrays from files") {
   CHECK(counts.raised == 3);
   CHECK(counts.lowered == 1);
   CHECK(read_file(files.out) == expected);
+  needs_posix("to replace an open file");
   for (const bool direct : {false, true}) {
     std::filesystem::copy_file(files.tensor, files.out, std::filesystem::copy_options::overwrite_existing);
     CHECK(clip_in_place(files.out, request, {.direct = direct}).raised == 3);
@@ -132,9 +133,6 @@ TEST_CASE("files and memory are clipped to percentiles") {
   CHECK(counts.raised == 10);
   CHECK(counts.lowered == 10);
   CHECK((directory.read("y.npy") == expected));
-  clip_in_place(directory / "x.npy", percentiles_as_bounds());
-  CHECK((directory.read("x.npy") == expected));
-
   std::vector<float> elements = thousand();
   CHECK(clip(elements, percentiles_as_bounds()).raised == 10);
   CHECK(elements == clipped(thousand(), 10, 990));
@@ -156,6 +154,10 @@ TEST_CASE("files and memory are clipped to percentiles") {
   std::memcpy(bytes.data() + 1, in.data(), 4 * in.size());
   clip(DType::float32, bytes.data() + 1, bytes.data() + 1, in.size(), percentiles_as_bounds());
   CHECK(std::memcmp(bytes.data() + 1, elements.data(), 4 * in.size()) == 0);
+
+  needs_posix("to replace an open file");
+  clip_in_place(directory / "x.npy", percentiles_as_bounds());
+  CHECK((directory.read("x.npy") == expected));
 }
 
 TEST_CASE("memory without numbers has no percentiles") {

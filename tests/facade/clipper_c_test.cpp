@@ -225,6 +225,7 @@ TEST_CASE("the C interface clips, compares and describes files") {
   CHECK((counts.lowered == 1 && counts.nodata == 1));
   CHECK(read_file(out) == float32_file({-1, 6}));
   CHECK(clipper_compare_files(request.get(), out.c_str(), in.c_str(), nullptr) == CLIPPER_DIFFERENT);
+  needs_posix("to replace an open file");
   REQUIRE(clipper_clip_in_place(request.get(), in.c_str(), nullptr) == CLIPPER_OK);
   CHECK(clipper_compare_files(request.get(), out.c_str(), in.c_str(), nullptr) == CLIPPER_OK);
   const std::array percentages{"100"};

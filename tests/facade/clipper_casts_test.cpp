@@ -105,6 +105,7 @@ TEST_CASE("a file becomes another dtype in place, but not directly") {
           clip_in_place(path, {.to = DType::uint8}, {.direct = true});
         }).find("direct") != std::string::npos);
   CHECK(read_file(path) == float32_file({-1, 0.5F, 9}));
+  needs_posix("to replace an open file");
   CHECK(clip_in_place(path, {.max = 6, .to = DType::uint8}).lowered == 1);
   CHECK(read_file(path) == file_of(std::vector<std::uint8_t>{0, 0, 6}));
   clip_file(path, path, {.to = DType::float64});
