@@ -20,11 +20,10 @@ std::string& directory() {
 }
 
 [[noreturn]] void throw_failure(const std::string& contents, int error) {
-  throw Error(
-      ErrorKind::io,
-      fmt::format("{}: cannot be copied to {}: {}; ", contents, directory(), os::error_text(error)) +
-          Term{"temporary_directory", "name another directory"},
-      error);
+  throw Error(ErrorKind::io,
+              fmt::format("{}: cannot be copied to {}: {}; ", contents, directory(), os::error_text(error)) +
+                  Term{"temporary_directory", "name another directory"},
+              error);
 }
 
 /// The file has a name for an instant. A signal that ends the process then removes it.
