@@ -6,12 +6,10 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <cstdio>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <system_error>
 #include <tuple>
 #include <utility>
 

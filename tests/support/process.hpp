@@ -15,6 +15,13 @@ struct Result {
   std::string error;
 };
 
+/// How a process starts.
+struct ProcessSettings {
+  std::string directory = ".";
+  /// Called in the new process before the program starts: limits, umask, user, redirections.
+  std::function<void()> prepare = nullptr;
+};
+
 /// Waits until the condition is true. Fails if it is still false after a very long time.
 template <class Condition>
 void wait_until(Condition condition) {

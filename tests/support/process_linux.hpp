@@ -14,15 +14,9 @@ namespace clipper::testing {
 /// and signals have the defaults that a shell gives them.
 class Process {
  public:
-  struct Settings {
-    std::string directory = ".";
-    /// Called in the new process before the program starts: limits, umask, user, redirections.
-    std::function<void()> prepare = nullptr;
-  };
+  using Settings = ProcessSettings;
 
-  explicit Process(const std::vector<std::string>& words) : Process(words, Settings{}) {}
-
-  Process(const std::vector<std::string>& words, const Settings& settings) {
+  explicit Process(const std::vector<std::string>& words, const Settings& settings = {}) {
     std::signal(SIGPIPE, SIG_IGN);  // writing to a process that has ended must not end the test
     auto [child_input, input] = make_pipe();
     auto [output, child_output] = make_pipe();

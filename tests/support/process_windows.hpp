@@ -26,14 +26,9 @@ inline std::wstring as_argument(std::wstring_view word) {
 /// prepare the new process.
 class Process {
  public:
-  struct Settings {
-    std::string directory = ".";
-    std::function<void()> prepare = nullptr;
-  };
+  using Settings = ProcessSettings;
 
-  explicit Process(const std::vector<std::string>& words) : Process(words, Settings{}) {}
-
-  Process(const std::vector<std::string>& words, const Settings& settings) {
+  explicit Process(const std::vector<std::string>& words, const Settings& settings = {}) {
     if (!words.front().ends_with(".exe")) needs_posix(words.front());
     if (settings.prepare) needs_posix("limits, users and system calls of a new process");
     Handle child_input = make_pipe(input_, 0);
