@@ -220,7 +220,7 @@ bool print_above_progress(std::FILE* stream, std::initializer_list<std::string_v
 /// A signal handler may have interrupted the thread that draws, or the terminal may take nothing.
 void end_progress() noexcept {
   drawing_ends = true;
-  for (int waited = 0; drawing && waited < 1000; ++waited) std::this_thread::sleep_for(1ms);
+  for (int waited = 0; drawing && waited < 100; ++waited) std::this_thread::sleep_for(1ms);
   erase_progress();
 }
 

@@ -173,7 +173,7 @@ TEST_CASE("an input that shrinks while it is read is an I/O error") {
     const Directory directory;
     Process process(clipper_words(clip({"--threads", threads, "--chunk-size", "4096", "in.npy", "-"})),
                     {directory.path()});
-    process.wait_for_output();  // clipper has read the header, and waits for a reader
+    process.wait_for_output_or_end();  // clipper has read the header, and waits for a reader
     std::filesystem::resize_file(directory / "in.npy", 1'000'000);
     check_refused(process.finish(), 4, "in.npy: changed while it was read");
   }
@@ -182,7 +182,7 @@ TEST_CASE("an input that shrinks while it is read is an I/O error") {
 TEST_CASE("an input that is overwritten while it is read is an I/O error") {
   const Directory directory;
   Process process(clipper_words(clip({"--chunk-size", "4096", "in.npy", "-"})), {directory.path()});
-  process.wait_for_output();
+  process.wait_for_output_or_end();
   std::fstream(directory / "in.npy", std::ios::in | std::ios::out | std::ios::binary).write("\x93", 1);
   check_refused(process.finish(), 4, "in.npy: changed while it was read");
 }
@@ -194,7 +194,7 @@ TEST_CASE("an input that is overwritten and gets its old time back, or is rename
     const std::string input = directory / "in.npy";
     const auto time = std::filesystem::last_write_time(input);
     Process process(clipper_words(clip({"--chunk-size", "4096", "in.npy", "-"})), {directory.path()});
-    process.wait_for_output();
+    process.wait_for_output_or_end();
     if (what == std::string("renamed")) {
       std::filesystem::rename(input, directory / "other.npy");
     } else if (what == std::string("chmod")) {

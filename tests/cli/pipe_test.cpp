@@ -120,7 +120,7 @@ TEST_CASE("clipper ends by SIGPIPE if its reader is gone") {
   const WorkingDirectory directory{{"in.npy", kInput}};
   const auto without_reader = [&](const std::function<void()>& prepare) {
     Process process(clipper_words(clip({"in.npy", "-"})), {directory.path(), prepare});
-    process.wait_for_output();
+    process.wait_for_output_or_end();
     process.close_output();
     return process.finish();
   };

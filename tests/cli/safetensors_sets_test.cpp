@@ -360,7 +360,7 @@ TEST_CASE("a run that was killed has no index and no half file, and --skip-exist
     directory.done(cast({kIndex, "--output-dir", "whole"}));
     Process process(clipper_words(cast({"--json", "-j", "1", kIndex, "--output-dir", "out"})),
                     {directory.path()});
-    process.wait_for_output();
+    process.wait_for_output_or_end();
     process.send(SIGKILL);
     const bool was_killed = process.finish().signal == SIGKILL;
     CHECK(fs::exists(directory / ("out/" + kIndex)) == !was_killed);

@@ -173,7 +173,7 @@ TEST_CASE("a signal that ends a run says which files are done: by --json, the cl
                     {directory.path()});
     waits.write(kInput.substr(0, 1000));
     ends.finish(kInput);
-    process.wait_for_output();
+    process.wait_for_output_or_end();
     process.send(signal);
     const Result result = process.finish();
     CHECK(result.signal == signal);

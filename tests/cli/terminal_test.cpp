@@ -257,6 +257,7 @@ TEST_CASE("a signal erases the progress") {
   process.write(kInput.substr(0, kGiven));
   wait_until([&] { return terminal.written().find('%') != std::string::npos; });
   process.send(SIGTERM);
+  process.wait_for_output_or_end();
   CHECK(process.finish().signal == SIGTERM);
   CHECK(terminal.written().ends_with(kErase));
   CHECK(directory.entries().empty());
@@ -278,9 +279,13 @@ TEST_CASE("Ctrl-C leaves nothing of the progress on the screen, however wide it 
     wait_until([&] { return terminal.written().find('%') != std::string::npos; });
     CHECK(contains(screen_of(terminal.written(), columns), "%"));
     terminal.type("\x03");
+    process.wait_for_output_or_end();  // an end of its input before the signal would be an error
     CHECK(process.finish().signal == SIGINT);
-    CHECK(contains(terminal.written(), "^C"));
-    CHECK(screen_of(terminal.written(), columns).empty());
+    // Linux sends the signal before it shows ^C, which clipper then cannot erase.
+    wait_until([&] { return contains(terminal.written(), "^C"); });
+    const std::string screen = screen_of(terminal.written(), columns);
+    CAPTURE(screen);
+    CHECK((screen.empty() || screen == "^C"));
   }
 }
 

@@ -81,8 +81,8 @@ class Process {
     }
   }
 
-  /// Waits for the first byte of the process's standard output, without reading it.
-  void wait_for_output() const { wait_for(output_, POLLIN); }
+  /// Waits until the process writes to its standard output, without reading it, or ends.
+  void wait_for_output_or_end() const { wait_for(output_, POLLIN); }
 
   /// Closes the reading end of the process's standard output.
   void close_output() { output_ = Descriptor(); }

@@ -70,7 +70,7 @@ class Process {
         return;  // the pipe has no reader
   }
 
-  void wait_for_output() const {
+  void wait_for_output_or_end() const {
     wait_until([&] {
       DWORD size = 0;
       return ::PeekNamedPipe(output_.get(), nullptr, 0, nullptr, &size, nullptr) == 0 || size > 0;
