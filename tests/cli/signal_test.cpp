@@ -113,6 +113,7 @@ TEST_CASE("every ending signal ends clipper, keeps the old file and leaves no ot
       });
       CHECK(directory.entries().size() == (named || !has_proc() ? 2 : 1));
       process.send(signal);
+      process.wait_for_output_or_end();  // before finish() ends its input, which would be an error
       const Result result = process.finish();
       CHECK(result.signal == signal);
       CHECK(result.error.empty());
@@ -136,6 +137,7 @@ TEST_CASE("clipper does not hang if two signals arrive at the same time") {
     process.send(first);
     process.send(second);
     process.send(SIGCONT);
+    process.wait_for_output_or_end();
     const Result result = process.finish();
     const bool ended_by_one = result.signal == first || result.signal == second;
     CHECK(ended_by_one);
