@@ -198,6 +198,8 @@ class Windows(unittest.TestCase):
         self.refused(4, "No such file", "--max", "6", "none.npy", "out.npy")
         self.write("bad.npy", IN[:-1])
         self.refused(3, "24 data bytes expected", "--max", "6", "bad.npy", "out.npy")
+        self.write("gzip.npy", b"\x1f\x8b\x08\x00")
+        self.refused(3, f"zcat Z:{self.directory}/gzip.npy", "--max", "6", f"Z:{self.directory}\\gzip.npy".replace("/", "\\"), "out.npy")
 
     def test_closed_pipe(self):
         reader, writer = os.pipe()
