@@ -163,6 +163,8 @@ void begin(int& argc, char**& argv) {
 
 std::string error_text(int error) {
   switch (error) {
+    case ELOOP: return "Too many levels of symbolic links";
+    case EOPNOTSUPP: return "Operation not supported";
     case ETXTBSY: return "another program has it open";
     case ESTALE: return "it was replaced";
     case kForbiddenName: return "Windows forbids this name";

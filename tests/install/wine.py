@@ -194,6 +194,14 @@ class Windows(unittest.TestCase):
         os.chmod(self.directory / "out.npy", 0o444)
         self.refused(4, "cannot be replaced", "--max", "6", "in.npy", "out.npy")
 
+    def test_own_access(self):
+        """wine makes access control lists of modes: this one is not that of new files."""
+        self.write("out.npy", b"old")
+        os.chmod(self.directory / "out.npy", 0o600)
+        self.refused(4, "cannot keep its access control list: Operation not supported", "--max", "6", "in.npy", "out.npy")
+        os.chmod(self.directory / "in.npy", 0o600)
+        self.refused(5, "cannot keep its access control list; write to another file", "--max", "6", "--in-place", "in.npy")
+
     def test_bad_input(self):
         self.refused(4, "No such file", "--max", "6", "none.npy", "out.npy")
         self.write("bad.npy", IN[:-1])
