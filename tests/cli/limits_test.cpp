@@ -1,6 +1,7 @@
 #include <sys/resource.h>
 
 #include "cli/numbered.hpp"
+#include "cli/safetensors_files.hpp"
 #include "support/archives.hpp"
 #include "support/fork.hpp"
 
@@ -220,6 +221,22 @@ TEST_CASE("info lists 65,536 members of an archive within 64 MiB") {
     check_done(result);
     CHECK(lines_of(result.output).size() >= members.size());
   }
+}
+
+TEST_CASE("a set may have more files than a process may open") {
+  const WorkingDirectory directory;
+  std::string index;
+  for (int i = 0; i < 100; ++i) {
+    directory.write(fmt::format("{}.safetensors", i),
+                    file_of({{fmt::format("w{}", i), "F32", floats({1.5, 7})}}));
+    index += fmt::format(R"({}"w{}":"{}.safetensors")", i == 0 ? "" : ",", i, i);
+  }
+  const std::string set = "model.safetensors.index.json";
+  directory.write(set, R"({"weight_map":{)" + index + "}}");
+  for (const Words& way :
+       {clip({set, "--output-dir", "out"}), clip({set, "--verify", "out/" + set}),
+        Words{"info", "--stats", set}, clip({"--in-place", set}), Words{"compare", set, "out/" + set}})
+    directory.done(way, limit(RLIMIT_NOFILE, 32));
 }
 
 TEST_CASE("more files than one commit holds are all clipped in place") {

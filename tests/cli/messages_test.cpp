@@ -228,7 +228,7 @@ TEST_CASE("a file that another program has locked is refused, whoever has locked
 TEST_CASE("arguments are escaped in messages") {
   check_refused(run_clipper({"--min", "1\n2", "a", "b"}), 2, "1\\x0a2");
   check_refused(run_clipper({"--unknown\nword", "a", "b"}), 2, "--unknown\\x0aword");
-  for (const char32_t code : {0x202A, 0x202E, 0x2066, 0x2069}) {
+  for (const char32_t code : {U'\u202A', U'\u202E', U'\u2066', U'\u2069'}) {
     const std::string name = {'a', '\xe2', static_cast<char>(0x80 | (code >> 6 & 0x3f)),
                               static_cast<char>(0x80 | (code & 0x3f))};
     check_refused(run_clipper({"--min", "1", name + "b.npy", "c"}), 4,

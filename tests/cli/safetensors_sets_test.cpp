@@ -1,6 +1,3 @@
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <nlohmann/json.hpp>
 
 #include "cli/safetensors_files.hpp"
@@ -326,26 +323,6 @@ TEST_CASE("an index with a variant in its name is one, as transformers and diffu
     fs::copy_file(set / index, set / name);
     set.refused(cast({"-q", name, "--output-dir", "out"}), 3, name);
   }
-}
-
-TEST_CASE("a set may have more files than a process may open") {
-  constexpr int kMany = 100;
-  const WorkingDirectory directory;
-  Json index;
-  for (int i = 0; i < kMany; ++i) {
-    directory.write(fmt::format("{}.safetensors", i),
-                    file_of({{fmt::format("w{}", i), "F32", floats({1.5, 7})}}));
-    index["weight_map"][fmt::format("w{}", i)] = fmt::format("{}.safetensors", i);
-  }
-  directory.write(kIndex, text_of(index));
-  const auto few_descriptors = [] {
-    const rlimit limit{32, 32};
-    if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) ::_exit(125);
-  };
-  for (const Words& way : {clip({kIndex, "--output-dir", "out"}), clip({kIndex, "--verify", "out/" + kIndex}),
-                           Words{"info", "--stats", kIndex}, clip({"--in-place", kIndex}),
-                           Words{"compare", kIndex, "out/" + kIndex}})
-    directory.done(way, few_descriptors);
 }
 
 TEST_CASE("a run that was killed has no index and no half file, and --skip-existing finishes it") {

@@ -59,7 +59,7 @@ inline void make_link(const std::string& to, const std::string& path) {
 
 inline void set_mode(const std::string& path, os::Mode mode) {
   needs_posix("modes of files");
-  REQUIRE(::chmod(path.c_str(), mode) == 0);
+  std::filesystem::permissions(path, std::filesystem::perms(mode));
 }
 
 /// The status of the file at `path`, following links.

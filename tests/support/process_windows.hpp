@@ -106,7 +106,7 @@ class Process {
   using Handle = std::unique_ptr<void, Close>;
 
   /// Returns the end that the new process inherits: `inherited` is 0 for the one to read from, otherwise 1.
-  static Handle make_pipe(Handle& own, int inherited) {
+  static Handle make_pipe(Handle& own, std::size_t inherited) {
     std::array<HANDLE, 2> ends{};
     REQUIRE(::CreatePipe(&ends[0], &ends[1], nullptr, 0) != 0);
     own.reset(ends[1 - inherited]);
