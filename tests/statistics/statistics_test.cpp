@@ -165,7 +165,8 @@ TEST_CASE("statistics of all edge elements, with every bound, equal those of an 
 TEST_CASE("elements on and beside the edges of rows are counted in their rows") {
   for (const DTypeTraits& row : kDTypes)
     for (const int exponent : {-1074, -150, -149, -126, -24, -1, 0, 1, 4, 11, 27, 59, 105, 122, 1018})
-      for (const std::int64_t first : {-20L, -16L, -7L, 0L, 3L, 100L, (1L << 23) - 40, 1L << 23, 1L << 50}) {
+      for (const std::int64_t first :
+           {-20LL, -16LL, -7LL, 0LL, 3LL, 100LL, (1LL << 23) - 40, 1LL << 23, 1LL << 50}) {
         const Elements elements = edges_of(row.dtype, exponent, first);
         if (elements.empty()) continue;
         const Expected expected = expected_of(row.dtype, no_bounds(row.dtype), elements);
