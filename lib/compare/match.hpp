@@ -398,9 +398,12 @@ void note_relative(A a, E e, std::uint64_t position, const Tolerance& tolerance,
   const double distance = kIsExact ? static_cast<double>(*difference) : float_difference(*difference);
   const double size = size_of(e);
   constexpr double kMore = 1 + 0x1p-48;  // more than rounding can lack: few mismatches are calculated exactly
-  if (!std::isfinite(size) || !(distance * kMore <= tolerance.absolute() + result.relative * size))
+  constexpr double kTiny = 0x1p-960;     // rounding can lack more below, where products are subnormal
+  if (!std::isfinite(size) || (distance > 0 && distance < kTiny) ||
+      !(distance * kMore <= tolerance.absolute() + result.relative * size))
     result.relative = std::max(result.relative, relative_for(distance, size, tolerance.absolute(), kIsExact));
-  if (distance > result.largest_relative * size) result.largest_relative = distance / size;
+  if (distance >= result.largest_relative * size)
+    result.largest_relative = std::max(result.largest_relative, distance / size);  // 0 / 0 is no maximum
 }
 
 template <class A, class E>

@@ -252,6 +252,20 @@ TEST_CASE("parts in any order give the same result") {
   }
 }
 
+TEST_CASE("limits of subnormal pairs do not depend on their order") {
+  constexpr ElementBits kDistance = 127;
+  const auto pairs_of = [](const Elements& expected) {
+    Pairs pairs{DType::float64, {}, expected};
+    for (const ElementBits e : expected) pairs.actual.push_back(e + kDistance);
+    return pairs;
+  };
+  const ElementComparison one = compare(pairs_of({1'000'000'000, 997'000'000}), ComparisonRule{});
+  const ElementComparison other = compare(pairs_of({997'000'000, 1'000'000'000}), ComparisonRule{});
+  CHECK(one.relative == other.relative);
+  CHECK(one.largest_relative == 127.0 / 997e6);
+  CHECK(other.largest_relative == 127.0 / 997e6);
+}
+
 TEST_CASE("the reported limits let all pairs match, and smaller ones do not") {
   std::mt19937_64 random{3};
   for (const DTypeTraits& row : kDTypes) {
