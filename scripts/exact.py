@@ -433,8 +433,9 @@ def refused_by_plan(case):
     try:
         result(figures.without(case))
     except Refused as refused:
-        if refused.rule in ("above", "above as converted", "NaN file") and any(isinstance(case.parameters.get(side), Tensor) for side in BOUNDS):
-            figures.groups(case)  # axes are looked at before the elements of arrays are
+        arrays = [each for each in map(case.parameters.get, BOUNDS) if isinstance(each, Tensor) and each.elements.size > 1]
+        if refused.rule in ("above", "above as converted", "NaN file") and arrays:
+            figures.groups(case)  # axes are looked at before the elements of arrays are; an array of one element is a number
         if refused.code == USAGE and not isinstance(refused, Beyond):
             raise
 
