@@ -453,7 +453,8 @@ Plan plan_before_reading(const Request& given, const TensorLayout& layout) {
   if (!bounds.empty() && request.stretch)  // whether these numbers lie between the percentiles is not known
     for (std::optional<Given>* const number :
          {&request.nan.number, &request.replace_below, &request.replace_above})
-      if (*number && (*number)->number.kind != Number::Kind::nan) (*number)->number = values.front();
+      if (*number && (*number)->number.kind != Number::Kind::nan)
+        (*number)->number = number_of(DType::float64, to_bits(round_to<double>(values.front())));
   Plan plan = make_plan_in_units(request, layout);
   static_cast<void>(axes_of(given, layout));
   return plan;

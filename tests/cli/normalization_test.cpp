@@ -145,6 +145,14 @@ TEST_CASE("A min above max is refused without advice that the other options refu
   }
 }
 
+TEST_CASE("A bound that float64 lacks is stretched to, beside a percentile and a replacement") {
+  const WorkingDirectory dir;
+  dir.write("x.npy", file_of("int64", "1 9007199254740993 9007199254740996"));
+  dir.done({"--min", "9007199254740993", "--max", "100%", "--stretch", "0:1", "--replace-below",
+            "9007199254740996", "--to", "float32", "x.npy", "out.npy"});
+  CHECK(dir.read("out.npy") == file_of("float32", "1 0 1"));
+}
+
 TEST_CASE("A member of an archive without numbers is not stretched, and a warning says so") {
   const WorkingDirectory dir;
   dir.write("a.npz",
