@@ -242,8 +242,11 @@ TEST_CASE("arguments are escaped in messages") {
 TEST_CASE("commands in messages do not have a name that is escaped") {
   const std::string objects = npy_file("|O", "False", "(1,)", "\x80\4]\x94.");
   const WorkingDirectory directory;
-  for (const auto& [name, shown] :
-       {std::pair("a\u202eb.npy", "FILE"), {"a\xff.npy", "FILE"}, {"\u00e9.npy", "\u00e9.npy"}}) {
+  for (const auto& [name, shown] : {std::pair("a\u202eb.npy", "FILE"),
+                                    {"a\xff.npy", "FILE"},
+                                    {"\u00e9.npy", "\u00e9.npy"},
+                                    {"x:/y.npy", "x:/y.npy"},
+                                    {"xy:/z.npy", "FILE"}}) {
     directory.write(name, objects);
     directory.refused({"--min", "0", name, "o.npy"}, 3, fmt::format("np.load('{}'", shown));
   }
