@@ -1,0 +1,305 @@
+#!/usr/bin/env python3
+"""Runs transcripts: commands, the files that stood there, and what came out. tests/README.md describes their format.
+
+The environment variables CLIPPER and CLIPPER_PREFIX count before --program and --prefix. CLIPPER_JSON is how the file is called in which
+json_output.py finds what commands have printed with --json. Needs Python's own library only.
+"""
+import argparse
+import ast
+import concurrent.futures
+import dataclasses
+import io
+import itertools
+import json
+import os
+import re
+import shlex
+import struct
+import subprocess
+import sys
+import tempfile
+import zipfile
+import zlib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+FORMS = dict(zip("f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1 M8 m8 c8 c16".split(), "efdbhiqBHIQBqqfd"))  # of struct
+LEFT_OUT = " is not available on Windows", "keeps the names of open files"  # the latter: wine 8 cannot replace an open file
+
+
+@dataclasses.dataclass
+class Step:
+    number: int  # of its line in the file
+    line: str
+    below: list  # the indented lines below it
+
+
+@dataclasses.dataclass
+class Case:
+    title: str
+    number: int
+    steps: list
+    reports: list = dataclasses.field(default_factory=list)  # of failures
+    updates: dict = dataclasses.field(default_factory=dict)  # number of a step: its new lines
+    is_left_out: bool = False
+
+
+def form_of(descr):
+    """The form of an element's numbers; of a dtype that numpy lacks, such as bfloat16, that of its bits."""
+    return FORMS.get(descr.split("[")[0]) or {"1": "B", "2": "H"}[descr[1:]]
+
+
+def number(word, form):
+    if word == "NaT":
+        return -1 << 63
+    if form not in "efd":
+        return int(word, 0)
+    if word.startswith("0x"):  # the bits of a float
+        size = struct.calcsize(form)
+        return struct.unpack(form, int(word, 16).to_bytes(size, sys.byteorder))[0]
+    return float(word)
+
+
+def npy(text):
+    """[ORDER]DESCR[(SHAPE)][F] ELEMENT[*COUNT]...: the bytes that np.save writes. A float's bits can be given as 0x7fc00001."""
+    order, descr, shape, fortran, rest = re.fullmatch(r"([<>|]?)(\w+(?:\[\w+\])?)(\([\d, ]*\))?(F?)(?: (.*))?", text).groups()
+    form = form_of(descr)
+    words = [word.split("*") for word in (rest or "").split()]
+    values = [number(word, form) for word, *times in words for _ in range(int(times[0]) if times else 1)]
+    data = struct.pack(f"{'>' if order == '>' else '<'}{len(values)}{form}", *values)
+    shape = ast.literal_eval(shape or f"({len(values) // (2 if descr[0] == 'c' else 1)},)")
+    order = order or ("|" if descr in ("u1", "i1", "b1") else "<")
+    head = f"{{'descr': '{order}{descr}', 'fortran_order': {bool(fortran)}, 'shape': {shape}, }}"
+    head = head.ljust(max(117, (len(head) + 74) // 64 * 64 - 11)) + "\n"
+    return b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head.encode() + data
+
+
+def npz(words, directory, method):
+    """The bytes of np.savez. A word is the name of a member and of the file with its contents, or MEMBER=FILE."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for word in words:
+            name, _, file = word.partition("=")
+            info = zipfile.ZipInfo(name)
+            info.compress_type = method
+            with archive.open(info, "w", force_zip64=True) as member:
+                member.write((directory / (file or name)).read_bytes())
+    return buffer.getvalue()
+
+
+def contents(text, below, directory):
+    """The bytes of a file as a transcript gives them."""
+    kind, _, rest = text.partition(" ")
+    if kind in ("npz", "deflated"):
+        return npz(rest.split(), directory, zipfile.ZIP_STORED if kind == "npz" else zipfile.ZIP_DEFLATED)
+    if kind == "raw":
+        return npy(rest).split(b"\n", 1)[1]
+    if kind != "text":
+        return npy(text)
+    lines = "".join(line[1:].removeprefix(" ") + "\n" for line in below)
+    return lines.encode() if below else rest.encode("latin1", "backslashreplace").decode("unicode_escape").encode("latin1")
+
+
+def shortest(value, form):
+    return next(text for n in range(1, 18) if struct.pack(form, float(text := f"{value:.{n}g}")) == struct.pack(form, value))
+
+
+def shown(data):
+    """The bytes of a file as a transcript would give them."""
+    try:
+        text = data.decode()
+        return "text", [f"| {line}".rstrip() for line in text.split("\n")[:-1]] if text.endswith("\n") else []
+    except UnicodeDecodeError:
+        pass
+    try:
+        head = ast.literal_eval(data[10:data.index(b"\n")].decode())
+        order, descr = head["descr"][0], head["descr"][1:]
+        form = form_of(descr)
+        raw = data[data.index(b"\n") + 1:]
+        values = struct.unpack(f"{'>' if order == '>' else '<'}{len(raw) // struct.calcsize(form)}{form}", raw)
+        elements = [shortest(value, form) if form in "efd" else str(value) for value in values]
+        for order, shape in itertools.product(("", order), ("", str(head["shape"]).replace(" ", ""))):
+            text = f"{order}{descr}{shape}{'F' if head['fortran_order'] else ''} {' '.join(elements)}"
+            if npy(text) == data:
+                return text, []
+    except (ValueError, KeyError, SyntaxError, StopIteration, AttributeError, TypeError, struct.error):
+        pass
+    return f"{len(data)} bytes: {data[:400]!r}", []
+
+
+def like(pattern, text):
+    return re.fullmatch(".*".join(map(re.escape, pattern.split("..."))), text, re.DOTALL) is not None
+
+
+def snapshot(directory):
+    """What and where every file is, and when its contents were written."""
+    paths = [path for path in directory.rglob("*") if not path.is_dir() or path.is_symlink()]
+    stats = [path.lstat() for path in paths]
+    return {path: (stat.st_ino, stat.st_mode, stat.st_mtime_ns, stat.st_size) for path, stat in zip(paths, stats)}
+
+
+def streams(step, got):
+    """What came out of a command, as lines below it: those that are there, if they match."""
+    if unread := [line for line in step.below if line.split(" ")[0] not in got]:
+        raise ValueError(f"cannot read {unread[0]}")
+    below = []
+    for mark, text in got.items():
+        wanted = [line for line in step.below if line.split(" ")[0] == mark]
+        pattern = "".join(line[len(mark) + 1:] + "\n" for line in wanted)
+        if like(pattern, text) or (pattern.endswith("...\n") and like(pattern[:-1], text)):
+            below += wanted
+        else:
+            below += [f"{mark} {line}".rstrip() for line in text.removesuffix("\n").split("\n") if text]
+            if text and not text.endswith("\n"):
+                below[-1] += "..."
+    return below if sorted(below) != sorted(step.below) else step.below
+
+
+class Runner:
+    def __init__(self, program, prefix, bin_directory):
+        self.program = program
+        self.records = []
+        name = bin_directory / "clipper"
+        name.write_text(f'#!/bin/sh\nexec {prefix} {shlex.quote(program)} "$@"\n')
+        name.chmod(0o755)
+        self.environment = {**os.environ, "PATH": f"{bin_directory}:{os.environ['PATH']}", "DATA": str(ROOT / "data"), "RUN": __file__,
+                            "CLIPPER": program, "CLIPPER_PREFIX": prefix}
+
+    def shell(self, line, directory):
+        done = subprocess.run(["/bin/sh", "-c", line], cwd=directory, env=self.environment, stdin=subprocess.DEVNULL, capture_output=True)
+        out, err = (stream.decode(errors="backslashreplace") for stream in (done.stdout, done.stderr))
+        if re.match("clipper [^|>]*--json", line):
+            self.records.append(json.dumps({"words": [self.program, line], "output": out, "error": err}))
+        return done.returncode, out, err
+
+    def command(self, case, step, directory):
+        """$ COMMAND"""
+        status, out, err = self.shell(step.line[2:], directory)
+        case.is_left_out |= self.program.endswith(".exe") and any(text in out + err for text in LEFT_OUT)
+        below = streams(step, {">": out, "2>": err, "?": f"{status}\n" if status else ""})
+        return None if below == step.below else (step.line, below)
+
+    def refusal(self, case, step, directory):
+        """! STATUS COMMAND => TEXT"""
+        status, line, text = re.fullmatch(r"! (\d+) (.*?) => (.*)", step.line).groups()
+        before = snapshot(directory)
+        got, out, err = self.shell(line, directory)
+        case.is_left_out |= self.program.endswith(".exe") and any(text in err for text in LEFT_OUT)
+        match = re.fullmatch("clipper: (.*)\n(clipper: [^\n]* files: .*\n)?", err)
+        below = streams(step, {">": out, "2>": "" if match else err})
+        if snapshot(directory) != before:
+            below = [*below, "# a file has changed"]
+        if got == int(status) and match and like(f"...{text}...", match[1]) and below == step.below:
+            return None
+        return f"! {got} {line} => {match[1] if match else text}", below
+
+    def file(self, case, step, directory):
+        """NAME == CONTENTS or FILE"""
+        name, text = step.line.split(" == ", 1)
+        data = (directory / name).read_bytes()
+        if step.below:
+            is_good = like("".join(line[1:].removeprefix(" ") + "\n" for line in step.below), data.decode(errors="backslashreplace"))
+        else:
+            is_good = data == ((directory / text).read_bytes() if " " not in text else contents(text, [], directory))
+        got, below = shown(data)
+        return None if is_good else (f"{name} == {got}", below)
+
+    def run(self, case):
+        with tempfile.TemporaryDirectory(prefix="clipper-case-") as name:
+            directory = Path(name)
+            for step in case.steps:
+                try:
+                    wrong = self.step(case, step, directory)
+                except Exception as error:  # of a line that cannot be read, or a file that is not there
+                    wrong = f"# {error}", []
+                if case.is_left_out:
+                    return
+                if wrong:
+                    old, new = ([line] + [f"  {each}" for each in below] for line, below in ((step.line, step.below), wrong))
+                    case.updates[step.number] = new
+                    lines = [f"-{line}" for line in old] + [f"+{line}" for line in new]
+                    case.reports.append(f"{step.number}: {case.title}\n" + "".join(f"{line[:1000]}\n" for line in lines))
+
+    def step(self, case, step, directory):
+        if step.line.startswith("$ "):
+            return self.command(case, step, directory)
+        if step.line.startswith("! "):
+            return self.refusal(case, step, directory)
+        if re.match(r"\S+ == ", step.line):
+            return self.file(case, step, directory)
+        name, text = re.fullmatch(r"(\S+) := (.*)", step.line).groups()
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / name).write_bytes(contents(text, step.below, directory))
+        return None
+
+
+def cases_of(path):
+    """The cases of a file; one with `for` becomes several."""
+    cases = [Case("", 0, [])]
+    for number, line in enumerate(path.read_text().split("\n"), 1):
+        if line.startswith("== "):
+            cases.append(Case(line[3:], number, []))
+        elif line.startswith("  "):
+            cases[-1].steps[-1].below.append(line[2:])
+        elif line and not line.startswith("#"):
+            cases[-1].steps.append(Step(number, line, []))
+    setup, *cases = cases
+    for case in cases:
+        loops = [re.fullmatch(r"for ([A-Z,]+) in (.*)", step.line) for step in case.steps]
+        choices = []
+        for loop in filter(None, loops):
+            names, values = loop[1].split(","), loop[2].split(" | ")
+            choices.append([dict(zip(names, shlex.split(value) if "," in loop[1] else [value], strict=True)) for value in values])
+        steps = setup.steps + [step for step, loop in zip(case.steps, loops) if not loop]
+        for chosen in itertools.product(*choices):
+            values = {name: value for choice in chosen for name, value in choice.items()}
+            def filled(line):
+                return re.sub(r"\{([A-Z]+)\}", lambda match: values.get(match[1], match[0]), line)
+            title = case.title + "".join(f" [{name}: {value}]" for name, value in values.items())
+            yield Case(title, case.number, [Step(step.number, filled(step.line), list(map(filled, step.below))) for step in steps])
+
+
+def update(path, cases):
+    """Writes what came out in place of what was expected, except where {X} stands."""
+    lines = path.read_text().split("\n")
+    for number, new in sorted({n: new for case in cases for n, new in case.updates.items()}.items(), reverse=True):
+        end = number
+        while end < len(lines) and lines[end].startswith("  "):
+            end += 1
+        if not any(re.search(r"\{[A-Z]+\}", line) for line in lines[number - 1:end]) and not new[0].startswith("# "):
+            lines[number - 1:end] = new
+    path.write_text("\n".join(lines))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE.cases")
+    parser.add_argument("--program", type=Path, default=ROOT / "build/clipper", help="unless CLIPPER names another")
+    parser.add_argument("--prefix", default="", help="the command that starts it, unless CLIPPER_PREFIX has another")
+    parser.add_argument("--update", action="store_true", help="rewrite what is expected: then look at git diff")
+    parser.add_argument("--title", default="", help="run only the cases with this text in their titles")
+    arguments = parser.parse_args()
+    program = str(Path(os.environ.get("CLIPPER") or arguments.program).absolute())
+    with tempfile.TemporaryDirectory() as bin_directory, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        runner = Runner(program, os.environ.get("CLIPPER_PREFIX") or arguments.prefix, Path(bin_directory))
+        failed = 0
+        for path in arguments.files:
+            cases = [case for case in cases_of(path) if arguments.title in case.title]
+            list(pool.map(runner.run, cases))
+            for report in (report for case in cases for report in case.reports):
+                print(f"{path.name}:{report}")
+            if arguments.update:
+                update(path, cases)
+            wrong = sum(bool(case.reports) for case in cases)
+            failed += wrong + (not cases)
+            left_out = sum(case.is_left_out for case in cases)
+            print(f"{path.name}: {len(cases)} cases, {wrong} failed" + f", {left_out} left out on Windows" * bool(left_out))
+    if "CLIPPER_JSON" in os.environ:
+        records = Path(os.environ["CLIPPER_JSON"] + f"-{zlib.crc32(program.encode())}")
+        records.parent.mkdir(exist_ok=True)
+        records.write_text("".join(record + "\n" for record in runner.records))
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
