@@ -211,7 +211,7 @@ class Runner:
                 try:
                     wrong = self.step(case, step, directory)
                 except Exception as error:  # of a line that cannot be read, or a file that is not there
-                    wrong = f"# {error}", []
+                    wrong = f"# {error}".replace(f"{name}/", ""), []
                 if case.is_left_out:
                     return
                 if wrong:
@@ -233,30 +233,37 @@ class Runner:
         return None
 
 
+def repeated(steps):
+    """The steps, those between `for` and the next blank line once for each value."""
+    if not steps:
+        return []
+    step, *rest = steps
+    loop = re.fullmatch(r"for ([A-Z,]+) in (.*)", step.line)
+    if not loop:
+        return ([step] if step.line else []) + repeated(rest)
+    end = next((i for i, each in enumerate(rest) if not each.line), len(rest))
+    names, several = loop[1].split(","), "," in loop[1]
+    result = []
+    for value in loop[2].split(" | "):
+        values = dict(zip(names, shlex.split(value) if several else [value], strict=True))
+        def filled(line):
+            return re.sub(r"\{([A-Z]+)\}", lambda match: values.get(match[1], match[0]), line)
+        result += repeated([Step(each.number, filled(each.line), list(map(filled, each.below))) for each in rest[:end]])
+    return result + repeated(rest[end:])
+
+
 def cases_of(path):
-    """The cases of a file; one with `for` becomes several."""
     cases = [Case("", 0, [])]
     for number, line in enumerate(path.read_text().split("\n"), 1):
         if line.startswith("== "):
             cases.append(Case(line[3:], number, []))
         elif line.startswith("  "):
             cases[-1].steps[-1].below.append(line[2:])
-        elif line and not line.startswith("#"):
+        elif not line.startswith("#"):
             cases[-1].steps.append(Step(number, line, []))
-    setup, *cases = cases
-    for case in cases:
-        loops = [re.fullmatch(r"for ([A-Z,]+) in (.*)", step.line) for step in case.steps]
-        choices = []
-        for loop in filter(None, loops):
-            names, values = loop[1].split(","), loop[2].split(" | ")
-            choices.append([dict(zip(names, shlex.split(value) if "," in loop[1] else [value], strict=True)) for value in values])
-        steps = setup.steps + [step for step, loop in zip(case.steps, loops) if not loop]
-        for chosen in itertools.product(*choices):
-            values = {name: value for choice in chosen for name, value in choice.items()}
-            def filled(line):
-                return re.sub(r"\{([A-Z]+)\}", lambda match: values.get(match[1], match[0]), line)
-            title = case.title + "".join(f" [{name}: {value}]" for name, value in values.items())
-            yield Case(title, case.number, [Step(step.number, filled(step.line), list(map(filled, step.below))) for step in steps])
+    for case in cases[1:]:
+        case.steps = repeated(cases[0].steps + case.steps)
+    return cases[1:]
 
 
 def update(path, cases):
