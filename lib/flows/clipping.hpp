@@ -129,7 +129,8 @@ class ContentsClip {
   /// The bytes that the result takes up on the disk in any case, beside an input on the same file system.
   [[nodiscard]] virtual std::uint64_t least_room() const = 0;
 
-  /// Whether write() would change any byte. If not, the result has the counts of all elements.
+  /// Whether write() would change any byte. If not, the result has the counts of all elements, and
+  /// Error{different} if more are clipped than ClipSettings::max_clipped allows.
   [[nodiscard]] virtual bool changes() = 0;
 
   /// Throws the errors of write(), counts what it would do, and writes nothing.

@@ -132,8 +132,11 @@ std::uint64_t FileClip::least_room() const {
 }
 
 bool FileClip::changes() {
-  clipping_.result.counts = clipping_.engine.scan(*clipping_.result.plan, input_);
-  return clipping_.result.counts->changed || clipping_.result.plan->changes_dtype();
+  ClipResult& result = clipping_.result;
+  result.counts = clipping_.engine.scan(*result.plan, input_);
+  if (result.counts->changed || result.plan->changes_dtype()) return true;
+  check_clip_limit(clipping_.settings, result);  // elements may be clipped to their own bits
+  return false;
 }
 
 void FileClip::count() {

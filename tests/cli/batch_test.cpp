@@ -1,4 +1,5 @@
 #include "cli/numbered.hpp"
+#include "support/archives.hpp"
 
 namespace clipper::testing {
 namespace {
@@ -230,6 +231,20 @@ TEST_CASE("--fail-if-clipped writes nothing if too much would be clipped") {
     directory.refused(clip({"--fail-if-clipped", wrong, "x.npy", "y.npy"}), 2, "--fail-if-clipped");
   directory.done(clip({"--fail-if-clipped", "5%", "-i", "--direct", "x.npy"}));
   CHECK((directory.read("x.npy") == float32_file(clipped(elements, 0, 6))));
+}
+
+TEST_CASE("--fail-if-clipped judges elements that are clipped to their own bits") {
+  const std::string elements = bytes_of(std::vector<float>{5, 5});
+  const WorkingDirectory directory{{"x.npy", float32_file({5, 5})},
+                                   {"x.pb", "\x08\x02\x10\x01\x4a\x08" + elements},
+                                   {"x.raw", elements},
+                                   {"x.npz", npz_file({{"w.npy", float32_file({5, 5})}})}};
+  for (const std::string name : {"x.npy", "x.pb", "x.raw", "x.npz"})
+    for (const Words& way : {Words{"-i", name}, Words{name, name}, Words{"-i", "--dry-run", name}}) {
+      const Words format = name == "x.raw" ? Words{"--raw", "float32"} : Words{};
+      const Words words{"--scale", "2", "--max", "5", "--fail-if-clipped", "0%"};
+      directory.refused(joined(joined(words, format), way), 1, "100 % would be clipped, more than 0 %");
+    }
 }
 
 TEST_CASE("a number from a pipe is read once for all files") {
