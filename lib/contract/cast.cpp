@@ -177,8 +177,8 @@ void choose_cast(const Request& request, Plan& plan) {
   operation.to = normalizes(request) ? DType::float64 : to;
   Cast& cast = operation.cast.emplace();
   plan.output.meaning = {};
-  // Elements of one byte have no byte order: what becomes of them is little-endian.
-  if (traits(from).size == 1 && to != from) plan.output.order = ByteOrder::little;
+  // Elements of one byte have no byte order, and numpy drops that of dtypes that it lacks: little-endian.
+  if ((traits(from).size == 1 || is_foreign(to)) && to != from) plan.output.order = ByteOrder::little;
   plan.output.dtype = to;
   plan.output.stored_as = to == from ? plan.input.stored_as : "";
   operation.divides = divides(request);

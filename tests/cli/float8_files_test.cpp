@@ -4,6 +4,8 @@
 namespace clipper::testing {
 namespace {
 
+using namespace std::string_literals;
+
 /// -2, -0, 0.5, 1, 448 and NaN as float8_e4m3fn.
 const std::string kElements("\xc0\x80\x30\x38\x7e\x7f", 6);
 
@@ -99,6 +101,23 @@ TEST_CASE("--to writes float8 as ml_dtypes saves it; what has no infinity overfl
   directory.done({"--to", "float8_e5m2", "in.npy", "out.npy"});
   CHECK(directory.read("out.npy") == file_of("<f1", std::string("\xc3\x2e\x5f\x5f", 4)));
   directory.refused({"--profile", "onnx", "--min", "0", "out.npy", "o.npy"}, 3, "this tensor is float8_e5m2");
+}
+
+TEST_CASE("--to writes little-endian elements of dtypes whose byte order numpy drops") {
+  const WorkingDirectory directory{
+      {"in.npy", npy_file(">f4", "False", "(2,)", byte_swapped(bytes_of(std::vector<float>{1, -2}), 4))}};
+  for (const Words& way : {Words{"in.npy", "out.npy"}, Words{"in.npy", "in.npy"}}) {
+    const std::string in = directory.read("in.npy");
+    directory.done(joined({"--to", "bfloat16"}, way));
+    CHECK(directory.read(way.back()) == npy_file("<V2", "False", "(2,)", "\x80\x3f\x00\xc0"s));
+    directory.write("in.npy", in);
+  }
+  directory.done({"--to", "float8_e5m2", "in.npy", "out.npy"});
+  CHECK(directory.read("out.npy") == file_of("<f1", "\x3c\xc0"));
+  directory.done({"--to", "float8_e4m3fn", "in.npy", "out.npy"});
+  CHECK(directory.read("out.npy") == file_of("<V1", "\x38\xc0"));
+  directory.done({"--to", "float16", "in.npy", "out.npy"});
+  CHECK(directory.read("out.npy") == npy_file(">f2", "False", "(2,)", "\x3c\x00\xc0\x00"s));
 }
 
 TEST_CASE("float8 tensors of an archive are clipped only if they are named") {
