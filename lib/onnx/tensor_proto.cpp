@@ -17,6 +17,11 @@
 namespace clipper::onnx {
 namespace {
 
+/// For a message that is valid, but of a type that is not read.
+[[noreturn]] void refuse_type(std::string_view type) {
+  throw Error(ErrorKind::input, "has the data_type " + Term{kTypeField, type} + ", which is not read");
+}
+
 /// The number of a field of TensorProto.
 using Field = std::uint32_t;
 constexpr Field kDims = 1;
@@ -34,6 +39,9 @@ constexpr Field kDocString = 12;
 constexpr Field kExternalData = 13;
 constexpr Field kDataLocation = 14;
 constexpr Field kMetadataProps = 16;
+
+/// What files with these bytes mostly are.
+constexpr std::string_view kOther = "is it another message, such as an ONNX model or a TensorFlow graph?";
 
 /// A dtype of TensorProto. The field is that of elements that are not in raw_data.
 struct Type {
@@ -125,10 +133,8 @@ class Fields {
   void take(const Record& record);
   void expect(const Record& record, WireType type) const {
     if (record.type != type)
-      refuse(
-          fmt::format("field {} at byte {} has another wire type than in a TensorProto; is it another "
-                      "message, such as an ONNX model?",
-                      record.field, record.begin));
+      refuse(fmt::format("field {} at byte {} has another wire type than in a TensorProto; {}", record.field,
+                         record.begin, kOther));
   }
   void take_dims(const Record& record);
   void take_numbers(const Record& record);
@@ -169,7 +175,7 @@ class Fields {
 
 void Fields::take_dims(const Record& record) {
   for_each_number(source_, record, [&](std::uint64_t extent) {
-    if (dims_.size() == kMaxRank) refuse(fmt::format("has more than {} dims", kMaxRank));
+    if (dims_.size() == kMaxRank) refuse(fmt::format("has more than {} dims; {}", kMaxRank, kOther));
     dims_.push_back(static_cast<std::int64_t>(extent));
   });
 }
@@ -276,7 +282,7 @@ void Fields::take(const Record& record) {
     case kDataType: type_ = static_cast<std::int32_t>(record.value); break;
     case kSegment:
       refuse("is a segment of a tensor, or a SequenceProto or OptionalProto, which are not read");
-    case kStringData: refuse("has strings, which are not read");
+    case kStringData: refuse_type("strings");
     case kName: name_ = written(kName, kept(record.at, record.end)); break;
     case kRawData: raw_ = record; break;
     case kDocString: doc_string_ = written(kDocString, kept(record.at, record.end)); break;
@@ -294,9 +300,9 @@ void Fields::take(const Record& record) {
 
 const Type& type_of(std::int32_t code) {
   const auto* const row = std::ranges::find(kTypes, code, &Type::code);
-  if (code == 0) refuse("has no data_type; is it another message, such as an ONNX model?");
+  if (code == 0) refuse(fmt::format("has no data_type; {}", kOther));
   if (row == std::end(kTypes)) refuse(fmt::format("has the data_type {}, which is not known", code));
-  if (!row->dtype) refuse(fmt::format("has the data_type {}, which is not read", row->name));
+  if (!row->dtype) refuse_type(row->name);
   return *row;
 }
 

@@ -123,6 +123,13 @@ TensorLayout tensor_in(const Layout& layout, std::uint64_t size, bool may_be_lon
   tensor.count = count_without(tensor.shape, tensor.shape.size());
   const std::uint64_t needed = tensor.count * dtype.size;
   if (needed != bytes && !(may_be_longer && needed < bytes)) {
+    if (const std::uint64_t rest = bytes % dtype.size; rest != 0)
+      throw Error(
+          ErrorKind::input,
+          fmt::format("has {} bytes for elements, no multiple of {}, the size of {}; {}@{} leaves out "
+                      "the first {}",
+                      bytes, dtype.size, dtype.name, dtype.name, layout.offset + rest, rest) +
+              Term{"trailing", ""});
     const std::vector<std::int64_t> near = nearest(tensor.shape, present);
     throw Error(
         ErrorKind::input,

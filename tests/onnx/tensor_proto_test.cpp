@@ -63,7 +63,9 @@ TEST_CASE("the name, doc_string, metadata and unknown fields of a TensorProto ar
 }
 
 TEST_CASE("a message that onnx reads otherwise or not at all is refused") {
-  CHECK(why("") == "has no data_type; is it another message, such as an ONNX model?");
+  const std::string other = "; is it another message, such as an ONNX model or a TensorFlow graph?";
+  CHECK(why("") == "has no data_type" + other);
+  CHECK(why("\x0a\x54\x0a\x50" + std::string(80, 'x') + "\x12\x00"s) == "has more than 64 dims" + other);
   CHECK(why("\x10\x08"s) == "has the data_type string, which is not read");
   CHECK(why("\x10\x16"s) == "has the data_type int4, which is not read");
   CHECK(why("\x10\x63"s) == "has the data_type 99, which is not known");

@@ -40,7 +40,9 @@ TEST_CASE("a raw file of another size is refused with both sizes and the nearest
   CHECK(why("uint8:3,-1", 10) ==
         "has 10 bytes for elements, but uint8:3,3 takes 9; the nearest is uint8:3,3, which takes 9");
   CHECK(why("float64", 93) ==
-        "has 93 bytes for elements, but float64:11 takes 88; the nearest is float64:11, which takes 88");
+        "has 93 bytes for elements, no multiple of 8, the size of float64; float64@5 leaves out the first 5");
+  CHECK(why("float32:1@8", 15) ==
+        "has 7 bytes for elements, no multiple of 4, the size of float32; float32@11 leaves out the first 3");
   CHECK(why("uint8@4", 3) == "has 3 bytes, fewer than the 4 before the first element");
   CHECK(why("uint8:0,-1", 3) ==
         "has 3 bytes for elements, but uint8:0,0 takes 0; the nearest is uint8:3, which takes 3");
