@@ -65,7 +65,8 @@ class Verifier {
   Verifier(const Command& command, const Verify& to)
       : command_(command),
         to_(to),
-        output_{to.matching.shown, command.json, command.verbose || to.prints_all, command.quiet, to.reports},
+        output_{to.matching.shown, command.json, command.verbose || to.prints_all,
+                command.quiet,     to.reports,   command.allow_empty},
         engine_(command.engine) {}
 
   [[nodiscard]] int run();
@@ -244,15 +245,7 @@ void Verifier::verify_tensor(InputFile& input, PairReport& report, InputFile* go
 /// none to compare, its bytes.
 void Verifier::compare_other(InputFile& input, InputFile& golden, PairReport& report) {
   begin_pair(report, {name_of_golden(report)});
-  CompareSettings settings = compare_;
-  const auto is_comparable = [&](InputFile& file) {
-    return !read_header(file, settings.reading, nullptr, std::nullopt, npy::Opaque::taken, npy::Types::all)
-                .other;
-  };
-  const bool as_numbers = is_comparable(input) && is_comparable(golden);
-  if (!as_numbers) set_bytes(matching_, settings, report);
-  compare_files(engine_, settings, input, golden, report);
-  judge(as_numbers ? matching_ : Matching{}, report);
+  compare_tensors(engine_, compare_, matching_, input, golden, report, npy::Types::all);
 }
 
 /// As the file's header and --golden-dtype say.

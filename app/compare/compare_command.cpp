@@ -52,8 +52,8 @@ struct FilePair {
 /// takes the memory of its name.
 class FilePairs {
  public:
-  /// Error{usage} for a file and a directory, Error{input} if neither directory contains such a file,
-  /// Error{io} if a directory cannot be read or is part of a loop of links.
+  /// Error{usage} for a file and a directory, Error{input} if neither directory contains such a file and
+  /// nothing permits that, Error{io} if a directory cannot be read or is part of a loop of links.
   explicit FilePairs(const CompareCommand& command)
       : actual_(command.actual), expected_(command.expected), are_found_(is_directory(actual_)) {
     if (are_found_ != is_directory(expected_))
@@ -97,7 +97,7 @@ class FilePairs {
     join_sides();
     leave_out_parts();
     std::erase_if(found_, [](const Found& pair) { return !pair.may_be_tensor; });
-    if (found_.empty())
+    if (found_.empty() && !command.output.allow_empty)
       throw Error(ErrorKind::input, fmt::format("{} and {} contain no {}", actual_, expected_,
                                                 walk.include.empty() ? ".npy, .npz or .safetensors file"
                                                                      : "file that --include names"));
@@ -210,9 +210,10 @@ class Comparer {
     const Reading& how = command_.settings.reading;
     InputFile actual = open(pair.actual, how.caching);
     InputFile expected = open(pair.expected, how.caching);
+    const bool as_bytes = command_.matching.compared == Compared::bytes;
     for (InputFile* const file : {&actual, &expected})
-      if (command_.matching.compared != Compared::bytes) read_as(*file, how);
-    if (command_.matching.compared != Compared::bytes && is_archive(actual) && is_archive(expected)) {
+      if (!as_bytes) read_if_known(*file, how);
+    if (!as_bytes && is_archive(actual) && is_archive(expected)) {
       const Container actual_archive(actual, Records::dropped);
       const Container expected_archive(expected, Records::dropped);
       return compare_archives(actual_archive, expected_archive, pair, report);
@@ -220,8 +221,12 @@ class Comparer {
     if (!has_chosen(actual, expected, pair.found)) return Outcome::in_members;
     if (actual.is_member() || expected.is_member()) tally_.expect(std::max(actual.size(), expected.size()));
     const Rules rules(command_, log_, report, {pair.name});
-    compare_files(engine_, rules.settings, actual, expected, report);
-    judge(rules.matching, report);
+    if (as_bytes) {
+      compare_files(engine_, rules.settings, actual, expected, report);
+      judge(rules.matching, report);
+    } else {
+      compare_tensors(engine_, rules.settings, rules.matching, actual, expected, report);
+    }
     if (command_.updates && report.status() != 0) update(pair, report);
     return Outcome::found;
   }

@@ -64,7 +64,7 @@ constexpr Option kActual{
     .details = R"(The tensor that is checked, an archive, or a directory. With two directories, every
 .npy, .npz and .safetensors file below one is compared with the file of the same path below the other; a file without a
 partner is a difference. With two archives, the members of the same name are compared, in any order, stored or
-deflated; members that are no tensors that clipper reads (strings, objects, records, other files) must have
+deflated. Tensors of types that clipper does not read (strings, objects, records), and members that are no tensors, must have
 the same bytes, whatever the tolerances and limits, and have no metrics. ARCHIVE.npz:NAME is one
 tensor of an archive.)"};
 
@@ -130,6 +130,13 @@ constexpr Option kUpdateGolden{
 "created" or "updated" on standard error and exit with 0. What matches is not touched, and nothing is deleted: an EXPECTED file
 without an ACTUAL one still fails. An archive is copied if one of its members fails. Excludes `--diff-out` and the options that choose members.)"};
 
+constexpr Option kAllowEmpty{
+    .names = "--allow-empty",
+    .help = "Accept that there is nothing to compare",
+    .details = R"(Exit with 0 if there is no pair to compare: two directories without a file to compare, or no tensor that `--member`,
+`--exclude-member`, `--only`, `--include` and `--exclude` choose. Without it that is an error (3), because a check that compares nothing
+finds nothing.)"};
+
 constexpr Option kJson{
     .names = "--json", .excludes = {"--quiet"},
     .help = "Print one line of JSON per pair of files or members",
@@ -151,7 +158,8 @@ constexpr auto kOptions =
                       &kAnyDtype, &kDiffOut, &kMaxMismatch, &kMetrics, &kMinCosine, &kMaxRmse, &kMinSqnr,
                       &kShow, &kReport, &kUpdateGolden},
            kReadingOptions, kWalkOptions,
-           std::array{&kThreads, &kJson, &kProgress, &kNoProgress, &kColor, &kVerbose, &kQuiet, &kHelp});
+           std::array{&kAllowEmpty, &kThreads, &kJson, &kProgress, &kNoProgress, &kColor, &kVerbose, &kQuiet,
+                      &kHelp});
 
 constexpr std::array kCommon{
     CommonOption{&kRtol, "Tolerance relative to the expected element"},
@@ -215,8 +223,12 @@ CompareCommand validate_compare(const RawOptions& raw) {
   command.settings.reading.raw_if_needed = true;
   command.settings.reading.over_integers = !is_directory(command.actual);
   if (raw.has(kThreads)) command.engine.threads = parse_threads(raw.text(kThreads));
-  command.output = {command.matching.shown, raw.has(kJson), raw.has(kVerbose) || raw.has(kMetrics),
-                    raw.has(kQuiet), parse_reports(raw.texts(kReport))};
+  command.output = {command.matching.shown,
+                    raw.has(kJson),
+                    raw.has(kVerbose) || raw.has(kMetrics),
+                    raw.has(kQuiet),
+                    parse_reports(raw.texts(kReport)),
+                    raw.has(kAllowEmpty)};
   command.progress = command.output.quiet ? Progress::When::never : progress_when(raw);
   return command;
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -26,11 +27,15 @@ Number parse_tolerance(std::string_view flag, std::string_view text) {
   return *number;
 }
 
-double parse_limit(std::string_view flag, std::string_view text) {
+/// A limit that a metric from `least` to `most` can break.
+double parse_limit(std::string_view flag, std::string_view text, double least, double most) {
   const std::optional<Number> number = parse_number(text);
   if (!number || number->kind == Number::Kind::nan)
     refuse(fmt::format("{}: '{}' is not a number", flag, text));
-  return round_to<double>(*number);
+  const auto limit = round_to<double>(*number);
+  if (limit < least) refuse(fmt::format("{}: '{}' is less than {}", flag, text, least));
+  if (limit > most) refuse(fmt::format("{}: '{}' is more than {}", flag, text, most));
+  return limit;
 }
 
 /// The texts of "GLOB=R" before and after the last =; without a pattern "*".
@@ -118,10 +123,13 @@ Matching validate_matching(const RawOptions& raw) {
   if (raw.has(kTolerance)) rule.preset = static_cast<TolerancePreset>(word_of(raw, kTolerance));
   rule.nan_equal = !raw.has(kNanDiffer) && (!rule.preset || nan_equal(*rule.preset));
   if (raw.has(kShow)) matching.shown = parse_count("--show", raw.text(kShow), 0, kMaxShown);
-  const auto limit = [&](const Option& option) {
-    return raw.has(option) ? std::optional(parse_limit(long_name(option), raw.text(option))) : std::nullopt;
+  const auto limit = [&](const Option& option, double least, double most) {
+    return raw.has(option) ? std::optional(parse_limit(long_name(option), raw.text(option), least, most))
+                           : std::nullopt;
   };
-  matching.limits = {limit(kMinCosine), limit(kMaxRmse), limit(kMinSqnr)};
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  matching.limits = {limit(kMinCosine, -1, 1), limit(kMaxRmse, 0, kInfinity),
+                     limit(kMinSqnr, -kInfinity, kInfinity)};
   rule.metrics = raw.has(kMetrics) || matching.limits.exist();
   const bool has_tolerance =
       raw.has(kRtol) || raw.has(kAtol) || raw.has(kUlp) || raw.has(kTolerance) || raw.has(kMaxMismatch);

@@ -155,14 +155,14 @@ no cosine; the SQNR of equal tensors is inf. Excludes `--bytes`.)"};
 inline constexpr Option kMinCosine{
     .names = "--min-cosine", .type = "C", .group = kGroup,
     .help = "Fail if the cosine is less than C",
-    .details = R"(A pair passes if its cosine is C, a number up to 1, or more, or if all elements match. With this
+    .details = R"(A pair passes if its cosine is C, a number from -1 to 1, or more, or if all elements match. With this
 option, `--max-rmse` or `--min-sqnr`, and without `--rtol`, `--atol`, `--ulp`, `--tolerance` and
 `--max-mismatch`, only these limits decide; otherwise all must hold.)"};
 
 inline constexpr Option kMaxRmse{
     .names = "--max-rmse", .type = "E", .group = kGroup,
     .help = "Fail if the root mean square error is more than E",
-    .details = R"(A pair passes if its RMSE is E or less, or if all elements match. `--min-cosine` says what decides
+    .details = R"(A pair passes if its RMSE is E, a number from 0, or less, or if all elements match. `--min-cosine` says what decides
 besides.)"};
 
 inline constexpr Option kMinSqnr{

@@ -75,6 +75,9 @@ void set_updated(PairReport& report) {
   report.result = report.result == PairResult::missing ? PairResult::created : PairResult::updated;
 }
 
+namespace {
+
+/// Prepares the comparison of two files or members of which one has no numbers. Judge it by Matching{}.
 void set_bytes(const Matching& matching, CompareSettings& settings, PairReport& report) {
   settings.whole_files = true;
   const EachMismatch* const each = settings.rule.each;
@@ -84,6 +87,47 @@ void set_bytes(const Matching& matching, CompareSettings& settings, PairReport& 
   settings.rule.listed = matching.rule.listed;
   report.compared = Compared::bytes;
   report.lacks_metrics = matching.rule.metrics;
+}
+
+/// Calls `read`. False if it refuses the type of the file.
+template <class Read>
+bool is_read(const Read& read) try {
+  return read();
+} catch (const Error& error) {
+  if (refused_type(error).empty()) throw;
+  return false;
+}
+
+bool is_tensor(InputFile& file, const Reading& how, npy::Types types) {
+  return read_if_known(file, how) && is_read([&] {
+           return !read_header(file, how, nullptr, std::nullopt, npy::Opaque::refused, types).other;
+         });
+}
+
+}  // namespace
+
+bool read_if_known(InputFile& file, const Reading& how) {
+  const auto read = [&] {
+    read_as(file, how);
+    return true;
+  };
+  return file.is_regular() ? is_read(read) : read();
+}
+
+void compare_tensors(Engine& engine, CompareSettings settings, const Matching& matching, InputFile& actual,
+                     InputFile& expected, PairReport& report, npy::Types types) {
+  const bool are_files = actual.is_regular() && expected.is_regular();  // a stream is read once
+  const bool is_actual = !are_files || is_tensor(actual, settings.reading, types);
+  const bool is_expected = !are_files || is_tensor(expected, settings.reading, types);
+  const bool as_numbers = is_actual && is_expected;
+  if (!as_numbers) set_bytes(matching, settings, report);
+  if (is_actual == is_expected)
+    compare_files(engine, settings, actual, expected, report);
+  else
+    report.reason =
+        fmt::format("{} has a type that clipper does not read, {} has numbers",
+                    (is_actual ? expected : actual).path(), (is_actual ? actual : expected).path());
+  judge(as_numbers ? matching : Matching{}, report);
 }
 
 void compare_members(Engine& engine, CompareSettings settings, const Matching& matching,
@@ -153,6 +197,8 @@ void PairLog::release() {
 }
 
 int PairLog::end(bool several, const Matching& matching) {
+  if (!output_.allow_empty && std::ranges::all_of(counts_, [](std::uint64_t count) { return count == 0; }))
+    throw Error(ErrorKind::input, "nothing was compared: no tensor is chosen; --allow-empty permits that");
   const std::string uses = matching.uses_text();
   const bool has_summary = several || !uses.empty();
   if (has_summary && output_.json)

@@ -48,13 +48,18 @@ void judge(const Matching& matching, PairReport& report);
 /// Says that the golden file or member, which failed or was missing, is replaced by the actual one.
 void set_updated(PairReport& report);
 
-/// Prepares the comparison of two files or members of which one has no numbers: equal or different, whatever
-/// the tolerance. Judge it by Matching{}.
-void set_bytes(const Matching& matching, CompareSettings& settings, PairReport& report);
+/// read_as(), except that a regular file stays as it is if it has a type that clipper does not read. False
+/// then.
+bool read_if_known(InputFile& file, const Reading& how);
 
-/// Compares two members, byte by byte if one of them is no tensor that clipper reads: those are equal or
-/// different, whatever `matching` tolerates, and have no metrics. With Types::all, members of raw bytes are
-/// no tensors unless settings.reading says what they are.
+/// Compares two open files of one tensor each: byte by byte if they are regular and have types that clipper
+/// does not read, such as strings. Those are equal or different, whatever `matching` tolerates, and have no
+/// metrics.
+/// With Types::all, raw bytes are such a type unless settings.reading says what they are.
+void compare_tensors(Engine& engine, CompareSettings settings, const Matching& matching, InputFile& actual,
+                     InputFile& expected, PairReport& report, npy::Types types = npy::Types::comparable);
+
+/// The same for two members of archives, which may be no tensors at all.
 void compare_members(Engine& engine, CompareSettings settings, const Matching& matching,
                      const Archives& archives, const MemberPair& pair, PairReport& report,
                      npy::Types types = npy::Types::comparable);
@@ -66,6 +71,7 @@ struct PairOutput {
   bool verbose = false;
   bool quiet = false;
   ReportTargets reports{};
+  bool allow_empty = false;  ///< nothing to compare is no error
 };
 
 /// Prints the results of pairs of files, or of members of archives, and collects the exit status.
@@ -102,7 +108,7 @@ class PairLog {
   }
 
   /// Prints the closing line if there are `several` pairs, or patterns for tolerances. Returns the exit
-  /// status: the highest of all pairs.
+  /// status: the highest of all pairs. Error{input} if there was no pair, unless PairOutput::allow_empty.
   [[nodiscard]] int end(bool several, const Matching& matching);
 
  private:

@@ -81,6 +81,8 @@ DifferenceFile create_difference_file(const std::string& path, const TensorInput
 ElementComparison compare_elements(Engine& engine, const CompareSettings& settings, const TensorInput& actual,
                                    const TensorInput& expected) {
   if (!settings.difference_file) return compare(engine, actual, expected, settings.rule);
+  if (settings.whole_files)
+    throw Error(ErrorKind::usage, kDifferences + ": is not written for types that clipper does not read");
   const Meaning& meaning = expected.layout.meaning;
   if (meaning.is_time() || meaning.is_complex())
     throw Error(ErrorKind::usage,

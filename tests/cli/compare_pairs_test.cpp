@@ -387,6 +387,65 @@ TEST_CASE("archives in directories are compared member by member") {
   check_different(archives, {"a", "b"}, "FAIL a/x.npz: b/x.npz is missing\n2 pairs: 1 ok, 1 missing\n");
 }
 
+TEST_CASE("types that clipper does not read are compared byte by byte as files, as in archives") {
+  const WorkingDirectory directory;
+  for (const char* const descr : {"<U1", "|S4", "|O", "|V4", "<V1", "<f16"}) {
+    CAPTURE(descr);
+    const std::string elements(descr == std::string("<f16") ? 16 : 4, 'a');
+    const std::string shape = descr == std::string("<V1") ? "(4,)" : "(1,)";
+    for (const auto& [name, last] : {std::pair{"a", 'a'}, std::pair{"b", 'b'}}) {
+      const std::string file = npy_file(descr, "False", shape, elements.substr(1) + last);
+      directory.write(name + std::string(".npy"), file);
+      directory.write(name + std::string(".npz"), npz_file({{"w.npy", file}}));
+    }
+    check_same(directory, {"--rtol", "1", "a.npy", "a.npy"});
+    check_same(directory, {"a.npy", "a.npz:w"});
+    std::string difference = run_compare(directory, {"--rtol", "1", "a.npz", "b.npz"}).output;
+    const std::string member = "FAIL a.npz:w: 1 of ";
+    CHECK(difference.starts_with(member));
+    check_different(directory, {"--rtol", "1", "a.npy", "b.npy"},
+                    difference.replace(0, member.size(), "FAIL a.npy: 1 of "));
+  }
+  directory.write("f.npy", float32_file({1}));
+  check_different(directory, {"a.npy", "f.npy"},
+                  "FAIL a.npy: a.npy has a type that clipper does not read, f.npy has numbers\n");
+  directory.refused({"compare", "--diff-out", "d.npy", "a.npy", "b.npy"}, 2,
+                    "--diff-out: is not written for types");
+  directory.refused({"compare", "-", "a.npy"}, 3,
+                    "standard input: dtype '<f16' (long double, float128) is not supported",
+                    directory.read("a.npy"));
+  const std::string strings =
+      "\x08\x02\x10\x08\x32\x02"
+      "ab\x32\x02";
+  directory.write("a.pb", strings + "cd");
+  directory.write("b.pb", strings + "ce");
+  check_same(directory, {"a.pb", "a.pb"});
+  check_different(directory, {"a.pb", "b.pb"},
+                  "FAIL a.pb: 1 of 12 bytes differ (8.33 %); first [11] actual 100 expected 101 (1)\n");
+}
+
+TEST_CASE("compare fails if it compares nothing, unless --allow-empty is given") {
+  const Archives archives({kOne}, {kTwo});
+  for (const char* const name : {"a", "b", "c", "d"}) fs::create_directory(archives / name);
+  archives.write("a/x.npy", kOne.contents);
+  archives.write("b/x.npy", kTwo.contents);
+  for (const Words& words :
+       {Words{"--only", "int", "a.npz", "b.npz"}, Words{"--exclude-member", "*", "a.npz", "b.npz"},
+        Words{"--only", "int", "a", "b"}, Words{"--exclude", "*", "a", "b"}, Words{"c", "d"}}) {
+    CAPTURE(words);
+    const bool are_directories = words.back().size() == 1;
+    for (const char* const json : {"--json", "--quiet"}) {
+      const Result result = run_compare(archives, joined({json}, words));
+      CHECK(result.exit_code == 3);
+      CHECK(contains(result.error, words.front() == "c" || words.front() == "--exclude"
+                                       ? "contain no"
+                                       : "nothing was compared"));
+      CHECK(contains(result.output, "\"status\":3") == (json == std::string("--json")));
+    }
+    check_all_same(archives, joined({"--allow-empty"}, words), are_directories ? "0 pairs: 0 ok\n" : "");
+  }
+}
+
 TEST_CASE("an archive that arrives on standard input is refused with advice") {
   const Archives archives({kOne}, {kOne});
   const Result result = run_compare(archives, {"-", "b.npz"}, npz_file({kOne}));

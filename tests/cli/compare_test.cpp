@@ -450,6 +450,9 @@ TEST_CASE("--metrics prints metrics of every pair, and their limits decide") {
   check_different(directory, {"--metrics", "--min-cosine", "0", "two.npy", "a.npy"},
                   "FAIL two.npy: shape (2,), expected (3,)\n");
   check_refused(run({"--min-cosine", "nan"}), 2, "--min-cosine: 'nan' is not a number");
+  check_refused(run({"--min-cosine", "1.01"}), 2, "--min-cosine: '1.01' is more than 1");
+  check_refused(run({"--min-cosine", "-2"}), 2, "--min-cosine: '-2' is less than -1");
+  check_refused(run({"--max-rmse", "-1"}), 2, "--max-rmse: '-1' is less than 0");
 
   const Words verify{"--max", "9", "a.npy", "--verify", "e.npy", "--min-cosine"};
   CHECK(directory.run(joined(verify, {"0.95"})).exit_code == 0);
