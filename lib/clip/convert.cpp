@@ -322,9 +322,11 @@ class BlockConversion {
 }  // namespace
 
 Converted convert(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
-                  std::byte* out, std::size_t count, SimdLevel level) noexcept {
+                  std::byte* out, std::size_t count, Counting counting, SimdLevel level) noexcept {
   if (operation.arithmetic == Arithmetic::integer)
     return convert_integers(operation, vectors, in, out, count);
+  if (vectors == nullptr)
+    if (const auto done = convert_native(operation, in, out, count, counting, level)) return *done;
   Converted result;
   const std::size_t in_size = traits(operation.from).size;
   const std::size_t out_size = traits(operation.to).size;
@@ -346,7 +348,7 @@ Converted convert(const Operation& operation, const ParameterVectors* vectors, c
 Converted apply(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
                 std::byte* out, std::size_t count, Counting counting, SimdLevel level) noexcept {
   if (operation.normalization) return normalize(operation, vectors, in, out, count, counting, level);
-  if (operation.cast) return convert(operation, vectors, in, out, count, level);
+  if (operation.cast) return convert(operation, vectors, in, out, count, counting, level);
   Converted result;
   if (vectors != nullptr && counting == Counting::on)
     result.counts = clip_and_count(operation, *vectors, in, out, count, level);

@@ -31,8 +31,17 @@ struct Converted {
 /// dtype), scale and bias; where one of these pointers is null, the number of the operation holds. Every
 /// level gives the same bytes.
 [[nodiscard]] Converted convert(const Operation& operation, const ParameterVectors* vectors,
-                                const std::byte* in, std::byte* out, std::size_t count,
+                                const std::byte* in, std::byte* out, std::size_t count, Counting counting,
                                 SimdLevel level) noexcept;
+
+/// Whether convert() of numbers clips the elements as what they are, without a working dtype: integers that
+/// are neither scaled nor replaced.
+[[nodiscard]] bool is_native(const Operation& operation) noexcept;
+
+/// convert() for an operation that is_native(); otherwise writes nothing and returns nothing.
+[[nodiscard]] std::optional<Converted> convert_native(const Operation& operation, const std::byte* in,
+                                                      std::byte* out, std::size_t count, Counting counting,
+                                                      SimdLevel level) noexcept;
 
 /// convert() for Arithmetic::integer, whose results may need 129 bits.
 [[nodiscard]] Converted convert_integers(const Operation& operation, const ParameterVectors* vectors,

@@ -121,7 +121,8 @@ class NormalizedCounter {
     other.cast->below = other.cast->above = canonical_nan(DType::float64);
     std::optional<ParameterVectors> bounds;
     if (vectors != nullptr) (bounds = *vectors)->nan = nullptr;
-    static_cast<void>(convert(other, bounds ? &*bounds : nullptr, in, within.bytes(), count, level_));
+    static_cast<void>(
+        convert(other, bounds ? &*bounds : nullptr, in, within.bytes(), count, Counting::off, level_));
     Operation plain;
     plain.from = other.from;
     plain.dtype = working_dtype(other.from);
@@ -130,7 +131,7 @@ class NormalizedCounter {
     plain.hi = highest_element(plain.dtype);
     plain.cast.emplace();
     set_limits(plain);
-    static_cast<void>(convert(plain, nullptr, in, x.bytes(), count, level_));
+    static_cast<void>(convert(plain, nullptr, in, x.bytes(), count, Counting::off, level_));
     const auto [zero_lowest, zero_highest] = zero_limits(last_);
     const auto least = from_bits<double>(zero_lowest);
     const auto most = from_bits<double>(zero_highest);
@@ -365,10 +366,10 @@ Converted normalize(const Operation& operation, const ParameterVectors* vectors,
       if (vectors != nullptr)
         given = after(done, *vectors, traits(operation.dtype).size, factor_size(operation.arithmetic));
       const ParameterVectors* const of_block = given ? &*given : nullptr;
-      part = convert(operation, of_block, from, y.bytes(), length, level);
+      part = convert(operation, of_block, from, y.bytes(), length, counting, level);
       run_normalization(*operation.normalization, of_block, y.of.data(), length, level);
       if (counter) counter->count(of_block, from, y.of.data(), length, part.counts);
-      part.first_beyond = convert(last, nullptr, y.bytes(), to, length, level).first_beyond;
+      part.first_beyond = convert(last, nullptr, y.bytes(), to, length, Counting::off, level).first_beyond;
     }
     if (counter) part.counts.changed = !compares || std::memcmp(to, from, length * out_size) != 0;
     if (out != nullptr && compares) std::memcpy(out + done * out_size, to, length * out_size);

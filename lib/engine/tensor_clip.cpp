@@ -163,12 +163,13 @@ void TensorClip::check(std::uint64_t position, std::uint64_t count) {
   if (!checked_) for_each_part(position, count, [](const ParameterTile&, std::uint64_t, std::uint64_t) {});
 }
 
-/// Kernels clip bytes to bounds faster than a table gives results and counts.
+/// Kernels clip bytes, and convert those that are native, faster than a table gives results and counts.
 bool TensorClip::is_worth_table(std::size_t count) const noexcept {
   constexpr std::uint64_t kWorth = 64UL << 10;
   constexpr std::size_t kLeast = 1024;
   return in_size_ == 1 && count >= kLeast && std::max<std::uint64_t>(count, plan_.slice.count) >= kWorth &&
-         (plan_.operation.cast || plan_.operation.arithmetic != Arithmetic::none);
+         (plan_.operation.cast || plan_.operation.arithmetic != Arithmetic::none) &&
+         !is_native(plan_.operation);
 }
 
 ElementCounts TensorClip::clip(std::uint64_t position, const std::byte* in, std::byte* out, std::size_t count,
@@ -329,7 +330,8 @@ bool TensorClip::convert_nodata(const NodataPlaces& nodata, const std::byte* in,
   else if (plan_.input.dtype == plan_.output.dtype)
     std::memcpy(out, elements.data(), count * in_size_);
   else
-    static_cast<void>(convert(plan_.nodata->keeping, nullptr, elements.data(), out, count, level_));
+    static_cast<void>(
+        convert(plan_.nodata->keeping, nullptr, elements.data(), out, count, Counting::off, level_));
   return count != 0 && (plan_.input.dtype != plan_.output.dtype ||
                         std::memcmp(out, elements.data(), count * in_size_) != 0);
 }

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <vector>
 
 #include "clip/clip_cases.hpp"
+#include "clip/convert_loops.hpp"
 #include "element/element.hpp"
 #include "element/half.hpp"
 #include "element/number.hpp"
@@ -107,7 +109,7 @@ void check(const Operation& operation, const Elements& elements) {
           memory.data() + memory.size() - in.size() - (to >= from ? 0 : memory.size() - shift - in.size());
       std::memcpy(read, in.data(), in.size());
       const Converted converted =
-          convert(operation, nullptr, read, memory.data() + shift, elements.size(), level);
+          convert(operation, nullptr, read, memory.data() + shift, elements.size(), Counting::on, level);
       const Bytes actual(memory.begin() + static_cast<std::ptrdiff_t>(shift),
                          memory.begin() + static_cast<std::ptrdiff_t>(shift + out.size()));
       INFO(traits(operation.from).name << " to " << traits(operation.to).name << ", " << to_string(level)
@@ -198,12 +200,56 @@ TEST_CASE("all elements of 16 bits become each dtype in each rounding") {
         const Bytes in = bytes_of(from, elements);
         for (const SimdLevel level : simd_levels()) {
           Bytes out(elements.size() * to.size);
-          static_cast<void>(convert(operation, nullptr, in.data(), out.data(), elements.size(), level));
+          static_cast<void>(
+              convert(operation, nullptr, in.data(), out.data(), elements.size(), Counting::on, level));
           const std::size_t at = difference_at(to.dtype, out, bytes_of(to.dtype, wanted));
           INFO(traits(from).name << " to " << to.name << ", " << to_string(level));
           CHECK((at == elements.size() ? "none" : element_text(from, elements[at])) == "none");
         }
       }
+}
+
+TEST_CASE("all integers of up to 16 bits are clipped, become each other dtype and are counted") {
+  using Bounds = std::pair<std::int32_t, std::int32_t>;
+  constexpr std::array kBounds{
+      Bounds{-100'000, 100'000}, Bounds{-7, 90},   Bounds{10, 99'999},    Bounds{5, 5},
+      Bounds{-30'000, -20'000},  Bounds{300, 301}, Bounds{70'000, 80'000}};
+  for (const DTypeTraits& from : kKernelDTypes)
+    for (const DTypeTraits& to : kKernelDTypes) {
+      if (is_floating(from.dtype) || from.size > 2 || from.dtype == to.dtype) continue;
+      Elements elements(std::size_t{1} << 8 * from.size);
+      std::iota(elements.begin(), elements.end(), ElementBits{0});
+      const Bytes in = bytes_of(from.dtype, elements);
+      for (const auto& [lo, hi] : kBounds) {
+        Operation operation = cast_of(from.dtype, to.dtype, std::nullopt);
+        const bool saturates = operation.cast->saturates;
+        const auto lowest = from_bits<std::int32_t>(saturates ? operation.cast->lowest : operation.lo);
+        const auto highest = from_bits<std::int32_t>(saturates ? operation.cast->highest : operation.hi);
+        ElementCounts counts{.changed = true};
+        Elements wanted;
+        for (const ElementBits element : elements) {
+          const std::int32_t x = with_type(from.dtype, [&]<class From>() {
+            return static_cast<std::int32_t>(as_double(from_bits<From>(element)));
+          });
+          const std::int32_t raised = std::max(x, std::clamp(lo, lowest, highest));
+          const std::int32_t y = std::min(raised, std::clamp(hi, lowest, highest));
+          counts.raised += y > x ? 1 : 0;
+          counts.lowered += y < x ? 1 : 0;
+          wanted.push_back(with_type(to.dtype, [&]<class To>() { return to_bits(stored<To>(y, 0)); }));
+        }
+        operation.lo = to_bits(lo);
+        operation.hi = to_bits(hi);
+        for (const SimdLevel level : simd_levels())
+          for (const Counting counting : {Counting::off, Counting::on}) {
+            Bytes out(elements.size() * to.size);
+            const Converted done =
+                convert(operation, nullptr, in.data(), out.data(), elements.size(), counting, level);
+            INFO(from.name << " to " << to.name << ", " << lo << " to " << hi << ", " << to_string(level));
+            CHECK(difference_at(to.dtype, out, bytes_of(to.dtype, wanted)) == elements.size());
+            if (counting == Counting::on) CHECK(done.counts == counts);
+          }
+      }
+    }
 }
 
 TEST_CASE("a NaN becomes a quiet NaN of each other float dtype, with its sign and what fits of its payload") {
@@ -233,7 +279,8 @@ TEST_CASE("a NaN becomes a quiet NaN of each other float dtype, with its sign an
       const Bytes in = bytes_of(from.dtype, elements);
       for (const SimdLevel level : simd_levels()) {
         Bytes out(elements.size() * to.size);
-        static_cast<void>(convert(operation, nullptr, in.data(), out.data(), elements.size(), level));
+        static_cast<void>(
+            convert(operation, nullptr, in.data(), out.data(), elements.size(), Counting::on, level));
         INFO(from.name << " to " << to.name << ", " << to_string(level));
         CHECK(difference_at(to.dtype, out, bytes_of(to.dtype, wanted)) == elements.size());
       }
@@ -248,9 +295,9 @@ TEST_CASE("a NaN that nothing replaces stays one where results saturate, in each
     Operation operation = cast_of(DType::float32, DType::float8_e8m0fnu, round);
     operation.cast->saturates = true;
     std::vector<std::uint8_t> out(elements.size());
-    const Converted converted =
-        convert(operation, nullptr, reinterpret_cast<const std::byte*>(elements.data()),
-                reinterpret_cast<std::byte*>(out.data()), elements.size(), simd_levels().back());
+    const Converted converted = convert(
+        operation, nullptr, reinterpret_cast<const std::byte*>(elements.data()),
+        reinterpret_cast<std::byte*>(out.data()), elements.size(), Counting::on, simd_levels().back());
     CHECK(out[0] == wanted[0]);
     CHECK(out[2] == wanted[2]);
     CHECK(converted.counts.nan == 1);
@@ -314,7 +361,8 @@ TEST_CASE("the results of integer arithmetic of 128 bits are rounded once") {
   set_limits(operation);
   const Bytes in = bytes_of(row.from, {row.x});
   Bytes out(traits(row.to).size);
-  static_cast<void>(convert(operation, nullptr, in.data(), out.data(), 1, simd_levels().front()));
+  static_cast<void>(
+      convert(operation, nullptr, in.data(), out.data(), 1, Counting::on, simd_levels().front()));
   CHECK(out == bytes_of(row.to, {row.result}));
 }
 
@@ -324,7 +372,8 @@ TEST_CASE("a cast finds the first NaN, and needs no output") {
   elements[2900] = elements[1700] = std::numeric_limits<float>::quiet_NaN();
   const auto* const in = reinterpret_cast<const std::byte*>(elements.data());
   for (const SimdLevel level : simd_levels()) {
-    const Converted converted = convert(operation, nullptr, in, nullptr, elements.size(), level);
+    const Converted converted =
+        convert(operation, nullptr, in, nullptr, elements.size(), Counting::on, level);
     CHECK(converted.first_nan == std::size_t{1700});
     CHECK(converted.counts == ElementCounts{0, 2998, 2, true});
   }
@@ -347,7 +396,7 @@ TEST_CASE("replacements are chosen by the bounds, not by the limits of the dtype
       std::vector<std::uint8_t> out(elements.size());
       const Converted converted =
           convert(operation, given, reinterpret_cast<const std::byte*>(elements.data()),
-                  reinterpret_cast<std::byte*>(out.data()), elements.size(), level);
+                  reinterpret_cast<std::byte*>(out.data()), elements.size(), Counting::on, level);
       CHECK(out == wanted);
       CHECK(converted.counts == ElementCounts{2, 3, 0, true, 2});
     }
