@@ -9,10 +9,10 @@ using namespace clip_options;
 using namespace match_options;
 
 constexpr std::string_view kDescription =
-    "Clips every element of .npy tensors, and of the tensors in archives (.npz, safetensors), to [MIN, MAX]. "
-    "All other "
-    "elements keep their exact bits; shape, byte order and memory order stay the same, and so does the dtype "
-    "without --to.";
+    "Clips every element of tensors (.npy, .pb, raw), and of the tensors in archives (.npz, safetensors), to "
+    "[MIN, MAX]. All other elements keep their exact bits; shape, byte order and memory order stay the same, "
+    "and "
+    "so does the dtype without --to.";
 
 constexpr std::array<std::string_view, 6> kForms{
     "[OPTIONS] IN OUT",
@@ -48,7 +48,7 @@ Exit status:
   0      success
   1      --fail-if-clipped: too many clipped; --verify: a difference was found
   2      wrong usage
-  3      an input is not a valid .npy or .npz file, or the profile rejects it
+  3      an input is not a valid tensor or archive, or the profile rejects it
   4      an I/O error, or not enough memory
   5      refused to avoid data loss, or another program has locked the file
   6      output written, but not confirmed to be on disk

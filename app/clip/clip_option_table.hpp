@@ -16,8 +16,8 @@ namespace clip_options {
 
 inline constexpr Option kFiles{
     .names = "FILE", .value = Value::tensor,
-    .help = "A .npy, .npz or .safetensors file or, as IN, a member ARCHIVE.npz:NAME; - is standard input as "
-            "IN, standard output as OUT",
+    .help = "A .npy, .pb, .npz or .safetensors file, with --raw any file, or as IN a member "
+            "ARCHIVE.npz:NAME; - is standard input as IN, standard output as OUT",
     .details = R"(IN and OUT; with `--in-place`, `--output-dir` or `--output`, any number of inputs. `-` as IN
 is standard input, `-` as OUT is standard output. IN and OUT may be the same file, which is then replaced as
 with `--in-place`. Both are .npy files, or both are archives of one format; IN may also be one tensor of an archive,

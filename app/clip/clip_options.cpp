@@ -268,9 +268,8 @@ void validate_finalize(const RawOptions& raw, Command& command) {
 void validate_discard(const RawOptions& raw, Command& command) {
   constexpr std::array kPermitted{&kDiscardShards, &kDryRun, &kThreads, &kProgress,
                                   &kNoProgress,    &kColor,  &kVerbose, &kQuiet};
-  for (const Option* const option : kClipSpec.options)
-    if (raw.has(*option) && std::ranges::find(kPermitted, option) == kPermitted.end())
-      refuse_pair(kDiscardShards, *option);
+  for (const Option* const option : raw.given())
+    if (std::ranges::find(kPermitted, option) == kPermitted.end()) refuse_pair(kDiscardShards, *option);
   const std::vector<std::string>& files = raw.texts(kFiles);
   if (files.size() != 1 || files.front() == "-") refuse("--discard-shards takes only OUT");
   command.destination = DiscardShards{files.front()};

@@ -2,17 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <CLI/Split.hpp>
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <string_view>
-#include <system_error>
 
 #include "command_line/command_spec.hpp"
 #include "command_line/shared_options.hpp"
 #include "console/progress.hpp"
 #include "console/terminal.hpp"
+#include "element/joined.hpp"
 #include "element/nearest_name.hpp"
 #include "error.hpp"
 #include "files/descriptor.hpp"
@@ -46,12 +46,12 @@ void check_word(const Option& positional, std::string_view text) {
 }
 
 /// Keeps the first mistake of a kind.
-void note(std::optional<std::string>& first, const std::string& mistake) {
-  if (!first) first = mistake;
+void note(std::string& first, const std::string& mistake) {
+  if (first.empty()) first = mistake;
 }
 
-bool is_empty(const RawOption& typed) {
-  return std::ranges::find(typed.texts, "") != typed.texts.end();
+bool has_empty(const std::vector<std::string>& texts) {
+  return std::ranges::find(texts, "") != texts.end();
 }
 
 std::size_t help_columns() {
@@ -60,100 +60,158 @@ std::size_t help_columns() {
   return std::clamp(terminal_columns(STDOUT_FILENO), kMinColumns, kMaxColumns);
 }
 
+/// Whether a word may name the option: CLI::App takes time for each option that it has.
+bool may_be_named(const Option& option, std::span<const std::string> words) {
+  const auto names_it = [&](const std::string& word) {
+    if (word.starts_with("--")) return word.starts_with(long_name(option));
+    const char letter = short_name(option)[1];
+    return letter != '-' && word.starts_with('-') && word.find(letter) != word.npos;
+  };
+  return std::ranges::any_of(words, names_it);
+}
+
+/// "-q{-q},--quiet{--quiet}": CLI11 gives the text in braces as the value of a flag.
+std::string names_of_flag(const Option& option) {
+  std::string names;
+  for (const std::string_view name : names_of(option))
+    names += fmt::format("{}{}{{{}}}", names.empty() ? "" : ",", name, name);
+  return names;
+}
+
+/// An option that was typed once, with its value.
+struct Typed {
+  const Option* option;
+  std::string value;
+};
+
+/// What is wrong with "--name=value" or "-n=value"; empty if nothing is.
+std::string mistake_in(const CommandSpec& spec, const std::string& word) {
+  const std::size_t end = std::min(word.find('='), word.size());
+  const std::string name = word.substr(0, end);
+  const Option* const option = end == word.size() ? nullptr : option_named(spec, name);
+  if (option == nullptr) return "";
+  const std::string value = word.substr(end + 1);
+  if (option->type.empty()) return fmt::format("{} takes no value", name);
+  if (value.empty()) return fmt::format("{} has no value {}", name, kIsEmpty);
+  if (name.starts_with("--")) return "";
+  return fmt::format("{0} takes its value without =; write {0} {1}", name,
+                     npy::name_for_commands(value, option->type));
+}
+
 }  // namespace
 
-CommandLine::CommandLine(const CommandSpec& spec, std::span<const char* const> words) : spec_(spec) {
-  for (const Option* const option : spec.options) typed_[option] = {};
-  for (const Positional& positional : spec.positionals) typed_[positional.option] = {};
-  bool options_have_ended = false;
-  for (std::size_t i = 1; i < words.size(); ++i) {
-    const std::string word = words[i];
-    if (options_have_ended || word == "-" || !word.starts_with('-'))
-      take_positional(word);
-    else if (word == "--")
-      options_have_ended = true;
-    else if (take_options(word, i + 1 < words.size() ? words[i + 1] : nullptr))
-      ++i;
-  }
+const RawOption* RawOptions::find(const Option& option) const {
+  if (const auto typed = typed_.find(&option); typed != typed_.end()) return &typed->second;
+  if (std::ranges::find(spec_->options, &option) == spec_->options.end() &&
+      std::ranges::find(spec_->positionals, &option, &Positional::option) == spec_->positionals.end())
+    throw std::out_of_range(std::string(option.names));
+  return nullptr;
 }
 
-bool CommandLine::take_options(const std::string& word, const char* next) {
-  std::string name;
-  std::string value;
-  if (CLI::detail::split_long(word, name, value)) {
-    name.insert(0, "--");
-    const Option* const option = option_named(spec_, name);
-    if (option != nullptr && name == word) return take_option(*option, word, next);
-    if (option != nullptr)
-      take_value_after_equals(*option, name, value);
-    else
+std::vector<const Option*> RawOptions::given() const {
+  std::vector<const Option*> given;
+  for (const Option* const option : spec_->options)
+    if (typed_.contains(option)) given.push_back(option);
+  return given;
+}
+
+const RawOption& RawOptions::of(const Option& option) const {
+  static const RawOption kNotGiven;
+  const RawOption* const typed = find(option);
+  return typed != nullptr ? *typed : kNotGiven;
+}
+
+/// CLI11's view of the options that words may name.
+struct CommandLine::Splitter {
+  Splitter(const CommandSpec& spec, std::span<const std::string> words) {
+    app.set_help_flag();
+    app.allow_windows_style_options(false);
+    app.allow_extras();
+    for (const Option* const option : spec.options) {
+      if (!may_be_named(*option, words)) continue;
+      CLI::Option* const added = option->type.empty() ? app.add_flag(names_of_flag(*option))
+                                                      : app.add_option(std::string(option->names));
+      options[added->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)] = option;
+    }
+  }
+
+  /// What the last app.parse() took, in its order. CLI11 2.1 keeps the order of earlier ones, too.
+  [[nodiscard]] std::vector<Typed> typed() const {
+    std::size_t count = 0;
+    for (const auto& [added, option] : options) count += added->count();
+    std::map<const CLI::Option*, std::size_t> taken;
+    std::vector<Typed> result;
+    for (const CLI::Option* const added : std::span(app.parse_order()).last(count))
+      result.push_back({options.at(added), added->results().at(taken[added]++)});
+    return result;
+  }
+
+  CLI::App app;
+  std::map<const CLI::Option*, const Option*> options;
+};
+
+CommandLine::CommandLine(const CommandSpec& spec, std::span<const char* const> words)
+    : spec_(spec), typed_(spec) {
+  const std::vector<std::string> all(words.begin() + 1, words.end());
+  Splitter splitter(spec, all);
+  const auto begins_part = [](const std::string& word) { return word.starts_with("--"); };
+  auto begin = all.begin();
+  while (begin != all.end() && *begin != "--") {
+    const auto end = std::find_if(begin + 1, all.end(), begins_part);
+    take({begin, end}, end == all.end() ? "" : fmt::format("; {} follows {}", *end, kIsEmpty), splitter);
+    begin = end;
+  }
+  if (begin != all.end())
+    std::for_each(begin + 1, all.end(), [this](const std::string& word) { take_positional(word); });
+}
+
+void CommandLine::take(std::vector<std::string> part, const std::string& follows, Splitter& splitter) {
+  const auto drop = [&](std::size_t i) {
+    note(incomplete_, mistake_in(spec_, part[i]));
+    part.erase(part.begin() + static_cast<std::ptrdiff_t>(i));
+    if (!part.empty()) take(part, follows, splitter);
+  };
+  std::string& head = part.front();
+  if (head.starts_with("--") && !mistake_in(spec_, head).empty()) return drop(0);
+  if (const Option* const first = option_named(spec_, head); first != nullptr && !first->implied.empty())
+    head += fmt::format("={}", first->implied);
+  std::string incomplete;
+  CLI::App& app = splitter.app;
+  try {
+    app.parse(std::vector(part.rbegin(), part.rend()));
+  } catch (const CLI::ArgumentMismatch&) {
+    incomplete = fmt::format("{} has no value{}", part.back(), follows);
+  }
+  const std::vector<Typed> typed = splitter.typed();
+  for (std::size_t i = 0; i < part.size(); ++i)
+    if (std::ranges::find(typed, part[i], &Typed::value) == typed.end() &&
+        !mistake_in(spec_, part[i]).empty())
+      return drop(i);
+  note(incomplete_, incomplete);
+  for (const auto& [option, value] : typed) give(*option, value);
+  for (const std::string& word : app.remaining()) {
+    if (word.starts_with('-') && word != "-")
       note(unknown_, word);
-    return false;
-  }
-  std::string rest = word;
-  for (; CLI::detail::split_short(rest, name, value); rest = "-" + value) {
-    name.insert(0, "-");
-    const Option* const option = option_named(spec_, name);
-    if (option == nullptr) break;
-    if (value.empty()) return take_option(*option, word, next);
-    const bool after_equals = value.starts_with('=') && rest == word;
-    if (after_equals)
-      take_value_after_equals(*option, name, value.substr(1));
     else
-      give(*option, word, value);
-    if (after_equals || !option->type.empty()) return false;
+      take_positional(word);
   }
-  note(unknown_, rest);
-  return false;
 }
 
-bool CommandLine::take_option(const Option& option, const std::string& word, const char* next) {
-  if (!needs_value(option)) {
-    give(option, word, std::string(option.implied));
-    return false;
-  }
-  const bool is_value = next != nullptr && !std::string_view(next).starts_with("--");
-  if (is_value)
-    give(option, word, next);
-  else if (next == nullptr)
-    note(incomplete_, fmt::format("{} has no value", word));
-  else
-    note(incomplete_, fmt::format("{} has no value; {} follows {}", word, next, kIsEmpty));
-  return is_value;
-}
-
-void CommandLine::take_value_after_equals(const Option& option, const std::string& name,
-                                          const std::string& value) {
-  if (option.type.empty())
-    note(incomplete_, fmt::format("{} takes no value", name));
-  else if (value.empty())
-    note(incomplete_, fmt::format("{} has no value {}", name, kIsEmpty));
-  else if (!name.starts_with("--"))
-    note(incomplete_, fmt::format("{0} takes its value without =; write {0} {1}", name,
-                                  npy::name_for_commands(value, option.type)));
-  else
-    give(option, name, value);
-}
-
-void CommandLine::give(const Option& option, const std::string& word, const std::string& value) {
+void CommandLine::give(const Option& option, const std::string& value) {
   for (const Option* const other : spec_.options)
-    if (option.overrides == long_name(*other) || other->overrides == long_name(option)) typed_[other] = {};
-  RawOption& typed = typed_[&option];
-  typed.is_given = true;
-  typed.by_long_name = word.starts_with("--");
-  if (option.type.empty()) return;
+    if (option.overrides == long_name(*other) || other->overrides == long_name(option)) typed_.remove(*other);
+  RawOption& typed = typed_.add(option);
   typed.text = value;
   typed.texts.push_back(value);
 }
 
 void CommandLine::take_positional(const std::string& word) {
   if (positionals_ == spec_.positionals.size()) {
-    note(surplus_, word);
+    if (!surplus_) surplus_ = word;
     return;
   }
   const auto& [positional, arity] = spec_.positionals[positionals_];
-  RawOption& typed = typed_[positional];
-  typed.is_given = true;
+  RawOption& typed = typed_.add(*positional);
   typed.texts.push_back(word);
   if (arity == Arity::many) return;
   typed.text = word;
@@ -162,33 +220,33 @@ void CommandLine::take_positional(const std::string& word) {
 
 bool CommandLine::has(std::string_view name) const {
   const Option* const option = option_named(spec_, name);
-  return option != nullptr && typed_.at(option).is_given;
+  return option != nullptr && typed_.has(*option);
 }
 
 void CommandLine::print_help(const CommandSpecs& commands) const {
-  if (typed_.at(&kHelp).by_long_name)
+  if (typed_.text(kHelp) == long_name(kHelp))
     clipper::print_help(spec_, commands);
   else
     print(short_help_of(spec_, commands, help_columns()));
 }
 
 void CommandLine::check() const {
-  if (incomplete_) refuse(*incomplete_);
-  for (const Option* const option : spec_.options)
-    if (is_empty(typed_.at(option))) refuse(fmt::format("{} has no value {}", long_name(*option), kIsEmpty));
-  if (unknown_) refuse_option(spec_, *unknown_);
+  if (!incomplete_.empty()) refuse(incomplete_);
+  const std::vector<const Option*> given = typed_.given();
+  for (const Option* const option : given)
+    if (has_empty(typed_.texts(*option)))
+      refuse(fmt::format("{} has no value {}", long_name(*option), kIsEmpty));
+  if (!unknown_.empty()) refuse_option(spec_, unknown_);
   for (const auto& [positional, arity] : spec_.positionals) {
-    const RawOption& typed = typed_.at(positional);
-    if (is_empty(typed)) refuse(fmt::format("{} is an empty name {}", positional->names, kIsEmpty));
-    if (!typed.is_given && arity == Arity::required)
+    const bool is_given = typed_.has(*positional);
+    if (has_empty(typed_.texts(*positional)))
+      refuse(fmt::format("{} is an empty name {}", positional->names, kIsEmpty));
+    if (!is_given && arity == Arity::required)
       refuse(fmt::format("{} is missing; see {} --help", positional->names, title_of(spec_)));
-    if (typed.is_given && positional->words != nullptr) check_word(*positional, typed.text);
+    if (is_given && positional->words != nullptr) check_word(*positional, typed_.text(*positional));
   }
   if (surplus_)
     refuse(fmt::format("unexpected argument '{}'; usage: {}", *surplus_, usages_of(spec_).front()));
-  std::vector<const Option*> given;
-  for (const Option* const option : spec_.options)
-    if (typed_.at(option).is_given) given.push_back(option);
   for (const Option* const one : given)
     for (const Option* const other : given)
       if (excludes(*other, *one)) refuse_pair(*one, *other);

@@ -15,37 +15,44 @@ namespace clipper {
 
 /// What was typed for one option or positional argument.
 struct RawOption {
-  bool is_given = false;
-  std::string text;                ///< the value; of a repeated option, the last one
-  std::vector<std::string> texts;  ///< all values; `text` is empty for a positional that takes many words
-  bool by_long_name = false;       ///< of an option, the last time: --help, not -h
+  std::string text{};  ///< the value, of a repeated option the last one; of a flag its name, -h or --help
+  std::vector<std::string> texts{};  ///< all values; `text` is empty for a positional that takes many words
 };
 
 /// What was typed, with all values as text. All functions throw std::out_of_range for an option that the
 /// command does not have, whether it was typed or not: the first test of a command finds this mistake.
 class RawOptions {
  public:
-  explicit RawOptions(std::map<const Option*, RawOption> options) : options_(std::move(options)) {}
+  explicit RawOptions(const CommandSpec& spec, std::map<const Option*, RawOption> typed = {})
+      : spec_(&spec), typed_(std::move(typed)) {}
 
-  [[nodiscard]] bool has(const Option& option) const { return options_.at(&option).is_given; }
+  [[nodiscard]] bool has(const Option& option) const { return find(option) != nullptr; }
+
+  /// The options that were typed, in the order of the spec.
+  [[nodiscard]] std::vector<const Option*> given() const;
 
   /// Empty if the option was not given.
-  [[nodiscard]] const std::string& text(const Option& option) const { return options_.at(&option).text; }
-  [[nodiscard]] const std::vector<std::string>& texts(const Option& option) const {
-    return options_.at(&option).texts;
-  }
+  [[nodiscard]] const std::string& text(const Option& option) const { return of(option).text; }
+  [[nodiscard]] const std::vector<std::string>& texts(const Option& option) const { return of(option).texts; }
 
   /// Nothing if the option was not given.
   [[nodiscard]] std::optional<std::string> value(const Option& option) const {
     return has(option) ? std::optional(text(option)) : std::nullopt;
   }
 
+  RawOption& add(const Option& option) { return typed_[&option]; }
+  void remove(const Option& option) { typed_.erase(&option); }
+
  private:
-  std::map<const Option*, RawOption> options_;
+  [[nodiscard]] const RawOption* find(const Option& option) const;
+  [[nodiscard]] const RawOption& of(const Option& option) const;
+
+  const CommandSpec* spec_;
+  std::map<const Option*, RawOption> typed_;
 };
 
-/// The words that follow the name of a command, as options and positional arguments. Mistakes do not end the
-/// splitting: typed() then has what can be understood.
+/// The words that follow the name of a command, as options and positional arguments, into which CLI11 takes
+/// them apart. A mistake does not end this: typed() then has what can be understood.
 class CommandLine {
  public:
   /// words[0] is the command's own name. If an option is repeated, or if two options override each other, the
@@ -58,7 +65,7 @@ class CommandLine {
   [[nodiscard]] bool has(std::string_view name) const;
 
   /// What was typed, also if check() throws.
-  [[nodiscard]] RawOptions typed() const { return RawOptions(typed_); }
+  [[nodiscard]] const RawOptions& typed() const noexcept { return typed_; }
 
   /// Prints what -h or --help asks for, whichever was typed last, as wide as the terminal. Lists `commands`.
   void print_help(const CommandSpecs& commands) const;
@@ -67,20 +74,21 @@ class CommandLine {
   void check() const;
 
  private:
-  /// Each returns whether it took the next word (null if there is none) as the value of the last option.
-  bool take_options(const std::string& word, const char* next);  ///< "--output", "--output=x", "-vo", "-vox"
-  bool take_option(const Option& option, const std::string& word, const char* next);
+  struct Splitter;
 
-  void take_value_after_equals(const Option& option, const std::string& name, const std::string& value);
+  /// Takes words of which at most the first begins with "--". `follows` is for the error if the last one
+  /// lacks its value.
+  void take(std::vector<std::string> part, const std::string& follows, Splitter& splitter);
+
+  void give(const Option& option, const std::string& value);
   void take_positional(const std::string& word);
-  void give(const Option& option, const std::string& word, const std::string& value);
 
   const CommandSpec& spec_;
-  std::map<const Option*, RawOption> typed_;
-  std::size_t positionals_ = 0;            ///< how many have all their words
-  std::optional<std::string> incomplete_;  ///< what is wrong with the first option without its value
-  std::optional<std::string> unknown_;     ///< the first word that begins with a dash and is no option
-  std::optional<std::string> surplus_;     ///< the first positional argument that the command does not take
+  RawOptions typed_;
+  std::size_t positionals_ = 0;         ///< how many have all their words
+  std::string incomplete_;              ///< what is wrong with the first option without its value
+  std::string unknown_;                 ///< the first word that begins with a dash and is no option
+  std::optional<std::string> surplus_;  ///< the first positional argument that the command does not take
 };
 
 /// Returns what was typed. Returns nothing if that asked for the version, or for the help with a list of

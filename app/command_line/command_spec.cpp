@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "clipper.hpp"
@@ -13,6 +12,17 @@
 #include "simd/levels.hpp"
 
 namespace clipper {
+
+std::vector<OptionGroup> groups_of(const CommandSpec& spec) {
+  std::vector<OptionGroup> groups;
+  for (const Option* const option : spec.options) {
+    const std::string_view heading = spec.has_groups || option->group == kHidden ? option->group : "Options";
+    auto group = std::ranges::find(groups, heading, &OptionGroup::heading);
+    if (group == groups.end()) group = groups.insert(group, {heading, {}});
+    group->options.push_back(option);
+  }
+  return groups;
+}
 
 std::string title_of(const CommandSpec& spec) {
   return fmt::format("clipper{}{}", spec.name.empty() ? "" : " ", spec.name);
@@ -189,13 +199,10 @@ std::string help_of(const CommandSpec& spec, const CommandSpecs& commands, std::
     for (const Positional& positional : spec.positionals)
       sections.back().add(*positional.option, positional.option->help);
   }
-  std::string_view heading = kHidden;
-  for (const Option* const option : spec.options) {
-    if (option->group == kHidden) continue;
-    const std::string_view group = spec.has_groups ? option->group : "Options";
-    if (group != std::exchange(heading, group))
-      sections.emplace_back(columns).add_line(fmt::format("{}:", group));
-    sections.back().add(*option, option->help);
+  for (const auto& [heading, options] : groups_of(spec)) {
+    if (heading == kHidden) continue;
+    sections.emplace_back(columns).add_line(fmt::format("{}:", heading));
+    for (const Option* const option : options) sections.back().add(*option, option->help);
   }
   return joined_sections(sections).append(spec.footer);  // the footer begins with an empty line
 }

@@ -77,6 +77,16 @@ struct CommandSpec {
 
 using CommandSpecs = std::vector<const CommandSpec*>;
 
+/// Options under one heading.
+struct OptionGroup {
+  std::string_view heading;
+  std::vector<const Option*> options;
+};
+
+/// The command's options, each heading once: in the order of their first options. One group named "Options"
+/// if the command has no groups.
+[[nodiscard]] std::vector<OptionGroup> groups_of(const CommandSpec& spec);
+
 /// "clipper compare".
 [[nodiscard]] std::string title_of(const CommandSpec& spec);
 

@@ -20,9 +20,9 @@ namespace {
 using namespace match_options;
 
 constexpr std::string_view kDescription =
-    "Compares two .npy tensors, two archives (.npz, safetensors), member by member, or two directories of "
-    "them, paired by "
-    "path. An element a of ACTUAL matches the element e of EXPECTED if |a - e| <= A + R*|e|. dtype and shape "
+    "Compares two tensors (.npy, .pb, raw), two archives (.npz, safetensors), member by member, or two "
+    "directories of them, paired by path. An element a of ACTUAL matches the element e of EXPECTED if |a - "
+    "e| <= A + R*|e|. dtype and shape "
     "must be equal; byte order, memory order and the spelling of the header may differ.";
 
 constexpr std::array<std::string_view, 1> kForms{"[OPTIONS] ACTUAL EXPECTED"};

@@ -137,11 +137,10 @@ std::string positionals_of(const CommandSpec& command) {
 
 std::string options_section(const CommandSpec& command) {
   std::string text = positionals_of(command);
-  std::string_view group;
-  for (const Option* const option : command.options) {
-    if (option->group != std::exchange(group, option->group) && command.has_groups)
-      text += fmt::format(".SS {}\n", group == kHidden ? kHiddenHeading : group);
-    text += item_of(*option, !repeats_words(command.options, *option));
+  for (const auto& [heading, options] : groups_of(command)) {
+    if (command.has_groups) text += fmt::format(".SS {}\n", heading == kHidden ? kHiddenHeading : heading);
+    for (const Option* const option : options)
+      text += item_of(*option, !repeats_words(command.options, *option));
   }
   return text;
 }

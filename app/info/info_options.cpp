@@ -17,7 +17,8 @@ namespace clipper {
 namespace {
 
 constexpr std::string_view kDescription =
-    "Prints dtype, shape, memory order and size of .npy tensors and of the members of archives (.npz, "
+    "Prints dtype, shape, memory order and size of tensors (.npy, .pb, raw) and of the members of archives "
+    "(.npz, "
     "safetensors); of several files in a table. With --stats, --percentile, --min or --max it also reads the "
     "elements and prints their range, mean, standard deviation, median, NaN count and a histogram.";
 

@@ -123,9 +123,8 @@ std::vector<AxisSelection> parse_selection(std::string_view text, std::span<cons
 }
 
 constexpr std::string_view kDescription =
-    "Prints elements of a .npy tensor, or of a tensor in an archive, as numpy prints an array, and each "
-    "in "
-    "the fewest digits that convert back to it. Reads only what it prints.";
+    "Prints elements of a tensor (.npy, .pb, raw), or of one in an archive, as numpy prints an array, and "
+    "each in the fewest digits that convert back to it. Reads only what it prints.";
 
 constexpr std::array<std::string_view, 1> kForms{"[OPTIONS] FILE"};
 

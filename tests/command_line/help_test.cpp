@@ -117,6 +117,26 @@ TEST_CASE("the first screen of every command has at most 30 lines, and an option
   }
 }
 
+TEST_CASE("the help has each heading once, in one order") {
+  std::vector<std::string_view> headings;
+  for (const OptionGroup& group : groups_of(*command_specs().front())) headings.push_back(group.heading);
+  CHECK(headings == std::vector<std::string_view>{"Operation", "Files", "Comparison", "Many processes",
+                                                  "Running", kHidden});
+  const std::string help = help_of(*command_specs().front(), {}, 80);
+  for (const std::string_view heading : headings)
+    CHECK(std::ranges::count(lines_of(help), std::string(heading) + ":") == (heading == kHidden ? 0 : 1));
+}
+
+TEST_CASE("the help of commands that read tensors names all formats") {
+  for (const CommandSpec* const spec : command_specs()) {
+    if (std::ranges::find(spec->options, &kRaw) == spec->options.end()) continue;
+    const std::string help = short_help_of(*spec, {}, 80);
+    CAPTURE(help);
+    for (const char* const format : {".npy", ".pb", "raw", "archive"})
+      CHECK(help.find(format) != std::string::npos);
+  }
+}
+
 TEST_CASE("only the help of the command without a name lists commands") {
   const CommandSpecs commands = command_specs();
   CHECK(command_names() ==

@@ -18,7 +18,7 @@ std::string refused(const Parse& parse) {
 }
 
 std::size_t word(const Option& option, const std::string& text) {
-  return word_of(RawOptions({{&option, {true, text, {text}}}}), option);
+  return word_of(RawOptions(kClipSpec, {{&option, {text, {text}}}}), option);
 }
 
 }  // namespace
@@ -26,7 +26,7 @@ std::size_t word(const Option& option, const std::string& text) {
 TEST_CASE("an unknown value is refused with the nearest value or with all values") {
   CHECK(word(kColor, "auto") == 0);
   CHECK(word(kColor, "never") == 2);
-  CHECK(word_of(RawOptions({{&kColor, RawOption()}}), kColor) == 0);
+  CHECK(word_of(RawOptions(kClipSpec), kColor) == 0);
   CHECK(refused([&] { return word(kColor, "alway"); }) ==
         "--color: unknown value 'alway'; did you mean 'always'?");
   CHECK(refused([&] { return word(kTrailing, "drop"); }) ==
