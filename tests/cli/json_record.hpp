@@ -1,6 +1,7 @@
 #pragma once
 
-#include "console/json.hpp"
+#include <nlohmann/json.hpp>
+
 #include "support/process.hpp"
 
 namespace clipper::testing {
@@ -17,8 +18,9 @@ inline void record_json(const std::vector<std::string>& words, const Result& res
     return std::ofstream(prefix + ("-" + std::to_string(std::hash<std::string>()(words.front()))));
   }();
   const bool is_tensor = result.output.starts_with('\x93');
-  file << Json{{"words", words}, {"output", is_tensor ? "" : result.output}, {"error", result.error}}.dump()
-       << std::endl;
+  const nlohmann::json record{
+      {"words", words}, {"output", is_tensor ? "" : result.output}, {"error", result.error}};
+  file << record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << std::endl;
   REQUIRE(file.good());
 }
 

@@ -1,6 +1,7 @@
 #include "contract/bounds.hpp"
 
 #include "clip/reference_clip.hpp"
+#include "contract/header.hpp"
 #include "element/element.hpp"
 #include "support/refusal.hpp"
 
@@ -11,13 +12,6 @@ using enum DType;
 
 constexpr ElementBits kTwo53 = 1ull << 53;
 constexpr ElementBits kTwo63 = 1ull << 63;
-
-const Profile& profile(std::string_view name) {
-  const Profile* const found = profile_named(name);
-  INFO(name);
-  REQUIRE(found != nullptr);
-  return *found;
-}
 
 Given given(const std::string& text) {
   return {parse_number(text).value(), text};

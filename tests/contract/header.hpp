@@ -4,7 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "contract/profile.hpp"
 #include "element/tensor_layout.hpp"
+#include "support/catch.hpp"
 
 namespace clipper {
 
@@ -16,6 +18,13 @@ inline TensorLayout header(DType dtype, std::vector<std::int64_t> shape = {2, 3}
   result.shape = std::move(shape);
   for (const std::int64_t extent : result.shape) result.count *= static_cast<std::uint64_t>(extent);
   return result;
+}
+
+inline const Profile& profile(std::string_view name) {
+  const Profile* const found = profile_named(name);
+  INFO(name);
+  REQUIRE(found != nullptr);
+  return *found;
 }
 
 }  // namespace clipper

@@ -8,7 +8,7 @@ namespace {
 
 using enum DType;
 
-std::optional<Given> given(const std::string& text) {
+std::optional<Given> given_unless_empty(const std::string& text) {
   if (text.empty()) return std::nullopt;
   return Given(parse_number(text).value(), text);
 }
@@ -18,16 +18,16 @@ Request bounded(const std::string& min, const std::string& max, std::string_view
   Request result;
   result.profile = profile_named(profile);
   REQUIRE(result.profile != nullptr);
-  result.min = given(min);
-  result.max = given(max);
+  result.min = given_unless_empty(min);
+  result.max = given_unless_empty(max);
   return result;
 }
 
 Request scaled(const std::string& scale, const std::string& bias, std::string_view profile = "native") {
   const bool required = profile_named(profile)->bounds == Profile::Bounds::required;
   Request result = bounded(required ? "0" : "", required ? "9" : "", profile);
-  result.scale = given(scale);
-  result.bias = given(bias);
+  result.scale = given_unless_empty(scale);
+  result.bias = given_unless_empty(bias);
   return result;
 }
 

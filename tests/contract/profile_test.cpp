@@ -1,7 +1,6 @@
-#include "contract/profile.hpp"
-
 #include <set>
 
+#include "contract/header.hpp"
 #include "element/tensor_layout.hpp"
 #include "support/tsv.hpp"
 
@@ -11,7 +10,7 @@ namespace {
 using enum DType;
 using AbsentBound = Profile::AbsentBound;
 using Arrays = Profile::Arrays;
-using Bounds = Profile::Bounds;
+using Needed = Profile::Bounds;
 using Carrier = Profile::Carrier;
 using Inexact = Profile::Inexact;
 using NanBound = Profile::NanBound;
@@ -31,13 +30,6 @@ std::set<DType> dtypes_of(const Profile& profile) {
   for (const DTypeTraits& row : tsv::kGoldenDTypes)
     if (profile.dtypes.contains(row.dtype)) dtypes.insert(row.dtype);
   return dtypes;
-}
-
-const Profile& profile(std::string_view name) {
-  const Profile* const found = profile_named(name);
-  INFO(name);
-  REQUIRE(found != nullptr);
-  return *found;
 }
 
 }  // namespace
@@ -97,7 +89,7 @@ TEST_CASE("each profile has the rules of its system") {
     std::string_view name;
     std::size_t min_rank;
     std::size_t max_rank;
-    Bounds bounds;
+    Needed bounds;
     AbsentBound absent_bound;
     Carrier carrier;
     Inexact inexact;
@@ -110,45 +102,45 @@ TEST_CASE("each profile has the rules of its system") {
   };
   constexpr std::size_t kAny = kMaxRank;
   const std::vector<Row> rows{
-      {"native", 0, kAny, Bounds::optional, AbsentBound::none, Carrier::element, Inexact::truncate,
+      {"native", 0, kAny, Needed::optional, AbsentBound::none, Carrier::element, Inexact::truncate,
        MinAboveMax::error, NanBound::error, ScaleBias::exact, Arrays::broadcast},
-      {"directml-clip1", 1, 8, Bounds::required, AbsentBound::none, Carrier::element, Inexact::error,
+      {"directml-clip1", 1, 8, Needed::required, AbsentBound::none, Carrier::element, Inexact::error,
        MinAboveMax::min, NanBound::error, ScaleBias::float32},
-      {"directml-1.0", 4, 4, Bounds::required, AbsentBound::none, Carrier::float32, Inexact::truncate,
+      {"directml-1.0", 4, 4, Needed::required, AbsentBound::none, Carrier::float32, Inexact::truncate,
        MinAboveMax::min, NanBound::error, ScaleBias::float32},
-      {"directml-2.1", 4, 4, Bounds::required, AbsentBound::none, Carrier::float32, Inexact::truncate,
+      {"directml-2.1", 4, 4, Needed::required, AbsentBound::none, Carrier::float32, Inexact::truncate,
        MinAboveMax::min, NanBound::error, ScaleBias::float32},
-      {"directml-3.0", 1, 8, Bounds::required, AbsentBound::none, Carrier::float32, Inexact::truncate,
+      {"directml-3.0", 1, 8, Needed::required, AbsentBound::none, Carrier::float32, Inexact::truncate,
        MinAboveMax::min, NanBound::error, ScaleBias::float32},
-      {"directml-5.0", 1, 8, Bounds::required, AbsentBound::none, Carrier::float32, Inexact::truncate,
+      {"directml-5.0", 1, 8, Needed::required, AbsentBound::none, Carrier::float32, Inexact::truncate,
        MinAboveMax::min, NanBound::error, ScaleBias::float32},
-      {"onnx-1", 0, kAny, Bounds::optional, AbsentBound::float32_limits, Carrier::float32, Inexact::truncate,
+      {"onnx-1", 0, kAny, Needed::optional, AbsentBound::float32_limits, Carrier::float32, Inexact::truncate,
        MinAboveMax::error, NanBound::error, ScaleBias::none},
-      {"onnx-6", 0, kAny, Bounds::optional, AbsentBound::float32_limits, Carrier::float32, Inexact::truncate,
+      {"onnx-6", 0, kAny, Needed::optional, AbsentBound::float32_limits, Carrier::float32, Inexact::truncate,
        MinAboveMax::error, NanBound::error, ScaleBias::none},
-      {"onnx-11", 0, kAny, Bounds::optional, AbsentBound::dtype_limits, Carrier::element, Inexact::error,
+      {"onnx-11", 0, kAny, Needed::optional, AbsentBound::dtype_limits, Carrier::element, Inexact::error,
        MinAboveMax::max, NanBound::ignored, ScaleBias::none},
-      {"onnx-12", 0, kAny, Bounds::optional, AbsentBound::dtype_limits, Carrier::element, Inexact::error,
+      {"onnx-12", 0, kAny, Needed::optional, AbsentBound::dtype_limits, Carrier::element, Inexact::error,
        MinAboveMax::max, NanBound::ignored, ScaleBias::none},
-      {"onnx-13", 0, kAny, Bounds::optional, AbsentBound::dtype_limits, Carrier::element, Inexact::error,
+      {"onnx-13", 0, kAny, Needed::optional, AbsentBound::dtype_limits, Carrier::element, Inexact::error,
        MinAboveMax::max, NanBound::ignored, ScaleBias::none},
-      {"openvino", 0, kAny, Bounds::required, AbsentBound::none, Carrier::float64, Inexact::inward,
+      {"openvino", 0, kAny, Needed::required, AbsentBound::none, Carrier::float64, Inexact::inward,
        MinAboveMax::error, NanBound::error, ScaleBias::none},
-      {"numpy-2", 0, kAny, Bounds::optional, AbsentBound::none, Carrier::element, Inexact::no_bound,
+      {"numpy-2", 0, kAny, Needed::optional, AbsentBound::none, Carrier::element, Inexact::no_bound,
        MinAboveMax::max, NanBound::poisons, ScaleBias::none, Arrays::broadcast},
-      {"pytorch-2", 0, kAny, Bounds::one, AbsentBound::none, Carrier::python, Inexact::error,
+      {"pytorch-2", 0, kAny, Needed::one, AbsentBound::none, Carrier::python, Inexact::error,
        MinAboveMax::max, NanBound::poisons, ScaleBias::none, Arrays::both},
-      {"stablehlo-1", 0, kAny, Bounds::required, AbsentBound::none, Carrier::element, Inexact::error,
+      {"stablehlo-1", 0, kAny, Needed::required, AbsentBound::none, Carrier::element, Inexact::error,
        MinAboveMax::max, NanBound::poisons, ScaleBias::none, Arrays::same_shape, NanElement::kept,
        ZeroTie::ordered},
-      {"tosa-1.0-ignore", 0, kAny, Bounds::required, AbsentBound::none, Carrier::element, Inexact::error,
+      {"tosa-1.0-ignore", 0, kAny, Needed::required, AbsentBound::none, Carrier::element, Inexact::error,
        MinAboveMax::error, NanBound::error, ScaleBias::none, Arrays::none, NanElement::min, ZeroTie::upper},
-      {"tosa-1.0", 0, kAny, Bounds::required, AbsentBound::none, Carrier::element, Inexact::error,
+      {"tosa-1.0", 0, kAny, Needed::required, AbsentBound::none, Carrier::element, Inexact::error,
        MinAboveMax::error, NanBound::error, ScaleBias::none, Arrays::none, NanElement::canonical,
        ZeroTie::upper},
-      {"tensorflow-2", 0, kAny, Bounds::required, AbsentBound::none, Carrier::element, Inexact::error,
+      {"tensorflow-2", 0, kAny, Needed::required, AbsentBound::none, Carrier::element, Inexact::error,
        MinAboveMax::min, NanBound::poisons, ScaleBias::none},
-      {"webnn", 0, kAny, Bounds::optional, AbsentBound::none, Carrier::element, Inexact::half_even,
+      {"webnn", 0, kAny, Needed::optional, AbsentBound::none, Carrier::element, Inexact::half_even,
        MinAboveMax::error, NanBound::error, ScaleBias::none},
   };
   CHECK(rows.size() == profiles().size());

@@ -8,7 +8,7 @@ namespace {
 
 using enum DType;
 
-std::string refused(const Request& request) {
+std::string refused_alone(const Request& request) {
   return refusal(ErrorKind::usage, [&] { return make_plan(request, header(float32)); });
 }
 
@@ -32,9 +32,10 @@ TEST_CASE("a number that was not typed is quoted in decimal digits") {
   CHECK(quoted(0.1) == "0.1");
   CHECK(quoted(0.1F) == "0.1");
   CHECK(quoted(*parse_number("9007199254740993.50")) == "9007199254740993.5");
-  CHECK(refused({.min = 5, .max = 3.5}) == "min 5 exceeds max 3.5");
-  CHECK(refused({.nan = 1e39}) == "nan 1e+39 is not a finite float32 number");
-  CHECK(refused({.nan = std::numeric_limits<double>::quiet_NaN()}) == "nan nan: NaN cannot replace NaN");
+  CHECK(refused_alone({.min = 5, .max = 3.5}) == "min 5 exceeds max 3.5");
+  CHECK(refused_alone({.nan = 1e39}) == "nan 1e+39 is not a finite float32 number");
+  CHECK(refused_alone({.nan = std::numeric_limits<double>::quiet_NaN()}) ==
+        "nan nan: NaN cannot replace NaN");
 }
 
 TEST_CASE("Error::field() names the parameter at fault") {

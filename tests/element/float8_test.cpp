@@ -11,7 +11,7 @@
 namespace clipper {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kFloatInfinity = std::numeric_limits<float>::infinity();
 
 /// An element and its value.
 struct Row {
@@ -116,7 +116,7 @@ TEST_CASE("every float32 next to a float8, or to the middle of two, becomes the 
     std::string wrong;
     const auto check = [&](double near) {
       const auto x = static_cast<float>(near);
-      for (const float each : {std::nextafter(x, 0.0F), x, std::nextafter(x, kInfinity)})
+      for (const float each : {std::nextafter(x, 0.0F), x, std::nextafter(x, kFloatInfinity)})
         for (const float with_sign : {each, -each}) wrong += mismatch(format, reference, with_sign);
     };
     for (std::size_t i = 0; i + 1 < rows.size(); ++i) {

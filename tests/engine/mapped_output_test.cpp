@@ -28,7 +28,7 @@ bool can_map(const TemporaryDirectory& directory) {
   return can;
 }
 
-struct Case {
+struct Mapping {
   std::string descr;
   std::optional<DType> to;
   std::size_t size;    ///< of the output's elements
@@ -38,14 +38,14 @@ struct Case {
   [[nodiscard]] std::size_t out_size() const { return to ? traits(*to).size : in_size(); }
 };
 
-Plan plan_of(const Case& one, InputFile& input) {
+Plan plan_of(const Mapping& one, InputFile& input) {
   Request request;
   request.max = 100;
   request.to = one.to;
   return make_plan(request, read_header(input, std::nullopt));
 }
 
-std::string input_of(const Case& one) {
+std::string input_for(const Mapping& one) {
   const std::size_t count = one.size / one.out_size();
   std::string elements(count * one.in_size(), '\0');
   std::uint32_t state = 7;
@@ -54,7 +54,7 @@ std::string input_of(const Case& one) {
 }
 
 /// Runs the engine with these threads. Returns how many bytes were in a mapping of their block.
-std::size_t run(const TemporaryDirectory& directory, const Case& one, unsigned threads,
+std::size_t run(const TemporaryDirectory& directory, const Mapping& one, unsigned threads,
                 const Look& read = {}) {
   InputFile input = InputFile::open(directory / "in.npy");
   const Plan plan = plan_of(one, input);
@@ -73,15 +73,15 @@ std::size_t run(const TemporaryDirectory& directory, const Case& one, unsigned t
 }  // namespace
 
 TEST_CASE("Threads that map a new file write the bytes of one thread") {
-  const std::vector<Case> cases{
+  const std::vector<Mapping> cases{
       {"<i4", {}, kMapped + kBlock - 128, 128},  // ends with a block
       {"<i4", {}, kMapped + kBlock - 124, 128}, {">i2", {}, kMapped, 64},
       {"<f4", {}, kMapped, kBlock - 64},        {"<u1", DType::float32, kMapped, 128},
       {"<i4", DType::uint8, kMapped, 128},
   };
-  for (const Case& one : cases) {
+  for (const Mapping& one : cases) {
     CAPTURE(one.descr, one.out_size(), one.size, one.header);
-    const TemporaryDirectory directory{{"in.npy", input_of(one)}};
+    const TemporaryDirectory directory{{"in.npy", input_for(one)}};
     if (!can_map(directory)) return;
     CHECK(run(directory, one, 1) < kMapped / 2);
     const std::string expected = directory.read("out.npy");
@@ -94,8 +94,8 @@ TEST_CASE("Threads that map a new file write the bytes of one thread") {
 }
 
 TEST_CASE("Pages of a mapped file that the file system loses are an error of the output") {
-  const Case one{"<f4", {}, kMapped, 128};
-  const TemporaryDirectory directory{{"in.npy", input_of(one)}};
+  const Mapping one{"<f4", {}, kMapped, 128};
+  const TemporaryDirectory directory{{"in.npy", input_for(one)}};
   if (!can_map(directory)) return;
   InputFile input = InputFile::open(directory / "in.npy");
   const Plan plan = plan_of(one, input);

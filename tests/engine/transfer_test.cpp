@@ -11,7 +11,7 @@
 namespace clipper::testing {
 namespace {
 
-constexpr std::size_t kChunk = 4096;
+constexpr std::size_t kTransferred = 4096;
 
 /// A tensor that is clipped to [0, 6], chunk by chunk.
 class Files {
@@ -53,7 +53,9 @@ class Files {
     return written;
   }
 
-  [[nodiscard]] Chunks chunks() const { return {plan_.input.count, sizeof(float), kChunk, header_.size()}; }
+  [[nodiscard]] Chunks chunks() const {
+    return {plan_.input.count, sizeof(float), kTransferred, header_.size()};
+  }
   [[nodiscard]] InputFile& input() { return input_; }
   [[nodiscard]] const std::string& header() const { return header_; }
 
@@ -155,7 +157,7 @@ TEST_CASE(
   const std::vector<float> elements = scattered_floats(5000);
   Files files(elements, 128);
   for (std::uint64_t header_end = 0; header_end < 8192; ++header_end) {
-    const Chunks chunks(elements.size(), sizeof(float), kChunk, header_end);
+    const Chunks chunks(elements.size(), sizeof(float), kTransferred, header_end);
     const Transfer transfer(files.plan(), files.input(), chunks, {simd_levels().back()});
     for (std::uint64_t chunk = 0; chunk < chunks.size(); ++chunk) {
       const std::uint64_t begin = chunks[chunk].begin * sizeof(float);

@@ -12,7 +12,7 @@
 namespace {
 
 constexpr std::uint64_t kChunks = 16;
-constexpr std::size_t kChunk = 4096;
+constexpr std::size_t kTurn = 4096;
 
 constexpr unsigned kThreads = 4;
 
@@ -65,12 +65,12 @@ namespace clipper::testing {
 TEST_CASE("few threads at a time write to a file, while others read") {
   const TemporaryDirectory directory{
       {"in.npy",
-       npy_file("|u1", "False", fmt::format("({},)", kChunks * kChunk), std::string(kChunks * kChunk, 'x'))}};
+       npy_file("|u1", "False", fmt::format("({},)", kChunks * kTurn), std::string(kChunks * kTurn, 'x'))}};
   InputFile input = InputFile::open(directory / "in.npy");
   Request request;
   request.max = 7;
   const Plan plan = make_plan(request, read_header(input, std::nullopt));
-  Engine engine({.threads = kThreads, .chunk_size = kChunk});
+  Engine engine({.threads = kThreads, .chunk_size = kTurn});
   engine.prepare(plan.input.data_size());
   OutputFile output =
       OutputFile::create(directory / "out.npy", OutputFile::Existing::replace, OutputFile::Durability::none);
@@ -78,7 +78,7 @@ TEST_CASE("few threads at a time write to a file, while others read") {
   engine.run(plan, input, output, std::as_bytes(std::span(std::string_view("header"))));
   watches = false;
   output.commit();
-  CHECK((directory.read("out.npy") == "header" + std::string(kChunks * kChunk, '\7')));
+  CHECK((directory.read("out.npy") == "header" + std::string(kChunks * kTurn, '\7')));
   CHECK(!too_many_write);
 }
 

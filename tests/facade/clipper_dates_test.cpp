@@ -20,8 +20,8 @@ const std::string kDays = ticks("<M8[D]", {kNaT, -1, 18'000, 18'321, 20'000});  
 const std::string kFlags = flags(std::string("\0\1\0\1", 4));
 
 /// Files of dates, durations, flags, complex numbers, and an archive.
-struct Files : TemporaryDirectory {
-  Files()
+struct DateFiles : TemporaryDirectory {
+  DateFiles()
       : TemporaryDirectory({{"day.npy", kDays},
                             {"span.npy", ticks("<m8[25s]", {kNaT, -7, 0, 7})},
                             {"flag.npy", kFlags},
@@ -39,7 +39,7 @@ struct Files : TemporaryDirectory {
 }  // namespace
 
 TEST_CASE("files of dates, durations and flags are clipped to bounds from text") {
-  const Files files;
+  const DateFiles files;
   const Request since{.min = Given("1970-01-02"), .max = Given("2020-02-28T00:00")};
   CHECK(files.clipped("day.npy", since) == ticks("<M8[D]", {kNaT, 1, 18'000, 18'320, 18'320}));
   CHECK(files.clipped("a.npz:day", since) == files.read("out"));
@@ -62,7 +62,7 @@ TEST_CASE("files of dates, durations and flags are clipped to bounds from text")
 }
 
 TEST_CASE("dates in an archive are clipped only if they are named") {
-  const Files files;
+  const DateFiles files;
   CHECK(files.clipped("a.npz", {.min = 0}) ==
         npz_file({{"x.npy", float32_file({0, 2})}, {"day.npy", kDays}}));
   FileOptions options;
@@ -72,7 +72,7 @@ TEST_CASE("dates in an archive are clipped only if they are named") {
 }
 
 TEST_CASE("text that is no bound, or none of the tensor's type, is refused") {
-  const Files files;
+  const DateFiles files;
   const auto refused = [&](const std::string& name, const Request& request) {
     return refusal(ErrorKind::usage, [&] { clip_file(files / name, files / "out", request); });
   };
@@ -99,7 +99,7 @@ TEST_CASE("text that is no bound, or none of the tensor's type, is refused") {
 }
 
 TEST_CASE("a comparison, statistics and percentiles say what elements mean") {
-  const Files files;
+  const DateFiles files;
   files.write("other.npy", ticks(">M8[D]", {std::int64_t{0x80}, -1, 0, 0, 0}));
   files.write("later.npy", ticks("<M8[D]", {kNaT, -1, 18'000, 18'322, kNaT}));
   files.write("c2.npy", npy_file("<c8", "False", "(2,)", bytes_of<float>({1, 2, 3, 5})));

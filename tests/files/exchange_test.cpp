@@ -5,9 +5,9 @@ namespace clipper::testing {
 namespace {
 
 /// The file "hidden" replaces the file "x".
-class Names {
+class TwoNames {
  public:
-  Names() {
+  TwoNames() {
     directory.write("hidden", "replacement");
     directory.write("x", "old");
   }
@@ -28,19 +28,19 @@ class Names {
 }  // namespace
 
 TEST_CASE("names are exchanged") {
-  const Names names;
+  const TwoNames names;
   CHECK(names.exchange([] { return true; }) == Exchanged::done);
   names.check("replacement", "old");
 }
 
 TEST_CASE("a file that should not have come out gets its name back") {
-  const Names names;
+  const TwoNames names;
   CHECK(names.exchange([] { return false; }) == Exchanged::taken_back);
   names.check("old", "replacement");
 }
 
 TEST_CASE("a file that is renamed over the replacement during the second exchange stays") {
-  const Names names;
+  const TwoNames names;
   write_file(names.directory / "newest", "newest");
   CHECK(names.exchange([&] {
     std::filesystem::rename(names.directory / "newest", names.directory / "x");
@@ -50,7 +50,7 @@ TEST_CASE("a file that is renamed over the replacement during the second exchang
 }
 
 TEST_CASE("two files that are renamed to the name one after the other both stay") {
-  const Names names;
+  const TwoNames names;
   CHECK(names.exchange([&] {
     std::filesystem::rename(names.directory / "x", names.directory / "backup");
     write_file(names.directory / "x", "newest");
@@ -61,7 +61,7 @@ TEST_CASE("two files that are renamed to the name one after the other both stay"
 }
 
 TEST_CASE("a name that is removed during the second exchange is restored with its file") {
-  const Names names;
+  const TwoNames names;
   CHECK(names.exchange([&] {
     std::filesystem::remove(names.directory / "x");
     return false;
@@ -71,7 +71,7 @@ TEST_CASE("a name that is removed during the second exchange is restored with it
 }
 
 TEST_CASE("if there is no file to replace, every name stays as it was") {
-  const Names names;
+  const TwoNames names;
   std::filesystem::remove(names.directory / "x");
   CHECK(names.exchange([] { return true; }) == Exchanged::failed);
   CHECK(names.directory.entries() == std::vector<std::string>{"hidden"});

@@ -8,7 +8,7 @@
 namespace clipper::testing {
 namespace {
 
-std::string text(std::span<const std::byte> bytes) {
+std::string text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -23,11 +23,11 @@ TEST_CASE("a file is read in order and at any offset") {
 
   std::array<std::byte, 4> bytes{};
   file.read_exactly(bytes);
-  CHECK(text(bytes) == "0123");
+  CHECK(text_of(bytes) == "0123");
   file.read_at(bytes, 6);
-  CHECK(text(bytes) == "6789");
+  CHECK(text_of(bytes) == "6789");
   CHECK(file.read(bytes) == 4);
-  CHECK(text(bytes) == "4567");
+  CHECK(text_of(bytes) == "4567");
   CHECK(file.read(bytes) == 2);
   CHECK(file.read(bytes) == 0);
   file.expect_end();
@@ -52,7 +52,7 @@ TEST_CASE("a file that has shrunk is an I/O error") {
   std::filesystem::resize_file(directory / "file", 20'005);
   std::array<std::byte, 4> bytes{};
   file.read_at(bytes, 20'001);
-  CHECK(text(bytes) == "1234");
+  CHECK(text_of(bytes) == "1234");
   const std::string message = refusal(ErrorKind::io, [&] { file.read_at(bytes, 20'003); });
   CHECK(message == directory / "file: changed while it was read: it now ends at byte 20005");
 }
@@ -63,9 +63,9 @@ TEST_CASE("all reads of a small file give its bytes of one instant, and a later 
   directory.write("file", "abcde");
   std::array<std::byte, 4> bytes{};
   file.read_exactly(bytes);
-  CHECK(text(bytes) == "0123");
+  CHECK(text_of(bytes) == "0123");
   file.read_at(bytes, 5);
-  CHECK(text(bytes) == "5678");
+  CHECK(text_of(bytes) == "5678");
   CHECK(refusal(ErrorKind::io, [&] { file.expect_unwritten(); }) ==
         directory / "file: changed while it was read");
 }
@@ -136,7 +136,7 @@ TEST_CASE("read_header() returns the header byte for byte and stops before the e
   std::vector<std::byte> bytes;
   const npy::Header header = read_header(file, std::nullopt, &bytes);
   CHECK(header.data_offset == header_text.size());
-  CHECK(text(bytes) == header_text);
+  CHECK(text_of(bytes) == header_text);
   std::array<std::byte, 4> element{};
   file.read_exactly(element);
   CHECK(text(element) == "abcd");

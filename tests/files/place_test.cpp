@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Files {
+struct Places {
   TemporaryDirectory directory;
   std::string file = directory / "file";
   FileId id = (write_file(file, ""), id_of(status_of(file)));
@@ -27,7 +27,7 @@ struct Files {
 }  // namespace
 
 TEST_CASE("all names of a file lead to the same file") {
-  const Files files;
+  const Places files;
   const std::string symbolic = files.directory / "symbolic";
   const std::string hard = files.directory / "hard";
   const std::string other = files.directory / "other";
@@ -44,7 +44,7 @@ TEST_CASE("all names of a file lead to the same file") {
 }
 
 TEST_CASE("a path that leads nowhere has no file, and is the same as no other path") {
-  const Files files;
+  const Places files;
   fs::create_symlink("nowhere", files.directory / "dangling");
   fs::create_symlink("loop", files.directory / "loop");
   for (const std::string& name :
@@ -59,7 +59,7 @@ TEST_CASE("a path that leads nowhere has no file, and is the same as no other pa
 }
 
 TEST_CASE("of() is the name itself, resolved() the file that its links lead to") {
-  const Files files;
+  const Places files;
   fs::create_symlink("file", files.directory / "link");
   const Place link = Place::of(files.directory / "link");
   CHECK(link.name() == std::string("link"));
@@ -79,7 +79,7 @@ TEST_CASE("of() is the name itself, resolved() the file that its links lead to")
 }
 
 TEST_CASE("a link leads to its file, whoever replaces the file meanwhile") {
-  const Files files;
+  const Places files;
   const std::string link = files.directory / "link";
   fs::create_symlink("file", link);
   std::atomic<bool> done = false;
@@ -105,7 +105,7 @@ TEST_CASE("a link leads to its file, whoever replaces the file meanwhile") {
 }
 
 TEST_CASE("a place stays in its directory when the path changes") {
-  const Files files;
+  const Places files;
   fs::create_directory(files.directory / "deep");
   const Place place = Place::of(files.directory / "deep/x");
   fs::rename(files.directory / "deep", files.directory / "moved");
@@ -129,7 +129,7 @@ TEST_CASE("a path that does not end in a file name is refused") {
 }
 
 TEST_CASE("beside() gives names in the same directory, shortened between characters") {
-  const Files files;
+  const Places files;
   const Place place = Place::of(files.file);
   CHECK(place.beside(".journal", false).path() == files.directory / ".file.journal");
   CHECK(place.with_suffix(".shards").path() == files.directory / "file.shards");
@@ -146,7 +146,7 @@ TEST_CASE("beside() gives names in the same directory, shortened between charact
 }
 
 TEST_CASE("one name and its possible spellings are one place; a name in another directory is not") {
-  const Files files;
+  const Places files;
   fs::create_directory(files.directory / "deep");
   fs::create_hard_link(files.file, files.directory / "deep/file");
   const Place place = Place::of(files.file);
@@ -156,7 +156,7 @@ TEST_CASE("one name and its possible spellings are one place; a name in another 
 }
 
 TEST_CASE("an append-only directory is recognized") {
-  const Files files;
+  const Places files;
   CHECK_FALSE(Place::of(files.file).is_append_only());
   const AppendOnly append_only(files.directory.path());
   if (!append_only) return skip_unless_possible("chattr +a");

@@ -14,7 +14,7 @@ namespace {
 using Existing = OutputFile::Existing;
 
 /// Records the events in order, and throws at a given one.
-class Witness : public ClipObserver {
+class FileWitness : public ClipObserver {
  public:
   std::string seen;
   bool fails_when_complete = false;
@@ -32,18 +32,18 @@ class Witness : public ClipObserver {
 };
 
 /// A directory with "x.npy", and an engine to clip it.
-struct Scene {
+struct FileScene {
   TemporaryDirectory directory;
   std::string in = directory / "x.npy";
   std::string out = directory / "y.npy";
   ClipSettings settings{.request = {.min = 0, .max = 6}, .max_clipped = std::nullopt};
   Engine engine{{}};
-  Witness witness;
+  FileWitness witness;
   ClipResult result;
   ReplacementBatch batch;
   std::string ended;  ///< the result that prepare_in_place() passed to `done`
 
-  explicit Scene(const std::vector<float>& elements) { write_file(in, float32_file(elements)); }
+  explicit FileScene(const std::vector<float>& elements) { write_file(in, float32_file(elements)); }
 
   [[nodiscard]] Clipping clipping(Purpose purpose = Purpose::run) {
     result = {};
@@ -60,12 +60,12 @@ struct Scene {
 }  // namespace
 
 TEST_CASE("an observer sees the plan before anything is created, and the result before it is in place") {
-  Scene scene({-1, 3, 9});
-  class Absent : public Witness {
+  FileScene scene({-1, 3, 9});
+  class Absent : public FileWitness {
    public:
     explicit Absent(std::string path) : path_(std::move(path)) {}
     void complete(const ClipResult& result) override {
-      Witness::complete(result);
+      FileWitness::complete(result);
       CHECK_FALSE(std::filesystem::exists(path_));
     }
 
@@ -80,7 +80,7 @@ TEST_CASE("an observer sees the plan before anything is created, and the result 
 }
 
 TEST_CASE("an observer that throws when the result is complete prevents the commit") {
-  Scene scene({-1, 3, 9});
+  FileScene scene({-1, 3, 9});
   scene.witness.fails_when_complete = true;
   CHECK_THROWS_AS(scene.clip(), std::runtime_error);
   CHECK_FALSE(std::filesystem::exists(scene.out));
@@ -91,7 +91,7 @@ TEST_CASE("an observer that throws when the result is complete prevents the comm
 }
 
 TEST_CASE("a rewrite whose observer throws is finished by the same call") {
-  Scene scene({-1, 3, 9});
+  FileScene scene({-1, 3, 9});
   scene.witness.fails_when_complete = true;
   CHECK_THROWS_AS(scene.rewrite(), std::runtime_error);
   CHECK_THROWS_AS(scene.clip(), Error);  // no reader accepts it
@@ -102,7 +102,7 @@ TEST_CASE("a rewrite whose observer throws is finished by the same call") {
 }
 
 TEST_CASE("a replacement is in place after its batch is committed, and an unchanged file is not written") {
-  Scene scene({-1, 3, 9});
+  FileScene scene({-1, 3, 9});
   scene.replace();
   CHECK(scene.ended.empty());
   CHECK(read_file(scene.in) == float32_file({-1, 3, 9}));
@@ -117,7 +117,7 @@ TEST_CASE("a replacement is in place after its batch is committed, and an unchan
 }
 
 TEST_CASE("more clipped elements than the settings allow are an error, and nothing is written") {
-  Scene scene({-1, 3, 9, 4});
+  FileScene scene({-1, 3, 9, 4});
   scene.settings.max_clipped = Percentage::parse("49.9");
   for (const bool in_place : {false, true}) {
     try {
@@ -135,7 +135,7 @@ TEST_CASE("more clipped elements than the settings allow are an error, and nothi
 }
 
 TEST_CASE("a trial counts the elements to be clipped and creates nothing") {
-  Scene scene({-1, 3, 9});
+  FileScene scene({-1, 3, 9});
   scene.settings.counting = true;
   prepare_to_file(scene.clipping(Purpose::dry_run), scene.in, scene.out, Existing::replace)->count();
   CHECK(scene.result.counts->raised == 1);
@@ -148,7 +148,7 @@ TEST_CASE("a trial counts the elements to be clipped and creates nothing") {
 }
 
 TEST_CASE("a direct change is refused if the file is its own array of bounds, also by its trial") {
-  Scene scene({1, 3, 9});
+  FileScene scene({1, 3, 9});
   scene.settings.request = {.min = read_parameter(scene.in)};
   for (const Purpose purpose : {Purpose::run, Purpose::dry_run, Purpose::check})
     CHECK(refusal(ErrorKind::usage, [&] { return prepare_direct(scene.clipping(purpose), scene.in); }) ==
@@ -157,7 +157,7 @@ TEST_CASE("a direct change is refused if the file is its own array of bounds, al
 }
 
 TEST_CASE("elements are counted only on request") {
-  Scene scene({-1, 3, 9});
+  FileScene scene({-1, 3, 9});
   scene.clip();
   CHECK_FALSE(scene.result.counts.has_value());
   scene.settings.counting = true;
@@ -166,7 +166,7 @@ TEST_CASE("elements are counted only on request") {
 }
 
 TEST_CASE("clipping between two names of one file is in place, unless the output must be new") {
-  Scene scene({1});
+  FileScene scene({1});
   CHECK_FALSE(is_in_place(scene.in, scene.out, Existing::replace));
   std::filesystem::create_symlink(scene.in, scene.out);
   CHECK(is_in_place(scene.in, scene.out, Existing::replace));

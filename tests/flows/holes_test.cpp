@@ -45,7 +45,7 @@ std::vector<float> sparse_floats(std::mt19937& random) {
 }
 
 /// Clips a file in every way, by a request that keeps zeros or does not.
-struct Scene {
+struct SparseScene {
   TemporaryDirectory directory;
   std::string in = directory / "in.npy";
   std::string out = directory / "out.npy";
@@ -98,7 +98,7 @@ TEST_CASE("holes are found between any two bytes, and none in a dense file") {
 }
 
 TEST_CASE("holes that stay zero stay holes, whatever lies between them and whatever the result's dtype is") {
-  Scene scene;
+  SparseScene scene;
   std::mt19937 random(20);  // NOLINT(cert-msc32-c,cert-msc51-cpp): the same cases each time
   for (std::size_t round = 0; round < 40; ++round) {
     const bool in_place = round % 2 != 0;
@@ -121,7 +121,7 @@ TEST_CASE("holes that stay zero stay holes, whatever lies between them and whate
 }
 
 TEST_CASE("a hole that does not stay zero is written") {
-  Scene scene;
+  SparseScene scene;
   const std::string contents = float32_file(std::vector<float>(kBlocks * kBlock / sizeof(float)));
   for (const bool in_place : {false, true}) {
     scene.settings.request = {.min = 1};

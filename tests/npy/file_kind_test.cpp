@@ -8,12 +8,12 @@ using namespace std::string_literals;
 
 namespace {
 
-std::span<const std::byte> view_of(std::string_view text) {
+std::span<const std::byte> start_of(std::string_view text) {
   return std::as_bytes(std::span(text));
 }
 
 std::string not_npy(std::string_view start) {
-  return npy::not_npy(view_of(start)).text();
+  return npy::not_npy(start_of(start)).text();
 }
 
 /// `text` after the header of a zip archive's first member, as np.savez writes it.
@@ -67,9 +67,9 @@ TEST_CASE("A file of another kind is named by its first bytes, with a command th
   };
   for (const auto& [start, message] : rows) {
     CAPTURE(start);
-    CHECK_FALSE(npy::can_be_npy(view_of(start)));
+    CHECK_FALSE(npy::can_be_npy(start_of(start)));
     CHECK(not_npy(start) == "not a .npy file but " + message);
-    const auto header = view_of(start);
+    const auto header = start_of(start);
     CHECK(refusal(ErrorKind::input, [&] { return npy::data_offset(header); }) == not_npy(start));
   }
 }
@@ -79,14 +79,14 @@ TEST_CASE("Zip archives of .npy files and PyTorch files, which are zip archives,
        {std::tuple{"x.npy", true, false}, {"archive/data.pkl", false, true}, {"readme", false, false}}) {
     const std::string start = zip_with(name);
     CAPTURE(name);
-    CHECK(npy::is_npz(view_of(start)) == is_npz);
-    CHECK(npy::is_torch(view_of(start)) == is_torch);
+    CHECK(npy::is_npz(start_of(start)) == is_npz);
+    CHECK(npy::is_torch(start_of(start)) == is_torch);
   }
 }
 
 TEST_CASE("The program can add itself to a command that writes the tensor to standard output") {
   const auto text = [](std::string_view start) {
-    return npy::not_npy(view_of(start)).text_with([](const Term& term) {
+    return npy::not_npy(start_of(start)).text_with([](const Term& term) {
       return term.field == "input" && term.words.empty() ? " | clipper" : "?";
     });
   };
@@ -107,12 +107,12 @@ TEST_CASE("A file of no known kind is quoted, harmless to a terminal") {
 TEST_CASE("A file that begins with the magic, or with as much of it as it has, can be .npy") {
   const std::string magic(npy::kMagic);
   for (std::size_t size = 1; size <= magic.size(); ++size) {
-    CHECK(npy::can_be_npy(view_of(magic.substr(0, size))));
+    CHECK(npy::can_be_npy(start_of(magic.substr(0, size))));
     std::string damaged = magic.substr(0, size);
     damaged.back() = 'x';
-    CHECK_FALSE(npy::can_be_npy(view_of(damaged)));
+    CHECK_FALSE(npy::can_be_npy(start_of(damaged)));
   }
-  CHECK(npy::can_be_npy(view_of(magic + "anything")));
+  CHECK(npy::can_be_npy(start_of(magic + "anything")));
   CHECK_FALSE(npy::can_be_npy({}));
 }
 

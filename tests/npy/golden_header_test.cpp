@@ -20,7 +20,7 @@ std::string escape_for_terminal(const std::string& bytes) {
   return text;
 }
 
-DType dtype_of(std::string_view descr) {
+DType golden_dtype_of(std::string_view descr) {
   for (const DTypeTraits& row : tsv::kGoldenDTypes)
     if (row.descr == descr.substr(1)) return row.dtype;
   FAIL(descr);
@@ -31,7 +31,7 @@ std::vector<Saved> read_saved() {
   std::vector<Saved> all;
   for (const auto& row : tsv::read("headers/headers.tsv")) {
     npy::Header array;
-    array.dtype = dtype_of(row[0]);
+    array.dtype = golden_dtype_of(row[0]);
     const bool ordered = row[0][0] != '|';
     array.order = !ordered ? kNativeOrder : row[0][0] == '<' ? ByteOrder::little : ByteOrder::big;
     if (!ordered && array.dtype == DType::bfloat16) array.stored_as = "|V2";
