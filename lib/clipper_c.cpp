@@ -13,6 +13,7 @@
 #include "clipper.h"
 #include "clipper.hpp"
 #include "compare/tolerance.hpp"
+#include "contract/fields.hpp"
 #include "element/element.hpp"
 #include "element/nearest_name.hpp"
 #include "element/number.hpp"
@@ -186,9 +187,9 @@ std::string name_of(const char* given) {
 }
 
 const char* request_name(std::size_t index) noexcept {
-  const std::size_t texts = request_texts().size();
-  if (index < texts) return request_texts()[index].name.data();
-  return index - texts < kOtherTexts.size() ? kOtherTexts[index - texts].name.data() : nullptr;
+  constexpr std::size_t kFields = fields::kAll.size();
+  if (index < kFields) return fields::kAll[index].name.data();
+  return index - kFields < kOtherTexts.size() ? kOtherTexts[index - kFields].name.data() : nullptr;
 }
 
 [[noreturn]] void refuse_name(const std::string& name) {
@@ -198,21 +199,16 @@ const char* request_name(std::size_t index) noexcept {
   refuse_argument(name, "has no text");
 }
 
-const RequestText* text_named(std::string_view name) {
-  const auto row = std::ranges::find(request_texts(), name, &RequestText::name);
-  return row != request_texts().end() ? &*row : nullptr;
-}
-
 void set_text(clipper_request& request, const std::string& name, const std::string& text) {
-  if (const RequestText* const row = text_named(name)) return row->set(*row, request.request, text, {});
+  if (const Field* const field = field_named(name)) return set_text(*field, request.request, text, {});
   const auto* const other = std::ranges::find(kOtherTexts, name, &OtherText::name);
   if (other == kOtherTexts.end()) refuse_name(name);
   other->set(request, other->name, text);
 }
 
 void set_array(clipper_request& request, const std::string& name, const clipper_tensor* array) {
-  const RequestText* const row = text_named(name);
-  if (row == nullptr || row->number == nullptr)
+  const Field* const field = field_named(name);
+  if (field == nullptr || field->number() == nullptr)
     refuse_argument(name, "is no number of a request that may be an array");
   const Tensor tensor = tensor_of(array, "array");
   const Tensor packed{tensor.dtype, tensor.shape, false, tensor.order};
@@ -224,7 +220,7 @@ void set_array(clipper_request& request, const std::string& name, const clipper_
   clip({tensor, array->data}, {packed, elements.data()}, {});
   Given given = from_memory(packed, elements.data());
   request.arrays[name] = std::move(elements);
-  request.request.*row->number = std::move(given);
+  request.request.*field->number() = std::move(given);
 }
 
 /// Calls work(request), whose result is Counts.

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "contract/fields.hpp"
 #include "element/joined.hpp"
 #include "element/nearest_name.hpp"
 #include "element/percentage.hpp"
@@ -91,60 +92,45 @@ Given factor_of_text(std::string_view name, const std::string& text, Files files
   return number_of_text(name, text, files);
 }
 
-template <Given (*parse)(std::string_view, const std::string&, Files)>
-void set_number(const RequestText& row, Request& request, const std::string& text, Files files) {
-  request.*row.number = parse(row.name, text, files);
+Given given_of_text(const Field& field, const std::string& text, Files files) {
+  switch (field.grammar) {
+    case Field::Grammar::typed: return typed_number_of_text(field.name, text);
+    case Field::Grammar::number: return number_of_text(field.name, text, files);
+    case Field::Grammar::scale: return scale_of_text(field.name, text, files);
+    case Field::Grammar::bound: return bound_of_text(field.name, text, files);
+    case Field::Grammar::factor: return factor_of_text(field.name, text, files);
+  }
+  __builtin_unreachable();
 }
 
 constexpr std::array<std::string_view, 3> kAboveWords{"error", "min", "max"};
 
-using Row = const RequestText&;
+/// Sets a member of a request, or adds to it, as the text says.
+struct SetMember {
+  const Field& field;
+  const std::string& text;
+  Files files;
 
-constexpr std::array kTexts{
-    RequestText{"profile", [](Row row, Request& r, const std::string& text,
-                              Files) { r.profile = profile_of_text(row.name, text); }},
-    RequestText{"min_above_max",
-                [](Row row, Request& r, const std::string& text, Files) {
-                  r.min_above_max = static_cast<MinAboveMax>(place_of_text(row.name, text, kAboveWords));
-                }},
-    RequestText{"min", set_number<bound_of_text>, &Request::min},
-    RequestText{"max", set_number<bound_of_text>, &Request::max},
-    RequestText{"scale", set_number<scale_of_text>, &Request::scale},
-    RequestText{"bias", set_number<number_of_text>, &Request::bias},
-    RequestText{"replace_below", set_number<number_of_text>, &Request::replace_below},
-    RequestText{"replace_above", set_number<number_of_text>, &Request::replace_above},
-    RequestText{"subtract", set_number<factor_of_text>, &Request::subtract},
-    RequestText{"divide", set_number<factor_of_text>, &Request::divide},
-    RequestText{"zero_point", set_number<number_of_text>, &Request::zero_point},
-    RequestText{"nan", [](Row, Request& r, const std::string& text, Files) { r.nan = nan_of_text(text); }},
-    RequestText{"to", [](Row row, Request& r, const std::string& text,
-                         Files) { r.to = dtype_of_text(row.name, text); }},
-    RequestText{"round",
-                [](Row row, Request& r, const std::string& text, Files) {
-                  r.round = static_cast<Round>(place_of_text(row.name, text, kRoundWords));
-                }},
-    RequestText{"saturate", [](Row row, Request& r, const std::string& text,
-                               Files) { r.saturate = flag_of_text(row.name, text); }},
-    RequestText{"stretch",
-                [](Row, Request& r, const std::string& text, Files) { r.stretch = stretch_of_text(text); }},
-    RequestText{.name = "per_axis",
-                .set = [](Row row, Request& r, const std::string& text,
-                          Files) { r.per_axis.push_back(axis_of_text(row.name, text)); },
-                .adds = true},
-    RequestText{"pooled", [](Row row, Request& r, const std::string& text,
-                             Files) { r.pooled = flag_of_text(row.name, text); }},
-    RequestText{.name = "nodata",
-                .set = [](Row row, Request& r, const std::string& text,
-                          Files) { r.nodata.push_back(typed_number_of_text(row.name, text)); },
-                .adds = true},
-    RequestText{"nodata_to", [](Row row, Request& r, const std::string& text, Files) {
-                  r.nodata_to = typed_number_of_text(row.name, text);
-                }}};
+  void operator()(std::optional<Given>& number) const { number = given_of_text(field, text, files); }
+  void operator()(std::vector<Given>& numbers) const { numbers.push_back(given_of_text(field, text, files)); }
+  void operator()(std::vector<std::int64_t>& axes) const { axes.push_back(axis_of_text(field.name, text)); }
+  void operator()(OnNan& nan) const { nan = nan_of_text(text); }
+  void operator()(ProfileChoice& profile) const { profile = profile_of_text(field.name, text); }
+  void operator()(std::optional<DType>& dtype) const { dtype = dtype_of_text(field.name, text); }
+  void operator()(std::optional<std::pair<Given, Given>>& range) const { range = stretch_of_text(text); }
+  void operator()(bool& flag) const { flag = flag_of_text(field.name, text); }
+  void operator()(std::optional<MinAboveMax>& rule) const {
+    rule = static_cast<MinAboveMax>(place_of_text(field.name, text, kAboveWords));
+  }
+  void operator()(std::optional<Round>& round) const {
+    round = static_cast<Round>(place_of_text(field.name, text, kRoundWords));
+  }
+};
 
 }  // namespace
 
-std::span<const RequestText> request_texts() noexcept {
-  return kTexts;
+void set_text(const Field& field, Request& request, const std::string& text, const Reading& files) {
+  std::visit([&](const auto member) { SetMember{field, text, files}(request.*member); }, field.member);
 }
 
 void check_texts(const Request& request) {

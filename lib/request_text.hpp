@@ -5,26 +5,16 @@
 #include <string>
 #include <string_view>
 
-#include "contract/profile.hpp"
+#include "contract/fields.hpp"
 #include "files/foreign.hpp"
 
 /// A request from texts: those of the command line, which are also those of the C interface.
 namespace clipper {
 
-/// A parameter of a request.
-struct RequestText {
-  std::string_view name;  ///< "min_above_max", which the program calls --min-above-max
-
-  /// Interprets the text; reads the file of "@FILE". Error{usage}, whose term is the name, unless the whole
-  /// text is understood; the request then stays as it was. `files` is for read_parameter().
-  void (*set)(const RequestText& row, Request& request, const std::string& text, const Reading& files);
-
-  std::optional<Given> Request::*number = nullptr;  ///< what `set` sets, if it may also be an array
-  bool adds = false;                                ///< several texts are a list, to which `set` adds
-};
-
-/// In the order in which their mistakes are reported.
-[[nodiscard]] std::span<const RequestText> request_texts() noexcept;
+/// Interprets the text as the field's value, which of a list is one more element; reads the file of "@FILE".
+/// Error{usage}, whose term is the field's name, unless the whole text is understood; the request then stays
+/// as it was. `files` is for read_parameter().
+void set_text(const Field& field, Request& request, const std::string& text, const Reading& files);
 
 /// Error{usage} for texts that contradict each other.
 void check_texts(const Request& request);

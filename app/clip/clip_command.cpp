@@ -21,6 +21,7 @@
 #include "console/ending.hpp"
 #include "console/progress.hpp"
 #include "console/terminal.hpp"
+#include "contract/fields.hpp"
 #include "engine/engine.hpp"
 #include "error.hpp"
 #include "files/container.hpp"
@@ -148,8 +149,8 @@ unsigned threads_that_pay(const Request& request, const Jobs& jobs) {
   constexpr std::uint64_t kSmall = 64UL << 10;
   if (jobs.size() == 0 || !jobs[0].output) return kAll;
   if (jobs.size() == 1) {
-    const bool only_clips = !request.scale && !request.bias && !request.subtract && !request.divide &&
-                            !request.stretch && !request.round && !request.to && !has_figures(request);
+    const auto is_step = [](const Field& field) { return field.stage != Field::Stage::clip; };
+    const bool only_clips = first_given(request, is_step) == nullptr && !has_figures(request);
     const Job job = jobs[0];
     if (only_clips && is_pipe(job.input, "/dev/stdin")) return 2;
     return only_clips && is_pipe(*job.output, "/dev/stdout") ? 1 : kAll;

@@ -26,23 +26,21 @@ namespace {
 using namespace clip_options;
 using namespace match_options;
 
-/// The option of a text of the request.
-const Option& option_of(const RequestText& row) {
-  std::string name = "--" + std::string(row.name);
-  std::ranges::replace(name, '_', '-');
-  return *option_named(kClipSpec, name);
+/// The option of a member of the request.
+const Option& option_of(const Field& field) {
+  return *option_named(kClipSpec, field.option);
 }
 
 enum class NumberSource : bool { typed, files };
 
 void take_texts(const RawOptions& raw, NumberSource source, Request& request, const Reading& files = {}) {
-  for (const RequestText& row : request_texts()) {
-    const Option& option = option_of(row);
-    const bool names_one = row.number != nullptr && names_file(raw.text(option));
+  for (const Field& field : fields::kAll) {
+    const Option& option = option_of(field);
+    const bool names_one = field.number() != nullptr && names_file(raw.text(option));
     if (!raw.has(option) || names_one != (source == NumberSource::files)) continue;
-    if (!row.adds) row.set(row, request, option.type.empty() ? "true" : raw.text(option), files);
+    if (!field.is_list()) set_text(field, request, option.type.empty() ? "true" : raw.text(option), files);
     for (const std::string& text : raw.texts(option))
-      if (row.adds) row.set(row, request, text, files);
+      if (field.is_list()) set_text(field, request, text, files);
   }
 }
 
@@ -61,12 +59,10 @@ Request typed_request(const RawOptions& raw) {
 /// Whether the request would change no element of any tensor.
 bool is_without_effect(const RawOptions& raw, const Request& request) {
   const Profile& profile = *request.profile;
-  const bool has_numbers = std::ranges::any_of(request_texts(), [&](const RequestText& row) {
-    return row.number != nullptr && raw.has(option_of(row));
-  });
-  return !has_numbers && !request.to && !request.round && !request.stretch && !request.nodata_to &&
-         profile.bounds == Profile::Bounds::optional && profile.absent_bound == Profile::AbsentBound::none &&
-         request.action_on_nan() == OnNan::keep;
+  const bool changes = std::ranges::any_of(
+      fields::kAll, [&](const Field& field) { return !field.is_detail && raw.has(option_of(field)); });
+  return !changes && profile.bounds == Profile::Bounds::optional &&
+         profile.absent_bound == Profile::AbsentBound::none && request.action_on_nan() == OnNan::keep;
 }
 
 SimdLevel simd_level_of(const RawOptions& raw) {

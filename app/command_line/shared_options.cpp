@@ -269,15 +269,12 @@ std::optional<Given> given_limit(const RawOptions& raw, const Option& option, co
 
 std::vector<OptionFile> number_files(const Request& request) {
   std::vector<OptionFile> files;
-  const auto add = [&](std::string_view option, const std::optional<Given>& number) {
-    if (number && number->dtype) files.push_back({option, number->text.substr(number->text.find('@') + 1)});
-  };
-  add("--min", request.min);
-  add("--max", request.max);
-  add("--scale", request.scale);
-  add("--bias", request.bias);
-  add("--subtract", request.subtract);
-  add("--divide", request.divide);
+  for (const Field& field : fields::kAll) {
+    if (!field.broadcasts) continue;
+    const std::optional<Given>& number = request.*field.number();
+    if (number && number->dtype)
+      files.push_back({field.option, number->text.substr(number->text.find('@') + 1)});
+  }
   return files;
 }
 

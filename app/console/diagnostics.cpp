@@ -13,12 +13,14 @@
 
 #include "console/progress.hpp"
 #include "console/terminal.hpp"
+#include "contract/fields.hpp"
 #include "os/os.hpp"
 
 namespace clipper {
 namespace {
 
-/// The program's words for a term of the library: a flag instead of a parameter, or advice that names a flag.
+/// The program's words for a term of the library: a flag, or advice that names a flag. A member of a request
+/// becomes its option (contract/fields.hpp).
 struct Wording {
   std::string_view field;
   std::string_view library;
@@ -26,28 +28,8 @@ struct Wording {
 };
 
 constexpr Wording kWordings[] = {
-    {"min", "min", "--min"},
-    {"max", "max", "--max"},
-    {"scale", "scale", "--scale"},
-    {"bias", "bias", "--bias"},
-    {"nan", "nan", "--nan"},
     {"nan", "nan=0", "--nan 0"},
-    {"min_above_max", "min_above_max", "--min-above-max"},
-    {"replace_below", "replace_below", "--replace-below"},
-    {"replace_above", "replace_above", "--replace-above"},
-    {"subtract", "subtract", "--subtract"},
-    {"divide", "divide", "--divide"},
-    {"stretch", "stretch", "--stretch"},
-    {"nodata", "nodata", "--nodata"},
-    {"nodata_to", "nodata_to", "--nodata-to"},
-    {"per_axis", "per_axis", "--per-axis"},
-    {"pooled", "pooled", "--pooled"},
-    {"round", "round", "--round"},
-    {"zero_point", "zero_point", "--zero-point"},
-    {"to", "to", "--to"},
     {"to", "another dtype", "--to"},
-    {"saturate", "saturate", "--saturate"},
-    {"profile", "profile", "--profile"},
     {"min_above_max", "", "; to allow this, add --min-above-max max (as numpy) or min"},
     {"dtype", "if it is, say so", "if it is, add --dtype bfloat16"},
     {"dtype", "if it is, say which one", "if it is, add --dtype and this name"},
@@ -99,7 +81,9 @@ constexpr Wording kWordings[] = {
 std::string_view program_words(const Term& term) {
   const auto* const row = std::ranges::find_if(
       kWordings, [&](const Wording& w) { return w.field == term.field && w.library == term.words; });
-  return row == std::end(kWordings) ? term.words : row->program;
+  if (row != std::end(kWordings)) return row->program;
+  const Field* const field = term.words == term.field ? field_named(term.field) : nullptr;
+  return field != nullptr ? field->option : term.words;
 }
 
 constexpr std::string_view kName = "clipper: ";

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "contract/fields.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
 #include "error.hpp"
@@ -74,17 +75,13 @@ Number number_in_units(std::string_view field, const Given& given, const TensorL
 
 /// Error{usage} for a parameter that only numbers have.
 void expect_only_bounds(const Request& request, const TensorLayout& layout) {
-  const auto expect_not = [&](bool is_given, std::string_view field) {
-    if (is_given)
-      throw Error(ErrorKind::usage,
-                  Term{field, field} + Message(fmt::format(": not for a tensor of {}", type_name(layout))));
+  const auto is_refused = [&](const Field& field) {
+    if (field.name == "to") return layout.meaning.kind != Meaning::Kind::boolean;
+    return field.stage != Field::Stage::clip && field.name != "saturate";  // which requires `to`
   };
-  expect_not(request.scale.has_value(), "scale");
-  expect_not(request.bias.has_value(), "bias");
-  for (const auto& [field, is_given] : native_parameters(request))
-    expect_not(is_given && !(field == "to" && layout.meaning.kind == Meaning::Kind::boolean) &&
-                   field != "saturate",  // which requires `to`
-               field);
+  if (const Field* const field = first_given(request, is_refused))
+    throw Error(ErrorKind::usage, Term{field->name, field->name} +
+                                      Message(fmt::format(": not for a tensor of {}", type_name(layout))));
 }
 
 bool has_words(const Request& request) {
@@ -321,22 +318,6 @@ std::optional<ElementBits> nearest_inside(DType dtype, const Number& number, Sid
 }
 
 }  // namespace
-
-std::array<std::pair<std::string_view, bool>, 13> native_parameters(const Request& request) {
-  return {{{"to", request.to.has_value()},
-           {"round", request.round.has_value()},
-           {"zero_point", request.zero_point.has_value()},
-           {"saturate", request.saturate},
-           {"replace_below", request.replace_below.has_value()},
-           {"replace_above", request.replace_above.has_value()},
-           {"subtract", request.subtract.has_value()},
-           {"divide", request.divide.has_value()},
-           {"stretch", request.stretch.has_value()},
-           {"per_axis", !request.per_axis.empty()},
-           {"pooled", request.pooled},
-           {"nodata", !request.nodata.empty()},
-           {"nodata_to", request.nodata_to.has_value()}}};
-}
 
 Message parameter(std::string_view field) {
   return Term{field, field};

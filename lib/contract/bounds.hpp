@@ -16,9 +16,6 @@
 /// Converts bounds from numbers, as given, to elements of the tensor's dtype by a profile's rules.
 namespace clipper {
 
-/// The parameters of the steps after the clip, which only profile native has, and whether they are given.
-[[nodiscard]] std::array<std::pair<std::string_view, bool>, 13> native_parameters(const Request& request);
-
 /// A parameter of the request in a message: "min"; with its number: "min 300".
 [[nodiscard]] Message parameter(std::string_view field);
 [[nodiscard]] Message label(std::string_view field, const Given& given);

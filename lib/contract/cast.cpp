@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "contract/bounds.hpp"
+#include "contract/fields.hpp"
 #include "contract/steps.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
@@ -144,10 +145,10 @@ bool needs_cast(const Request& request, const Plan& plan) {
 
 void check_cast(const Request& request) {
   const bool is_native = request.profile->family == "native";
-  for (const auto& [field, is_given] : native_parameters(request))
-    if (is_given && !is_native)
-      refuse(parameter(field) +
-             fmt::format(" is not supported by {}; only profile native has it", request.profile->system));
+  const auto is_after = [](const Field& field) { return field.stage == Field::Stage::after; };
+  if (const Field* const field = is_native ? nullptr : first_given(request, is_after))
+    refuse(parameter(field->name) +
+           fmt::format(" is not supported by {}; only profile native has it", request.profile->system));
   if (divides(request) && !is_native)
     refuse(label("scale", *request.scale) + ": only profile native divides");
   expect_number("zero_point", request.zero_point);

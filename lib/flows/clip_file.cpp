@@ -13,6 +13,7 @@
 
 #include "clip/clip.hpp"
 #include "clip/convert.hpp"
+#include "contract/fields.hpp"
 #include "element/element.hpp"
 #include "error.hpp"
 #include "files/container.hpp"
@@ -251,13 +252,8 @@ void refuse_own_array(const InputFile& input, const Plan& plan) {
 
 /// What no plan can do twice.
 void expect_repeatable(const InputFile& input, const Request& request) {
-  for (const auto& [field, is_given] :
-       {std::pair{"scale", request.scale.has_value()}, std::pair{"bias", request.bias.has_value()},
-        std::pair{"to", request.to.has_value()}, std::pair{"round", request.round.has_value()},
-        std::pair{"subtract", request.subtract.has_value()}, std::pair{"divide", request.divide.has_value()},
-        std::pair{"stretch", request.stretch.has_value()},
-        std::pair{"nodata_to", request.nodata_to.has_value()}})
-    if (is_given) refuse_repeated(input, Term{field, field});
+  if (const Field* const field = first_given(request, [](const Field& f) { return !f.repeats; }))
+    refuse_repeated(input, Term{field->name, field->name});
   if (has_figures(request)) refuse_repeated(input, "a percentile");
 }
 

@@ -1,0 +1,179 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "contract/profile.hpp"
+
+/// The members of a Request: one row each. All that has to know every member asks this table: the texts of
+/// the command line and of C, the arguments of Python, names in messages and reports, and what each member is
+/// for.
+namespace clipper {
+
+struct Field {
+  using Member =
+      std::variant<std::optional<Given> Request::*, OnNan Request::*, ProfileChoice Request::*,
+                   std::optional<MinAboveMax> Request::*, std::optional<DType> Request::*,
+                   std::optional<Round> Request::*, std::optional<std::pair<Given, Given>> Request::*,
+                   std::vector<Given> Request::*, std::vector<std::int64_t> Request::*, bool Request::*>;
+
+  /// What a number may be besides a number: request_text.cpp has a function for each.
+  enum class Grammar : std::uint8_t {
+    typed,   ///< nothing
+    number,  ///< @FILE
+    scale,   ///< the same, or 1/S
+    bound,   ///< @FILE, a percentile, a date or a truth value
+    factor,  ///< @FILE, or a statistic
+  };
+
+  enum class Stage : std::uint8_t {
+    clip,
+    before,
+    after
+  };  ///< only profile native has what is after the clip
+
+  std::string_view name;    ///< "min_above_max"
+  std::string_view option;  ///< "--min-above-max"
+  Member member;
+  Grammar grammar = Grammar::typed;
+  bool broadcasts = false;  ///< may be an array
+  Stage stage = Stage::after;
+  bool is_detail = false;  ///< changes no element unless another member does
+  bool repeats = false;    ///< what has been clipped with it stays the same if it is clipped again
+
+  [[nodiscard]] bool is_given(const Request& request) const;
+
+  /// The member that is a number; null for others, and for lists of numbers.
+  [[nodiscard]] constexpr std::optional<Given> Request::*number() const {
+    const auto* const found = std::get_if<std::optional<Given> Request::*>(&member);
+    return found == nullptr ? nullptr : *found;
+  }
+
+  /// Whether several texts are a list.
+  [[nodiscard]] constexpr bool is_list() const {
+    return std::holds_alternative<std::vector<Given> Request::*>(member) ||
+           std::holds_alternative<std::vector<std::int64_t> Request::*>(member);
+  }
+};
+
+namespace fields {
+
+using Grammar = Field::Grammar;
+using Stage = Field::Stage;
+
+/// In the order in which their mistakes are reported.
+inline constexpr std::array kAll{
+    Field{.name = "profile",
+          .option = "--profile",
+          .member = &Request::profile,
+          .stage = Stage::clip,
+          .is_detail = true,
+          .repeats = true},
+    Field{.name = "min_above_max",
+          .option = "--min-above-max",
+          .member = &Request::min_above_max,
+          .stage = Stage::clip,
+          .is_detail = true,
+          .repeats = true},
+    Field{.name = "min",
+          .option = "--min",
+          .member = &Request::min,
+          .grammar = Grammar::bound,
+          .broadcasts = true,
+          .stage = Stage::clip,
+          .repeats = true},
+    Field{.name = "max",
+          .option = "--max",
+          .member = &Request::max,
+          .grammar = Grammar::bound,
+          .broadcasts = true,
+          .stage = Stage::clip,
+          .repeats = true},
+    Field{.name = "scale",
+          .option = "--scale",
+          .member = &Request::scale,
+          .grammar = Grammar::scale,
+          .broadcasts = true,
+          .stage = Stage::before},
+    Field{.name = "bias",
+          .option = "--bias",
+          .member = &Request::bias,
+          .grammar = Grammar::number,
+          .broadcasts = true,
+          .stage = Stage::before},
+    Field{.name = "replace_below",
+          .option = "--replace-below",
+          .member = &Request::replace_below,
+          .grammar = Grammar::number,
+          .repeats = true},
+    Field{.name = "replace_above",
+          .option = "--replace-above",
+          .member = &Request::replace_above,
+          .grammar = Grammar::number,
+          .repeats = true},
+    Field{.name = "subtract",
+          .option = "--subtract",
+          .member = &Request::subtract,
+          .grammar = Grammar::factor,
+          .broadcasts = true},
+    Field{.name = "divide",
+          .option = "--divide",
+          .member = &Request::divide,
+          .grammar = Grammar::factor,
+          .broadcasts = true},
+    Field{.name = "zero_point",
+          .option = "--zero-point",
+          .member = &Request::zero_point,
+          .grammar = Grammar::number,
+          .repeats = true},
+    Field{.name = "nan",
+          .option = "--nan",
+          .member = &Request::nan,
+          .stage = Stage::clip,
+          .is_detail = true,
+          .repeats = true},
+    Field{.name = "to", .option = "--to", .member = &Request::to},
+    Field{.name = "round", .option = "--round", .member = &Request::round},
+    Field{.name = "saturate",
+          .option = "--saturate",
+          .member = &Request::saturate,
+          .is_detail = true,
+          .repeats = true},
+    Field{.name = "stretch", .option = "--stretch", .member = &Request::stretch},
+    Field{.name = "per_axis",
+          .option = "--per-axis",
+          .member = &Request::per_axis,
+          .is_detail = true,
+          .repeats = true},
+    Field{.name = "pooled",
+          .option = "--pooled",
+          .member = &Request::pooled,
+          .is_detail = true,
+          .repeats = true},
+    Field{.name = "nodata",
+          .option = "--nodata",
+          .member = &Request::nodata,
+          .is_detail = true,
+          .repeats = true},
+    Field{.name = "nodata_to", .option = "--nodata-to", .member = &Request::nodata_to}};
+
+}  // namespace fields
+
+/// The first field that the request gives and of which `holds` is true; null if there is none.
+template <class Holds>
+[[nodiscard]] const Field* first_given(const Request& request, Holds holds) {
+  for (const Field& field : fields::kAll)
+    if (holds(field) && field.is_given(request)) return &field;
+  return nullptr;
+}
+
+/// The row of a name; null for others.
+[[nodiscard]] const Field* field_named(std::string_view name) noexcept;
+
+}  // namespace clipper
