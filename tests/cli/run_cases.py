@@ -7,6 +7,7 @@ json_output.py finds what commands have printed with --json. Needs Python's own 
 import argparse
 import ast
 import concurrent.futures
+import contextlib
 import dataclasses
 import io
 import itertools
@@ -49,6 +50,14 @@ def form_of(descr):
     return FORMS.get(descr.split("[")[0]) or {"1": "B", "2": "H"}[descr[1:]]
 
 
+def numbers(word, form):
+    """The elements that a word stands for: ELEMENT, ELEMENT*COUNT or FIRST..LAST."""
+    if match := re.fullmatch(r"(-?\d+)\.\.(-?\d+)", word):
+        return range(int(match[1]), int(match[2]) + 1)
+    element, _, count = word.partition("*")
+    return [number(element, form)] * int(count or 1)
+
+
 def number(word, form):
     if word == "NaT":
         return -1 << 63
@@ -61,11 +70,10 @@ def number(word, form):
 
 
 def npy(text):
-    """[ORDER]DESCR[(SHAPE)][F] ELEMENT[*COUNT]...: the bytes that np.save writes. A float's bits can be given as 0x7fc00001."""
+    """[ORDER]DESCR[(SHAPE)][F] ELEMENTS...: the bytes that np.save writes. A float's bits can be given as 0x7fc00001."""
     order, descr, shape, fortran, rest = re.fullmatch(r"([<>|]?)(\w+(?:\[\w+\])?)(\([\d, ]*\))?(F?)(?: (.*))?", text).groups()
     form = form_of(descr)
-    words = [word.split("*") for word in (rest or "").split()]
-    values = [number(word, form) for word, *times in words for _ in range(int(times[0]) if times else 1)]
+    values = [value for word in (rest or "").split() for value in numbers(word, form)]
     data = struct.pack(f"{'>' if order == '>' else '<'}{len(values)}{form}", *values)
     shape = ast.literal_eval(shape or f"({len(values) // (2 if descr[0] == 'c' else 1)},)")
     order = order or ("|" if descr in ("u1", "i1", "b1") else "<")
@@ -101,7 +109,12 @@ def contents(text, below, directory):
 
 
 def shortest(value, form):
-    return next(text for n in range(1, 18) if struct.pack(form, float(text := f"{value:.{n}g}")) == struct.pack(form, value))
+    for digits in range(1, 18):
+        text = f"{value:.{digits}g}"
+        with contextlib.suppress(OverflowError):  # a text that is more than the largest number
+            if struct.pack(form, float(text)) == struct.pack(form, value):
+                return text
+    raise ValueError(value)
 
 
 def shown(data):
@@ -117,7 +130,8 @@ def shown(data):
         form = form_of(descr)
         raw = data[data.index(b"\n") + 1:]
         values = struct.unpack(f"{'>' if order == '>' else '<'}{len(raw) // struct.calcsize(form)}{form}", raw)
-        elements = [shortest(value, form) if form in "efd" else str(value) for value in values]
+        elements = ["NaT" if descr[0] in "Mm" and value == -1 << 63 else shortest(value, form) if form in "efd" else str(value)
+                    for value in values]
         for order, shape in itertools.product(("", order), ("", str(head["shape"]).replace(" ", ""))):
             text = f"{order}{descr}{shape}{'F' if head['fortran_order'] else ''} {' '.join(elements)}"
             if npy(text) == data:
@@ -173,11 +187,12 @@ class Runner:
         return done.returncode, out, err
 
     def command(self, case, step, directory):
-        """$ COMMAND"""
-        status, out, err = self.shell(step.line[2:], directory)
+        """$ COMMAND or ? STATUS COMMAND"""
+        line = re.fullmatch(r"(\$|\? \d+) (.*)", step.line)[2]
+        status, out, err = self.shell(line, directory)
         case.is_left_out |= self.program.endswith(".exe") and any(text in out + err for text in LEFT_OUT)
-        below = streams(step, {">": out, "2>": err, "?": f"{status}\n" if status else ""})
-        return None if below == step.below else (step.line, below)
+        got = (f"? {status} " if status else "$ ") + line, streams(step, {">": out, "2>": err})
+        return None if got == (step.line, step.below) else got
 
     def refusal(self, case, step, directory):
         """! STATUS COMMAND => TEXT"""
@@ -221,7 +236,7 @@ class Runner:
                     case.reports.append(f"{step.number}: {case.title}\n" + "".join(f"{line[:1000]}\n" for line in lines))
 
     def step(self, case, step, directory):
-        if step.line.startswith("$ "):
+        if step.line.startswith(("$ ", "? ")):
             return self.command(case, step, directory)
         if step.line.startswith("! "):
             return self.refusal(case, step, directory)
