@@ -104,40 +104,6 @@ TEST_CASE("--json prints one line per member, in the archive's order") {
   CHECK(directory.json({"-i", "a.npz"}) == again);
 }
 
-TEST_CASE("--json prints one line for an archive without members") {
-  const WorkingDirectory directory{{"a.npz", npz_file({})}};
-  const Result result = directory.run(clip({"--json", "a.npz", "out.npz"}));
-  check_done(result);
-  Json line = start("out.npz", true, false);
-  line["members"] = 0;
-  CHECK(parsed(result.output) == std::vector{line});
-}
-
-TEST_CASE("an archive that fails has one line of JSON and no lines about members") {
-  const Directory directory;
-  const auto check = [&](const Words& words, int code, std::string_view why) {
-    CAPTURE(words);
-    const Result result = directory.run(clip(joined({"--json", "-v"}, words)));
-    CHECK(result.exit_code == code);
-    const std::vector<Json> lines = parsed(result.output);
-    REQUIRE(lines.size() == 1);
-    CHECK(lines[0].at("input") == "a.npz");
-    CHECK(lines[0].at("status") == code);
-    CHECK(lines[0].at("error").get<std::string>().starts_with(why));
-    CHECK(lines[0].at("written") == false);
-    CHECK_FALSE(lines[0].contains("member"));
-    CHECK_FALSE(contains(result.error, "clipped 66.7 % ("));
-    CHECK_FALSE(contains(result.error, "copied"));
-  };
-  check({"--fail-if-clipped", "50%", "a.npz", "out.npz"}, 1,
-        "a.npz:w: 66.7 % would be clipped, more than 50 %");
-  check({"--fail-if-clipped", "50%", "-i", "a.npz"}, 1, "a.npz:w: 66.7 % would be clipped");
-  check({"--fail-if-clipped", "50%", "--dry-run", "a.npz", "out.npz"}, 1, "a.npz:w: 66.7 % would be clipped");
-  check({"--other", "error", "a.npz", "out.npz"}, 3, "a.npz:mask: ");
-  check({"-n", "a.npz", "a.npz"}, 5, "a.npz: already exists");
-  CHECK(directory.entries() == std::vector<std::string>{"a.npz"});
-}
-
 TEST_CASE("names of members are printed as they are, and as JSON strings") {
   const WorkingDirectory directory;
   const Words names{"{}", "%s", "../x", "a:b", "quote\"\\", "\xc3\xa9"};
@@ -160,28 +126,6 @@ TEST_CASE("unwritable lines about members are an error, and the archive stays in
   check_refused(directory.run_in_shell("\"$@\" >/dev/full", clip({"--json", "-i", "a.npz"})), 6,
                 "standard output");
   CHECK(directory.read("a.npz") == mixed_result());
-}
-
-TEST_CASE("--fail-if-clipped judges each member by itself") {
-  const WorkingDirectory directory{
-      {"a.npz", npz_file({{"half.npy", float32_file({1, 7})}, {"none.npy", float32_file({1, 2})}})}};
-  const auto run = [&](const Words& words) { return directory.run(clip(words)); };
-  check_refused(run({"--fail-if-clipped", "49%", "a.npz", "out.npz"}), 1,
-                "a.npz:half: 50 % would be clipped");
-  check_done(run({"--fail-if-clipped", "50%", "a.npz", "out.npz"}));
-  check_done(run({"--fail-if-clipped", "0", "--member", "none", "a.npz", "out.npz"}));
-}
-
-TEST_CASE("a warning about a bound is printed once for all members") {
-  const WorkingDirectory directory{
-      {"a.npz", npz_file({{"a.npy", int32_file({1})}, {"b.npy", int32_file({1})}, {"c.npy", input(1)}})}};
-  const Result result = directory.run({"--min", "0.5", "--json", "a.npz", "out.npz"});
-  CHECK(result.exit_code == 0);
-  CHECK(result.error == "clipper: warning: --min 0.5 becomes 0 for int32\n");
-  const std::vector<Json> lines = parsed(result.output);
-  REQUIRE(lines.size() == 3);
-  CHECK(lines[1].at("notes") == Json{"--min 0.5 becomes 0 for int32"});
-  CHECK_FALSE(lines[2].contains("notes"));
 }
 
 TEST_CASE("all lines about 65,536 members are printed, in order") {

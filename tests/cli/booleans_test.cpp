@@ -49,25 +49,4 @@ TEST_CASE("every way writes 1 for True, and counts no byte that stands for it") 
                  R"("raised":1,"lowered":0)"));
 }
 
-TEST_CASE("a member of bool that is copied keeps its bytes") {
-  const std::string archive = npz_file({{"w.npy", float32_file({1, 9})}, {"x.npy", flags(kBytes)}});
-  const WorkingDirectory directory{{"a.npz", archive}};
-  directory.done({"--max", "10", "a.npz", "b.npz"});
-  CHECK(contains(directory.read("b.npz"), flags(kBytes)));
-}
-
-TEST_CASE("comparisons and statistics take every byte but 0 for True") {
-  const WorkingDirectory directory{{"x.npy", flags(kBytes)},
-                                   {"plain.npy", flags(kPlain)},
-                                   {"numbers.npy", npy_file("|u1", "False", "(256,)", kPlain)}};
-  for (const Words& more : {Words{}, Words{"--bits"}, Words{"--diff-out", "d.npy"}})
-    check_same(directory, joined(more, {"x.npy", "plain.npy"}));
-  CHECK(directory.read("d.npy") == npy_file("|u1", "False", "(256,)", std::string(256, '\0')));
-  check_same(directory, {"--any-dtype", "x.npy", "numbers.npy"});
-  directory.done({"--min", "0", "x.npy", "--verify", "plain.npy"});
-  directory.done({"--min", "0", "plain.npy", "--verify", "x.npy"});
-  const std::string said = directory.run({"info", "--stats", "--json", "x.npy"}).output;
-  CHECK(contains(said, R"("min":false,"max":true,"mean":0.99609375)"));
-}
-
 }  // namespace clipper::testing

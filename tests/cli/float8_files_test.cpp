@@ -29,27 +29,6 @@ const std::string kKept("\x00\x80\x30\x38\x4c\x7f", 6);
 
 }  // namespace
 
-TEST_CASE("a float8 file is clipped if --dtype says which float8 it is, and keeps its descriptor") {
-  const WorkingDirectory directory;
-  for (const std::string descr : {"<V1", "|V1"}) {
-    directory.write("in.npy", file_of(descr));
-    directory.done(e4m3(clip({"in.npy", "out.npy"})));
-    CHECK(directory.read("out.npy") == file_of(descr, kKept));
-    directory.done(e4m3(clip({"-i", "in.npy"})));
-    CHECK(directory.read("in.npy") == file_of(descr, kKept));
-    const Result result =
-        directory.refused(clip({"in.npy", "other.npy"}), 3, "float8_e8m0fnu; if it is, add --dtype");
-    CHECK(contains(result.error, "float8_e4m3fn, float8_e5m2, "));
-    CHECK(contains(result.error, "int4, uint4, float4 and float6 are not supported: save x.astype('i1')"));
-    directory.refused(joined({"--dtype", "float32"}, clip({"in.npy", "other.npy"})), 3,
-                      "--dtype says float32");
-  }
-  const std::string e5m2("\xc0\x80\x30\x38\x7c\x7d", 6);
-  directory.write("in.npy", file_of("<f1", e5m2));
-  directory.done(clip({"in.npy", "out.npy"}));
-  CHECK(directory.read("out.npy") == file_of("<f1", std::string("\x00\x80\x30\x38\x46\x7d", 6)));
-}
-
 TEST_CASE("the largest files of float8 are clipped alike with any number of threads, also directly") {
   std::string elements;
   for (int i = 0; i < 2'000'000; ++i) elements += static_cast<char>(i * i % 251);
@@ -68,39 +47,6 @@ TEST_CASE("the largest files of float8 are clipped alike with any number of thre
   directory.done(e4m3(clip({"-i", "--direct", "in.npy"})));
   CHECK((directory.read("in.npy") == file_of("<V1", clipped)));
   directory.done(e4m3(clip({"--verify", "out.npy", "in.npy"})));
-}
-
-TEST_CASE("info, show and compare know float8") {
-  const WorkingDirectory directory;
-  directory.write("in.npy", file_of("|V1"));
-  const Result info = directory.run(joined({"info", "--stats", "--max", "1"}, e4m3({"in.npy"})));
-  for (const std::string_view line :
-       {"dtype     float8_e4m3fn, written as |V1", "min       -2\n", "max       448\n", "median    0.5\n",
-        "NaN       1 (16.7 %)", "above 1   1 (16.7 %)"})
-    CHECK(contains(info.output, line));
-  CHECK(directory.run(joined({"show"}, e4m3({"in.npy"}))).output == "[ -2  -0 0.5   1 448 nan]\n");
-  directory.write("other.npy", file_of("<V1", std::string("\xc1\x00\x30\x38\x7e\xff", 6)));
-  directory.done(joined({"compare", "--ulp", "1"}, e4m3({"other.npy", "in.npy"})));
-  const Result result = directory.run(joined({"compare"}, e4m3({"other.npy", "in.npy"})));
-  CHECK(result.exit_code == 1);
-  CHECK(contains(result.output, "1 of 6 differ"));
-  CHECK(contains(result.output, "actual -2.25 expected -2 (0.25, 1 ulp)"));
-  directory.done(joined({"compare", "--diff-out", "d.npy", "--atol", "1"}, e4m3({"other.npy", "in.npy"})));
-  CHECK(directory.run({"show", "d.npy"}).output == "[0.25    0    0    0    0    0]\n");
-}
-
-TEST_CASE("--to writes float8 as ml_dtypes saves it; what has no infinity overflows only with --saturate") {
-  const WorkingDirectory directory;
-  directory.write("in.npy", float32_file({-3.3F, 0.1F, 448, 465}));
-  directory.refused(
-      {"--to", "float8_e4m3fn", "in.npy", "out.npy"}, 3,
-      "in.npy: the result at [3] (element 3) is beyond the range of float8_e4m3fn, -448 to 448; to clip "
-      "it to this range, add --saturate");
-  directory.done({"--to", "float8_e4m3fn", "--saturate", "in.npy", "out.npy"});
-  CHECK(directory.read("out.npy") == file_of("<V1", std::string("\xc5\x1d\x7e\x7e", 4)));
-  directory.done({"--to", "float8_e5m2", "in.npy", "out.npy"});
-  CHECK(directory.read("out.npy") == file_of("<f1", std::string("\xc3\x2e\x5f\x5f", 4)));
-  directory.refused({"--profile", "onnx", "--min", "0", "out.npy", "o.npy"}, 3, "this tensor is float8_e5m2");
 }
 
 TEST_CASE("--to writes little-endian elements of dtypes whose byte order numpy drops") {
@@ -137,21 +83,6 @@ TEST_CASE("float8 tensors of an archive are clipped only if they are named") {
   directory.done({"--to", "float8_e4m3fn", "--only", "int", "a.safetensors", "o.safetensors"});
   CHECK(contains(directory.read("o.safetensors"), R"("b":{"dtype":"F8_E4M3","shape":[2])"));
   CHECK(contains(directory.run({"info", "a.safetensors"}).output, "float8_e4m3fn"));
-}
-
-TEST_CASE("every command takes float8_e5m2 as np.load gives it back") {
-  const WorkingDirectory directory;
-  const std::string e5m2("\xc0\x80\x30\x38\x7c\x7d", 6);
-  const Words dtype{"--dtype", "float8_e5m2"};
-  for (const std::string descr : {"<V1", "|V1"}) {
-    directory.write("in.npy", file_of(descr, e5m2));
-    directory.done(joined(dtype, clip({"in.npy", "out.npy"})));
-    CHECK(directory.read("out.npy") == file_of(descr, std::string("\x00\x80\x30\x38\x46\x7d", 6)));
-    directory.done(joined(dtype, {"--to", "float32", "in.npy", "float32.npy"}));
-    directory.done(joined({"compare"}, joined(dtype, {"in.npy", "in.npy"})));
-    for (const std::string command : {"info", "show"})
-      CHECK(directory.run(joined({command}, joined(dtype, {"in.npy"}))).exit_code == 0);
-  }
 }
 
 TEST_CASE(
@@ -199,32 +130,6 @@ TEST_CASE(
   CHECK(directory.read("out.safetensors") == whole);
   directory.done(joined(e5m2, clip({"a.safetensors:b", "b.npy"})));
   CHECK(directory.read("b.npy") == npy_file("|u1", "False", "(2,)", bytes));
-}
-
-TEST_CASE("--recursive clips files of float8 only if --dtype names the dtype") {
-  const WorkingDirectory directory;
-  directory.write("d/in.npy", file_of("<f1"));
-  CHECK(directory.run(clip({"-r", "-i", "d"})).error ==
-        "clipper: 1 file: 0 clipped, 1 left alone (float8_e5m2)\n");
-  CHECK(directory.read("d/in.npy") == file_of("<f1"));
-  directory.done(joined({"--dtype", "float8_e5m2"}, clip({"-r", "-i", "d"})));
-  CHECK(directory.read("d/in.npy") != file_of("<f1"));
-}
-
-TEST_CASE("a file of float8 gives bounds of float8 tensors") {
-  const WorkingDirectory directory;
-  directory.write("in.npy", file_of("<V1"));
-  directory.write("lo.npy", file_of("|V1", std::string("\x30\x30\x38\x38\x38\x38", 6)));
-  directory.done(e4m3({"--min", "@lo.npy", "in.npy", "out.npy"}));
-  CHECK(directory.read("out.npy") == file_of("<V1", std::string("\x30\x30\x38\x38\x7e\x7f", 6)));
-  const Words fnuz{"--dtype", "float8_e4m3fnuz", "--min", "@lo.npy", "in.npy", "out.npy"};
-  directory.done(fnuz);
-  CHECK(directory.read("out.npy") == file_of("<V1", std::string("\x30\x80\x38\x38\x7e\x7f", 6)));
-  directory.write("one.npy", file_of("|V1", "\x38"));
-  directory.done(joined({"--dtype", "float8_e4m3fnuz", "--max", "@one.npy"}, {"in.npy", "out.npy"}));
-  CHECK(directory.read("out.npy") == file_of("<V1", std::string("\xc0\x80\x30\x38\x38\x38", 6)));
-  directory.write("f.npy", float32_file({1.0F}));
-  directory.refused({"--max", "@one.npy", "f.npy", "out.npy"}, 3, "'|V1' (raw bytes) may be float8_e4m3fn");
 }
 
 }  // namespace clipper::testing

@@ -11,32 +11,8 @@ namespace clipper::testing {
 namespace {
 
 const std::string kInput = float32_file({-1, 0.5F, 9});
-const std::string kOutput = float32_file({0, 0.5F, 6});
-
-void clip_in_place(const WorkingDirectory& directory) {
-  directory.done({"-i", "--min", "0", "--max", "6", "x.npy"});
-  CHECK(directory.read("x.npy") == kOutput);
-}
 
 }  // namespace
-
-TEST_CASE("--in-place replaces the file and keeps its mode") {
-  const WorkingDirectory directory;
-  const std::string file = directory / "x.npy";
-  for (const mode_t mode : {0640U, 0600U, 0777U, 04755U}) {
-    for (const char* option : {"--in-place", "-i"}) {
-      CAPTURE(mode, option);
-      write_file(file, kInput);
-      REQUIRE(::chmod(file.c_str(), mode) == 0);
-      const ino_t inode = status_of(file).st_ino;
-      directory.done(clip({option, "x.npy"}), [] { ::umask(077); });
-      CHECK(read_file(file) == kOutput);
-      CHECK(status_of(file).st_ino != inode);
-      CHECK(mode_of(file) == mode);
-      CHECK(directory.entries() == Words{"x.npy"});
-    }
-  }
-}
 
 TEST_CASE("--in-place keeps the owner") {
   if (::geteuid() != 0) return skip_unless_possible("files of another user");
@@ -68,19 +44,6 @@ TEST_CASE("--in-place refuses the path of a descriptor whose file is not under i
   CHECK(directory.read("x.npy (deleted)") == kInput);
 }
 
-TEST_CASE("--in-place keeps the bytes of the header") {
-  const std::string elements = bytes_of(std::vector<float>{-1, 0.5F, 9});
-  const std::string text = "{\"shape\": (3L,), 'fortran_order': True, 'descr': '=f4'}   ";
-  const std::string version_2 =
-      std::string("\x93NUMPY\x02\0", 8) + static_cast<char>(text.size()) + std::string(3, '\0') + text;
-  for (const std::string& header :
-       {version_2, npy_file("<f4", "False", "(3,)", "", 16), npy_file("f4", "True", "(3,)", "", 1)}) {
-    const WorkingDirectory directory{{"x.npy", header + elements}};
-    check_done(run_clipper(clip({"-i", "x.npy"}), {directory.path()}));
-    CHECK(directory.read("x.npy") == header + bytes_of(std::vector<float>{0, 0.5F, 6}));
-  }
-}
-
 TEST_CASE("--in-place writes the same bytes with small chunks and several threads") {
   const std::vector<float> elements = scattered_floats(300'000);
   const WorkingDirectory directory{{"x.npy", float32_file(elements)}};
@@ -88,62 +51,11 @@ TEST_CASE("--in-place writes the same bytes with small chunks and several thread
   CHECK((directory.read("x.npy") == float32_file(clipped(elements, 0, 6))));
 }
 
-TEST_CASE("--in-place follows a symbolic link and keeps it") {
-  const WorkingDirectory directory{{"real/x.npy", kInput}};
-  std::filesystem::create_symlink("real/x.npy", directory / "link");
-  directory.done(clip({"-i", "link"}));
-  CHECK(std::filesystem::read_symlink(directory / "link") == "real/x.npy");
-  CHECK(directory.read("real/x.npy") == kOutput);
-  CHECK(directory.entries() == Words{"link", "real"});
-}
-
-TEST_CASE("OUT that is the same file as IN means --in-place") {
-  // np.save would not write this header: in place, clipper keeps it.
-  const std::string header = npy_file("<f4", "False", "(1,)", "", 16);
-  for (const auto& [in, out] : std::vector<std::pair<std::string, std::string>>{{"x.npy", "x.npy"},
-                                                                                {"x.npy", "./x.npy"},
-                                                                                {"x.npy", "link"},
-                                                                                {"link", "x.npy"},
-                                                                                {"link", "link"}}) {
-    CAPTURE(in, out);
-    const WorkingDirectory directory{{"x.npy", header + bytes_of(std::vector{9.0F})}};
-    REQUIRE(::chmod((directory / "x.npy").c_str(), 0640) == 0);
-    std::filesystem::create_symlink("x.npy", directory / "link");
-    check_done(run_clipper(clip({in, out}), {directory.path()}));
-    CHECK(directory.read("x.npy") == header + bytes_of(std::vector{6.0F}));
-    CHECK(mode_of(directory / "x.npy") == 0640);
-    CHECK(std::filesystem::is_symlink(directory / "link"));
-    CHECK(directory.entries() == Words{"link", "x.npy"});
-  }
-}
-
-TEST_CASE("--in-place refuses a file with several hard links") {
-  const WorkingDirectory directory{{"x.npy", kInput}};
-  std::filesystem::create_hard_link(directory / "x.npy", directory / "y.npy");
-  directory.refused(clip({"-i", "x.npy"}), 5, "x.npy: refused to avoid data loss: has 2 hard links");
-  directory.refused(clip({"--dry-run", "-i", "x.npy"}), 5,
-                    "x.npy: refused to avoid data loss: has 2 hard links");
-  directory.refused(clip({"x.npy", "y.npy"}), 5, "x.npy: refused to avoid data loss: has 2 hard links");
-}
-
 TEST_CASE("--dry-run refuses what --in-place would refuse") {
   const WorkingDirectory directory{{"x.npy", kInput}};
   const AppendOnly append_only(directory.path());
   if (!append_only) return skip_unless_possible("chattr +a");
   directory.refused(clip({"-i", "--dry-run", "x.npy"}), 5, "append-only");
-}
-
-TEST_CASE("--in-place refuses anything but a regular file") {
-  const WorkingDirectory directory;
-  directory.refused(clip({"-i", "-"}), 5, "regular file", kInput);
-  directory.refused(clip({"-i", "missing.npy"}), 4, "missing.npy: ");
-  directory.refused(clip({"-i", "."}), 4, ".: ");
-}
-
-TEST_CASE("--no-clobber refuses --in-place") {
-  const WorkingDirectory directory{{"x.npy", kInput}};
-  directory.refused(clip({"-i", "-n", "x.npy"}), 2, "--no-clobber");
-  directory.refused(clip({"-n", "x.npy", "x.npy"}), 5, "x.npy: ");
 }
 
 TEST_CASE("--in-place does not rewrite a file that would not change") {
@@ -166,81 +78,6 @@ TEST_CASE("--in-place rewrites a file if only its last element changes") {
   directory.write("x.npy", float32_file(elements));
   directory.done(clip({"-i", "x.npy"}));
   CHECK((directory.read("x.npy") == float32_file(clipped(elements, 0, 6))));
-}
-
-TEST_CASE("--in-place replaces many files") {
-  const WorkingDirectory directory{{"x.npy", kInput}, {"y.npy", kInput}, {"z.npy", kInput}};
-  directory.done(clip({"-i", "x.npy", "y.npy"}));
-  CHECK(directory.read("x.npy") == kOutput);
-  CHECK(directory.read("y.npy") == kOutput);
-  CHECK(directory.read("z.npy") == kInput);
-  directory.write("x.npy", kInput);
-  directory.refused(clip({"-i", "x.npy", "missing.npy"}), 4, "missing.npy: ");
-  std::filesystem::create_symlink("x.npy", directory / "link");
-  directory.refused(clip({"-i", "x.npy", "link"}), 2, "x.npy and link are the same file");
-}
-
-TEST_CASE("--in-place leaves the file unchanged after any error") {
-  const WorkingDirectory directory{{"x.npy", float32_file({1, std::numeric_limits<float>::quiet_NaN()})},
-                                   {"short.npy", kInput.substr(0, kInput.size() - 1)}};
-  directory.refused(clip({"-i", "--nan", "error", "x.npy"}), 3, "x.npy: ");
-  directory.refused(clip({"-i", "short.npy"}), 3, "short.npy: ");
-  directory.refused({"-i", "--min", "7", "--max", "6", "x.npy"}, 2, "x.npy: ");
-}
-
-TEST_CASE("--in-place keeps user.* attributes") {
-  const WorkingDirectory directory{{"x.npy", kInput}};
-  const std::string large(3000, 'v');
-  if (!set_attribute(directory / "x.npy", "user.unit", "metres") ||
-      !set_attribute(directory / "x.npy", "user.large", large) ||
-      !set_attribute(directory / "x.npy", "user.empty", ""))
-    return;
-  clip_in_place(directory);
-  CHECK(attribute_of(directory / "x.npy", "user.unit") == "metres");
-  CHECK(attribute_of(directory / "x.npy", "user.large") == large);
-  CHECK(attribute_of(directory / "x.npy", "user.empty").empty());
-}
-
-TEST_CASE("--in-place keeps the access control list") {
-  const WorkingDirectory directory{{"x.npy", kInput}};
-  if (!set_attribute(directory / "x.npy", kAccessList, access_list())) return;
-  const unsigned mode = mode_of(directory / "x.npy");
-  clip_in_place(directory);
-  CHECK(attribute_of(directory / "x.npy", kAccessList) == access_list());
-  CHECK(mode_of(directory / "x.npy") == mode);
-}
-
-TEST_CASE("--in-place does not apply the directory's default access control list") {
-  const WorkingDirectory directory{{"x.npy", kInput}};
-  if (!set_attribute(directory.path(), kDefaultList, access_list())) return;
-  const unsigned mode = mode_of(directory / "x.npy");
-  clip_in_place(directory);
-  CHECK(attribute_of(directory / "x.npy", kAccessList) == "none");
-  CHECK(mode_of(directory / "x.npy") == mode);
-}
-
-TEST_CASE("an output keeps the access control list of the file that it replaces") {
-  const WorkingDirectory directory{{"x.npy", kInput}, {"y.npy", "old"}};
-  const auto replace = [&] { directory.done({"--min", "0", "x.npy", "y.npy"}); };
-  if (!set_attribute(directory / "y.npy", kAccessList, access_list())) return;
-  replace();
-  CHECK(attribute_of(directory / "y.npy", kAccessList) == access_list());
-
-  REQUIRE(::removexattr((directory / "y.npy").c_str(), kAccessList) == 0);
-  REQUIRE(set_attribute(directory.path(), kDefaultList, access_list()));
-  const unsigned mode = mode_of(directory / "y.npy");
-  replace();
-  CHECK(attribute_of(directory / "y.npy", kAccessList) == "none");
-  CHECK(mode_of(directory / "y.npy") == mode);
-}
-
-TEST_CASE("a new output gets the directory's default access control list") {
-  const WorkingDirectory directory;
-  if (!set_attribute(directory.path(), kDefaultList, access_list())) return;
-  directory.write("x.npy", kInput);
-  directory.done({"--min", "0", "x.npy", "y.npy"});
-  CHECK(attribute_of(directory / "y.npy", kAccessList) == attribute_of(directory / "x.npy", kAccessList));
-  CHECK(mode_of(directory / "y.npy") == mode_of(directory / "x.npy"));
 }
 
 TEST_CASE(

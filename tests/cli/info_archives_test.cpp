@@ -58,20 +58,6 @@ TEST_CASE("The columns of a terminal align, whatever the characters of the keys 
         "  x      float32  (1,)      4  stored\n");
 }
 
-TEST_CASE("info of several archives and files is a table with a line for each tensor") {
-  const WorkingDirectory directory{{"d/a.npz", npz_file({{"x.npy", float32_file({1})}})},
-                                   {"d/b.npy", float32_file({1})},
-                                   {"d/c.npz", npz_file({})}};
-  const Result result = directory.run({"info", "d"});
-  check_done(result);
-  CHECK(result.output ==
-        "FILE       DTYPE       SHAPE  SIZE\n"
-        "d/a.npz:x  float32     (1,)      4\n"
-        "d/b.npy    float32     (1,)      4\n"
-        "d/c.npz    no members  -         0\n");
-  CHECK(contains(directory.run({"info", "--stats", "d"}).output, "\n\nd/b.npy\n"));
-}
-
 TEST_CASE("info --json prints an object for each member") {
   const WorkingDirectory directory{{"a.npz", mixed_archive()}};
   const Result result = directory.run({"info", "--json", "a.npz"});
@@ -123,71 +109,6 @@ TEST_CASE("info --stats prints for each member what it prints for the member alo
   CHECK(all[0]["statistics"]["max"] == 9);
   CHECK(all[1]["statistics"]["median"] == true);
   CHECK(all[2]["statistics"]["min"] == -1);
-}
-
-TEST_CASE("A member that cannot be read is an error, and the others are shown") {
-  const WorkingDirectory directory;
-  const std::string tensor = float32_file({1, 2});
-  std::string archive = npz_file({{"good.npy", tensor},
-                                  {"short.npy", tensor.substr(0, tensor.size() - 1)},
-                                  {"long.npy", tensor + "surplus"},
-                                  {"text.npy", "text"},
-                                  {"last.npy", tensor}});
-  directory.write("a.npz", archive);
-  const Result result = directory.run({"info", "--json", "a.npz"});
-  CHECK(result.exit_code == 3);
-  CHECK(result.error ==
-        "clipper: a.npz:short: 8 data bytes expected for float32 (2,), the file has 7\n"
-        "clipper: a.npz:long: 7 bytes after the array; to allow this, set --trailing ignore\n"
-        "clipper: a.npz:text: not a .npy file but text (CSV?); convert it in Python: "
-        "np.save('x.npy', np.loadtxt('FILE', delimiter=','))\n");
-  const std::vector<Json> all = objects(result.output);
-  REQUIRE(all.size() == 5);
-  for (const std::size_t failed : {1U, 2U, 3U}) {
-    CHECK(all[failed]["status"] == 3);
-    CHECK(all[failed]["input"] == "a.npz");
-  }
-  CHECK(all[1]["member"] == "short.npy");
-  CHECK(all[4]["status"] == 0);
-  const Result ignored = directory.run({"info", "--trailing", "ignore", "a.npz"});
-  CHECK(contains(ignored.output, "\n  long "));
-  CHECK(contains(ignored.output, "\n  last "));
-}
-
-TEST_CASE("info --stats finds damaged contents, of which info alone reads only the header") {
-  for (const bool is_deflated : {false, true}) {
-    const WorkingDirectory directory;
-    std::string archive =
-        npz_file({{"bad.npy", float32_file({1, 2}), is_deflated}, {"good.npy", float32_file({3})}});
-    archive[archive.find(bytes_of<float>({2}))] ^= 1;
-    directory.write("a.npz", archive);
-    check_done(run_clipper({"info", "a.npz"}, {directory.path()}));
-    const Result result = run_clipper({"info", "--stats", "a.npz"}, {directory.path()});
-    check_refused(result, 3, "a.npz:bad: ");
-    CHECK(result.output.starts_with("a.npz:good\n"));
-  }
-}
-
-TEST_CASE("info says in one line why an archive cannot be read, and goes on with the next file") {
-  const WorkingDirectory directory;
-  const std::string archive = npz_file({{"x.npy", float32_file({1})}});
-  directory.write("a.npz", archive.substr(0, archive.size() - 1));
-  directory.write("b.npz", archive);
-  const Result result = directory.run({"info", "--json", "a.npz", "b.npz"});
-  check_refused(result, 3, "a.npz: ");
-  const std::vector<Json> all = objects(result.output);
-  REQUIRE(all.size() == 2);
-  CHECK(all[0]["status"] == 3);
-  CHECK_FALSE(all[0].contains("member"));
-  CHECK(all[1]["member"] == "x.npy");
-}
-
-TEST_CASE("info reads |V2 members as bfloat16 with --dtype") {
-  const WorkingDirectory directory{
-      {"a.npz", npz_file({{"x.npy", npy_file("|V2", "False", "(2,)", "\0\0\x80\x3f"s)}})}};
-  const Result result = directory.run({"info", "--dtype", "bfloat16", "a.npz"});
-  check_done(result);
-  CHECK(contains(result.output, "\n  x    bfloat16, little-endian, written as |V2  (2,)"));
 }
 
 }  // namespace clipper::testing

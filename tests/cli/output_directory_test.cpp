@@ -58,30 +58,6 @@ TEST_CASE("--output-dir refuses a path with .. and names --relative-to") {
   }
 }
 
-TEST_CASE("--flat keeps the name of each input, and replaces nothing without --force") {
-  const WorkingDirectory directory{
-      {"in/a/x.npy", input(1)}, {"in/b/x.npy", input(2)}, {"in/b/y.npy", input(3)}};
-  const auto flat = [&](const Words& more) { return joined(clip_into("out", {"--flat"}), more); };
-  directory.refused(flat({"in/a/x.npy", "in/b/x.npy"}), 2,
-                    "in/a/x.npy and in/b/x.npy would both be written to out/x.npy");
-  directory.refused(flat({"-r", "in"}), 2, "would both be written to out/x.npy");
-  directory.refused(flat({"--relative-to", "in", "in/b/y.npy"}), 2,
-                    "--relative-to and --flat cannot be used together");
-  directory.refused(clip({"--flat", "-i", "in/b/y.npy"}), 2, "--flat needs --output-dir");
-  directory.done(flat({"in/a/x.npy", directory / "in/./b//y.npy"}));
-  CHECK(directory.read("out/x.npy") == output(1));
-  CHECK(directory.read("out/y.npy") == output(3));
-  for (const Words& more : {Words{}, Words{"-f", "-n"}}) {
-    check_refused(directory.run(joined(flat({"in/b/x.npy"}), more)), 5, "out/x.npy: already exists");
-  }
-  CHECK(directory.read("out/x.npy") == output(1));
-  for (const Words& more : {Words{"-f"}, Words{"-n", "-f"}}) {
-    directory.done(joined(flat({"-r", "in/b"}), more));
-    CHECK(directory.read("out/x.npy") == output(2));
-    directory.write("out/x.npy", "old");
-  }
-}
-
 TEST_CASE("--output-dir refuses an input that would be its own output") {
   const WorkingDirectory directory;
   std::filesystem::create_directory(directory / "in");
@@ -129,31 +105,6 @@ TEST_CASE("--relative-to keeps the same layout for any selection of files") {
   check({"in/b/x.npy"}, "/", (directory / "in/b/x.npy").substr(1), 2);
 }
 
-TEST_CASE("--relative-to refuses files outside of the directory, under any name") {
-  const WorkingDirectory directory;
-  std::filesystem::create_directories(directory / "in/a");
-  std::filesystem::create_directories(directory / "in2/deep");
-  make_link("../in2", directory / "in/out_of_it");
-  make_link("../../in2/deep", directory / "in/a/deep");
-  for (const char* name : {"x.npy", "in/x.npy", "in2/x.npy", "in2/deep/x.npy"})
-    directory.write(name, input(1));
-  const auto refused = [&](const Words& files, const char* root, int code, const char* why) {
-    Words words = clip_into("out", files);
-    words.insert(words.end(), {"--relative-to", root});
-    directory.refused(words, code, why);
-  };
-  for (const char* file : {"x.npy", "in2/x.npy", "in/../x.npy", "in/../in2/x.npy", "in/out_of_it/x.npy",
-                           "in/a/deep/x.npy", "in/a/deep/../x.npy"})
-    refused({"in/x.npy", file}, "in", 2,
-            (std::string(file) + ": not below the --relative-to directory in").c_str());
-  refused({"in/x.npy"}, "missing", 2, "missing is not a directory");
-  refused({"in/x.npy"}, "x.npy", 2, "x.npy is not a directory");
-  refused({"in/x.npy"}, "", 2, "--relative-to");
-  refused({"in/missing/x.npy"}, "in", 4, "in/missing/x.npy: cannot be opened");
-  directory.refused({"--min", "0", "-i", "in/x.npy", "--relative-to", "in"}, 2, "needs --output-dir");
-  directory.refused({"--min", "0", "in/x.npy", "y.npy", "--relative-to", "in"}, 2, "needs --output-dir");
-}
-
 TEST_CASE("many small and large files are clipped alike with any number of threads") {
   const WorkingDirectory directory;
   std::filesystem::create_directory(directory / "in");
@@ -176,16 +127,6 @@ TEST_CASE("many small and large files are clipped alike with any number of threa
   }
 }
 
-TEST_CASE("existing files in --output-dir are replaced unless --no-clobber is given") {
-  const WorkingDirectory directory{{"x.npy", input(1)}, {"out/x.npy", "old"}, {"out/y.npy", "other"}};
-  const Result refused = directory.run({"-n", "--min", "0", "--output-dir", "out", "x.npy"});
-  check_refused(refused, 5, "out/x.npy: ");
-  CHECK(directory.read("out/x.npy") == "old");
-  directory.done(clip_into("out", {"x.npy"}));
-  CHECK(directory.read("out/x.npy") == output(1));
-  CHECK(directory.read("out/y.npy") == "other");
-}
-
 TEST_CASE("after a failure, all existing outputs are complete") {
   const WorkingDirectory directory;
   Words files{"--nan", "error"};
@@ -197,25 +138,6 @@ TEST_CASE("after a failure, all existing outputs are complete") {
   check_refused(directory.run(clip_into("out", files)), 3, "70.npy: ");
   for (const auto& entry : std::filesystem::directory_iterator(directory / "out"))
     CHECK(read_file(os::text_of(entry.path())) == output(std::stoi(entry.path().stem())));
-}
-
-TEST_CASE("all headers are checked before anything is created") {
-  const WorkingDirectory directory{{"x.npy", input(1)}, {"y.npy", input(2).substr(0, 130)}};
-  directory.refused(clip_into("out", {"x.npy", "y.npy"}), 3, "y.npy: ");
-  directory.refused(clip_into("out", {"y.npy"}), 3, "y.npy: ");
-}
-
-TEST_CASE("--output-dir refuses the same output twice, standard input and impossible paths") {
-  const WorkingDirectory directory{{"x.npy", input(1)}};
-  directory.refused(clip_into("out", {"x.npy", "./x.npy"}), 2, "out/x.npy");
-  directory.refused(clip_into("out", {"-"}), 2, "standard input");
-  directory.refused(clip_into("out", {}), 2, "IN");
-  directory.refused(clip_into("", {"x.npy"}), 2, "--output-dir");
-  directory.refused(clip_into("x.npy/out", {"x.npy"}), 4, "x.npy/out");
-  directory.refused({"-i", "--output-dir", "out", "x.npy"}, 2, "--in-place");
-  directory.refused({"x.npy", "y.npy", "z.npy"}, 2, "too many files");
-  const Result of_root = directory.run(clip_into("out", {"/"}));
-  check_refused(of_root, 4, "/: is a directory; to clip the .npy and .npz files below it, add --recursive");
 }
 
 TEST_CASE("--output-dir refuses links below it that lead out of it, also in a dry run, and follows others") {

@@ -44,35 +44,6 @@ void check_denied(const WorkingDirectory& directory, const Words& arguments, int
 
 }  // namespace
 
-TEST_CASE("--no-clobber works on file systems without O_TMPFILE and rename flags") {
-  const Directory directory;
-  const Process::Settings poor{directory.path(), [] {
-                                 be_without_unnamed_files();
-                                 be_without_rename_flags();
-                               }};
-  Words words = Directory::to("out.npy");
-  words.emplace_back("-n");
-  check_done(run_clipper(words, poor));
-  CHECK(directory.read("out.npy") == kOutput);
-  directory.write("out.npy", "mine");
-  check_refused(run_clipper(words, poor), 5, "out.npy: already exists");
-  CHECK(directory.read("out.npy") == "mine");
-  check_done(run_clipper({"--min", "0", "--max", "6", "-i", "in.npy"}, poor));
-  CHECK(directory.read("in.npy") == kOutput);
-  CHECK(directory.entries() == Words{"in.npy", "out.npy"});
-}
-
-TEST_CASE("the umask, which all threads share, is never changed") {
-  const Directory directory;
-  const auto prepare = [] {
-    ::umask(077);
-    be_without_unnamed_files();
-    be_without(SYS_umask, 0, 0, EPERM);
-  };
-  directory.done(Directory::to("out.npy"), prepare);
-  CHECK(mode_of(directory / "out.npy") == 0600);
-}
-
 TEST_CASE("nothing is left behind in an append-only directory") {
   const Directory directory;
   directory.write("old.npy", "old");
@@ -194,49 +165,6 @@ TEST_CASE("an existing file is replaced by a new inode and keeps its mode") {
   }
 }
 
-TEST_CASE("OUT may be a symbolic link, which is followed and kept") {
-  const Directory directory;
-  std::filesystem::create_directory(directory / "real");
-  directory.write("real/out.npy", "old");
-  std::filesystem::create_symlink("real/out.npy", directory / "link");
-  check_done(directory.clip_to("link"));
-  CHECK(std::filesystem::read_symlink(directory / "link") == "real/out.npy");
-  CHECK(directory.read("real/out.npy") == kOutput);
-  CHECK(directory.entries() == Words{"in.npy", "link", "real"});
-}
-
-TEST_CASE("--no-clobber refuses existing outputs and writes new ones") {
-  const Directory directory;
-  directory.write("out.npy", "old");
-  std::filesystem::create_symlink("out.npy", directory / "link");
-  for (const char* option : {"-n", "--no-clobber"}) {
-    for (const char* out : {"out.npy", "link"}) {
-      Words arguments = Directory::to(out);
-      arguments.push_back(option);
-      directory.refused(arguments, 5, std::string(out) + ": ");
-    }
-  }
-  directory.done({"-n", "--min", "-1", "in.npy", "new.npy"});
-  CHECK(directory.read("new.npy") == directory.read("in.npy"));
-}
-
-TEST_CASE("an unwritable OUT is named, and nothing changes") {
-  const Directory directory;
-  std::filesystem::create_directory(directory / "directory");
-  std::filesystem::create_symlink("nowhere", directory / "dangling");
-  std::filesystem::create_symlink("loop", directory / "loop");
-  for (const auto& [out, exit_code] : std::vector<std::pair<std::string, int>>{{"directory", 2},
-                                                                               {".", 2},
-                                                                               {"directory/", 2},
-                                                                               {"missing/out.npy", 4},
-                                                                               {"in.npy/out.npy", 4},
-                                                                               {"out.npy/", 2},
-                                                                               {"loop", 4},
-                                                                               {"dangling", 5},
-                                                                               {std::string(256, 'x'), 4}})
-    directory.refused(Directory::to(out), exit_code, out + ": ");
-}
-
 TEST_CASE("a large new file is complete where its pages cannot be mapped") {
   constexpr std::size_t kElements = 17'000'000;
   const WorkingDirectory directory{{"in.npy", float32_file(std::vector<float>(kElements, 7))}};
@@ -265,23 +193,6 @@ TEST_CASE("missing permissions are errors that name the file, and nothing change
   check_denied(directory, Directory::to("out.npy"), 4, "out.npy: ");
   check_denied(directory, Directory::to("new.npy"), 4, "new.npy: ");
   REQUIRE(::chmod(directory.path().c_str(), 0755) == 0);
-}
-
-TEST_CASE("an unreadable IN is named, and nothing changes") {
-  const Directory directory;
-  directory.write("out.npy", "old");
-  directory.refused({"--min", "0", "missing.npy", "out.npy"}, 4, "missing.npy: ");
-  directory.refused({"--min", "0", ".", "out.npy"}, 4, ".: ");
-  directory.refused({"--min", "@missing.npy", "in.npy", "out.npy"}, 4, "missing.npy: ");
-}
-
-TEST_CASE("a name as long as the file system allows can be written and replaced") {
-  const Directory directory;
-  const std::string longest(255, 'x');
-  for (int run = 0; run < 2; ++run) check_done(directory.clip_to(longest));
-  directory.done({"-i", "--min", "0", longest});
-  CHECK(directory.entries() == Words{"in.npy", longest});
-  CHECK(directory.read(longest) == kOutput);
 }
 
 }  // namespace clipper::testing

@@ -115,14 +115,4 @@ TEST_CASE(
   directory.refused({"profiles", "--min", "@two.npy", "x.npy"}, 2, "takes one number");
 }
 
-TEST_CASE("a file called profiles is clipped if it is not the first word") {
-  const WorkingDirectory directory{{"profiles", float32_file({9})}};
-  for (const Words& words : {Words{"--max", "6", "profiles", "out"}, Words{"./profiles", "out", "--max", "6"},
-                             Words{"--max=6", "--", "profiles", "out"}}) {
-    CAPTURE(words);
-    directory.done(words);
-    CHECK(directory.read("out") == float32_file({6}));
-  }
-}
-
 }  // namespace clipper::testing

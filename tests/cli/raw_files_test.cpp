@@ -8,7 +8,6 @@ namespace {
 using namespace std::string_literals;
 
 const std::string kElements = float32_file({-3.5F, 0, 5, 7}).substr(128);
-const std::string kClipped = float32_file({0, 0, 5, 6}).substr(128);
 const Words kRaw{"--raw", "float32:2,2"};
 
 /// A TensorProto of 2 x 2 elements with a name, a doc_string and an unknown field.
@@ -23,28 +22,6 @@ std::string npy(const std::string& elements) {
 }
 
 }  // namespace
-
-TEST_CASE("a raw file becomes a raw file, or a .npy file by its name, and --to-raw makes one of any tensor") {
-  const WorkingDirectory directory;
-  directory.write("in.raw", kElements);
-  directory.done(joined(kRaw, clip({"in.raw", "out.raw"})));
-  CHECK(directory.read("out.raw") == kClipped);
-  directory.done(joined(kRaw, clip({"in.raw", "out.npy"})));
-  CHECK(directory.read("out.npy") == npy(kClipped));
-  directory.done(clip({"--to-raw", "out.npy", "again"}));
-  CHECK(directory.read("again") == kClipped);
-  directory.done(joined(kRaw, clip({"-i", "in.raw"})));
-  CHECK(directory.read("in.raw") == kClipped);
-  directory.refused(clip({"--to-raw", "out.npy", "other.npy"}), 2, "other.npy: --to-raw writes no header");
-  directory.refused(clip({"--to-raw", "-i", "out.npy"}), 2,
-                    "--to-raw and --in-place cannot be used together");
-  directory.write("z.npz", npz_file({{"w.npy", npy(kElements)}}));
-  for (const char* const out : {"o.npz", "o.raw"})
-    directory.refused(clip({"--to-raw", "z.npz", out}), 2,
-                      "z.npz: --to-raw takes one tensor, not an archive; name a tensor in it: z.npz:NAME");
-  directory.done(clip({"--to-raw", "z.npz:w", "w.raw"}));
-  CHECK(directory.read("w.raw") == kClipped);
-}
 
 TEST_CASE("a raw file and a TensorProto get elements in C order, and a TensorProto little-endian ones") {
   const WorkingDirectory directory;
@@ -65,76 +42,6 @@ TEST_CASE("a raw file and a TensorProto get elements in C order, and a TensorPro
   directory.done({"--min", "1%", "--to-raw", "--chunk-size", "4096", "--threads", "3", "big.npy", "big.raw"});
   directory.done({"--min", "1%", "big.npy", "clipped.npy"});
   directory.done({"compare", "--raw", "int16:300,7,200", "big.raw", "clipped.npy"});
-}
-
-TEST_CASE("the bytes before the offset of a raw file are copied") {
-  const WorkingDirectory directory;
-  directory.write("in.raw", "header" + kElements);
-  const Words layout{"--raw", "<f4:-1,2@6"};
-  directory.done(joined(layout, clip({"in.raw", "out.raw"})));
-  CHECK(directory.read("out.raw") == "header" + kClipped);
-  CHECK(directory.run(joined(layout, clip({"-", "-"})), "header" + kElements).output == "header" + kClipped);
-  directory.done(joined(layout, clip({"-i", "in.raw"})));
-  CHECK(directory.read("in.raw") == "header" + kClipped);
-  CHECK(!std::filesystem::exists(directory / "other"));
-}
-
-TEST_CASE("what --raw and --format say holds for bounds, goldens, compare, info and show") {
-  const WorkingDirectory directory;
-  directory.write("in.raw", kElements);
-  directory.write("golden.npy", npy(kClipped));
-  directory.write("lo", kClipped);
-  directory.write("in.pb", pb(kElements));
-  directory.write("in.bin", pb(kElements));
-  directory.done(joined(kRaw, clip({"in.raw", "--verify", "golden.npy"})));
-  directory.done(clip({"in.pb", "--verify", "golden.npy"}));
-  directory.done({"--raw", "float32:2,2", "--min", "@lo", "--max", "6", "in.raw", "out.raw"});
-  CHECK(directory.read("out.raw") == kClipped);
-  directory.done({"compare", "--raw", "float32:2,2", "out.raw", "golden.npy"});
-  CHECK(contains(directory.run({"info", "--raw", "float32:2,2", "in.raw"}).output,
-                 "16 bytes without a .npy header"));
-  CHECK(directory.run({"show", "--format", "pb", "in.bin"}).output == "[[-3.5    0]\n [   5    7]]\n");
-}
-
-TEST_CASE("a TensorProto keeps its name and other fields, in place, to a file and through a pipe") {
-  const WorkingDirectory directory;
-  directory.write("in.pb", pb(kElements));
-  directory.done(clip({"in.pb", "out.pb"}));
-  CHECK(directory.read("out.pb") == pb(kClipped));
-  directory.done(clip({"in.pb", "out.npy"}));
-  CHECK(directory.read("out.npy") == npy(kClipped));
-  directory.done(clip({"out.npy", "plain.onnx-tensor"}));
-  CHECK(directory.read("plain.onnx-tensor") == "\x08\x02\x08\x02\x10\x01\x4a\x10"s + kClipped);
-  CHECK(directory.run(joined({"--format", "pb"}, clip({"-", "-"})), pb(kElements)).output == pb(kClipped));
-  directory.done(clip({"-i", "in.pb"}));
-  CHECK(directory.read("in.pb") == pb(kClipped));
-}
-
-TEST_CASE("external data is read only below the directory of its TensorProto") {
-  const WorkingDirectory directory;
-  std::filesystem::create_directory(directory / "d");
-  directory.write("d/data", "....." + kElements);
-  directory.write("outside", "....." + kElements);
-  make_link("../outside", directory / "d/link");
-  make_link(".", directory / "d/same");
-  const auto entry = [](const std::string& key, const std::string& value) {
-    const std::string text =
-        "\x0a"s + static_cast<char>(key.size()) + key + "\x12" + static_cast<char>(value.size()) + value;
-    return "\x6a"s + static_cast<char>(text.size()) + text;
-  };
-  const auto at = [&](const std::string& location) {
-    directory.write("d/in.pb", "\x08\x02\x08\x02\x10\x01\x70\x01"s + entry("location", location) +
-                                   entry("offset", "5") + entry("length", "16"));
-    return clip({"d/in.pb", "out.pb"});
-  };
-  directory.done(at("data"));
-  CHECK(directory.read("out.pb") == "\x08\x02\x08\x02\x10\x01\x4a\x10"s + kClipped);
-  for (const std::string path : {"../outside", "/etc/passwd", "./../outside", ""})
-    directory.refused(at(path), 3, path.empty() ? "without a location" : "is not a relative path below");
-  for (const std::string path : {"link", "same/data"}) directory.refused(at(path), 3, "a symbolic link");
-  directory.refused(at("missing"), 4, "d/in.pb: its external data 'missing': cannot be opened");
-  directory.write("d/data", kElements);
-  directory.refused(at("data"), 3, "16 data bytes expected, its external data has 11");
 }
 
 TEST_CASE("elements that a TensorProto has as varints are decoded, also more than fit into memory") {

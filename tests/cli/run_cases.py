@@ -215,7 +215,8 @@ class Runner:
         if step.below:
             is_good = like("".join(line[1:].removeprefix(" ") + "\n" for line in step.below), data.decode(errors="backslashreplace"))
         else:
-            is_good = data == ((directory / text).read_bytes() if " " not in text else contents(text, [], directory))
+            other = directory / text
+            is_good = data == (other.read_bytes() if other.is_file() else contents(text, [], directory))
         got, below = shown(data)
         return None if is_good else (f"{name} == {got}", below)
 
@@ -253,13 +254,13 @@ def repeated(steps):
     if not steps:
         return []
     step, *rest = steps
-    loop = re.fullmatch(r"for ([A-Z,]+) in (.*)", step.line)
+    loop = re.fullmatch(r"for ([A-Z,]+) in ?(.*)", step.line)
     if not loop:
         return ([step] if step.line else []) + repeated(rest)
     end = next((i for i, each in enumerate(rest) if not each.line), len(rest))
     names, several = loop[1].split(","), "," in loop[1]
     result = []
-    for value in loop[2].split(" | "):
+    for value in loop[2].split(" | ") if loop[2] else [line.removeprefix("| ") for line in step.below]:
         values = dict(zip(names, shlex.split(value) if several else [value], strict=True))
         def filled(line):
             return re.sub(r"\{([A-Z]+)\}", lambda match: values.get(match[1], match[0]), line)
