@@ -16,38 +16,88 @@ namespace {
   refuse(backup.path(), "refused to avoid data loss: this backup exists" + Message(Term{"force", ""}));
 }
 
+/// A link that this user could not remove again is not made.
+void expect_renamable(const Place& place, const os::Status& file) {
+  if (os::is_sticky_for(place.directory(), file))
+    throw_system_error(place.path(), "belongs to another user, and its directory is sticky (chmod +t)",
+                       EPERM);
+}
+
 }  // namespace
 
 void check_backup(const Place& place, const Backup& backup) {
-  const Place kept = place.with_suffix(backup.suffix);
-  const auto file = place.id();
-  if (file && !backup.replaces && kept.id() && !kept.is(*file)) refuse_backup(kept);
+  const auto file = place.status();
+  if (!file) return;
+  expect_renamable(place, *file);
+  const Place name = place.with_suffix(backup.suffix);
+  if (!backup.replaces && name.id() && !name.is(id_of(*file))) refuse_backup(name);
 }
 
-/// The old file gets the name by a link, which is atomic and never replaces a file. A backup that may be
-/// replaced is, by a rename of a second link.
-void keep_replaced(const Place& place, const Backup& backup, Flushed flushed) {
-  const Place kept = place.with_suffix(backup.suffix);
+/// The file gets the name by a link, which is atomic and never replaces a file. What has both names
+/// afterwards is looked at again: somebody may have given the first name to another file before the link.
+std::unique_ptr<KeptFile> KeptFile::keep(const Place& place, const Backup& backup) {
   const auto old = place.status();
-  if (!old) return;
-  if (const auto other = kept.status(); other && id_of(*other) == id_of(*old)) return;
-  const auto link_to = [&](const Place& name) {
-    return os::linkat(place.directory(), place.name(), name.directory(), name.name(), 0) == 0;
-  };
-  bool done = link_to(kept);
-  if (!done && errno == EEXIST && backup.replaces) {
-    const Place hidden = place.beside(fmt::format(".clipper-{}", random_suffix()), true);
-    done = link_to(hidden) &&
-           os::renameat(hidden.directory(), hidden.name(), kept.directory(), kept.name()) == 0;
-    const int error = errno;
-    if (!done) std::ignore = hidden.remove(id_of(*old));
-    errno = error;
-  }
-  if (!done && errno == EEXIST) refuse_backup(kept);
-  if (!done && has_no_links(errno))
+  if (!old) return nullptr;
+  if (S_ISDIR(old->st_mode)) throw_system_error(place.path(), "cannot be replaced", EISDIR);
+  expect_renamable(place, *old);
+  std::unique_ptr<KeptFile> kept(new KeptFile(place, place.with_suffix(backup.suffix), id_of(*old)));
+  const Place& name = kept->name_;
+  if (kept->has_backup()) return kept;
+  const bool done = kept->link_to(name) || (errno == EEXIST && backup.replaces && kept->replace_older());
+  if (!done && errno == EEXIST) refuse_backup(name);
+  // EPERM means something else on a file system that is known to have hard links.
+  if (!done && has_no_links(errno) && !(errno == EPERM && is_of_one_machine(place.directory())))
     refuse(place.path(), Term{"backup", "keeping the old file"} + " needs a file system with hard links");
-  if (!done) throw_system_error(kept.path(), "cannot be created");
-  if (flushed == Flushed::yes && !place.sync()) throw_system_error(kept.path(), "cannot be flushed to disk");
+  if (!done) throw_system_error(name.path(), "cannot be created");
+  kept->is_settled_ = false;
+  if (const auto linked = name.id()) kept->file_ = *linked;
+  return kept;
+}
+
+bool KeptFile::link_to(const Place& name) const noexcept {
+  return os::linkat(place_.directory(), place_.name(), name.directory(), name.name(), 0) == 0;
+}
+
+/// Exchanges a second link with the older backup. Where names cannot be exchanged, a rename replaces it.
+bool KeptFile::replace_older() {
+  const auto older = name_.status();
+  if (older && S_ISDIR(older->st_mode)) throw_system_error(name_.path(), "cannot be replaced", EISDIR);
+  const Place hidden = place_.beside(fmt::format(".clipper-{}", random_suffix()), true);
+  if (!link_to(hidden)) return false;
+  if (os::exchange_names(hidden.directory(), hidden.name(), name_.directory(), name_.name()) == 0) {
+    older_ = hidden;
+    return true;
+  }
+  const bool done = os::is_unsupported(errno) &&
+                    os::renameat(hidden.directory(), hidden.name(), name_.directory(), name_.name()) == 0;
+  const int error = errno;
+  std::ignore = hidden.remove(file_);  // a rename of one link to another link of the file changes nothing
+  errno = error;
+  return done;
+}
+
+void KeptFile::drop_older() {
+  if (!older_) return;
+  const Place hidden = *std::exchange(older_, std::nullopt);
+  if (os::unlinkat(hidden.directory(), hidden.name(), 0) != 0 && errno != ENOENT)
+    throw Error(ErrorKind::not_durable, fmt::format("{}: complete, but the older backup is now {}: {}",
+                                                    place_.path(), hidden.path(), os::error_text(errno)));
+}
+
+std::string KeptFile::take_back() {
+  const bool had_backup = has_backup();
+  if (undo()) return "";
+  if (older_) return fmt::format("; the older backup is now {}", older_->path());
+  return had_backup ? fmt::format("; the file that it replaces is now {}", name_.path()) : "";
+}
+
+/// Whether every name has the file that it had. A file whose only name is that of the backup keeps it.
+bool KeptFile::undo() noexcept {
+  if (std::exchange(is_settled_, true)) return true;
+  if (!has_two_names()) return false;
+  if (!older_) return name_.remove(file_);
+  return os::exchange_names(older_->directory(), older_->name(), name_.directory(), name_.name()) == 0 &&
+         older_->remove(file_);
 }
 
 }  // namespace clipper

@@ -256,7 +256,8 @@ OutputFile::OutputFile(OutputFile&& other) noexcept
       mode_(other.mode_),
       new_mode_(other.new_mode_),
       existing_(other.existing_),
-      backup_(std::move(other.backup_)) {}
+      backup_(std::move(other.backup_)),
+      kept_(std::move(other.kept_)) {}
 
 OutputFile::~OutputFile() {
   drop_pages(fd_, 0, 0);
@@ -371,9 +372,9 @@ void OutputFile::commit_stream() {
 
 void OutputFile::put_in_place() {
   const std::lock_guard turn(creating(place_->path()));
-  if (backup_)
-    keep_replaced(*place_, *backup_, durability_ == Durability::on_disk ? Flushed::yes : Flushed::no);
-  const bool must_be_new = existing_ != Existing::replace;
+  if (backup_ && existing_ == Existing::replace) kept_ = KeptFile::keep(*place_, *backup_);
+  if (kept_) return with_way_back([&] { replace_kept(); });
+  const bool must_be_new = existing_ != Existing::replace || backup_;
   if (!temporary_ && !mode_) {
     if (link_as(*place_)) return;
     if (must_be_new && errno == EEXIST) refuse_existing(path_, existing_);
@@ -384,6 +385,31 @@ void OutputFile::put_in_place() {
                                                place_->directory(), place_->name()) == 0;
   if (!done) throw_not_in_place();
   if (temporary_) forget_temporary();
+}
+
+/// Exchanges the names and looks, so that no other file than that of the backup is replaced.
+void OutputFile::replace_kept() {
+  if (durability_ == Durability::on_disk && !place_->sync())
+    throw_system_error(path_, "its backup cannot be flushed to disk");
+  const FileId old = kept_->file();
+  const std::string why = path_ + ": another file took its name while its backup was made; try again";
+  take_place_of({old, [&] { return temporary_->id() == old && kept_->has_backup(); },
+                 [&] {
+                   if (place_->id() != old || !kept_->has_backup()) throw Error(ErrorKind::refused, why);
+                 },
+                 ErrorKind::refused, why});
+}
+
+/// Calls `work`, which replaces the file. After an error, the file loses the name of its backup again.
+template <class Work>
+void OutputFile::with_way_back(const Work& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    const std::string left = kept_ ? kept_->take_back() : "";
+    if (left.empty()) throw;
+    throw Error(error.kind(), error.message() + left, error.system_error());
+  }
 }
 
 /// Network file systems and FUSE lack RENAME_NOREPLACE and use a hard link instead; some lack hard links,
@@ -412,31 +438,53 @@ bool OutputFile::rename_to_new() {
   return false;
 }
 
+void OutputFile::keep_replaced(InputFile& input) {
+  if (!backup_) return;
+  with_way_back([&] {
+    input.expect_unchanged();
+    kept_ = KeptFile::keep(*place_, *backup_);
+    if (kept_ && kept_->file() == id_of(input.status())) return input.accept_links();
+    input.expect_unchanged();
+    throw_changed(path_);
+  });
+}
+
 /// The lock keeps other clippers from clipping this file while it may be taken back. They open the name, so
 /// they find either the input, which is locked, too, or this file.
 void OutputFile::replace(InputFile& input) {
-  std::ignore = clipper::lock(fd_, path_);
-  if (backup_) {
-    input.expect_unchanged();
-    keep_replaced(*place_, *backup_, Flushed::yes);
-    input.accept_links();
-  }
+  with_way_back([&] {
+    std::ignore = clipper::lock(fd_, path_);
+    name_complete();
+    const FileId old = id_of(input.status());
+    KeptAttributes attributes(input);
+    take_place_of({old,
+                   [&] {
+                     return temporary_->id() == old && !input.has_changed() && attributes.are_unchanged() &&
+                            (!kept_ || kept_->has_backup());
+                   },
+                   [&] { input.expect_unchanged(); }, ErrorKind::io,
+                   input.path() + ": changed while it was clipped"});
+  });
+  drop_pages(fd_, 0, 0);
+  fd_ = Descriptor();  // unlocks it
+}
+
+/// Where names cannot be exchanged, the last look comes right before a rename.
+void OutputFile::take_place_of(const Replaced& replaced) {
   name_complete();
-  const FileId old = id_of(input.status());
   const FileId own = own_id();
-  KeptAttributes kept(input);
-  const std::function<bool()> is_right = [&] {
-    return temporary_->id() == old && !input.has_changed() && kept.are_unchanged();
-  };
-  input.expect_unchanged();
+  replaced.expect_unchanged();
   Exchanged result{};
   without_cleanup(registration_, [&] {
-    result = exchange(*temporary_, *place_, own, is_right);
-    return result == Exchanged::done ? old : own;
+    result = exchange(*temporary_, *place_, own, replaced.is_right);
+    return result == Exchanged::done ? replaced.old : own;
   });
   switch (result) {
-    case Exchanged::done: remove_temporary(old); break;
-    case Exchanged::taken_back: throw_taken_back(input, own);
+    case Exchanged::done:
+      if (kept_) kept_->settle();
+      remove_temporary(replaced.old);
+      break;
+    case Exchanged::taken_back: throw_taken_back(replaced, own);
     case Exchanged::stranded:
       unregister_temporary(std::exchange(registration_, -1));  // what has the hidden name stays
       throw Error(ErrorKind::not_durable,
@@ -448,9 +496,9 @@ void OutputFile::replace(InputFile& input) {
       if (os::renameat(temporary_->directory(), temporary_->name(), place_->directory(), place_->name()) != 0)
         throw_not_in_place();
       forget_temporary();
+      if (kept_) kept_->settle();
   }
-  drop_pages(fd_, 0, 0);
-  fd_ = Descriptor();  // unlocks it
+  if (kept_) kept_->drop_older();
 }
 
 void OutputFile::throw_not_in_place() const {
@@ -466,14 +514,13 @@ FileId OutputFile::own_id() const {
   return id_of(status);
 }
 
-void OutputFile::throw_taken_back(const InputFile& input, const FileId& own) const {
+void OutputFile::throw_taken_back(const Replaced& replaced, const FileId& own) const {
   const auto left = temporary_->id();
-  throw Error(
-      ErrorKind::io,
-      fmt::format("{}: changed while it was clipped", input.path()) +
-          (!left || left == own ? ""
-                                : fmt::format("; a file that another program had given this name is now {}",
-                                              temporary_->path())));
+  throw Error(replaced.kind,
+              replaced.why + (!left || left == own
+                                  ? ""
+                                  : fmt::format("; a file that another program had given this name is now {}",
+                                                temporary_->path())));
 }
 
 /// Gives an unnamed file a hidden name, because linkat() cannot replace a file, but rename() can.

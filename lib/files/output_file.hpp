@@ -3,10 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 
+#include "error.hpp"
 #include "files/backup.hpp"
 #include "files/descriptor.hpp"
 #include "files/input_file.hpp"
@@ -90,6 +92,7 @@ class OutputFile {
   static void expect_one_link(const InputFile& input, const std::optional<Backup>& backup = std::nullopt);
 
   /// The file that this one replaces is kept: it gets the name of its backup before this file gets its name.
+  /// For files of create().
   void set_backup(const std::optional<Backup>& backup) { backup_ = backup; }
 
   OutputFile(const OutputFile&) = delete;
@@ -151,10 +154,16 @@ class OutputFile {
   /// replace().
   void complete() const;
 
+  /// Gives `input`, which this file of create_in_place() replaces next, the name of its backup, if it shall
+  /// have one; the caller brings that to the disk. Throws the errors of KeptFile::keep(), and those of
+  /// InputFile::expect_unchanged().
+  void keep_replaced(InputFile& input);
+  [[nodiscard]] bool keeps_replaced() const noexcept { return kept_ != nullptr; }
+
   /// Replaces `input`, if that is unchanged and still has its name. Otherwise throws the errors of
-  /// InputFile::expect_unchanged(), and the name stays with the file that has it. Error{refused} if another
+  /// InputFile::expect_unchanged(), and every name stays with the file that has it. Error{refused} if another
   /// clipper has locked this file. Error{not_durable} if `input` was replaced, but a file is left under a
-  /// hidden name. Removes no other file than `input` and this one.
+  /// hidden name. Removes no other file than `input` and this one, and the backup that it replaces.
   void replace(InputFile& input);
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
@@ -179,11 +188,24 @@ class OutputFile {
   void remove_temporary(const FileId& file);
   void commit_stream();
   void put_in_place();
+  void replace_kept();
+  template <class Work>
+  void with_way_back(const Work& work);
+
+  /// What an exchange of names with the file that this one replaces needs to know.
+  struct Replaced {
+    FileId old;
+    std::function<bool()> is_right;          ///< see exchange()
+    std::function<void()> expect_unchanged;  ///< the last look; throws
+    ErrorKind kind;                          ///< of the error if another file came out
+    std::string why;
+  };
+  void take_place_of(const Replaced& replaced);
   [[nodiscard]] bool rename_to_new();
   [[nodiscard]] FileId own_id() const;
   /// Error{refused} if errno says that an open file keeps its name.
   [[noreturn]] void throw_not_in_place() const;
-  [[noreturn]] void throw_taken_back(const InputFile& input, const FileId& own) const;
+  [[noreturn]] void throw_taken_back(const Replaced& replaced, const FileId& own) const;
   [[nodiscard]] bool link_as(const Place& place) const;
 
   std::optional<Place> place_;  ///< the destination, links resolved; nothing for a stream
@@ -200,6 +222,7 @@ class OutputFile {
   os::Mode new_mode_ = 0666;        ///< of a new file, before the umask
   Existing existing_ = Existing::replace;
   std::optional<Backup> backup_;
+  std::unique_ptr<KeptFile> kept_;  ///< the file that is about to be replaced, with backup_
 };
 
 }  // namespace clipper

@@ -39,8 +39,14 @@ class Commit {
       directories_.try_emplace(directory_of(file), file.output.place());
     });
     around([&] {
+      each([&](ReplacementBatch::Replacement& file) { file.output.keep_replaced(file.input); });
+      const auto keeps = [](const auto& file) { return file.output.keeps_replaced(); };
+      if (std::ranges::any_of(files_, keeps))
+        flush_names([](const std::string& path, int error) {
+          throw_system_error(path, "its backup cannot be flushed to disk", error);
+        });
       each([&](ReplacementBatch::Replacement& file) { file.output.replace(file.input); });
-      confirm_names();
+      flush_names(throw_not_durable);
       for (std::size_t i = 0; i < files_.size(); ++i) files_[i].done(errors_[i]);
     });
   }
@@ -79,14 +85,15 @@ class Commit {
     });
   }
 
-  void confirm_names() {
+  /// One flush for each directory, whatever the number of its files.
+  void flush_names(const std::function<void(const std::string& path, int error)>& fail) {
     std::map<FileId, int> failed;
     for (const auto& [id, place] : directories_)
       if (!place.sync()) failed[id] = errno;
     if (failed.empty()) return;
     each([&](const ReplacementBatch::Replacement& file) {
       if (const auto found = failed.find(directory_of(file)); found != failed.end())
-        throw_not_durable(file.output.path(), found->second);
+        fail(file.output.path(), found->second);
     });
   }
 

@@ -191,18 +191,19 @@ class InPlace : public Prepared {
           std::function<void(std::exception_ptr)> done)
       : Prepared(clipping, open_to_change(path, clipping)), batch_(batch), done_(std::move(done)) {
     contents_ = contents_of(clipping_, input_, nullptr);
-    if (clipping_.settings.backup && is_clipped()) check_backup(input_.place(), *clipping_.settings.backup);
     if (clipping_.purpose == Purpose::dry_run && is_clipped())
       OutputFile::check_in_place(input_, clipping_.settings.backup);
   }
 
-  /// Throws the error of write() if there is no room for a result that has other bytes.
+  /// Throws the errors of write() that concern only a file that gets other bytes.
   void count() override {
     if (!is_clipped()) return Prepared::count();
-    const std::uint64_t room = contents_->least_room();
-    if (!OutputFile::has_room(input_, room)) {
-      if (!contents_->changes()) return complete(false);
-      OutputFile::expect_room(input_, room);
+    try {
+      OutputFile::expect_room(input_, contents_->least_room());
+      expect_backup();
+    } catch (const Error&) {
+      if (contents_->changes()) throw;
+      return complete(false);
     }
     Prepared::count();
   }
@@ -218,6 +219,7 @@ class InPlace : public Prepared {
       complete(false);
       return done_(nullptr);
     }
+    expect_backup();
     const std::uint64_t room = contents_->least_room();
     if (!OutputFile::has_room(input_, room)) {
       batch_.commit();  // frees space of replaced files
@@ -231,6 +233,10 @@ class InPlace : public Prepared {
   }
 
  private:
+  void expect_backup() const {
+    if (clipping_.settings.backup) check_backup(input_.place(), *clipping_.settings.backup);
+  }
+
   ReplacementBatch& batch_;
   std::function<void(std::exception_ptr)> done_;
 };

@@ -203,6 +203,14 @@ bool is_append_only(int directory) noexcept {
          (status.stx_attributes & STATX_ATTR_APPEND) != 0;
 }
 
+/// As check_sticky() in the kernel; root is taken to have CAP_FOWNER.
+bool is_sticky_for(int directory, const Status& file) noexcept {
+  Status holder{};
+  const uid_t user = ::geteuid();
+  return user != 0 && user != file.st_uid && ::fstat(directory, &holder) == 0 &&
+         (holder.st_mode & S_ISVTX) != 0 && user != holder.st_uid;
+}
+
 ssize_t write_parts(int fd, std::span<const iovec> parts, off_t offset) noexcept {
   if (parts.size() > 1) return ::pwritev(fd, parts.data(), static_cast<int>(parts.size()), offset);
   const auto [start, size] = parts.front();

@@ -123,6 +123,9 @@ void begin(int& argc, char**& argv);
 /// Whether names in the directory can be neither removed nor replaced (chattr +a).
 [[nodiscard]] bool is_append_only(int directory) noexcept;
 
+/// Whether the directory is sticky (chmod +t) and does not let this user remove or rename the file.
+[[nodiscard]] bool is_sticky_for(int directory, const Status& file) noexcept;
+
 /// Writes at `offset`, or one part at the file's position if `offset` is -1.
 [[nodiscard]] ssize_t write_parts(int fd, std::span<const iovec> parts, off_t offset) noexcept;
 

@@ -304,6 +304,10 @@ bool is_append_only(int) noexcept {
   return false;
 }
 
+bool is_sticky_for(int, const Status&) noexcept {
+  return false;
+}
+
 // Directories
 
 struct DIR {

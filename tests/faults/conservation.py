@@ -178,6 +178,8 @@ def may_go(scene: Scene, path: str, file: File, kept: set[bytes]) -> bool:
             return overwritten or is_poisoned(file.content) or is_poisoned(now)
     if scene.mode.in_place and not scene.is_done and file.content in scene.correct:
         return True  # clipper took back a result
+    if "--backup" in scene.mode.words and not (path.endswith("~") and "--force" in scene.mode.words):
+        return False  # what is replaced is kept
     if scene.mode.in_place:
         done = can_be_clipped(file.content) and clipped(file.content, scene.mode.bias) in kept | scene.results_seen
         return done and (scene.is_done or len(scene.mode.after) > 1)

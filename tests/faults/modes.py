@@ -122,7 +122,8 @@ def backups() -> list[Mode]:
     """What is replaced is kept, also in place of an older backup."""
     values = numbers(10_000)
     kept = [in_place("in place, --backup", values, "--backup"), replacement("replace, --backup", ("--backup",)),
-            in_place("in place, --backup --force", values, "--backup", "--force")]
+            in_place("in place, --backup --force", values, "--backup", "--force"), replacement("replace, --backup --force", ("--backup", "--force")),
+            many_files("3 files, --in-place --backup", ("--in-place", "--backup"), "", durable=True)]
     def of(mode: Mode) -> Mode:
         older = {f"{name}~": b"older" for name in mode.after if "--force" in mode.words}
         return replace(mode, before=mode.before | older, after=mode.after | {f"{name}~": mode.before[name] for name in mode.after})

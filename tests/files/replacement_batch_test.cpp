@@ -1,10 +1,33 @@
 #include "files/replacement_batch.hpp"
 
 #include <sys/file.h>
+#include <sys/syscall.h>
 
 #include "error.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"
+
+namespace clipper::testing {
+namespace {
+
+int flushes_of_directories = 0;
+#if defined(__GLIBC__)
+constexpr bool counts_flushes = true;
+#else
+constexpr bool counts_flushes = false;
+#endif
+
+}  // namespace
+}  // namespace clipper::testing
+
+#if defined(__GLIBC__)
+/// Takes the place of libc's function.
+extern "C" int fsync(int fd) {
+  struct stat status {};
+  if (::fstat(fd, &status) == 0 && S_ISDIR(status.st_mode)) ++clipper::testing::flushes_of_directories;
+  return static_cast<int>(::syscall(SYS_fsync, fd));
+}
+#endif
 
 namespace clipper::testing {
 namespace {
@@ -21,9 +44,10 @@ std::string text_of(const std::exception_ptr& failure) {
   }
 }
 
-void add(ReplacementBatch& replacements, const std::string& path, Ends& ends) {
+void add(ReplacementBatch& replacements, const std::string& path, Ends& ends,
+         const std::optional<Backup>& backup = std::nullopt) {
   InputFile input = InputFile::open_to_change(path);
-  OutputFile output = OutputFile::create_in_place(input);
+  OutputFile output = OutputFile::create_in_place(input, backup);
   output.write(std::as_bytes(std::span("new", 3)));
   const auto done = [&ends](const std::exception_ptr& failure) { ends.push_back(text_of(failure)); };
   replacements.add({std::move(input), std::move(output), done});
@@ -48,6 +72,24 @@ TEST_CASE("commit() makes all replacements that were added") {
   CHECK(ends == Ends{"done", "done", "done"});
   CHECK_FALSE(replacements.commit());
   CHECK(directory.entries() == std::vector<std::string>{"a", "b", "deep"});
+}
+
+TEST_CASE("the backups of a batch are flushed together, and a file that fails loses its own") {
+  const TemporaryDirectory directory;
+  Ends ends;
+  ReplacementBatch replacements;
+  for (const char* name : {"a", "b", "changed", "d"}) {
+    directory.write(name, "old");
+    add(replacements, directory / name, ends, Backup{"~"});
+  }
+  directory.write("changed", "other");
+  const int before = flushes_of_directories;
+  CHECK(replacements.commit());
+  if (counts_flushes) CHECK(flushes_of_directories - before == 2);
+  CHECK(ends == Ends{"done", "done", "4", "done"});
+  CHECK(directory.entries() == std::vector<std::string>{"a", "a~", "b", "b~", "changed", "d", "d~"});
+  CHECK(directory.read("a~") == "old");
+  CHECK(status_of(directory / "changed").st_nlink == 1);
 }
 
 TEST_CASE("a replacement that fails leaves its file and does not stop the others") {
