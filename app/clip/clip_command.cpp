@@ -43,9 +43,9 @@ struct Overloaded : Functions... {
 template <class... Functions>
 Overloaded(Functions...) -> Overloaded<Functions...>;  // clang++-14 needs this deduction guide
 
-/// Files that are read besides the inputs. No output may replace them.
-std::vector<OptionFile> also_read(const Command& command) {
-  std::vector<OptionFile> files = number_files(command.settings.request);
+/// Files of options. No output may replace them.
+std::vector<ReadFile> also_read(const Command& command) {
+  std::vector<ReadFile> files = number_files(command.settings.request);
   if (command.list && command.list->path != "-")
     files.push_back({command.list->separator == '\0' ? "--files0-from" : "--files-from", command.list->path});
   return files;
@@ -245,14 +245,15 @@ int clip_files(const Command& command, const ClipWay& way) {
     log.stop_after_failure();
   });
   way.name_outputs(jobs);
-  check_conflicts(jobs, also_read(command), way.keeps_inputs, command.settings.backup);
+  check_conflicts(jobs, everything_read(command.settings.reading, jobs, also_read(command)), way.keeps_inputs,
+                  command.settings.backup);
   if (command.share) keep_share(*command.share, jobs);
   Command found = command;
   std::optional<TensorPool> pool;
   if (command.settings.request.pooled) pool.emplace(engine, command.settings);
   const ClipRun run{found, way, jobs, engine, replacements, log, pool ? &*pool : nullptr};
   const bool many = jobs.size() > 1;
-  skip_existing(command, log, jobs);
+  skip_existing(run, jobs);
   engine.limit_threads(threads_that_pay(command.settings.request, jobs));
   const bool has_summary = many || command.recursive || command.keep_going || command.list;
   const bool makes_directories = way.directories == Directory::made_by_run;

@@ -16,6 +16,7 @@
 #include "command_line/input_names.hpp"
 #include "error.hpp"
 #include "files/container.hpp"
+#include "files/foreign.hpp"
 #include "files/place.hpp"
 #include "os/os.hpp"
 
@@ -243,7 +244,7 @@ struct Use {
 
 class Conflicts {
  public:
-  Conflicts(Jobs& jobs, const std::vector<OptionFile>& also_read, bool keeps_inputs,
+  Conflicts(Jobs& jobs, const std::vector<ReadFile>& also_read, bool keeps_inputs,
             const std::optional<Backup>& backup)
       : jobs_(jobs), also_read_(also_read), keeps_inputs_(keeps_inputs), backup_(backup) {}
 
@@ -316,13 +317,12 @@ class Conflicts {
     if (writer.is_backup)
       refuse(fmt::format("--backup: {} would be kept as {}, which is {}; use another SUFFIX",
                          job.output.value_or(job.input), output,
-                         other.job >= jobs_.size()
-                             ? "read by " + std::string(also_read_[other.job - jobs_.size()].option)
+                         other.job >= jobs_.size() ? "read by " + also_read_[other.job - jobs_.size()].reader
                          : other.writes && jobs_[other.job].output ? "also an output"
                                                                    : "also an input"));
     if (other.job >= jobs_.size())
       refuse(fmt::format("{} would be written to {}, which {} reads", job.input, output,
-                         also_read_[other.job - jobs_.size()].option));
+                         also_read_[other.job - jobs_.size()].reader));
     if (is_own)
       refuse(fmt::format("{}: IN is OUT; choose another directory, or --in-place to replace the input",
                          job.input));
@@ -336,7 +336,7 @@ class Conflicts {
   }
 
   Jobs& jobs_;
-  const std::vector<OptionFile>& also_read_;
+  const std::vector<ReadFile>& also_read_;
   bool keeps_inputs_;
   const std::optional<Backup>& backup_;
   Locations locations_;
@@ -345,7 +345,25 @@ class Conflicts {
 
 }  // namespace
 
-void check_conflicts(Jobs& jobs, const std::vector<OptionFile>& also_read, bool keeps_inputs,
+/// An index whose files are jobs names no other files.
+std::vector<ReadFile> everything_read(const Reading& reading, const Jobs& jobs,
+                                      std::vector<ReadFile> of_options) {
+  std::vector<ReadFile> files = std::move(of_options);
+  std::set<std::string> added;
+  const auto add = [&](const Reading& how, const std::string& reader, const std::string& path) {
+    for (std::string& behind : files_behind(how, path))
+      if (added.insert(behind).second) files.push_back({reader, std::move(behind)});
+  };
+  Reading of_option = reading;
+  of_option.raw_if_needed = true;
+  for (std::size_t i = 0, count = files.size(); i < count; ++i)
+    add(of_option, std::string(files[i].reader), std::string(files[i].path));
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    if (!jobs.is_index(i)) add(reading, jobs[i].input, jobs[i].input);
+  return files;
+}
+
+void check_conflicts(Jobs& jobs, const std::vector<ReadFile>& also_read, bool keeps_inputs,
                      const std::optional<Backup>& backup) {
   if (jobs.size() + also_read.size() > 1 || keeps_inputs || backup)
     Conflicts(jobs, also_read, keeps_inputs, backup).check();

@@ -27,6 +27,11 @@ void write_named(const std::string& output_template, Jobs& jobs);
 /// Whether the template depends on the input.
 [[nodiscard]] bool has_placeholder(std::string_view output_template);
 
+/// All files that a run reads besides the inputs of its jobs: those of options, and those behind all of them,
+/// see files_behind(), each once.
+[[nodiscard]] std::vector<ReadFile> everything_read(const Reading& reading, const Jobs& jobs,
+                                                    std::vector<ReadFile> of_options);
+
 /// Error{usage} if two jobs would write the same file, or if a job would write a file that another job reads
 /// or that is in `also_read`. Who reads FILE:MEMBER reads FILE. Names may be links or mounts, or differ only
 /// in case, therefore a file is identified by device and inode, and a missing file by its deepest existing
@@ -34,7 +39,7 @@ void write_named(const std::string& output_template, Jobs& jobs);
 /// set_output_is_new() for those whose outputs do not exist. With `keeps_inputs`, Error{usage} also for a job
 /// that would write its own input. With `backup`, Error{usage} also if a job that replaces a file would keep
 /// it under the name of a file that any job reads or writes. Error{io} if a file cannot be examined.
-void check_conflicts(Jobs& jobs, const std::vector<OptionFile>& also_read, bool keeps_inputs,
+void check_conflicts(Jobs& jobs, const std::vector<ReadFile>& also_read, bool keeps_inputs,
                      const std::optional<Backup>& backup = std::nullopt);
 
 /// A golden file and the input that it belongs to, which is no regular file.

@@ -137,10 +137,14 @@ Verifier::Failures Verifier::find_jobs(Jobs& jobs) const {
       failures.emplace_back(input, std::move(why));
     });
     write_below(*to_.layout, jobs);
-    if (to_.updates) check_conflicts(jobs, number_files(command_.settings.request), true);
   } else {
     jobs.add(command_.inputs.front());
     jobs.set_output(0, to_.golden);
+  }
+  if (to_.updates) {
+    std::vector<ReadFile> read = number_files(command_.settings.request);
+    check_conflicts(jobs, everything_read(command_.settings.reading, jobs, std::move(read)),
+                    to_.layout.has_value());
   }
   for (std::size_t i = 0; i < jobs.size(); ++i)
     for (const std::string& path : {jobs[i].input, *jobs[i].output}) expect_apart(to_.reports, path);

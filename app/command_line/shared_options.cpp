@@ -267,13 +267,13 @@ std::optional<Given> given_limit(const RawOptions& raw, const Option& option, co
   return given(raw, option, file);
 }
 
-std::vector<OptionFile> number_files(const Request& request) {
-  std::vector<OptionFile> files;
+std::vector<ReadFile> number_files(const Request& request) {
+  std::vector<ReadFile> files;
   for (const Field& field : fields::kAll) {
     if (!field.broadcasts) continue;
     const std::optional<Given>& number = request.*field.number();
     if (number && number->dtype)
-      files.push_back({field.option, number->text.substr(number->text.find('@') + 1)});
+      files.push_back({std::string(field.option), number->text.substr(number->text.find('@') + 1)});
   }
   return files;
 }

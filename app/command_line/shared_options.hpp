@@ -223,13 +223,13 @@ struct Option;
 [[nodiscard]] std::optional<Given> given_limit(const RawOptions& raw, const Option& option,
                                                const Reading& file = {});
 
-/// A file that is the value of an option.
-struct OptionFile {
-  std::string_view option;  ///< "--min"
+/// A file that a run reads besides its inputs.
+struct ReadFile {
+  std::string reader;  ///< "--min", or an input that has its elements in this file
   std::string path;
 };
 
 /// The files of the request's numbers and arrays.
-[[nodiscard]] std::vector<OptionFile> number_files(const Request& request);
+[[nodiscard]] std::vector<ReadFile> number_files(const Request& request);
 
 }  // namespace clipper

@@ -174,6 +174,25 @@ void read_as(InputFile& file, const Reading& how) {
                                        : raw_file(file, *how.raw, std::move(own)));
 }
 
+std::vector<std::string> files_behind(const Reading& how, const std::string& path) {
+  const bool is_forced = how.raw && how.raw->forced && !how.raw_if_needed;
+  if (path == "-" || is_forced) return {};
+  try {
+    const auto member = member_path(path);
+    const std::string& file = member ? member->archive : path;
+    if (is_index(file)) return paths_of_set(file);
+    if (member || !(how.pb || is_named_pb(file))) return {};
+    const InputFile input = InputFile::open_regular_file(file);
+    const onnx::ReadAt read = [&](std::span<std::byte> bytes, std::uint64_t offset) {
+      return input.read_some_at(bytes, offset);
+    };
+    if (const auto external = onnx::parse(read, input.size()).external)
+      return {beside(file, external->location)};
+  } catch (const Error&) {
+  }
+  return {};
+}
+
 InputFile open_as(const Reading& how, const std::string& path, Streams streams) {
   const auto open = streams == Streams::taken ? &InputFile::open : &InputFile::open_regular;
   InputFile file = open(path, how.caching);

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "element/tensor_layout.hpp"
 #include "files/input_file.hpp"
@@ -34,6 +35,10 @@ enum class Streams : bool { taken, refused };
 /// Opens a file, or FILE:MEMBER, to be read so: see InputFile::open() and open_regular().
 [[nodiscard]] InputFile open_as(const Reading& how, const std::string& path,
                                 Streams streams = Streams::taken);
+
+/// The files that reading `path` reads besides it and, of FILE:MEMBER, besides FILE: external data of a
+/// TensorProto, and the files of an index. None if that cannot be found out: who reads the file says why.
+[[nodiscard]] std::vector<std::string> files_behind(const Reading& how, const std::string& path);
 
 /// The bytes before and after the elements of a tensor.
 struct Around {
