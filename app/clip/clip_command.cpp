@@ -90,42 +90,39 @@ void for_each_job(const Jobs& jobs, bool is_index, const Work& work) {
     if (jobs.is_index(i) == is_index) work(i);
 }
 
-/// Whether the index says what its files have. Who copied an index into a directory may have done so before
-/// the files were cast.
-bool is_true_index(const std::string& path) {
-  try {
-    const InputFile index = InputFile::open_regular_file(path);
-    std::string text(index.size(), '\0');
-    index.read_at(std::as_writable_bytes(std::span(text)), 0);
-    return index_text(index, path, {}) == text;
-  } catch (const Error&) {
-    return false;
-  }
+/// Whether an output exists that --skip-existing or --newer may leave as it is.
+bool has_output(const Command& command, const Job& job) {
+  os::Status output{};
+  os::Status input{};
+  if (!job.output || os::stat(job.output->c_str(), &output) != 0 || !S_ISREG(output.st_mode)) return false;
+  return command.skip == Command::Skip::existing ||
+         (os::stat(job.input.c_str(), &input) == 0 && !is_later(input.st_mtim, output.st_mtim));
 }
 
-/// Leaves out the inputs whose outputs stay as they are.
-void skip_existing(const Command& command, RunLog& log, Jobs& jobs) {
-  if (command.skip == Command::Skip::none) return;
+/// Leaves out the inputs whose outputs stay as they are; an index only after all files of its set. An output
+/// that is not whole, as after a power cut, is written again.
+void skip_existing(const ClipRun& run, Jobs& jobs) {
+  if (run.command.skip == Command::Skip::none) return;
   std::vector<char> kept(jobs.size(), 1);
-  const auto skip = [&](std::size_t i) {
+  std::vector<std::string> unfinished(jobs.size());
+  const auto look = [&](std::size_t i) {
     const Job job = jobs[i];
-    os::Status output{};
-    os::Status input{};
-    if (!job.output || os::stat(job.output->c_str(), &output) != 0 || !S_ISREG(output.st_mode)) return;
-    if (command.skip == Command::Skip::not_newer &&
-        (os::stat(job.input.c_str(), &input) != 0 || is_later(input.st_mtim, output.st_mtim)))
-      return;
-    kept[i] = 0;
-    log.skipped(job);
+    if (!has_output(run.command, job)) return;
+    unfinished[i] = why_unfinished(run, job);
+    if (unfinished[i].empty()) kept[i] = 0;
   };
+  run.engine.for_each(jobs.size(), [&](std::size_t i) {
+    if (!jobs.is_index(i)) look(i);
+  });
   bool are_all_skipped = true;
-  for_each_job(jobs, false, [&](std::size_t i) {
-    skip(i);
-    are_all_skipped = are_all_skipped && kept[i] == 0;
-  });
+  for_each_job(jobs, false, [&](std::size_t i) { are_all_skipped = are_all_skipped && kept[i] == 0; });
   for_each_job(jobs, true, [&](std::size_t i) {
-    if (are_all_skipped && jobs[i].output && is_true_index(*jobs[i].output)) skip(i);
+    if (are_all_skipped) look(i);
   });
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    if (kept[i] == 0) run.log.skipped(jobs[i]);
+    if (!unfinished[i].empty()) run.log.unfinished(jobs[i], unfinished[i]);
+  }
   jobs.keep(kept);
 }
 

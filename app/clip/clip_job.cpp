@@ -321,4 +321,12 @@ std::uint64_t check_job(const ClipRun& run, const Job& job) {
       ->size();
 }
 
+std::string why_unfinished(const ClipRun& run, const Job& job) {
+  ClipObserver nobody;
+  ClipResult unused;
+  return why_unfinished(
+      {run.command.settings, run.engine, nobody, unused, Purpose::check, job.is_named, job.is_index},
+      job.input, *job.output);
+}
+
 }  // namespace clipper

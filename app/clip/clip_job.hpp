@@ -64,4 +64,7 @@ void clip_job(const ClipRun& run, const Job& job);
 /// bytes; 0 for a stream, which is not read.
 [[nodiscard]] std::uint64_t check_job(const ClipRun& run, const Job& job);
 
+/// Why the job's output, a file that exists, has to be written again: see clipper::why_unfinished().
+[[nodiscard]] std::string why_unfinished(const ClipRun& run, const Job& job);
+
 }  // namespace clipper

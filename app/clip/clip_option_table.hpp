@@ -302,10 +302,12 @@ refused.)"};
 
 inline constexpr Option kSkipExisting{
     .names = "--skip-existing", .group = "Files", .excludes = {"--newer"},
-    .help = "Leave outputs that exist, and do not read their inputs: goes on where a run stopped",
-    .details = R"(An input whose output exists is skipped: it is not read, and the output stays as it is. An output gets its name only
-when it is complete, also if clipper is killed: the same command goes on where a run stopped. Skipped inputs are counted,
-and with `--verbose` named. Excludes `--in-place`, and `--shard` with IN and OUT.)"};
+    .help = "Leave outputs that exist and are whole: goes on where a run stopped",
+    .details = R"(An input whose output exists is skipped: its elements are not read, and the output stays as it is. An output gets its
+name only when it is complete, also if clipper is killed: the same command goes on where a run stopped. An output whose
+header, dtype, shape or size is not that of the result, or an archive without its end, as a power cut may leave it, is
+written again. Elements are not compared: against power cuts, give `--sync`. Inputs that are skipped and outputs that were
+not whole are counted, and with `--verbose` named. Excludes `--in-place`, and `--shard` with IN and OUT.)"};
 
 inline constexpr Option kNewer{
     .names = "--newer", .group = "Files",
@@ -318,8 +320,9 @@ inline constexpr Option kBackup{
     .help = "Keep each file that is replaced as NAME~, or as NAME and SUFFIX",
     .details = R"(Keep each file that is replaced, also with `--in-place`, under its name and SUFFIX (default: ~) in the same directory.
 It is the old file itself: it gets this name, a hard link, before the new file takes its place, so that at every
-instant the old file has a name. If the backup exists, the file is refused (5) and nothing changes; `--force` replaces
-the backup, unless the run reads or writes it, which is an error (2). After a kill between both steps the same command goes on. Refused (5) on file systems without hard
+instant the old file has a name. If the file cannot be replaced, it loses this name again. A file that would get other bytes and whose
+backup exists is refused (5); `--force` replaces the backup, unless the run reads or writes it, which is an error (2). After a
+kill the same command goes on. Refused (5) on file systems without hard
 links. Excludes `--direct`, `--verify` and `--shard` with IN and OUT.)"};
 
 inline constexpr Option kKeepGoing{

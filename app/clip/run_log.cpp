@@ -260,6 +260,13 @@ void RunLog::skipped(const Job& job) {
     print_note(escape_for_terminal(fmt::format("{}: skipped, {} exists", job.input, *job.output)));
 }
 
+void RunLog::unfinished(const Job& job, const std::string& why) {
+  ++files_unfinished_;
+  if (is_verbose(command_))
+    print_note(
+        escape_for_terminal(fmt::format("{}: not skipped, its output is not whole: {}", job.input, why)));
+}
+
 void RunLog::warn(const std::string& line) {
   if (!command_.quiet) print_warning(line);
 }
@@ -396,6 +403,9 @@ std::string RunLog::others_text() const {
   if (members_.count != 0)
     text += fmt::format("; {} member{} {} {}", members_.count, members_.count == 1 ? "" : "s",
                         are_dropped ? "dropped" : "not converted", text_of(members_.reasons));
+  if (files_unfinished_ != 0)
+    text += fmt::format("; {} output{} not whole and {} written again", files_unfinished_,
+                        files_unfinished_ == 1 ? " was" : "s were", files_unfinished_ == 1 ? "is" : "are");
   return text;
 }
 
@@ -418,13 +428,15 @@ void RunLog::print_summary(bool is_batch) {
   if (command_.json) {
     Json json{{"version", kJsonVersion}, {"summary", true}, {"status", status_}, {"files", all}, {"ok", ok},
               {"failed", failed},        {"other", others}};
-    if (command_.skip != Command::Skip::none) json.add("skipped", files_skipped_);
+    if (command_.skip != Command::Skip::none)
+      json.add("skipped", files_skipped_).add("unfinished", files_unfinished_);
     const std::string line = json.dump() + "\n";
     const Finishing finishing;
     set_summary(-1);
     if (!print_above_progress(json_stream(), {line})) json_lost_ = errno;
   } else if (command_.verbose ||
-             ((others + members_.count != 0 || (failed != 0 && all > 1)) && !command_.quiet)) {
+             ((others + members_.count + files_unfinished_ != 0 || (failed != 0 && all > 1)) &&
+              !command_.quiet)) {
     print_note(fmt::format("{} file{}: {} clipped{}", all, all == 1 ? "" : "s", ok - others, others_text()));
   }
 }

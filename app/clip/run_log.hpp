@@ -127,7 +127,8 @@ class RunLog {
 
   [[nodiscard]] ClipReport report_of(const Job& job) const;  ///< filled with what is known before the start
 
-  void skipped(const Job& job);  ///< the input is not done, because of its output
+  void skipped(const Job& job);                             ///< the input is not done, because of its output
+  void unfinished(const Job& job, const std::string& why);  ///< it is done in spite of its output
   void warn(const std::string& line);
   void sized(std::uint64_t bytes) noexcept;  ///< the total of the progress, unless it is known
   void planned(const ClipReport& report);    ///< prints notes on the plan, and with -v the settings
@@ -191,7 +192,8 @@ class RunLog {
   std::atomic<std::size_t> files_done_ = 0;
   std::atomic<std::size_t> files_failed_ = 0;
   std::size_t files_skipped_ = 0;
-  std::atomic<int> json_lost_ = 0;  ///< errno of a line of --json that could not be written
+  std::size_t files_unfinished_ = 0;  ///< their outputs were not whole
+  std::atomic<int> json_lost_ = 0;    ///< errno of a line of --json that could not be written
   std::atomic<bool> written_ = false;
   std::mutex mutex_;
   std::set<std::string> notes_;                ///< printed so far

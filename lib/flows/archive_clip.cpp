@@ -297,6 +297,29 @@ void ArchiveClip::write_large(std::size_t index, Headers headers, MemberWriter& 
   end(clip.result());
 }
 
+void ArchiveClip::expect_written(InputFile& output, const std::string& /*out*/) const {
+  if (container_format(output) != &archive_.format())
+    throw Error(ErrorKind::input, output.path() + ": is not " + std::string(archive_.format().name));
+  const Container written(output, Records::dropped);
+  const auto header_of = [](const Container& archive, const Entry& entry) {
+    return archive.header(entry, {}, npy::Types::clipped).header;
+  };
+  for (const MemberUse& use : uses_) {
+    if (use.action == MemberAction::dropped) continue;
+    const Entry& entry = written.named(use.member->name);
+    bool is_right = entry.contents.size == use.member->contents.size;
+    if (use.action == MemberAction::clipped) {
+      const auto from = header_of(archive_, *use.member);
+      const auto to = header_of(written, entry);
+      is_right = from && to && from->shape == to->shape && from->meaning == to->meaning &&
+                 to->dtype == use.to.value_or(from->dtype);
+    }
+    if (!is_right)
+      throw Error(ErrorKind::input,
+                  written.path_of(entry) + ": has another dtype, shape or size than the result");
+  }
+}
+
 void ArchiveClip::write(OutputFile& output, Headers headers) {
   begin();
   MemberWriter writer(clipping_.engine, archive_, output, frame_);

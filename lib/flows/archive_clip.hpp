@@ -35,6 +35,7 @@ class ArchiveClip : public ContentsClip {
   [[nodiscard]] std::uint64_t least_room() const override;
   [[nodiscard]] bool changes() override;  ///< also if a member is dropped; notifies nobody of changes
   void count() override;
+  void expect_written(InputFile& output, const std::string& out) const override;
 
   /// Writes the archive with clipped members to `output`, which is regular.
   void write(OutputFile& output, Headers headers) override;

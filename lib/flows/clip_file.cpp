@@ -42,6 +42,12 @@ class OtherFile : public ContentsClip {
   [[nodiscard]] bool changes() override { return false; }
   void count() override {}
 
+  void expect_written(InputFile& output, const std::string& /*out*/) const override {
+    if (output.file_size() != input_.file_size())
+      throw Error(ErrorKind::input, fmt::format("{}: has {} bytes, not {}", output.path(), output.file_size(),
+                                                input_.file_size()));
+  }
+
   /// Writes the same bytes.
   void write(OutputFile& output, Headers /*headers*/) override {
     const std::uint64_t size = input_.file_size();
@@ -94,6 +100,14 @@ class IndexFile : public ContentsClip {
   }
 
   void count() override {}
+
+  /// Who copied an index into a directory may have done so before its files were cast.
+  void expect_written(InputFile& output, const std::string& out) const override {
+    std::string text(output.file_size(), '\0');
+    output.read_at(std::as_writable_bytes(std::span(text)), 0);
+    if (index_text(input_, out, dropped_) != text)
+      throw Error(ErrorKind::input, out + ": is not the index of its files");
+  }
 
   void write(OutputFile& output, Headers /*headers*/) override {
     const std::string text = index_text(input_, path_, dropped_);
@@ -385,6 +399,37 @@ void check_output(const Clipping& clipping, const std::string& out, Existing exi
   if (clipping.purpose == Purpose::run || (clipping.purpose == Purpose::check && !must_be_new)) return;
   if (directory == Directory::made_by_run && os::access(directory_of(out).c_str(), F_OK) != 0) return;
   OutputFile::check(out, existing, root);
+}
+
+namespace {
+
+/// Error{input} for what no input of any kind can be.
+void expect_sound(const ClipSettings& settings, InputFile& output) {
+  if (output.file_size() == 0) throw Error(ErrorKind::input, output.path() + ": is empty");
+  read_as(output, {});
+  if (is_archive(output)) return static_cast<void>(Container(output, Records::dropped).entries());
+  if (settings.to_raw || settings.reading.raw) return;
+  static_cast<void>(read_header(output, {}, nullptr, std::nullopt, npy::Opaque::taken, npy::Types::all));
+}
+
+}  // namespace
+
+std::string why_unfinished(const Clipping& clipping, const std::string& in, const std::string& out) {
+  std::unique_ptr<Prepared> job;
+  try {
+    if (find_file(in)) job = prepare_to_file(clipping, in, out, Existing::replace, Directory::made_by_run);
+  } catch (const Error&) {
+  }
+  try {
+    InputFile output = InputFile::open_regular_file(out);
+    if (job)
+      job->expect_written(output, out);
+    else
+      expect_sound(clipping.settings, output);
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
 }
 
 bool is_in_place(const std::string& in, const std::string& out, Existing existing) {

@@ -31,6 +31,11 @@ class Prepared {
   /// Throws the errors of write() that depend on elements, and counts.
   virtual void count();
 
+  /// See ContentsClip.
+  void expect_written(InputFile& output, const std::string& out) const {
+    contents_->expect_written(output, out);
+  }
+
   /// Clips the file, and puts the result in place.
   virtual void write() = 0;
 
@@ -56,6 +61,12 @@ enum class Directory : std::uint8_t { expected, made_by_run };
 /// the output. A check looks only at an output that must be new.
 void check_output(const Clipping& clipping, const std::string& out, OutputFile::Existing existing,
                   Directory directory = Directory::expected, const OutputRoot* root = nullptr);
+
+/// Why `out`, a file that exists, is not what clipping `in` to it writes, as far as headers and sizes tell:
+/// it is empty or cut off, or of another dtype or shape. Empty if it is. If `in` is a stream or cannot be
+/// clipped, `out` is judged alone. `clipping` is for Purpose::check.
+[[nodiscard]] std::string why_unfinished(const Clipping& clipping, const std::string& in,
+                                         const std::string& out);
 
 /// Clips `in` to `out`; "-" is standard input or output. If `out` is `in`, call prepare_in_place() instead:
 /// see is_in_place(). A check takes no stream. Error{refused} if `out` is not below `root`.

@@ -136,6 +136,10 @@ class ContentsClip {
   /// Throws the errors of write(), counts what it would do, and writes nothing.
   virtual void count() = 0;
 
+  /// Error{input} unless `output`, whose name is `out`, is what write() writes to it, as far as headers and
+  /// sizes tell.
+  virtual void expect_written(InputFile& output, const std::string& out) const = 0;
+
   /// Writes the clipped contents to `output`, which the caller commits.
   virtual void write(OutputFile& output, Headers headers) = 0;
 };

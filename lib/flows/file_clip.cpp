@@ -161,6 +161,26 @@ void FileClip::check_limit_of_stream() {
   check_clip_limit(clipping_.settings, clipping_.result);
 }
 
+/// A .npy file may have another header than this clipper writes.
+void FileClip::expect_written(InputFile& output, const std::string& out) const {
+  const Plan& plan = *clipping_.result.plan;
+  const Around around = around_result(input_, plan.output, {out, clipping_.settings.to_raw});
+  std::string start(around.before.size(), '\0');
+  start.resize(output.read_some_at(std::as_writable_bytes(std::span(start)), 0));
+  const std::uint64_t size = around.before.size() + plan.output_size() + around.after.size();
+  if (start == around.before && output.file_size() == size) return;
+  const auto refuse_output = [&](std::string_view why) {
+    throw Error(ErrorKind::input, fmt::format("{}: {}", output.path(), why));
+  };
+  if (clipping_.framing != Framing::npy || start.size() < around.before.size())
+    refuse_output(fmt::format("has {} bytes, not {}", output.file_size(), size));
+  const npy::Header header = read_header(output, {plan.output.dtype}, nullptr, std::nullopt,
+                                         npy::Opaque::taken, npy::Types::clipped);
+  if (header.dtype != plan.output.dtype || header.meaning != plan.output.meaning ||
+      header.shape != plan.output.shape)
+    refuse_output("has another dtype or shape than the result");
+}
+
 void FileClip::write(OutputFile& output, Headers headers) {
   const auto& [settings, engine, observer, result, purpose, is_named, has_files, framing] = clipping_;
   expect_other_file(input_, output);

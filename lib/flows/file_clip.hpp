@@ -48,6 +48,7 @@ class FileClip : public ContentsClip {
   [[nodiscard]] std::uint64_t least_room() const override;
   [[nodiscard]] bool changes() override;
   void count() override;
+  void expect_written(InputFile& output, const std::string& out) const override;
 
   /// Error{refused} if the output is the input file.
   void write(OutputFile& output, Headers headers) override;
