@@ -121,8 +121,8 @@ def in_place(name: str, values: array, *words: str, **more) -> Mode:
 def backups() -> list[Mode]:
     """What is replaced is kept, also in place of an older backup."""
     values = numbers(10_000)
-    kept = [in_place("in place, --backup", values, "--backup"), replacement("replace, --backup", ("--backup",)),
-            in_place("in place, --backup --force", values, "--backup", "--force"), replacement("replace, --backup --force", ("--backup", "--force")),
+    kept = [in_place("in place, --backup", values, "--backup"), replacement("replace, --backup", ("--backup",), durable=True),
+            in_place("in place, --backup --force", values, "--backup", "--force"), replacement("replace, --backup --force", ("--backup", "--force"), durable=True),
             many_files("3 files, --in-place --backup", ("--in-place", "--backup"), "", durable=True)]
     def of(mode: Mode) -> Mode:
         older = {f"{name}~": b"older" for name in mode.after if "--force" in mode.words}

@@ -18,7 +18,7 @@ from actions import MOVED, Action, Stuff
 from checks import TEMPORARY, prepare
 from conservation import Scene, Tree, tree
 from loops import Outcome
-from modes import (HIGHEST, Link, Mode, archives, batches, differences, flagless, golden, in_place, linked_input, linked_output,
+from modes import (HIGHEST, Link, Mode, archives, backups, batches, differences, flagless, golden, in_place, linked_input, linked_output,
                    many_archives, many_files, numbers, one_file, replacement, split, streams)
 from process import Fault, Run, read_all, wait_for_stop
 from zip_bytes import DEFLATED, STORED
@@ -52,7 +52,7 @@ def modes() -> list[Mode]:
     bare = [one_file("new", (), values), one_file("new, --no-clobber", ("--no-clobber",), values),
             one_file("new, named", (), values, named=True), replacement("replace", ()), linked_output(COUNT), golden(COUNT),
             differences(COUNT), split(COUNT), in_place("in place", values),
-            in_place("in place, nothing to do", array("f", [HIGHEST] * COUNT)), linked_input(COUNT), *flagless(COUNT),
+            in_place("in place, nothing to do", array("f", [HIGHEST] * COUNT)), linked_input(COUNT), *backups(), *flagless(COUNT),
             in_place("direct", batches(2), "--direct"), *streams()[1:],
             many_files("3 files, --output-dir", ("--output-dir", "made"), "made/", directories=("made",)),
             many_files("3 files, --in-place", ("--in-place",), "", durable=True),
