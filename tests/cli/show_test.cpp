@@ -48,25 +48,6 @@ TEST_CASE("show prints elements as numpy does, in every memory order and byte or
   CHECK(shown({"c.npy", "--at", "1, 2"}) == "6\n");
 }
 
-TEST_CASE("show prints flags, dates, durations and complex numbers as numpy does") {
-  const std::int64_t nat = std::numeric_limits<std::int64_t>::min();
-  const WorkingDirectory directory{
-      {"bool.npy", npy_file("|b1", "False", "(3,)", std::string("\1\0\2", 3))},
-      {"day.npy", npy_file("<M8[D]", "False", "(3,)", bytes_of<std::int64_t>({18321, nat, -1}))},
-      {"big.npy", npy_file(">M8[25s]", "False", "(1,)", byte_swapped(bytes_of<std::int64_t>({-1}), 8))},
-      {"span.npy", npy_file("<m8[25s]", "False", "(3,)", bytes_of<std::int64_t>({1, -5, nat}))},
-      {"complex.npy", npy_file("<c8", "False", "(2,)", bytes_of<float>({1, -2, -0.0F, 0.1F}))},
-      {"double.npy", npy_file(">c16", "True", "(1, 1)", byte_swapped(bytes_of<double>({0.5, 3}), 8))}};
-  const auto shown = [&](const std::string& file) { return directory.run({"show", file}).output; };
-  CHECK(shown("bool.npy") == "[ True False  True]\n");
-  CHECK(shown("day.npy") == "['2020-02-29'        'NaT' '1969-12-31']\n");
-  CHECK(directory.run({"show", "day.npy", "--at", "0"}).output == "2020-02-29\n");
-  CHECK(shown("big.npy") == "['1969-12-31T23:59:35']\n");
-  CHECK(shown("span.npy") == "[    1    -5 'NaT']\n");
-  CHECK(shown("complex.npy") == "[   1-2j -0+0.1j]\n");
-  CHECK(shown("double.npy") == "[[0.5+3j]]\n");
-}
-
 TEST_CASE("show reads and prints only the edges of many elements") {
   WorkingDirectory directory;
   const std::string header = npy_file("<i4", "False", "(1000000000,)", "");
@@ -84,26 +65,6 @@ TEST_CASE("show reads and prints only the edges of many elements") {
         " [1110 1111 1112 ... 1137 1138 1139]\n"
         " [1140 1141 1142 ... 1167 1168 1169]\n"
         " [1170 1171 1172 ... 1197 1198 1199]]\n");
-}
-
-TEST_CASE("an index outside of the tensor is an error that names the shape") {
-  const WorkingDirectory directory{{"x.npy", counted("(3, 4)", 12)}, {"a.npz", npz_file({})}};
-  const auto refused = [&](const std::string& index, std::string_view why) {
-    directory.refused({"show", "x.npy", "--at", index}, 2, why);
-  };
-  refused("3", "x.npy: --at: '3' is out of range for axis 0 of shape (3, 4)");
-  refused("0, -5", "x.npy: --at: '-5' is out of range for axis 1 of shape (3, 4)");
-  refused("4:", "x.npy: --at: '4:' begins out of range for axis 0 of shape (3, 4)");
-  refused("0, 0, 0", "x.npy: --at: '0, 0, 0' has 3 indexes, too many for shape (3, 4)");
-  refused("1.5", "x.npy: --at: '1.5' is not an index");
-  refused("99999999999999999999", "is not an index");
-  refused("::0", "has the step 0");
-  refused("..., ...", "has more than one ...");
-  refused("1:2:3:4", "has too many colons");
-  directory.refused({"show"}, 2, "FILE is missing; see clipper show --help");
-  directory.refused({"show", "a.npz"}, 2, "a.npz: show takes one tensor, not an archive");
-  directory.refused({"show", "-"}, 3, "standard input: must be a file, not a stream",
-                    directory.read("x.npy"));
 }
 
 }  // namespace clipper::testing
