@@ -18,16 +18,20 @@
 namespace clipper {
 namespace {
 
-/// Elements of a block, whose working elements must fit the first-level cache several times.
-constexpr std::size_t kBlock = 512;
+/// Bytes of a block's working elements, which must fit the first-level cache several times. With 2 KiB, calls
+/// of loops take as long as the loops.
+constexpr std::size_t kConvertedBlock = 8192;
+
+template <class Working>
+constexpr std::size_t kBlock = kConvertedBlock / sizeof(Working);
 
 /// From the parameter of an element to that of the next one.
 constexpr std::size_t kStep = 1;
 constexpr std::size_t kNoStep = 0;
 
-/// Memory for a block of elements of any dtype.
+/// Memory for a block of working elements.
 struct alignas(64) Block {
-  std::array<std::byte, kBlock * sizeof(double)> bytes;
+  std::array<std::byte, kConvertedBlock> bytes;
 
   template <class T>
   [[nodiscard]] T* as() noexcept {
@@ -157,12 +161,12 @@ class BlockConversion {
     const bool is_same = operation_.from == operation_.to;
     if (cast_.nan && counts.nan != 0) own_g(count);
     const bool is_direct = out != nullptr && !is_same;
-    std::byte* const to = is_direct ? out : stored_.bytes.data();
+    std::byte* const to = is_direct ? out : stored_.data();
     if (is_float8(operation_.to))
       store_float8(vectors, reinterpret_cast<std::uint8_t*>(to), count);
     else
       store_elements(to, count);
-    saturate(vectors, to, count);
+    saturate(vectors, counts, to, count);
     counts.replaced = replace(vectors, to, count);
     if (counts.nan != 0) finish_nan(to, count);
     if (is_same && counts.nan != 0 && !cast_.nan && !clipping_.nan &&
@@ -253,14 +257,15 @@ class BlockConversion {
             kStep};
   }
 
-  void saturate(const ParameterVectors* vectors, std::byte* out, std::size_t count) const noexcept {
-    if (!saturates_) return;
+  void saturate(const ParameterVectors* vectors, const ElementCounts& counts, std::byte* out,
+                std::size_t count) const noexcept {
+    if (!saturates_ || (counts.raised == 0 && counts.lowered == 0 && counts.nan == 0)) return;
     // A NaN that stays is beyond nothing.
     const Working number =
         from_bits<Working>(operation_.nan.value_or(to_bits(std::numeric_limits<Working>::quiet_NaN())));
     const bool varies = vectors != nullptr;
     // Without a vector of its own, NaN is replaced by the number for all elements.
-    std::array<Working, kBlock> nan;
+    std::array<Working, kBlock<Working>> nan;
     if (varies && vectors->nan == nullptr) nan.fill(number);
     const auto values = [&](const std::byte* given, const Working* otherwise) {
       return given != nullptr ? reinterpret_cast<const Working*>(given) : otherwise;
@@ -313,7 +318,7 @@ class BlockConversion {
   std::optional<std::size_t> first_beyond_;
   Block loaded_;
   Block result_;
-  Block stored_;
+  alignas(64) std::array<std::byte, kBlock<float> * sizeof(double)> stored_;
   Block lo_vector_;
   Block hi_vector_;
   Block nan_vector_;
@@ -332,8 +337,8 @@ Converted convert(const Operation& operation, const ParameterVectors* vectors, c
   const std::size_t out_size = traits(operation.to).size;
   with_working_type(operation.dtype, [&]<class Working>() {
     BlockConversion<Working> convert_block(operation, level);
-    for (std::size_t done = 0; done < count; done += kBlock) {
-      const std::size_t length = std::min(kBlock, count - done);
+    for (std::size_t done = 0; done < count; done += kBlock<Working>) {
+      const std::size_t length = std::min(kBlock<Working>, count - done);
       std::optional<ParameterVectors> of_block;
       if (vectors != nullptr)
         of_block = after(done, *vectors, sizeof(Working), factor_size(operation.arithmetic));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -11,21 +12,40 @@
 #include "element/dtype.hpp"
 #include "element/float8.hpp"
 #include "element/half.hpp"
+#include "simd/half_vector.hpp"
 #include "simd/levels.hpp"
+#include "simd/nearest.hpp"
 
 /// The steps of convert(): loops over a block of elements, which compilers vectorize, for run_loop().
 namespace clipper {
 
+/// Elements for which a step has floats of its own.
+constexpr std::size_t kFloats = 256;
+
+/// Calls step(in, out, length) for parts of up to kFloats elements.
+template <class In, class Out, class Step>
+[[gnu::always_inline]] inline void by_floats(const In* in, Out* out, std::size_t count,
+                                             const Step& step) noexcept {
+  for (std::size_t done = 0; done < count; done += kFloats)
+    step(in + done, out + done, std::min(kFloats, count - done));
+}
+
 /// Elements as working elements: exact, except 64-bit integers that are scaled in float64.
 template <class From, class Working>
 struct Load {
+  template <SimdLevel kLevel>
   [[gnu::always_inline]] static void run(const From* __restrict in, Working* __restrict out,
                                          std::size_t count) noexcept {
-    for (std::size_t i = 0; i < count; ++i)
-      if constexpr (HalfType<From>)
-        out[i] = static_cast<Working>(widen(in[i]));
-      else
-        out[i] = static_cast<Working>(in[i]);
+    if constexpr (HalfType<From> && std::is_same_v<Working, float>)
+      widen_block<vector_bytes(kLevel)>(in, count, out);
+    else if constexpr (HalfType<From>)
+      by_floats(in, out, count, [](const From* halves, Working* numbers, std::size_t length) {
+        std::array<float, kFloats> floats;
+        widen_block<vector_bytes(kLevel)>(halves, length, floats.data());
+        for (std::size_t i = 0; i < length; ++i) numbers[i] = static_cast<Working>(floats[i]);
+      });
+    else
+      for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<Working>(in[i]);
   }
 };
 
@@ -88,14 +108,24 @@ template <class T>
   return static_cast<double>(x);
 }
 
+/// A working element as a float, so that rounding it to float16 equals rounding x. An integer that is no
+/// float is beyond the range of float16.
+template <class Working>
+[[gnu::always_inline]] inline float float_for_half(Working x) noexcept {
+  if constexpr (std::is_same_v<Working, double>)
+    return round_to_odd(x);
+  else
+    return static_cast<float>(x);
+}
+
 /// A working element plus zero_point as an element of To, rounded to nearest even. For integers, x is an
 /// integer and the sum is in the range of To.
 template <class To, class Working>
 [[gnu::always_inline]] inline To stored(Working x, [[maybe_unused]] std::uint64_t zero_point) noexcept {
   if constexpr (HalfType<To>) {
-    // An integer that is no float is beyond the range of float16.
-    if constexpr (std::is_same_v<Working, float> ||
-                  (std::is_integral_v<Working> && std::is_same_v<To, Float16>))
+    if constexpr (std::is_same_v<To, Float16>)
+      return narrow_half<To>(float_for_half(x));
+    else if constexpr (std::is_same_v<Working, float> || sizeof(Working) < sizeof(float))
       return narrow_half<To>(static_cast<float>(x));
     else
       return narrow_half<To>(round_to_odd(rounded_to_odd(x)));
@@ -172,11 +202,32 @@ template <class To, class Working>
   }
 }
 
+/// Whether store_nearest() has instructions for it. g++ finds those of AVX-512 for 64 bits in the loop of
+/// Store.
+template <SimdLevel kLevel, class Working, class To>
+constexpr bool kStoresNearest =
+#if defined(__x86_64__)
+    std::is_integral_v<To> &&
+    ((std::is_same_v<Working, float> && sizeof(To) == sizeof(float)) ||
+     (std::is_floating_point_v<Working> && sizeof(To) == sizeof(double) && kLevel != SimdLevel::v4));
+#else
+    false;
+#endif
+
 /// Also rounds to the nearest integer, as casts to integers do unless they are told otherwise, if kRounds.
 template <class Working, class To, bool kRounds>
 struct Store {
+  template <SimdLevel kLevel>
   [[gnu::always_inline]] static void run(const Working* __restrict in, To* __restrict out, std::size_t count,
                                          std::uint64_t zero_point) noexcept {
+    if constexpr (kStoresNearest<kLevel, Working, To>)
+      if (zero_point == 0) return store_nearest<vector_bytes(kLevel)>(in, out, count);
+    if constexpr (std::is_same_v<To, Float16> && kLevel != SimdLevel::baseline)
+      return by_floats(in, out, count, [](const Working* numbers, To* halves, std::size_t length) {
+        std::array<float, kFloats> floats;
+        for (std::size_t i = 0; i < length; ++i) floats[i] = float_for_half(numbers[i]);
+        narrow_block<vector_bytes(kLevel)>(floats.data(), length, halves);
+      });
     for (std::size_t i = 0; i < count; ++i)
       if constexpr (kRounds)
         out[i] = stored_rounded<To>(in[i], zero_point);

@@ -13,12 +13,14 @@ namespace {
 
 constexpr std::size_t kClippedBlock = 4096;  // bytes, which fit the first-level cache beside their results
 
-/// Stores integers, which are in the range of To if that is an integer dtype.
+/// Stores integers, which are in the range of To if that is an integer dtype. A zero point that g++ knows
+/// costs nothing.
 template <class From, class To>
 struct StoreIntegers {
+  template <SimdLevel kLevel>
   [[gnu::always_inline]] static void run(const From* __restrict in, To* __restrict out,
                                          std::size_t count) noexcept {
-    for (std::size_t i = 0; i < count; ++i) out[i] = stored<To>(in[i], 0);
+    Store<From, To, false>::template run<kLevel>(in, out, count, 0);
   }
 };
 

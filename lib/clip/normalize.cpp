@@ -14,6 +14,11 @@
 namespace clipper {
 namespace {
 
+/// Whether a float has all elements of T.
+template <class T>
+constexpr bool kIsFloat = HalfType<T> || std::is_same_v<T, float> ||
+                          (std::is_integral_v<T> && sizeof(T) < sizeof(float));
+
 constexpr std::size_t kNormalizedBlock = 1024;  // elements, whose doubles fit the first-level cache twice
 
 struct alignas(64) DoubleBlock {
@@ -165,11 +170,13 @@ struct NumberStep {
   double high;
   double lowest;
   double highest;
+  bool clips;       ///< whether any element of the dtype is beyond lo or hi
   bool multiplies;  ///< whether quotient() may multiply, because no step of it can underflow or overflow
+  bool is_plain;    ///< whether quotient() never has a dividend of -0 or infinity
   bool holds;       ///< whether a result may be beyond lowest and highest, or not reach low or high
 };
 
-enum class Quotient : std::uint8_t { divides, multiplies, multiplies_positive };
+enum class Quotient : std::uint8_t { divides, multiplies, multiplies_plain };
 
 /// x / divisor, correctly rounded, if it multiplies in a sixth of a division's time. Markstein: with r, the
 /// correctly rounded reciprocal of b, and q, less than one unit from x / b, the fused q + r * (x - b * q) is
@@ -182,7 +189,7 @@ template <Quotient kQuotient>
   const double first = x * reciprocal;
   const double rest = __builtin_fma(-divisor, first, x);
   const double result = __builtin_fma(rest, reciprocal, first);
-  return kQuotient == Quotient::multiplies_positive || std::fabs(rest) > 0 ? result : first;
+  return kQuotient == Quotient::multiplies_plain || std::fabs(rest) > 0 ? result : first;
 }
 
 /// Counts what is beyond the bounds, and NaN.
@@ -209,29 +216,62 @@ struct HoldWithin {
   }
 };
 
-/// Clips, normalizes and saturates. Returns whether any element was NaN.
-template <bool kStretches>
+/// Whether all floats are finite.
+struct FindFinite {
+  [[gnu::always_inline]] static bool run(const float* x, std::size_t count) noexcept {
+    std::uint32_t others = 0;
+    for (std::size_t i = 0; i < count; ++i)
+      others |= std::fabs(x[i]) <= std::numeric_limits<float>::max() ? 0 : 1;
+    return others == 0;
+  }
+};
+
+/// (y - a) / b with the clipped y, of integers that are floats, like their differences from a: float has 24
+/// bits, and a quotient of two floats that is rounded to at least 2 * 24 bits and then to float is the one
+/// that is rounded once (Figueroa, When is double rounding innocuous?, 1995).
+template <class From>
+struct DivideIntegers {
+  [[gnu::always_inline]] static void run(const From* __restrict in, float* __restrict out, float lo, float hi,
+                                         float a, float b, std::size_t count) noexcept {
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto x = static_cast<float>(in[i]);
+      const float raised = x < lo ? lo : x;
+      out[i] = ((raised > hi ? hi : raised) - a) / b;
+    }
+  }
+};
+
+/// Clips, normalizes and saturates; rounds to integers if Out is an integer dtype. Returns whether any
+/// element was NaN.
+template <class In, class Out, bool kStretches>
 struct NormalizeElements {
   template <SimdLevel kLevel>
-  [[gnu::always_inline]] static bool run(double* y, const NumberStep& step, std::size_t count) noexcept {
-    constexpr Quotient kMultiplies = kStretches ? Quotient::multiplies_positive : Quotient::multiplies;
+  [[gnu::always_inline]] static bool run(const In* __restrict y, Out* __restrict out, const NumberStep& step,
+                                         std::size_t count) noexcept {
     if constexpr (kLevel != SimdLevel::baseline)
-      if (step.multiplies)
-        return step.holds ? run_with<Quotient::multiplies, true>(y, step, count)
-                          : run_with<kMultiplies, false>(y, step, count);
-    return run_with<Quotient::divides, true>(y, step, count);
+      if (step.multiplies) {
+        if (step.holds) return run_with<Quotient::multiplies, true, true>(y, out, step, count);
+        if (!step.is_plain) return run_with<Quotient::multiplies, false, true>(y, out, step, count);
+        return step.clips ? run_with<Quotient::multiplies_plain, false, true>(y, out, step, count)
+                          : run_with<Quotient::multiplies_plain, false, false>(y, out, step, count);
+      }
+    return run_with<Quotient::divides, true, true>(y, out, step, count);
   }
 
  private:
-  template <Quotient kQuotient, bool kHolds>
-  [[gnu::always_inline]] static bool run_with(double* y, NumberStep step, std::size_t count) noexcept {
+  template <Quotient kQuotient, bool kHolds, bool kClips>
+  [[gnu::always_inline]] static bool run_with(const In* __restrict y, Out* __restrict out, NumberStep step,
+                                              std::size_t count) noexcept {
     const double reciprocal = 1 / step.divisor;
-    std::uint64_t nan = 0;
+    UnsignedOfSize<sizeof(In)> nan = 0;
     for (std::size_t i = 0; i < count; ++i) {
-      const double g = y[i];
-      nan |= g != g ? 1 : 0;  // NOLINT(misc-redundant-expression): true for NaN
-      const double raised = g < step.lo ? step.lo : g;
-      const double x = raised > step.hi ? step.hi : raised;
+      const auto g = static_cast<double>(y[i]);
+      nan |= y[i] != y[i] ? 1 : 0;  // NOLINT(misc-redundant-expression): true for NaN
+      double x = g;
+      if constexpr (kClips) {
+        x = x < step.lo ? step.lo : x;
+        x = x > step.hi ? step.hi : x;
+      }
       double z = quotient<kQuotient>(x - step.a, step.divisor, reciprocal);
       if constexpr (kStretches) z = z * step.range + step.low;
       if constexpr (kHolds) {
@@ -240,14 +280,18 @@ struct NormalizeElements {
         if constexpr (kStretches) z = x >= step.hi ? step.high : z;
         if constexpr (kStretches) z = x <= step.lo ? step.low : z;
       }
-      y[i] = z;
+      if constexpr (std::is_integral_v<Out>)
+        out[i] = stored_rounded<Out>(z, 0);
+      else
+        out[i] = static_cast<Out>(z);
     }
     return nan != 0;
   }
 };
 
 /// normalize() of elements that float64 has exactly, with numbers and without replacements: in three loops,
-/// between which the doubles stay in the first-level cache.
+/// between which the doubles stay in the first-level cache. If nothing is counted, elements that float32 has
+/// are loaded as floats, and are floats or small integers after the second loop.
 class ThreeLoops {
  public:
   ThreeLoops(const Operation& operation, const Operation& last, SimdLevel level) noexcept
@@ -263,6 +307,8 @@ class ThreeLoops {
     takes_ = is_exact && is_cast_once && !cast.below && !cast.above && !cast.nan && !operation.nan &&
              operation.arithmetic == Arithmetic::none && has_kernels(from_) && has_kernels(to_) &&
              to_ != DType::int64 && to_ != DType::uint64;
+    takes_floats_ = (is_floating(from_) || traits(from_).size < sizeof(float)) && from_ != DType::float64 &&
+                    (to_ == DType::float32 || (!is_floating(to_) && traits(to_).size < sizeof(float)));
     if (takes_) choose_step(operation, *last.cast);
     takes_ &= step_.lo <= step_.hi;
   }
@@ -272,20 +318,23 @@ class ThreeLoops {
   bool run(const std::byte* in, DoubleBlock& y, std::byte* out, std::size_t count,
            const NormalizedCounter* counter, Converted& done) const noexcept {
     if (!takes_) return false;
-    double* const x = y.of.data();
+    if (counter == nullptr && divides_integers_) return divide_integers(in, out, count);
+    if (counter == nullptr && takes_floats_) return run_on_floats(in, y, out, count, done);
+    double* const loaded = y.of.data();
+    DoubleBlock normalized;
+    double* const x = normalized.of.data();
     with_type(from_, [&]<class From>() {
-      run_loop<Load<From, double>>(level_, reinterpret_cast<const From*>(in), x, count);
+      run_loop<Load<From, double>>(level_, reinterpret_cast<const From*>(in), loaded, count);
     });
     ElementCounts counts;
     NumberStep step = step_;
     if (counter != nullptr) {
-      counts = run_loop<CountBeyond>(level_, x, step.lo, step.hi, count);
+      counts = run_loop<CountBeyond>(level_, static_cast<const double*>(loaded), step.lo, step.hi, count);
       step.lowest = stretches_ ? step.lowest : -std::numeric_limits<double>::infinity();
       step.highest = stretches_ ? step.highest : std::numeric_limits<double>::infinity();
       step.holds &= stretches_;
     }
-    const bool has_nan = stretches_ ? run_loop<NormalizeElements<true>>(level_, x, step, count)
-                                    : run_loop<NormalizeElements<false>>(level_, x, step, count);
+    const bool has_nan = normalize_elements(static_cast<const double*>(loaded), x, step, count);
     if (has_nan && !is_floating(to_)) return false;
     if (has_nan) done.first_nan = find_nan(from_, in, count);
     if (counter != nullptr) {
@@ -301,6 +350,56 @@ class ThreeLoops {
   }
 
  private:
+  template <class In, class Out>
+  [[nodiscard]] bool normalize_elements(const In* y, Out* out, const NumberStep& step,
+                                        std::size_t count) const noexcept {
+    return stretches_ ? run_loop<NormalizeElements<In, Out, true>>(level_, y, out, step, count)
+                      : run_loop<NormalizeElements<In, Out, false>>(level_, y, out, step, count);
+  }
+
+  bool divide_integers(const std::byte* in, std::byte* out, std::size_t count) const noexcept {
+    with_type(from_, [&]<class From>() {
+      if constexpr (std::is_integral_v<From> && kIsFloat<From>) {
+        using Limits = std::numeric_limits<From>;
+        std::array<From, kNormalizedBlock> x;  // `out` may overlap `in`
+        std::memcpy(x.data(), in, count * sizeof(From));
+        run_loop<DivideIntegers<From>>(level_, static_cast<const From*>(x.data()),
+                                       reinterpret_cast<float*>(out),
+                                       static_cast<float>(std::max<double>(step_.lo, Limits::lowest())),
+                                       static_cast<float>(std::min<double>(step_.hi, Limits::max())),
+                                       static_cast<float>(step_.a), static_cast<float>(step_.divisor), count);
+      }
+    });
+    return true;
+  }
+
+  bool run_on_floats(const std::byte* in, DoubleBlock& y, std::byte* out, std::size_t count,
+                     Converted& done) const noexcept {
+    auto* const loaded = reinterpret_cast<float*>(y.of.data());
+    const auto* x = reinterpret_cast<const float*>(in);
+    if (from_ != DType::float32 || in == out) {  // no loop is vectorized that writes where it reads
+      x = loaded;
+      with_type(from_, [&]<class From>() {
+        if constexpr (kIsFloat<From>)
+          run_loop<Load<From, float>>(level_, reinterpret_cast<const From*>(in), loaded, count);
+      });
+    }
+    auto* const integers = reinterpret_cast<std::int32_t*>(loaded + kNormalizedBlock);
+    NumberStep step = step_;
+    step.is_plain = step.is_plain || (step.a != 0 && run_loop<FindFinite>(level_, x, count));
+    const bool has_nan = to_ == DType::float32
+                             ? normalize_elements(x, reinterpret_cast<float*>(out), step, count)
+                             : normalize_elements(x, integers, step, count);
+    if (has_nan && !is_floating(to_)) return false;
+    if (has_nan) done.first_nan = find_nan(from_, in, count);
+    with_type(to_, [&]<class To>() {
+      if constexpr (std::is_integral_v<To> && sizeof(To) < sizeof(float))
+        run_loop<Store<std::int32_t, To, false>>(level_, static_cast<const std::int32_t*>(integers),
+                                                 reinterpret_cast<To*>(out), count, zero_point_);
+    });
+    return true;
+  }
+
   void choose_step(const Operation& operation, const Cast& cast) noexcept {
     const Normalization& given = *operation.normalization;
     with_working_type(operation.dtype, [&]<class Working>() {
@@ -323,6 +422,20 @@ class ThreeLoops {
     const auto is_moderate = [](double x) { return std::fabs(x) >= 0x1p-100 && std::fabs(x) <= 0x1p100; };
     step_.multiplies =
         from_ != DType::float64 && is_moderate(step_.divisor) && (given.a == 0 || is_moderate(given.a));
+    step_.is_plain = given.stretches || !is_floating(from_) ||
+                     (given.a != 0 && std::isfinite(step_.lo) && std::isfinite(step_.hi));
+    const auto [least, most] = with_type(from_, [&]<class From>() {
+      const auto number = [&](ElementBits element) { return as_double(from_bits<From>(element)); };
+      return std::pair{number(lowest_element(from_)), number(highest_element(from_))};
+    });
+    step_.clips = step_.lo > least || step_.hi < most;
+    const bool is_quotient = !given.stretches || (!step_.holds && step_.low == 0 && step_.high == 1);
+    const auto is_float = [](double x) { return static_cast<double>(static_cast<float>(x)) == x; };
+    divides_integers_ = !is_floating(from_) && traits(from_).size < sizeof(float) && to_ == DType::float32 &&
+                        is_quotient && step_.lo <= most && step_.hi >= least &&
+                        std::fabs(step_.a) <= 0x1p22 && step_.a == std::trunc(step_.a) &&
+                        is_float(step_.divisor) && std::fabs(step_.divisor) >= 0x1p-100 &&
+                        std::fabs(step_.divisor) <= 0x1p100;
   }
 
   /// Whether the plain formula gives low for lo and high for hi. Then all results are between them: each of
@@ -339,6 +452,8 @@ class ThreeLoops {
   std::uint64_t zero_point_;
   SimdLevel level_;
   bool takes_ = false;
+  bool takes_floats_ = false;
+  bool divides_integers_ = false;
   NumberStep step_{};
 };
 

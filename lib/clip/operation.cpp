@@ -99,7 +99,7 @@ ElementBits working_element(DType from, ElementBits element, DType working) noex
       if constexpr (kLoads<From, Working>) {
         const From x = from_bits<From>(element);
         Working result;
-        Load<From, Working>::run(&x, &result, 1);
+        Load<From, Working>::template run<SimdLevel::baseline>(&x, &result, 1);
         return to_bits(result);
       }
       __builtin_unreachable();

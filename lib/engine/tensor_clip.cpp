@@ -163,13 +163,18 @@ void TensorClip::check(std::uint64_t position, std::uint64_t count) {
   if (!checked_) for_each_part(position, count, [](const ParameterTile&, std::uint64_t, std::uint64_t) {});
 }
 
-/// Kernels clip bytes, and convert those that are native, faster than a table gives results and counts.
+/// Kernels clip bytes to bounds faster than a table gives results and counts, and loops make wider results.
+/// Of some results each is made by a call.
 bool TensorClip::is_worth_table(std::size_t count) const noexcept {
   constexpr std::uint64_t kWorth = 64UL << 10;
   constexpr std::size_t kLeast = 1024;
+  const Operation& operation = plan_.operation;
+  const bool has_calls = is_float8(operation.from) || is_float8(plan_.output.dtype) ||
+                         operation.arithmetic == Arithmetic::integer ||
+                         (operation.cast && (operation.cast->below || operation.cast->above));
+  const bool does_more = operation.cast || operation.arithmetic != Arithmetic::none;
   return in_size_ == 1 && count >= kLeast && std::max<std::uint64_t>(count, plan_.slice.count) >= kWorth &&
-         (plan_.operation.cast || plan_.operation.arithmetic != Arithmetic::none) &&
-         !is_native(plan_.operation);
+         does_more && (has_calls || (out_size_ == 1 && !is_native(operation)));
 }
 
 ElementCounts TensorClip::clip(std::uint64_t position, const std::byte* in, std::byte* out, std::size_t count,
@@ -260,7 +265,7 @@ Converted TensorClip::clip_part(const Operation& operation, const ParameterVecto
                                 const std::byte* in, std::byte* out, std::size_t count, Counting counting) {
   if (is_plain_ && is_aligned(in, in_size_) && is_aligned(out, out_size_))
     return clip_plain(operation, vectors, in, out, count, counting);
-  constexpr std::size_t kBlock = 1024;  // elements
+  constexpr std::size_t kBlock = 2048;  // elements
   alignas(64) std::array<std::byte, kBlock * sizeof(ElementBits)> block;
   alignas(64) std::array<std::byte, kBlock * sizeof(ElementBits)> results;
   Converted total;

@@ -80,6 +80,7 @@ os::Status settled_status(const Descriptor& fd, const std::string& path) {
     const nanoseconds now = coarse_now();
     const os::Status look = status_of(fd, path);
     if (!S_ISREG(look.st_mode) || now - last_change(look) >= kMaxTick + kMaxBehind) return look;
+    if (os::is_sealed(fd.get())) return look;
     const nanoseconds rest = rest_of_tick(look, now, clock_of(fd));
     if (rest == 0ns) return look;
     std::this_thread::sleep_for(rest + jiffy());  // CLOCK_REALTIME_COARSE is up to a jiffy late

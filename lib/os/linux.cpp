@@ -348,6 +348,12 @@ std::size_t page_size() noexcept {
   return size;
 }
 
+bool is_sealed(int fd) noexcept {
+  constexpr int kAll = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK;
+  const int seals = ::fcntl(fd, F_GET_SEALS);
+  return seals >= 0 && (seals & kAll) == kAll;
+}
+
 bool is_resident(const std::byte* address) noexcept {
   const std::size_t page = page_size();
   unsigned char state = 0;

@@ -195,6 +195,9 @@ enum class Limit : std::uint8_t { descriptors, stack };
 
 [[nodiscard]] std::size_t page_size() noexcept;
 
+/// Whether nobody can ever write to the file again: a memfd with all seals.
+[[nodiscard]] bool is_sealed(int fd) noexcept;
+
 /// Whether the page with this address is in memory.
 [[nodiscard]] bool is_resident(const std::byte* address) noexcept;
 

@@ -317,6 +317,10 @@ std::size_t page_size() noexcept {
   return 4096;
 }
 
+bool is_sealed(int) noexcept {
+  return false;
+}
+
 bool is_resident(const std::byte*) noexcept {
   return false;
 }

@@ -218,4 +218,22 @@ template <std::size_t kBytes, HalfType T>
   for (; i < count; ++i) floats[i] = widen_straight(halves[i]);
 }
 
+/// Narrows floats in memory to float16, for registers of kBytes that F16C has.
+template <std::size_t kBytes>
+[[gnu::always_inline]] inline void narrow_block(const float* floats, std::size_t count,
+                                                Float16* halves) noexcept {
+  std::size_t i = 0;
+#if defined(__x86_64__)
+  constexpr std::size_t kLanes = kBytes / sizeof(float);
+  for (; i + kLanes <= count; i += kLanes) {
+    Vector<float, kBytes> x;
+    HalfVector<kBytes / 2> narrow;
+    std::memcpy(&x, floats + i, sizeof(x));
+    narrow_f16c(x, narrow);
+    std::memcpy(halves + i, &narrow, sizeof(narrow));
+  }
+#endif
+  for (; i < count; ++i) halves[i] = narrow_half<Float16>(floats[i]);
+}
+
 }  // namespace clipper

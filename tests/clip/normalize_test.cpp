@@ -105,6 +105,31 @@ TEST_CASE("Multiplications with a rounded reciprocal give the bytes of a divisio
   }
 }
 
+TEST_CASE("Quotients of all integers of up to 16 bits are the same in float32 as in float64, which counts") {
+  std::mt19937_64 random(59);
+  for (const DType from : {DType::uint8, DType::int8, DType::uint16, DType::int16}) {
+    const std::size_t count = std::size_t{1} << 8 * traits(from).size;
+    std::vector<std::byte> in(count * traits(from).size);
+    for (std::size_t i = 0; i < count; ++i) std::memcpy(&in[i * traits(from).size], &i, traits(from).size);
+    for (int i = 0; i < 60; ++i) {
+      const bool stretches = i % 3 == 0;
+      const auto a = static_cast<double>(random() % 100) + (i % 20 == 19 ? 0.5 : 0);
+      const auto fraction = static_cast<double>(static_cast<float>(random())) * 0x1p-60;
+      const double b = stretches    ? a + 1 + static_cast<double>(random() % 27)
+                       : i % 2 == 0 ? fraction
+                                    : 3 - a * 2;
+      Operation operation = normalizing(from, DType::float32, stretches, a, b);
+      operation.normalization->low = 0;
+      operation.normalization->high = 1;
+      if (i % 4 == 1) operation.hi = to_bits(std::int32_t{i});
+      for (const SimdLevel level : simd_levels()) {
+        CAPTURE(traits(from).name, stretches, a, b, to_string(level));
+        static_cast<void>(normalized(operation, in, count, level));
+      }
+    }
+  }
+}
+
 TEST_CASE("Quotients next to the middle between two numbers are rounded as by a division") {
   std::mt19937_64 random(58);
   const std::vector<std::byte> zero(sizeof(float));

@@ -1,5 +1,8 @@
 #include "files/file_state.hpp"
 
+#include <sys/mman.h>
+#include <sys/resource.h>
+
 #include <chrono>
 
 #include "support/files.hpp"
@@ -75,6 +78,20 @@ TEST_CASE("a file that was just written, or has a time in the future, settles wi
     REQUIRE(::pwrite(file.get(), "a", 1, 0) == 1);
     CHECK(is_written(settled, status_of(directory / "file")));
   }
+}
+
+TEST_CASE("a file in memory to which nobody can write again is not waited for") {
+  const Descriptor memory(::memfd_create("file", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  REQUIRE(::pwrite(memory.get(), "a", 1, 0) == 1);
+  REQUIRE(::fcntl(memory.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK) == 0);
+  const auto sleeps = [] {
+    struct rusage usage {};
+    REQUIRE(::getrusage(RUSAGE_THREAD, &usage) == 0);
+    return usage.ru_nvcsw;
+  };
+  const auto before = sleeps();
+  CHECK(settled_status(memory, "file").st_size == 1);
+  CHECK(sleeps() == before);
 }
 
 TEST_CASE("a pipe is not waited for") {
