@@ -171,6 +171,11 @@ def test_symbols_are_hidden():
     symbols = subprocess.run(["nm", "--dynamic", "--defined-only", core], capture_output=True, text=True, check=True)
     names = [line.split()[-1] for line in symbols.stdout.splitlines()]
     assert names == ["PyInit__core"]
+
+
+@pytest.mark.nightly
+def test_a_wheel_needs_the_c_library_only():
+    core = clipper._core.__file__
     needed = subprocess.run(["readelf", "--dynamic", core], capture_output=True, text=True, check=True).stdout
     libraries = {line.split("[")[1][:-1] for line in needed.splitlines() if "(NEEDED)" in line}
     assert libraries <= {"libc.so.6", "libgcc_s.so.1", "libm.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
