@@ -259,7 +259,9 @@ class BlockConversion {
 
   void saturate(const ParameterVectors* vectors, const ElementCounts& counts, std::byte* out,
                 std::size_t count) const noexcept {
-    if (!saturates_ || (counts.raised == 0 && counts.lowered == 0 && counts.nan == 0)) return;
+    const bool are_within = vectors == nullptr && lo_ >= lowest_ && hi_ <= highest_;
+    const bool moves = !are_within && (counts.raised != 0 || counts.lowered != 0);
+    if (!saturates_ || (!moves && counts.nan == 0)) return;
     // A NaN that stays is beyond nothing.
     const Working number =
         from_bits<Working>(operation_.nan.value_or(to_bits(std::numeric_limits<Working>::quiet_NaN())));
