@@ -128,7 +128,7 @@ bool is_taken(const TensorWalk& walk, const std::string& path) {
   if (is_in(walk.exclude)) return false;
   if (!walk.include.empty()) return is_in(walk.include);
   const TensorFormat* const format = format_named(path);
-  return format != nullptr && (walk.every_format || (format->is_walked && format->is_supported()));
+  return format != nullptr && (walk.every_format || format->is_walked);
 }
 
 Kind kind_of(os::Mode mode) {

@@ -44,12 +44,11 @@ struct TensorWalk {
 
   Links links = Links::followed;
   bool may_be_empty = false;  ///< for for_each_tensor()
-  bool every_format = false;  ///< also formats that must otherwise be asked for, or that this build lacks
+  bool every_format = false;  ///< also formats that must otherwise be asked for
 
   /// Patterns of fnmatch() for paths; * also stands for /. NAME.safetensors.index.json is found as
-  /// NAME.safetensors, too. Without `include`, all names that end in .npy are
-  /// taken, and in .npz if archives can be read. A set of which `exclude` leaves out a file, but not the
-  /// index, is an Error{usage} for `failed`.
+  /// NAME.safetensors, too. Without `include`, all names that end in .npy or .npz are taken. A set of which
+  /// `exclude` leaves out a file, but not the index, is an Error{usage} for `failed`.
   std::vector<std::string> include;
   std::vector<std::string> exclude;
 

@@ -159,10 +159,6 @@ std::optional<MemberPath> member_path(const std::string& path) {
 
 InputFile open_member(const MemberPath& path, Caching caching) {
   const TensorFormat& format = *format_named(path.archive);
-  if (!format.is_supported())
-    throw Error(ErrorKind::input,
-                fmt::format("{}: this clipper was built without {}, so it reads no archives", path.archive,
-                            format.needed_libraries));
   const InputFile file = InputFile::open_regular_file(path.archive, caching);
   if (!is_archive(file))
     throw Error(ErrorKind::input,

@@ -115,11 +115,9 @@ enum class Check : std::uint8_t { now, by_caller };
 /// without a path in front, and may be called from many threads.
 struct TensorFormat {
   std::string_view suffix;
-  std::string_view name;              ///< "an .npz archive"
-  bool is_walked;                     ///< found below directories without being asked for
-  bool has_crc;                       ///< of each entry
-  std::string_view needed_libraries;  ///< without which is_supported() is false
-  bool (*is_supported)();             ///< by this build
+  std::string_view name;  ///< "an .npz archive"
+  bool is_walked;         ///< found below directories without being asked for
+  bool has_crc;           ///< of each entry
 
   /// Whether a file with these first npy::kKindSize bytes can be one.
   bool (*begins)(std::span<const std::byte> start);

@@ -315,21 +315,18 @@ bool begins_nowhere(std::span<const std::byte> /*start*/) {
   return false;
 }
 
-// Suffix and name; whether it is found below directories; whether entries have a CRC-32; libraries.
+// Suffix and name; whether it is found below directories; whether entries have a CRC-32.
 constexpr TensorFormat kFormats[] = {
-    {".npy", "a .npy file", true, false, "", [] { return true; }, &npy::can_be_npy},
-    {".npz", "an .npz archive", true, true, "ISA-L and zlib", &npz::is_supported, &begins_npz, Framing::npy,
-     &npz_entries, &open_npz, [](DType /*dtype*/) { return true; }},
-    {".pb", "an ONNX TensorProto", false, false, "protozero", &onnx::is_supported, &begins_nowhere,
-     Framing::pb},
-    {".onnx-tensor", "an ONNX TensorProto", false, false, "protozero", &onnx::is_supported, &begins_nowhere,
-     Framing::pb},
-    {".safetensors", "a safetensors file", false, false, "nlohmann-json", &safetensors::is_supported,
-     &safetensors::can_be_safetensors, Framing::npy, &safetensors_entries, &open_safetensors,
+    {".npy", "a .npy file", true, false, &npy::can_be_npy},
+    {".npz", "an .npz archive", true, true, &begins_npz, Framing::npy, &npz_entries, &open_npz,
+     [](DType /*dtype*/) { return true; }},
+    {".pb", "an ONNX TensorProto", false, false, &begins_nowhere, Framing::pb},
+    {".onnx-tensor", "an ONNX TensorProto", false, false, &begins_nowhere, Framing::pb},
+    {".safetensors", "a safetensors file", false, false, &safetensors::can_be_safetensors, Framing::npy,
+     &safetensors_entries, &open_safetensors,
      [](DType dtype) { return safetensors::type_of(dtype) != nullptr; }},
-    {kIndexSuffix, "the index of a set", false, false, "nlohmann-json", &safetensors::is_supported,
-     &begins_nowhere, Framing::npy, &index_entries, &open_safetensors,
-     [](DType dtype) { return safetensors::type_of(dtype) != nullptr; }}};
+    {kIndexSuffix, "the index of a set", false, false, &begins_nowhere, Framing::npy, &index_entries,
+     &open_safetensors, [](DType dtype) { return safetensors::type_of(dtype) != nullptr; }}};
 
 }  // namespace
 

@@ -364,8 +364,7 @@ npy::Header read_header(InputFile& file, const npy::GivenDType& dtype, std::vect
     if (file.path().ends_with(".onnx"))
       throw Error(ErrorKind::input, file.path() + ": not a tensor but an ONNX model");
     const TensorFormat* const named = format_named(file.path());
-    const bool is_read = named != nullptr && named->is_supported();
-    const std::string_view expected = is_read ? named->name : "a .npy file";
+    const std::string_view expected = named != nullptr ? named->name : "a .npy file";
     throw Error(ErrorKind::input,
                 file.path() + ": " + npy::not_npy(bytes, npy::name_for_commands(file.path()), expected));
   }

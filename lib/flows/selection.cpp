@@ -173,10 +173,7 @@ bool is_archive_for(const ClipSettings& settings, const InputFile& input, bool i
   const bool found = is_archive(input);
   const NameChoice& members = settings.selection.members;
   if (!found && is_named && members.needs_archive())
-    refuse_usage(input.path(),
-                 members.term() + Message(npz::is_supported() ? " needs an archive"
-                                                              : " needs ISA-L and zlib, without "
-                                                                "which this clipper was built"));
+    refuse_usage(input.path(), members.term() + Message(" needs an archive"));
   return found;
 }
 
@@ -193,8 +190,7 @@ void check_output_name(const InputFile& input, bool is_archive, const std::strin
     refuse_usage(input.path(), "an archive cannot be written to a stream; write to a file");
   const TensorFormat* const named = format_named(out);
   const TensorFormat* const format = container_format(input);
-  if (named != nullptr && named->is_supported() &&
-      (format != nullptr ? named != format : named->has_entries()))
+  if (named != nullptr && (format != nullptr ? named != format : named->has_entries()))
     refuse_usage(out, fmt::format("{} is {}, so the result needs a name like OUT{}", input.path(),
                                   format != nullptr ? format->name : "not an archive",
                                   format != nullptr ? format->suffix : ".npy"));

@@ -381,7 +381,7 @@ std::string_view Member::key() const {
 
 bool can_be_archive(std::span<const std::byte> start) {
   const std::string_view bytes(reinterpret_cast<const char*>(start.data()), start.size());
-  return is_supported() && (bytes.starts_with("PK\3\4") || bytes.starts_with("PK\5\6"));
+  return bytes.starts_with("PK\3\4") || bytes.starts_with("PK\5\6");
 }
 
 Archive read_archive(const ReadAt& read, std::uint64_t size) {

@@ -153,10 +153,6 @@ class Inflater {
 
 }  // namespace
 
-bool is_supported() {
-  return true;
-}
-
 std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before) {
   return isal().crc(before, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
 }

@@ -12,9 +12,6 @@
 /// from many threads. Error{io}, without a path in front, if the libraries cannot be loaded.
 namespace clipper::npz {
 
-/// Whether clipper was built with the libraries. Otherwise all other functions throw.
-[[nodiscard]] bool is_supported();
-
 /// The CRC-32 of `bytes`, which follow bytes with the CRC-32 `before`.
 [[nodiscard]] std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before = 0);
 

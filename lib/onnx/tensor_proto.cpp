@@ -377,10 +377,6 @@ std::uint64_t narrowed(const Type& type, std::uint64_t number) {
 
 }  // namespace
 
-bool is_supported() {
-  return true;
-}
-
 Tensor parse(const ReadAt& read, std::uint64_t size) {
   if (size > kMaxMessage) refuse(fmt::format("{} bytes exceed the limit of protobuf, 2 GiB", size));
   Source source(read, size);

@@ -57,9 +57,6 @@ struct Tensor {
   std::optional<External> external;
 };
 
-/// Whether this clipper was built with protozero. Otherwise the functions throw.
-[[nodiscard]] bool is_supported();
-
 /// The tensor in a message of `size` bytes.
 [[nodiscard]] Tensor parse(const ReadAt& read, std::uint64_t size);
 

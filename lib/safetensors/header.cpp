@@ -231,10 +231,6 @@ std::string quoted(const std::string& text) {
 
 }  // namespace
 
-bool is_supported() {
-  return true;
-}
-
 bool can_be_safetensors(std::span<const std::byte> start) {
   constexpr std::string_view kAfterLength("\0\0\0\0{", 5);  // of a length below 2^32
   const std::string_view bytes(reinterpret_cast<const char*>(start.data()), start.size());

@@ -52,9 +52,6 @@ struct Header {
   std::optional<Metadata> metadata;  ///< `__metadata__`, in the header's order
 };
 
-/// Whether this clipper was built with nlohmann-json. Otherwise parse() and format() throw.
-[[nodiscard]] bool is_supported();
-
 /// Whether a file that begins with `start` can be a safetensors file: a length below 2^32, and `{`.
 [[nodiscard]] bool can_be_safetensors(std::span<const std::byte> start);
 
