@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <exception>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,7 +30,7 @@
 namespace clipper {
 namespace {
 
-using Outcome = PairLog::Outcome;
+using Outcome = PairWalk::Outcome;
 
 enum class Role : bool { input, golden };
 
@@ -44,19 +43,6 @@ bool is_dropped(const ClipSettings& settings, const InputFile& input) {
   if (settings.selection.other != Selection::Other::drop) return false;
   const std::vector<MemberUse> uses = member_uses(settings, Container(input, Records::dropped));
   return !uses.empty() && !has_clipped_member(uses);
-}
-
-std::vector<std::uint64_t> sizes_of(const Jobs& jobs) {
-  std::vector<std::uint64_t> sizes;
-  for (std::size_t i = 0; i < jobs.size(); ++i) sizes.push_back(expected_bytes(jobs[i].input));
-  return sizes;
-}
-
-PairReport report_of(const std::string& input, const std::string& golden) {
-  PairReport report;
-  report.actual = input;
-  report.expected = golden;
-  return report;
 }
 
 /// Compares the results of inputs with golden files, one after the other.
@@ -79,7 +65,6 @@ class Verifier {
 
   Outcome verify(PairReport& report, const Job& job);
   Outcome verify_archive(const InputFile& input, const InputFile& golden, PairReport& whole, bool is_named);
-  void verify_members(const InputFile& input, const InputFile& golden, PairReport& whole, bool is_named);
   void compare_other(InputFile& input, InputFile& golden, PairReport& report);
   void verify_member(const Archives& archives, const MemberPair& pair, const MemberUse* use,
                      PairReport& report);
@@ -87,20 +72,11 @@ class Verifier {
   [[nodiscard]] TensorLayout golden_layout(InputFile& golden, bool is_member) const;
   void read_golden(InputFile& golden, const TensorLayout& result, PairReport& report) const;
   void write_golden(PairReport& report, bool is_named);
-  void warn(const std::vector<std::string>& notes);
 
   /// The path of the golden file as patterns see it: below the directory, if there is one.
   [[nodiscard]] std::string name_of_golden(const PairReport& report) const {
     const std::size_t below = to_.layout ? to_.golden.size() + (to_.golden.ends_with('/') ? 0 : 1) : 0;
     return report.expected.substr(std::min(below, report.expected.size()));
-  }
-
-  /// Chooses the tolerances of the pair, which has any of these names.
-  void begin_pair(const PairReport& report, const std::vector<std::string>& names) {
-    matching_ = to_.matching.of(names);
-    each_ = log_->each_mismatch(report);
-    if (each_) matching_.rule.each = &each_;
-    compare_.rule = matching_.rule;
   }
 
   /// Whether --dtype and --golden-dtype make integers bfloat16 or a float8: see GivenDType.
@@ -120,14 +96,8 @@ class Verifier {
   Command command_;  ///< with the figures of the pool
   const Verify& to_;
   PairOutput output_;
-  CompareSettings compare_;
-  Matching matching_;  ///< of the current pair
-  EachMismatch each_;
   Engine engine_;
-  FileTally* tally_ = nullptr;
-  PairLog* log_ = nullptr;
-  std::set<std::string> notes_;         ///< printed so far
-  std::optional<Finishing> finishing_;  ///< of a golden file, until its report is printed
+  std::optional<PairWalk> walk_;
 };
 
 Verifier::Failures Verifier::find_jobs(Jobs& jobs) const {
@@ -158,35 +128,27 @@ int Verifier::run() {
   TensorPool pool(engine_, given.settings);
   if (given.settings.request.pooled && !failures.empty()) std::rethrow_exception(failures.front().second);
   if (given.settings.request.pooled) find_figures(given, jobs, pool, command_);
-  FileTally tally(engine_.done(), sizes_of(jobs));
-  const Progress progress(command_.progress, [&] { return tally.extent(); });
-  PairLog log(output_, "verify");
-  tally_ = &tally;
-  log_ = &log;
-  for (const auto& [input, why] : failures) {
-    PairReport report = report_of(input, to_.golden);
-    log.attempt(report, [&, &cause = why]() -> Outcome { std::rethrow_exception(cause); });
-  }
+  walk_.emplace(PairWalk::Settings{output_, "verify", to_.matching, {}, to_.updates, command_.progress},
+                engine_, jobs.size(), [&](std::size_t i) { return expected_bytes(jobs[i].input); });
+  for (const auto& [input, why] : failures)
+    walk_->add(input, to_.golden, [&cause = why](PairReport&) -> Outcome { std::rethrow_exception(cause); });
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const Job job = jobs[i];
-    PairReport report = report_of(job.input, *job.output);
-    report.compared = to_.matching.compared;
-    log.attempt(report, [&] {
+    const auto verify_job = [&](PairReport& report) {
       if (given.settings.request.pooled) pool.expect_unchanged(job.input);
       return verify(report, job);
-    });
-    if (finishing_ && i + 1 == jobs.size()) end_work();
-    finishing_.reset();
-    tally.next();
+    };
+    walk_->take(job.input, *job.output, verify_job);
   }
-  if (log.has_read_all()) command_.settings.selection.members.expect_used();
+  if (walk_->has_read_all()) command_.settings.selection.members.expect_used();
   if (to_.layout && failures.empty())
     for (const LostInput& lost : lost_inputs(command_, *to_.layout, jobs)) {
-      PairReport report = report_of(lost.input, lost.golden);
-      set_missing(report, true, lost.golden);
-      log.attempt(report, [] { return Outcome::found; });
+      walk_->add(lost.input, lost.golden, [&](PairReport& report) {
+        set_missing(report, true, lost.golden);
+        return Outcome::found;
+      });
     }
-  return log.end(to_.layout.has_value(), to_.matching);
+  return walk_->end(to_.layout.has_value());
 }
 
 Outcome Verifier::verify(PairReport& report, const Job& job) {
@@ -224,10 +186,7 @@ Outcome Verifier::verify(PairReport& report, const Job& job) {
     compare_other(input, golden, report);
   else
     verify_tensor(input, report, &golden);
-  if (report.status() != 0 && to_.updates)
-    write_golden(report, job.is_named);
-  else
-    warn(report.notes);
+  if (report.status() != 0 && to_.updates) write_golden(report, job.is_named);
   return Outcome::found;
 }
 
@@ -236,20 +195,21 @@ void Verifier::verify_tensor(InputFile& input, PairReport& report, InputFile* go
   const NoFigure none = report.member ? NoFigure::dropped : NoFigure::refused;
   const Plan plan = read_plan(engine_, command_.settings, input, nullptr, std::nullopt, none);
   report.notes = notes_on(plan, input.path());
-  if (!report.member) tally_->expect(plan.input_size());
+  if (!report.member) walk_->expect(plan.input_size());
   if (golden == nullptr) return;
-  if (!report.member) begin_pair(report, {name_of_golden(report)});
+  if (!report.member) walk_->choose_rules(report, {name_of_golden(report)});
+  const Matching& matching = walk_->rules().matching;
   read_golden(*golden, plan.output, report);
   if (report.reason.empty())
-    report.comparison = verify_result(engine_, plan, input, {*golden, report.layout}, matching_.rule);
-  judge(matching_, report);
+    report.comparison = verify_result(engine_, plan, input, {*golden, report.layout}, matching.rule);
+  judge(matching, report);
 }
 
 /// The result of a file that is not clipped is the file: its elements are compared or, of types that have
 /// none to compare, its bytes.
 void Verifier::compare_other(InputFile& input, InputFile& golden, PairReport& report) {
-  begin_pair(report, {name_of_golden(report)});
-  compare_tensors(engine_, compare_, matching_, input, golden, report, npy::Types::all);
+  const PairRules& rules = walk_->choose_rules(report, {name_of_golden(report)});
+  compare_tensors(engine_, rules.settings, rules.matching, input, golden, report, npy::Types::all);
 }
 
 /// As the file's header and --golden-dtype say.
@@ -287,17 +247,9 @@ void Verifier::read_golden(InputFile& golden, const TensorLayout& result, PairRe
   report.reason = difference_as_whole(result, layout);
 }
 
+/// The members that --other drop leaves out of the result have no pair.
 Outcome Verifier::verify_archive(const InputFile& input, const InputFile& golden, PairReport& whole,
                                  bool is_named) {
-  verify_members(input, golden, whole, is_named);
-  if (log_->has_held()) write_golden(whole, is_named);
-  log_->release();
-  return whole.without_members ? Outcome::found : Outcome::in_members;
-}
-
-/// The members that --other drop leaves out of the result have no pair.
-void Verifier::verify_members(const InputFile& input, const InputFile& golden, PairReport& whole,
-                              bool is_named) {
   const Container actual(input, Records::dropped);
   const Container expected(golden, Records::dropped);
   const Archives archives{actual, expected};
@@ -305,40 +257,30 @@ void Verifier::verify_members(const InputFile& input, const InputFile& golden, P
   if (is_named) expect_clipped_member(command_.settings, actual, uses);
   std::uint64_t bytes = 0;
   for (const MemberUse& use : uses) bytes += use.size;
-  tally_->expect(bytes);
-  std::size_t pairs = 0;
-  for (const MemberPair& pair : member_pairs(archives)) {
-    const MemberUse* const use = pair.actual == nullptr ? nullptr : &uses[actual.index_of(*pair.actual)];
-    const bool is_dropped = use != nullptr && use->action == MemberAction::dropped;
-    if (is_dropped && pair.expected == nullptr) continue;
-    ++pairs;
-    PairReport report = clipper::report_of(archives, pair);
-    report.compared = to_.matching.compared;
-    const std::string key(pair.any().key());
-    const std::string name = name_of_golden(whole);
-    if (pair.actual != nullptr && pair.expected != nullptr) begin_pair(report, {key, name + ":" + key});
-    if (to_.updates) {
-      verify_member(archives, pair, use, report);
-      if (report.status() != 0) {
-        log_->hold(report);
-        continue;
-      }
-    }
-    log_->attempt(report, [&] {
-      if (!to_.updates) verify_member(archives, pair, use, report);
-      warn(report.notes);
-      return Outcome::found;
-    });
-  }
-  whole.without_members = pairs == 0;
+  const auto use_of = [&](const MemberPair& pair) {
+    return pair.actual == nullptr ? nullptr : &uses[actual.index_of(*pair.actual)];
+  };
+  std::vector<MemberPair> pairs = member_pairs(archives);
+  std::erase_if(pairs, [&](const MemberPair& pair) {
+    return pair.expected == nullptr && use_of(pair)->action == MemberAction::dropped;
+  });
+  whole.without_members = pairs.empty();
+  walk_->take_members(
+      archives, pairs, bytes, name_of_golden(whole),
+      [&](const MemberPair& pair, PairReport& report) {
+        verify_member(archives, pair, use_of(pair), report);
+      },
+      [&] { write_golden(whole, is_named); });
+  return pairs.empty() ? Outcome::found : Outcome::in_members;
 }
 
 void Verifier::verify_member(const Archives& archives, const MemberPair& pair, const MemberUse* use,
                              PairReport& report) {
   if (use == nullptr || use->action == MemberAction::dropped || pair.expected == nullptr)
     return set_missing(report, pair.expected != nullptr, archives.expected.path_of(pair.any()));
+  const PairRules& rules = walk_->rules();
   if (use->action == MemberAction::copied)
-    return compare_members(engine_, compare_, matching_, archives, pair, report, npy::Types::all);
+    return compare_members(engine_, rules.settings, rules.matching, archives, pair, report, npy::Types::all);
   InputFile input = archives.actual.open(*pair.actual);
   InputFile golden = archives.expected.open(*pair.expected);
   verify_tensor(input, report, &golden);
@@ -364,17 +306,11 @@ void Verifier::write_golden(PairReport& report, bool is_named) {
   const std::string line = fmt::format("{}: {}", escape_for_terminal(report.expected),
                                        report.result == PairResult::missing ? "created" : "updated");
   const std::string name = escape_for_terminal(report.expected);
-  way.placing = [&] { finishing_.emplace(); };
+  way.placing = [&] { walk_->begin_finishing(); };
   static_cast<void>(clip_files(writing, way));  // 0: without --keep-going, it throws
-  if (finishing_) count_in_place(name);
+  if (walk_->is_finishing()) count_in_place(name);
   set_updated(report);
   if (!command_.quiet) print_note(line);
-}
-
-void Verifier::warn(const std::vector<std::string>& notes) {
-  if (command_.quiet) return;
-  for (const std::string& note : notes)
-    if (notes_.insert(note).second) print_warning(note);
 }
 
 }  // namespace

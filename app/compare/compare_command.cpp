@@ -143,33 +143,11 @@ class FilePairs {
   refuse(pair.actual + ": --update-golden takes no set of files; copy them");
 }
 
-/// The expected bytes of each pair: the size of the larger file (a stream counts 0), or 0 if a file is
-/// missing.
-std::vector<std::uint64_t> sizes_of(const FilePairs& pairs) {
-  std::vector<std::uint64_t> sizes;
-  for (std::size_t i = 0; i < pairs.size(); ++i) {
-    const FilePair pair = pairs[i];
-    const bool both = pair.has_actual && pair.has_expected;
-    sizes.push_back(both ? std::max(expected_bytes(pair.actual), expected_bytes(pair.expected)) : 0);
-  }
-  return sizes;
+/// The expected bytes of a pair: the size of the larger file (a stream counts 0), or 0 if a file is missing.
+std::uint64_t size_of(const FilePair& pair) {
+  const bool both = pair.has_actual && pair.has_expected;
+  return both ? std::max(expected_bytes(pair.actual), expected_bytes(pair.expected)) : 0;
 }
-
-/// What decides about one pair.
-struct Rules {
-  Matching matching;
-  EachMismatch each;
-  CompareSettings settings;
-
-  Rules(const CompareCommand& command, PairLog& log, const PairReport& report,
-        const std::vector<std::string>& names)
-      : matching(command.matching.of(names)), each(log.each_mismatch(report)), settings(command.settings) {
-    settings.rule = matching.rule;
-    if (each) settings.rule.each = &each;
-  }
-  Rules(const Rules&) = delete;
-  Rules& operator=(const Rules&) = delete;
-};
 
 /// Compares pairs one after the other, and prints a result for each.
 class Comparer {
@@ -177,33 +155,27 @@ class Comparer {
   Comparer(const CompareCommand& command, const FilePairs& pairs)
       : command_(command),
         engine_(command.engine),
-        tally_(engine_.done(), sizes_of(pairs)),
-        progress_(command.progress, [this] { return tally_.extent(); }),
-        log_(command.output, "compare") {}
+        walk_({command.output, "compare", command.matching, command.settings, command.updates,
+               command.progress},
+              engine_, pairs.size(), [&](std::size_t i) { return size_of(pairs[i]); }) {}
 
   void compare(const FilePair& pair) {
-    PairReport report;
-    report.actual = pair.actual;
-    report.expected = pair.expected;
-    report.compared = command_.matching.compared;
-    log_.attempt(report, [&] {
+    walk_.take(pair.actual, pair.expected, [&](PairReport& report) {
       if (pair.has_actual && pair.has_expected) return compare_open(pair, report);
       if (!is_chosen(pair.has_actual ? pair.actual : pair.expected)) return Outcome::in_members;
       set_missing(report, pair.has_expected, pair.expected);
       if (command_.updates && pair.has_actual) update(pair, report);
       return Outcome::found;
     });
-    finishing_.reset();
-    tally_.next();
   }
 
-  [[nodiscard]] bool has_read_all() const { return log_.has_read_all(); }
+  [[nodiscard]] bool has_read_all() const { return walk_.has_read_all(); }
 
   /// Ends the report on pairs, of which there are `several` in two directories. Returns the exit status.
-  [[nodiscard]] int end(bool several) { return log_.end(several, command_.matching); }
+  [[nodiscard]] int end(bool several) { return walk_.end(several); }
 
  private:
-  using Outcome = PairLog::Outcome;
+  using Outcome = PairWalk::Outcome;
 
   Outcome compare_open(const FilePair& pair, PairReport& report) {
     const auto open = pair.found ? &InputFile::open_regular : &InputFile::open;
@@ -218,9 +190,9 @@ class Comparer {
       const Container expected_archive(expected, Records::dropped);
       return compare_archives(actual_archive, expected_archive, pair, report);
     }
-    if (!has_chosen(actual, expected, pair.found)) return Outcome::in_members;
-    if (actual.is_member() || expected.is_member()) tally_.expect(std::max(actual.size(), expected.size()));
-    const Rules rules(command_, log_, report, {pair.name});
+    if (!is_chosen({&actual, &expected}, !pair.found)) return Outcome::in_members;
+    if (actual.is_member() || expected.is_member()) walk_.expect(std::max(actual.size(), expected.size()));
+    const PairRules& rules = walk_.choose_rules(report, {pair.name});
     if (as_bytes) {
       compare_files(engine_, rules.settings, actual, expected, report);
       judge(rules.matching, report);
@@ -231,20 +203,22 @@ class Comparer {
     return Outcome::found;
   }
 
-  /// Whether one of two files is of a chosen kind. A tensor and an archive are a difference, whatever is
-  /// chosen.
-  [[nodiscard]] bool has_chosen(InputFile& actual, InputFile& expected, bool found) const {
+  /// Whether one of the files of a pair is of a chosen kind. An archive is: a tensor and an archive are a
+  /// difference, whatever is chosen.
+  [[nodiscard]] bool is_chosen(std::initializer_list<InputFile*> files, bool is_named) const {
     const TensorChoice& choice = command_.choice;
-    if (choice.takes_all() || is_archive(actual) || is_archive(expected)) return true;
-    return choice.has(actual, command_.settings.reading, !found) ||
-           choice.has(expected, command_.settings.reading, !found);
+    return choice.takes_all() ||
+           std::ranges::any_of(files, [](InputFile* file) { return is_archive(*file); }) ||
+           std::ranges::any_of(files, [&](InputFile* file) {
+             return choice.has(*file, command_.settings.reading, is_named);
+           });
   }
 
-  /// The same for a file without a partner.
+  /// The same for a file without a partner, which is opened only if its kind matters.
   [[nodiscard]] bool is_chosen(const std::string& path) const {
     if (command_.choice.takes_all()) return true;
     InputFile input = open_as(command_.settings.reading, path, Streams::refused);
-    return is_archive(input) || command_.choice.has(input, command_.settings.reading, false);
+    return is_chosen({&input}, false);
   }
 
   /// Copies the actual file to the expected one.
@@ -260,21 +234,12 @@ class Comparer {
       throw_changed(input.path());
     engine_.take_back_done(input.size());  // these are no elements
     input.expect_unwritten();
-    output.commit([&] { finishing_.emplace(); });
+    output.commit([&] { walk_.begin_finishing(); });
     const std::string name = escape_for_terminal(pair.expected);
     count_in_place(name);
     set_updated(report);
     if (!command_.output.quiet)
       print_note(fmt::format("{}: {}", name, pair.has_expected ? "updated" : "created"));
-  }
-
-  void compare_pair(const Archives& archives, const MemberPair& members, const FilePair& files,
-                    PairReport& report) {
-    if (members.actual == nullptr || members.expected == nullptr)
-      return set_missing(report, members.actual == nullptr, archives.expected.path_of(members.any()));
-    const std::string key(members.any().key());
-    const Rules rules(command_, log_, report, {key, files.name + ":" + key});
-    compare_members(engine_, rules.settings, rules.matching, archives, members, report);
   }
 
   Outcome compare_archives(const Container& actual, const Container& expected, const FilePair& files,
@@ -295,33 +260,19 @@ class Comparer {
     });
     std::uint64_t bytes = 0;
     for (const MemberPair& pair : pairs) bytes += pair.any().contents.size;
-    tally_.expect(bytes);
-    for (const MemberPair& pair : pairs) {
-      PairReport report = report_of(archives, pair);
-      report.compared = command_.matching.compared;
-      if (command_.updates) {
-        compare_pair(archives, pair, files, report);
-        if (report.status() != 0) {
-          log_.hold(report);
-          continue;
-        }
-      }
-      log_.attempt(report, [&] {
-        if (!command_.updates) compare_pair(archives, pair, files, report);
-        return Outcome::found;
-      });
-    }
-    if (log_.has_held()) update(files, whole);
-    log_.release();
+    const auto compare_pair = [&](const MemberPair& pair, PairReport& report) {
+      if (pair.actual == nullptr || pair.expected == nullptr)
+        return set_missing(report, pair.actual == nullptr, archives.expected.path_of(pair.any()));
+      const PairRules& rules = walk_.rules();
+      compare_members(engine_, rules.settings, rules.matching, archives, pair, report);
+    };
+    walk_.take_members(archives, pairs, bytes, files.name, compare_pair, [&] { update(files, whole); });
     return Outcome::in_members;
   }
 
   const CompareCommand& command_;
   Engine engine_;
-  FileTally tally_;
-  Progress progress_;
-  PairLog log_;
-  std::optional<Finishing> finishing_;  ///< of an expected file, until its report is printed
+  PairWalk walk_;
 };
 
 int compare_all(const CompareCommand& command) {

@@ -165,8 +165,16 @@ void PairLog::attempt(PairReport& report, const std::function<Outcome()>& work) 
     report.result = PairResult::failed;
     print_error(*report.failed);
   }
+  warn(report);
   count(report);
   if (const std::string text = text_of(report); !text.empty()) print(text);
+}
+
+/// Who writes a golden file warns by itself.
+void PairLog::warn(const PairReport& report) {
+  if (output_.quiet || (report.result != PairResult::ok && report.result != PairResult::different)) return;
+  for (const std::string& note : report.notes)
+    if (notes_.insert(note).second) print_warning(note);
 }
 
 void PairLog::count(const PairReport& report) {
@@ -224,6 +232,66 @@ bool PairLog::has_written() const {
 void PairLog::print(const std::string& text) {
   if (!print_above_progress(stdout, {text}))
     fail_to_print(has_written() ? ErrorKind::not_durable : ErrorKind::io);
+}
+
+PairWalk::PairWalk(Settings settings, const Engine& engine, std::size_t files,
+                   const std::function<std::uint64_t(std::size_t)>& size)
+    : settings_(std::move(settings)),
+      files_(files),
+      tally_(engine.done(), files, size),
+      progress_(settings_.progress, [this] { return tally_.extent(); }),
+      log_(settings_.output, settings_.name) {}
+
+void PairWalk::take(const std::string& actual, const std::string& expected,
+                    const std::function<Outcome(PairReport&)>& work) {
+  add(actual, expected, work);
+  if (++taken_ == files_ && finishing_) end_work();
+  finishing_.reset();
+  tally_.next();
+}
+
+void PairWalk::add(const std::string& actual, const std::string& expected,
+                   const std::function<Outcome(PairReport&)>& work) {
+  PairReport report;
+  report.actual = actual;
+  report.expected = expected;
+  report.compared = settings_.matching.compared;
+  log_.attempt(report, [&] { return work(report); });
+}
+
+void PairWalk::take_members(const Archives& archives, const std::vector<MemberPair>& pairs,
+                            std::uint64_t bytes, const std::string& name,
+                            const std::function<void(const MemberPair&, PairReport&)>& work,
+                            const std::function<void()>& update) {
+  tally_.expect(bytes);
+  for (const MemberPair& pair : pairs) {
+    PairReport report = report_of(archives, pair);
+    report.compared = settings_.matching.compared;
+    const std::string key(pair.any().key());
+    const auto compare = [&] {
+      if (pair.actual != nullptr && pair.expected != nullptr) choose_rules(report, {key, name + ":" + key});
+      work(pair, report);
+      return Outcome::found;
+    };
+    if (!settings_.updates) {
+      log_.attempt(report, compare);
+      continue;
+    }
+    compare();
+    if (report.status() != 0)
+      log_.hold(report);
+    else
+      log_.attempt(report, [] { return Outcome::found; });
+  }
+  if (log_.has_held()) update();
+  log_.release();
+}
+
+const PairRules& PairWalk::choose_rules(const PairReport& report, const std::vector<std::string>& names) {
+  rules_ = {settings_.matching.of(names), log_.each_mismatch(report), settings_.compare};
+  if (rules_.each) rules_.matching.rule.each = &rules_.each;
+  rules_.settings.rule = rules_.matching.rule;
+  return rules_;
 }
 
 }  // namespace clipper

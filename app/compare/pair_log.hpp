@@ -5,12 +5,16 @@
 #include <deque>
 #include <exception>
 #include <functional>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "compare/compare_files.hpp"
 #include "compare/compare_report.hpp"
 #include "compare/match_options.hpp"
+#include "console/ending.hpp"
+#include "console/progress.hpp"
 #include "console/terminal.hpp"
 #include "engine/engine.hpp"
 #include "files/container.hpp"
@@ -74,6 +78,13 @@ struct PairOutput {
   bool allow_empty = false;  ///< nothing to compare is no error
 };
 
+/// What decides about one pair.
+struct PairRules {
+  Matching matching;
+  EachMismatch each;
+  CompareSettings settings;
+};
+
 /// Prints the results of pairs of files, or of members of archives, and collects the exit status.
 class PairLog {
  public:
@@ -84,8 +95,9 @@ class PairLog {
   /// Whether a report has a result, or the reports of members have it.
   enum class Outcome : std::uint8_t { found, in_members };
 
-  /// Calls `work`, which fills in the report, and prints the result, or the error that `work` throws. If what
-  /// is printed gets lost: Error{io}, or Error{not_durable} after a golden file was written. So does end().
+  /// Calls `work`, which fills in the report, and prints the result, or the error that `work` throws; before
+  /// the result the report's notes, each once, unless a golden file was written. If what is printed gets
+  /// lost: Error{io}, or Error{not_durable} after a golden file was written. So does end().
   void attempt(PairReport& report, const std::function<Outcome()>& work);
 
   /// Keeps the result of a member that fails, in the memory of what is printed, until the golden archive is
@@ -118,6 +130,7 @@ class PairLog {
     std::string text;
   };
 
+  void warn(const PairReport& report);
   void count(const PairReport& report);
   [[nodiscard]] std::string text_of(const PairReport& report) const;
   void print(const std::string& text);
@@ -129,6 +142,66 @@ class PairLog {
   PairCounts counts_{};
   int status_ = 0;
   std::deque<Held> held_;
+  std::set<std::string> notes_;  ///< printed so far
+};
+
+/// The walk through pairs, one after the other, which `clipper compare` and `clipper --verify` share.
+class PairWalk {
+ public:
+  using Outcome = PairLog::Outcome;
+
+  struct Settings {
+    const PairOutput& output;
+    std::string name;  ///< of the test suite in reports
+    const Matching& matching;
+    CompareSettings compare;
+    bool updates = false;  ///< expected files that fail are replaced
+    Progress::When progress = Progress::When::automatic;
+  };
+
+  /// Of `files` pairs, the i-th has an expected size of size(i) bytes.
+  PairWalk(Settings settings, const Engine& engine, std::size_t files,
+           const std::function<std::uint64_t(std::size_t)>& size);
+
+  /// One pair of files: `work` fills in the report.
+  void take(const std::string& actual, const std::string& expected,
+            const std::function<Outcome(PairReport&)>& work);
+
+  /// One pair that is not one of the `files`.
+  void add(const std::string& actual, const std::string& expected,
+           const std::function<Outcome(PairReport&)>& work);
+
+  /// The pairs of members of the current pair of archives, which hold `bytes` and are called `name` for
+  /// patterns: `work` fills in the report of a pair, and `update` replaces the expected archive.
+  void take_members(const Archives& archives, const std::vector<MemberPair>& pairs, std::uint64_t bytes,
+                    const std::string& name, const std::function<void(const MemberPair&, PairReport&)>& work,
+                    const std::function<void()>& update);
+
+  /// Chooses the rules of the current pair, which has any of these names. They hold until the next call.
+  const PairRules& choose_rules(const PairReport& report, const std::vector<std::string>& names);
+  [[nodiscard]] const PairRules& rules() const noexcept { return rules_; }
+
+  /// Corrects the size of the current pair of files.
+  void expect(std::uint64_t bytes) noexcept { tally_.expect(bytes); }
+
+  /// An expected file is about to get its name: signals wait until its report is printed.
+  void begin_finishing() { finishing_.emplace(); }
+  [[nodiscard]] bool is_finishing() const noexcept { return finishing_.has_value(); }
+
+  [[nodiscard]] bool has_read_all() const { return log_.has_read_all(); }
+
+  /// See PairLog::end().
+  [[nodiscard]] int end(bool several) { return log_.end(several, settings_.matching); }
+
+ private:
+  Settings settings_;
+  std::size_t files_;
+  std::size_t taken_ = 0;
+  FileTally tally_;
+  Progress progress_;
+  PairLog log_;
+  PairRules rules_;
+  std::optional<Finishing> finishing_;
 };
 
 }  // namespace clipper

@@ -224,10 +224,11 @@ void end_progress() noexcept {
   erase_progress();
 }
 
-FileTally::FileTally(const std::atomic<std::uint64_t>& done, std::vector<std::uint64_t> sizes)
-    : done_(done),
-      sizes_(std::move(sizes)),
-      bytes_(std::accumulate(sizes_.begin(), sizes_.end(), std::uint64_t{0})) {}
+FileTally::FileTally(const std::atomic<std::uint64_t>& done, std::size_t files,
+                     const std::function<std::uint64_t(std::size_t)>& size)
+    : done_(done) {
+  for (std::size_t i = 0; i < files; ++i) bytes_ += sizes_.emplace_back(size(i));
+}
 
 void FileTally::expect(std::uint64_t bytes) noexcept {
   bytes_ += bytes - sizes_[files_];

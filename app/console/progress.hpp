@@ -67,9 +67,10 @@ void end_progress() noexcept;
 /// The Extent of files that one thread reads one after the other. Another thread may call extent().
 class FileTally {
  public:
-  /// `done` counts the bytes of elements read from all files, from 0 on. `sizes` are the expected bytes of
-  /// each file, 0 if unknown.
-  FileTally(const std::atomic<std::uint64_t>& done, std::vector<std::uint64_t> sizes);
+  /// `done` counts the bytes of elements read from all files, from 0 on. `size(i)` are the expected bytes of
+  /// file i, 0 if unknown.
+  FileTally(const std::atomic<std::uint64_t>& done, std::size_t files,
+            const std::function<std::uint64_t(std::size_t)>& size);
 
   /// Corrects the size of the current file.
   void expect(std::uint64_t bytes) noexcept;

@@ -174,13 +174,6 @@ void inspect_member(const InfoCommand& command, Engine& engine, const Container&
   use_statistics(command, engine, input, tensor, use);
 }
 
-std::vector<std::uint64_t> sizes_of(const InfoCommand& command) {
-  std::vector<std::uint64_t> sizes;
-  for (const std::string& path : command.inputs)
-    sizes.push_back(command.statistics ? expected_bytes(path) : 0);
-  return sizes;
-}
-
 /// The bytes of all members.
 std::uint64_t contents_of(const Container& archive) {
   std::uint64_t bytes = 0;
@@ -237,7 +230,8 @@ class Display {
       : command_(command),
         is_list_(!command.json && !command.statistics && command.inputs.size() > 1),
         engine_(command.engine),
-        tally_(engine_.done(), sizes_of(command)),
+        tally_(engine_.done(), command.inputs.size(),
+               [&](std::size_t i) { return command.statistics ? expected_bytes(command.inputs[i]) : 0; }),
         progress_(command.progress, [this] { return tally_.extent(); }) {}
 
   void show(const std::string& path) {

@@ -124,7 +124,8 @@ void check(const FileTally& tally, std::uint64_t bytes, std::uint64_t all_bytes,
 
 TEST_CASE("The expected bytes of a tally follow what is known about each file") {
   std::atomic<std::uint64_t> done = 0;
-  FileTally tally(done, {100, 0, 50});
+  const std::vector<std::uint64_t> sizes{100, 0, 50};
+  FileTally tally(done, sizes.size(), [&](std::size_t i) { return sizes[i]; });
   check(tally, 0, 150, 0);
   done += 100;
   tally.next();
