@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "clip/clip_option_table.hpp"
 #include "clip/layout.hpp"
 #include "console/ending.hpp"
 #include "console/json.hpp"
@@ -176,7 +177,8 @@ class ClipJob : public ClipObserver, public std::enable_shared_from_this<ClipJob
             ErrorKind::usage,
             fmt::format("{}: IN is OUT; with --shard, a second run would scale the data twice", job.input));
       if (run_.pool != nullptr && !job.output)
-        throw Error(ErrorKind::usage, job.input + ": " + kPooledInPlace);
+        throw Error(ErrorKind::usage, fmt::format("{}: --pooled and --in-place cannot be used together: {}",
+                                                  job.input, clip_options::kPooledInPlace));
       if (run_.pool != nullptr) run_.pool->expect_unchanged(job.input);
       work();
     } catch (...) {

@@ -11,6 +11,11 @@ extern const CommandSpec kClipSpec;
 /// The options of kClipSpec, which lists them in the order of --help.
 namespace clip_options {
 
+inline constexpr std::string_view kPooledInPlace =
+    "a run that is killed would leave files with other numbers; type the numbers that --dry-run prints "
+    "without "
+    "--in-place";
+
 // One block per option, without the indentation that clang-format gives to long texts.
 // clang-format off
 
@@ -87,6 +92,7 @@ numpy.clip gives max, which is `--min-above-max max`.)"};
 
 inline constexpr Option kToRaw{
     .names = "--to-raw", .group = "Files",
+    .excludes = {{"--verify"}},
     .help = "Write elements without a header, as numpy's tofile does",
     .details = R"(Write the elements of a result in C order, in the byte order of the input, and nothing else. Names
 that end in .npy or .pb are refused, and so are archives.)"};
@@ -147,7 +153,7 @@ end, whatever the memory order; given again, for each pair of indexes, and so on
 whose elements are all NaN, are errors (3). FIGURES OF THE ELEMENTS has examples. Profile native only.)"};
 
 inline constexpr Option kPooled{
-    .names = "--pooled", .group = "Operation", .excludes = {"--shard", "--finalize", "--skip-existing", "--newer"},
+    .names = "--pooled", .group = "Operation", .excludes = {{"--shard --finalize --skip-existing --newer"}},
     .help = "Percentiles, mean, std, min and max of all inputs together",
     .details = R"(Find the percentiles of `--min` and `--max` and the statistics of `--subtract` and `--divide` for all
 clipped tensors of the run together, also the members of archives, which are all read before the first is clipped.
@@ -172,6 +178,7 @@ name.)"};
 
 inline constexpr Option kTo{
     .names = "--to", .type = "DTYPE", .words = &dtype_names, .group = "Operation",
+    .excludes = {{"--direct"}},
     .help = "Write elements of this dtype: rounded once, and saturated, never wrapped",
     .details = R"(Write elements of another dtype, each rounded once (OTHER DTYPES). To an integer dtype:
 rounded by `--round`, then saturated at the limits of the dtype, which count as bounds; NaN is an error (3)
@@ -187,6 +194,7 @@ infinity, and counts as raised or lowered. Integer dtypes saturate without it.)"
 
 inline constexpr Option kFailIfClipped{
     .names = "--fail-if-clipped", .type = "P%", .group = "Operation",
+    .excludes = {{"--verify --finalize"}},
     .help = "Exit with 1 and write nothing if more than P% of the elements would be clipped",
     .details = R"(A check of data: if more than P percent of a tensor's elements would be clipped or
 become infinite, write nothing, say how many, and exit with 1. P is a number from 0 to 100 with a percent sign, and
@@ -198,6 +206,7 @@ tensor excludes this option.)"};
 inline constexpr Option kOther{
     .names = "--other", .type = "WHAT", .words = [] { return Words{"copy", "drop", "error"}; },
     .group = "Operation",
+    .excludes = {{"--finalize"}},
     .help = "Tensors that are not clipped (archives, lists, -r): copy (default), drop or error",
     .details = R"(What happens to members of archives, and to files of lists and below directories, that are not
 clipped (SELECTION): `copy` copies them as they are, and leaves files alone with `--in-place`; `drop` leaves them out
@@ -206,6 +215,7 @@ refused either way if it is named.)"};
 
 inline constexpr Option kInPlace{
     .names = "-i,--in-place", .group = "Files",
+    .excludes = {{"--verify --finalize --to-raw"}, {"--pooled", kPooledInPlace}},
     .help = "Replace each input by its result, all or nothing",
     .details = R"(Replace every FILE by its result. At every instant, also after a crash or a power cut, the
 name holds the complete old file or the complete new one. Owner, mode, access control list and user.
@@ -216,6 +226,8 @@ result beside the file. Of many files, one that finds no room is tried again alo
 
 inline constexpr Option kDirect{
     .names = "--direct", .group = "Files",
+    .excludes = {{"--verify --finalize"}},
+    .needs = "--in-place",
     .help = "With --in-place: overwrite the data directly, without a second file",
     .details = R"(With `--in-place`: overwrite the elements in the file itself, so that hard links stay
 connected and nothing is written beside the file. While clipper works, and after an interruption, readers
@@ -225,6 +237,7 @@ has the details.)"};
 
 inline constexpr Option kOutputDir{
     .names = "--output-dir", .type = "DIR", .value = Value::directory, .group = "Files",
+    .excludes = {{"--verify --finalize --in-place"}},
     .help = "Write results below DIR, each under its input's path as given",
     .details = R"(Write the result of every input below DIR, under the input's path as given, without a
 leading slash: in/x.npy becomes DIR/in/x.npy, whatever other inputs there are. If the only argument is a
@@ -234,12 +247,15 @@ followed (5). An input that is its own output is an error (2). Excludes `--in-pl
 
 inline constexpr Option kRelativeTo{
     .names = "--relative-to", .type = "DIR", .value = Value::directory, .group = "Files",
+    .excludes = {{"--finalize"}},
+    .needs = "--output-dir --verify",
     .help = "With --output-dir: keep the path of each input relative to DIR",
     .details = R"(With `--output-dir`: an input keeps its path from this directory, under whatever name it is
 given. An input outside of it is an error (2). The directory must exist. Excludes `--flat`.)"};
 
 inline constexpr Option kFlat{
-    .names = "--flat", .group = "Files", .excludes = {"--relative-to"},
+    .names = "--flat", .group = "Files", .excludes = {{"--relative-to --finalize"}},
+    .needs = "--output-dir --verify",
     .help = "With --output-dir: keep only the name of each input; implies -n",
     .details = R"(With `--output-dir`: an input keeps only its name, a/x.npy becomes DIR/x.npy. Two inputs
 with one name are an error (2). Implies `--no-clobber`, because another run may have written the result of
@@ -248,6 +264,7 @@ another file with this name; `--force` cancels that. Excludes `--relative-to`.)"
 /// Value::directory, because most templates begin with a directory that a shell can complete.
 inline constexpr Option kOutput{
     .names = "-o,--output", .type = "TEMPLATE", .value = Value::directory, .group = "Files",
+    .excludes = {{"--verify --finalize --in-place --output-dir"}},
     .help = "Output path template; {dir}, {name}, {stem} and {ext} stand for parts of the input path",
     .details = R"(Write the result of every input to the path that TEMPLATE gives: {dir}, {name}, {stem} and
 {ext} stand for the input's directory (`.` if its path has none), its file name, and the two halves of the
@@ -257,6 +274,7 @@ one input. Excludes `--in-place` and `--output-dir`.)"};
 
 inline constexpr Option kRecursive{
     .names = "-r,--recursive", .group = "Files",
+    .excludes = {{"--finalize"}},
     .help = "Clip all .npy and .npz files below each input directory",
     .details = R"(Inputs may be directories: every file below them whose name ends in .npy or .npz is an
 input, in the order of the paths. With `--output-dir` and one directory as the only argument, the files keep
@@ -267,6 +285,7 @@ they are inputs themselves. A directory without such a file is an error (3) with
 
 inline constexpr Option kFilesFrom{
     .names = "--files-from", .type = "LIST", .value = Value::file, .group = "Files",
+    .excludes = {{"--finalize"}},
     .help = "Read input names from LIST, one per line (-: stdin)",
     .details = R"(Read names of further inputs from the file LIST, one in each line, or from standard input if
 LIST is `-`. Needs `--in-place`, `--output-dir` or `--output`. An empty line, and `-` as a name, is an error;
@@ -274,13 +293,14 @@ an empty list is one (3) without `--allow-empty`.)"};
 
 inline constexpr Option kFiles0From{
     .names = "--files0-from", .type = "LIST", .value = Value::file, .group = "Files",
-    .excludes = {"--files-from"},
+    .excludes = {{"--files-from --finalize"}},
     .help = "Like --files-from, but NUL-separated (find -print0)",
     .details = R"(Read names of further inputs from LIST as `--files-from` does, but each name ends with a NUL
 byte, as find -print0 writes them. File names may then contain line ends. Excludes `--files-from`.)"};
 
 inline constexpr Option kAllowEmpty{
     .names = "--allow-empty", .group = "Files",
+    .excludes = {{"--finalize"}},
     .help = "Accept an empty LIST, and with -r a directory without .npy and .npz files",
     .details = R"(Accept a LIST of `--files-from` or `--files0-from` that has no name, and with `--recursive`
 a directory without a .npy or .npz file, which are errors (3) otherwise. If there is no input at all, clipper does
@@ -288,6 +308,7 @@ nothing and exits with 0.)"};
 
 inline constexpr Option kNoClobber{
     .names = "-n,--no-clobber", .group = "Files",
+    .excludes = {{"--verify --in-place"}},
     .help = "Fail if an output file exists",
     .details = R"(Refuse (5) to replace a file that exists. The check and the creation are one atomic step: of
 several programs that create OUT at the same time, one wins. Refused on a file system that has neither hard
@@ -301,7 +322,7 @@ instance one in a shell alias. It overrides nothing else: what clipper refuses t
 refused.)"};
 
 inline constexpr Option kSkipExisting{
-    .names = "--skip-existing", .group = "Files", .excludes = {"--newer"},
+    .names = "--skip-existing", .group = "Files", .excludes = {{"--newer --verify --finalize --in-place"}},
     .help = "Leave outputs that exist and are whole: goes on where a run stopped",
     .details = R"(An input whose output exists is skipped: its elements are not read, and the output stays as it is. An output gets its
 name only when it is complete, also if clipper is killed: the same command goes on where a run stopped. An output whose
@@ -311,12 +332,14 @@ not whole are counted, and with `--verbose` named. Excludes `--in-place`, and `-
 
 inline constexpr Option kNewer{
     .names = "--newer", .group = "Files",
+    .excludes = {{"--verify --finalize --in-place"}},
     .help = "Skip inputs that are not newer than their outputs, as make does",
     .details = R"(An input whose output exists and is not older is skipped, as by `--skip-existing`: its modification time is that of
 the output or an earlier one, which is make's rule.)"};
 
 inline constexpr Option kBackup{
     .names = "--backup", .type = "SUFFIX", .implied = "~", .group = "Files",
+    .excludes = {{"--verify --finalize --direct"}},
     .help = "Keep each file that is replaced as NAME~, or as NAME and SUFFIX",
     .details = R"(Keep each file that is replaced, also with `--in-place`, under its name and SUFFIX (default: ~) in the same directory.
 It is the old file itself: it gets this name, a hard link, before the new file takes its place, so that at every
@@ -327,6 +350,7 @@ links. Excludes `--direct`, `--verify` and `--shard` with IN and OUT.)"};
 
 inline constexpr Option kKeepGoing{
     .names = "-k,--keep-going", .group = "Files",
+    .excludes = {{"--finalize"}},
     .help = "If an input fails, go on with the other inputs",
     .details = R"(With many inputs: if one fails, print its error and go on with the others. The exit status
 is the highest of all inputs. Without this option the first failure ends the run; outputs that are complete by
@@ -334,6 +358,7 @@ that time stay.)"};
 
 inline constexpr Option kDryRun{
     .names = "--dry-run", .group = "Files",
+    .excludes = {{"--verify --finalize"}},
     .help = "Check everything, print the plan and write nothing",
     .details = R"(Read the inputs, make every check and print for each input what would be written where;
 create and change nothing. Counts with `--verbose` and `--json` are those of a real run. Excludes `--verify`
@@ -341,6 +366,7 @@ and `--finalize`; with `--discard-shards`, print what would be removed.)"};
 
 inline constexpr Option kSync{
     .names = "--sync", .group = "Files",
+    .excludes = {{"--verify"}},
     .help = "Flush output to disk before exiting (fsync)",
     .details = R"(Wait until the result is on the disk before exiting, so that a power cut cannot lose it. If
 the disk does not confirm this, the exit status is 6. `--in-place` and shards always do so. Without `--sync` a
@@ -349,6 +375,7 @@ output.)"};
 
 inline constexpr Option kVerify{
     .names = "--verify", .type = "GOLDEN", .value = Value::tensor, .group = match_options::kGroup,
+    .excludes = {{"--finalize"}},
     .help = "Compare results with GOLDEN, a file or a directory, and write nothing",
     .details = R"(Clip IN and compare the result with the file GOLDEN in one pass; write no tensor. If GOLDEN is
 a directory, or ends with a slash, there may be many inputs, and directories with `--recursive`: each result is
@@ -364,6 +391,8 @@ Excludes the options that say where or how results are written.)"};
 
 inline constexpr Option kUpdateGolden{
     .names = "--update-golden", .group = match_options::kGroup,
+    .excludes = {{"--finalize"}},
+    .needs = "--verify",
     .help = "With --verify: write each golden file that is missing or fails",
     .details = R"(With `--verify`: write each golden file that is missing or does not match, as a whole, print
 "created" or "updated" on standard error and exit with 0. A golden file that matches is not touched, none is
@@ -372,6 +401,8 @@ written, the exit status is 6. Set the option by hand when a change of results i
 
 inline constexpr Option kGoldenDtype{
     .names = "--golden-dtype", .type = "DTYPE", .words = &dtype_names, .group = match_options::kGroup,
+    .excludes = {{"--finalize"}},
+    .needs = "--verify",
     .help = "With --verify: read golden files as DTYPE (for |V2 and |V1 that are not what the result is)",
     .details = R"(With `--verify`: read golden files as DTYPE, as `--dtype` does inputs. Without this option a
 golden file with |V2, |V1 or <V1, whose header does not name the dtype, is read as the dtype of the result if that is
@@ -379,6 +410,9 @@ saved so: bfloat16 or a float8.)"};
 
 inline constexpr Option kShard{
     .names = "--shard", .type = "K/N", .words = [] { return Words{"auto"}; }, .group = "Many processes",
+    .excludes = {{"--verify --to-raw"},
+                 {"--in-place",
+                  "a shard that runs twice would scale its data twice; use IN OUT or --output-dir, and rename the results"}},
     .help = "Process part K (0 to N-1) of N of a tensor or of many inputs; auto: K and N from MPI or Slurm",
     .details = R"(Do part K of N, counted from 0. With IN and OUT every process clips its part of one tensor,
 and `clipper --finalize OUT` puts the whole tensor in place; with `--output-dir` or `--output` the inputs are
@@ -388,6 +422,8 @@ may run twice and would be scaled twice.)"};
 
 inline constexpr Option kSplitOutput{
     .names = "--split-output", .group = "Many processes",
+    .excludes = {{"--verify --finalize"}},
+    .needs = "--shard",
     .help = "With --shard: write each part, along axis 0, to its own file OUT.K-of-N.npy",
     .details = R"(With `--shard`: write part K as a tensor of its own, rows of axis 0, to OUT.K-of-N.npy
 (out.00002-of-00064.npy for OUT out.npy); OUT.json lists the files and their rows. Shards with other
@@ -406,6 +442,7 @@ the run that OUT.shards names.)"};
 
 inline constexpr Option kDiscardShards{
     .names = "--discard-shards", .group = "Many processes",
+    .works_with = "--dry-run --threads --progress --no-progress --color --verbose --quiet",
     .help = "Remove what abandoned shards of OUT have left; --dry-run lists it",
     .details = R"(Remove the files that shards and `--finalize` have left beside OUT, of every run:
 OUT.shards, parts, records, and hidden files of processes that were killed. OUT itself stays. `--dry-run`

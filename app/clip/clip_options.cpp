@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <initializer_list>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -72,24 +71,9 @@ SimdLevel simd_level_of(const RawOptions& raw) {
   return level;
 }
 
-/// The given options that decide where all results go. Without such an option, OUT is typed.
-std::vector<const Option*> destinations(const RawOptions& raw) {
-  std::vector<const Option*> given;
-  for (const Option* const option : {&kInPlace, &kOutputDir, &kOutput})
-    if (raw.has(*option)) given.push_back(option);
-  return given;
-}
-
-/// Refuses `option` together with any of `others`.
-void check_alone(const RawOptions& raw, const Option& option, std::initializer_list<const Option*> others) {
-  for (const Option* const other : others)
-    if (raw.has(option) && raw.has(*other)) refuse_pair(option, *other);
-}
-
-/// Refuses `option` without `needed`.
-void check_needed(const RawOptions& raw, const Option& option, const Option& needed) {
-  if (raw.has(option) && !raw.has(needed))
-    refuse(fmt::format("{} needs {}", long_name(option), long_name(needed)));
+/// Whether an option decides where all results go. Without such an option, OUT is typed.
+bool names_destination(const RawOptions& raw) {
+  return raw.has(kInPlace) || raw.has(kOutputDir) || raw.has(kOutput);
 }
 
 bool has_standard_input(const RawOptions& raw) {
@@ -116,9 +100,6 @@ IntoDirectory into_directory(const RawOptions& raw, const Option& option) {
 /// --verify writes no file except golden files with --update-golden. With many inputs GOLDEN is a directory.
 void validate_golden(const RawOptions& raw, Command& command) {
   const std::vector<std::string>& files = raw.texts(kFiles);
-  check_alone(raw, kVerify,
-              {&kInPlace, &kDirect, &kOutput, &kOutputDir, &kSync, &kNoClobber, &kDryRun, &kFailIfClipped,
-               &kToRaw, &kShard, &kSplitOutput, &kSkipExisting, &kNewer, &kBackup});
   command.inputs = files;
   validate_list(raw, command);
   if (files.empty() && !command.list) refuse("IN is missing; see clipper --help");
@@ -153,36 +134,12 @@ void validate_golden(const RawOptions& raw, Command& command) {
   command.destination = std::move(verify);
 }
 
-/// The destination that the options name. destinations() must not be empty.
+/// The destination that an option names.
 Destination destination_of_all(const RawOptions& raw) {
   if (raw.has(kOutputDir)) return into_directory(raw, kOutputDir);
   if (raw.has(kOutput)) return ByTemplate{raw.text(kOutput)};
   if (raw.has(kDirect)) return Direct{};
   return InPlace{};
-}
-
-void check_destination_options(const RawOptions& raw) {
-  if (const auto to = destinations(raw); to.size() > 1) refuse_pair(*to[0], *to[1]);
-  if (raw.has(kInPlace) && raw.has(kShard))
-    refuse(
-        "--in-place and --shard cannot be used together: a shard that runs twice would scale its data twice; "
-        "use IN OUT or --output-dir, and rename the results");
-  if (raw.has(kRecursive) && raw.has(kShard) && raw.has(kOutput))
-    refuse(
-        "--recursive, --shard and --output cannot be used together: a shard could take another shard's "
-        "results "
-        "as inputs; use --output-dir");
-  if (raw.has(kInPlace) && raw.has(kPooled)) refuse(kPooledInPlace);
-  check_alone(raw, kInPlace, {&kNoClobber, &kSkipExisting, &kNewer});
-  check_alone(raw, kDirect, {&kMember, &kExcludeMember, &kTo, &kBackup});
-  check_needed(raw, kDirect, kInPlace);
-  check_alone(raw, kToRaw, {&kInPlace, &kShard});
-  for (const Option* const option :
-       {&kUpdateGolden, &kGoldenDtype, &kRtol, &kAtol, &kUlp, &kTolerance, &kNanDiffer, &kMaxMismatch,
-        &kMetrics, &kMinCosine, &kMaxRmse, &kMinSqnr, &kShow, &kReport})
-    check_needed(raw, *option, kVerify);
-  check_needed(raw, kRelativeTo, kOutputDir);
-  check_needed(raw, kFlat, kOutputDir);
 }
 
 /// `clipper --min 0 <in.npy >out.npy`: standard input is read only if it is named.
@@ -197,8 +154,11 @@ void validate_files(const RawOptions& raw, Command& command) {
   command.inputs = files;
   validate_list(raw, command);
   if (command.inputs.empty() && !command.list) refuse_without_input();
-  check_destination_options(raw);
-  if (!destinations(raw).empty()) {
+  if (raw.has(kRecursive) && raw.has(kShard) && raw.has(kOutput))
+    refuse(
+        "--recursive, --shard and --output cannot be used together: a shard could take another shard's "
+        "results as inputs; use --output-dir");
+  if (names_destination(raw)) {
     if (has_standard_input(raw) && raw.has(kOutputDir))
       refuse("--output-dir cannot name a result of standard input; use OUT or --output");
     command.destination = destination_of_all(raw);
@@ -223,7 +183,6 @@ void validate_shard(const RawOptions& raw, Command& command) {
   const bool splits = raw.has(kSplitOutput);
   const ToFile* const to = std::get_if<ToFile>(&command.destination);
   if (raw.has(kShard)) command.share = parse_shard(raw.text(kShard));
-  check_needed(raw, kSplitOutput, kShard);
   if (splits && to == nullptr) refuse("--split-output needs one tensor, IN and OUT");
   if (!command.share || to == nullptr) return;
   if (command.inputs.front() == "-" || to->path == "-")
@@ -232,7 +191,8 @@ void validate_shard(const RawOptions& raw, Command& command) {
     refuse(
         "--fail-if-clipped and --shard cannot be used together on one tensor: a shard does not know what the "
         "other shards clip");
-  check_alone(raw, kShard, {&kMember, &kExcludeMember, &kSkipExisting, &kNewer, &kBackup});
+  for (const Option* const option : {&kMember, &kExcludeMember, &kSkipExisting, &kNewer, &kBackup})
+    if (raw.has(*option)) refuse_pair(kShard, *option);
   const std::string out = to->path;
   const Shard shard = *std::exchange(command.share, std::nullopt);
   if (splits)
@@ -244,11 +204,6 @@ void validate_shard(const RawOptions& raw, Command& command) {
 /// --finalize takes OUT alone, or all options of the shards with their IN and OUT.
 void validate_finalize(const RawOptions& raw, Command& command) {
   const std::vector<std::string>& files = raw.texts(kFiles);
-  check_alone(raw, kFinalize,
-              {&kSplitOutput, &kVerify,     &kUpdateGolden,  &kGoldenDtype,   &kInPlace,   &kDirect,
-               &kOutput,      &kOutputDir,  &kRelativeTo,    &kFlat,          &kRecursive, &kFilesFrom,
-               &kFiles0From,  &kAllowEmpty, &kFailIfClipped, &kKeepGoing,     &kDryRun,    &kSkipExisting,
-               &kNewer,       &kBackup,     &kMember,        &kExcludeMember, &kOnly,      &kOther});
   if (files.empty()) refuse("OUT is missing; --finalize takes the OUT of the shards");
   const auto is_of_shards = [&](const Option* option) { return option != &kNoCache && raw.has(*option); };
   const bool has_operation = !is_without_effect(raw, command.settings.request) || raw.has(kShard) ||
@@ -262,10 +217,6 @@ void validate_finalize(const RawOptions& raw, Command& command) {
 
 /// --discard-shards takes OUT alone.
 void validate_discard(const RawOptions& raw, Command& command) {
-  constexpr std::array kPermitted{&kDiscardShards, &kDryRun, &kThreads, &kProgress,
-                                  &kNoProgress,    &kColor,  &kVerbose, &kQuiet};
-  for (const Option* const option : raw.given())
-    if (std::ranges::find(kPermitted, option) == kPermitted.end()) refuse_pair(kDiscardShards, *option);
   const std::vector<std::string>& files = raw.texts(kFiles);
   if (files.size() != 1 || files.front() == "-") refuse("--discard-shards takes only OUT");
   command.destination = DiscardShards{files.front()};
@@ -282,8 +233,9 @@ bool is_standard_output(const std::string& path) {
 void validate_running(const RawOptions& raw, Command& command) {
   command.recursive = raw.has(kRecursive);
   command.allow_empty = raw.has(kAllowEmpty);
-  check_needed(raw, kInclude, kRecursive);
-  check_needed(raw, kExclude, kRecursive);
+  for (const Option* const option : kWalkOptions)  // other commands walk without --recursive
+    if (raw.has(*option) && !command.recursive)
+      refuse(fmt::format("{} needs --recursive", long_name(*option)));
   command.walk = parse_walk(raw);
   command.keep_going = raw.has(kKeepGoing);
   command.dry_run = raw.has(kDryRun);
@@ -303,7 +255,7 @@ void validate_running(const RawOptions& raw, Command& command) {
 
 bool tensor_goes_to_stdout(const RawOptions& raw) {
   const std::vector<std::string>& files = raw.texts(kFiles);
-  const bool has_out = destinations(raw).empty() && !raw.has(kVerify) && files.size() > 1;
+  const bool has_out = !names_destination(raw) && !raw.has(kVerify) && files.size() > 1;
   return is_standard_output(raw.value(kOutput).value_or("")) || (has_out && is_standard_output(files.back()));
 }
 

@@ -108,10 +108,6 @@ struct Command {
   Progress::When progress = Progress::When::automatic;
 };
 
-inline constexpr auto kPooledInPlace =
-    "--pooled and --in-place cannot be used together: a run that is killed would leave files with other "
-    "numbers; type the numbers that --dry-run prints without --in-place";
-
 /// Whether OUT or --output is standard output, or leads to its file; also of a command line with mistakes.
 [[nodiscard]] bool tensor_goes_to_stdout(const RawOptions& raw);
 

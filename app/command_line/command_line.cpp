@@ -60,6 +60,24 @@ std::size_t help_columns() {
   return std::clamp(terminal_columns(STDOUT_FILENO), kMinColumns, kMaxColumns);
 }
 
+/// Refuses options whose rules do not allow them together. Who shares an option with a command that lacks
+/// what it needs does not need it.
+void check_rules(const CommandSpec& spec, std::span<const Option* const> given) {
+  for (const Option* const option : given)
+    for (const Option* const other : given)
+      if (!option->works_with.empty() && option != other && !has_name(option->works_with, *other))
+        refuse_pair(*option, *other);
+  for (const Option* const one : given)
+    for (const Option* const other : given)
+      if (const Exclusion* const why = exclusion(*other, *one)) refuse_pair(*one, *other, why->why);
+  for (const Option* const option : given) {
+    const std::string_view first = option->needs.substr(0, option->needs.find(' '));
+    if (option_named(spec, first) != nullptr &&
+        std::ranges::none_of(given, [&](const Option* other) { return has_name(option->needs, *other); }))
+      refuse(fmt::format("{} needs {}", long_name(*option), first));
+  }
+}
+
 /// Whether a word may name the option: CLI::App takes time for each option that it has.
 bool may_be_named(const Option& option, std::span<const std::string> words) {
   const auto names_it = [&](const std::string& word) {
@@ -247,9 +265,7 @@ void CommandLine::check() const {
   }
   if (surplus_)
     refuse(fmt::format("unexpected argument '{}'; usage: {}", *surplus_, usages_of(spec_).front()));
-  for (const Option* const one : given)
-    for (const Option* const other : given)
-      if (excludes(*other, *one)) refuse_pair(*one, *other);
+  check_rules(spec_, given);
 }
 
 std::optional<RawOptions> parse(const CommandLine& line, const CommandSpecs& commands) {

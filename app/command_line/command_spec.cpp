@@ -39,8 +39,15 @@ std::vector<std::string_view> names_of(const Option& option) {
   return {short_name(option), long_name(option)};
 }
 
-bool excludes(const Option& option, const Option& other) {
-  return std::ranges::find(option.excludes, long_name(other)) != option.excludes.end();
+bool has_name(std::string_view names, const Option& option) {
+  if (names.empty()) return false;
+  return fmt::format(" {} ", names).find(fmt::format(" {} ", long_name(option))) != std::string::npos;
+}
+
+const Exclusion* exclusion(const Option& option, const Option& other) {
+  const auto* const found = std::ranges::find_if(
+      option.excludes, [&](const Exclusion& each) { return has_name(each.names, other); });
+  return found == option.excludes.end() ? nullptr : found;
 }
 
 const Option* option_named(const CommandSpec& spec, std::string_view name) {

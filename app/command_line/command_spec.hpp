@@ -26,6 +26,12 @@ enum class Value {
 
 inline constexpr std::string_view kHidden = "";  ///< a group that is not in --help
 
+/// Long names, separated by spaces, and why an option cannot be given with them, for the error.
+struct Exclusion {
+  std::string_view names = {};
+  std::string_view why = {};
+};
+
 /// An option or a positional argument. Each is defined once: its address identifies it.
 struct Option {
   std::string_view names;      ///< "-o,--output", the long name last; a positional has one name, in capitals
@@ -33,11 +39,13 @@ struct Option {
   std::string_view implied = {};  ///< the value of the option without one: it follows = only
   Value value = Value::text;
   Words (*words)() = nullptr;  ///< the default first if it is a word; a positional takes no other values
-  std::string_view group = "Running";              ///< its heading in --help of a command that has groups
-  std::string_view overrides = {};                 ///< the long name of a flag: the last of the two wins
-  std::array<std::string_view, 12> excludes = {};  ///< long names: an error if one of them is given, too
-  std::string_view help;                           ///< one sentence without a period
-  std::string_view details = {};  ///< more sentences, for the manual, in the markup of inline_to_troff()
+  std::string_view group = "Running";      ///< its heading in --help of a command that has groups
+  std::string_view overrides = {};         ///< the long name of a flag: the last of the two wins
+  std::array<Exclusion, 2> excludes = {};  ///< an error if one of them is given, too
+  std::string_view needs = {};       ///< long names: an error unless one of them is given; it names the first
+  std::string_view works_with = {};  ///< long names: if there are any, an error if another option is given
+  std::string_view help;             ///< one sentence without a period
+  std::string_view details = {};     ///< more sentences, for the manual, in the markup of inline_to_troff()
 };
 
 /// Lists of options as one.
@@ -111,8 +119,11 @@ struct OptionGroup {
   return !option.type.empty() && option.implied.empty();
 }
 
-/// Whether the command line has an error if both are given.
-[[nodiscard]] bool excludes(const Option& option, const Option& other);
+/// Whether the option's long name is one of the names, which spaces separate.
+[[nodiscard]] bool has_name(std::string_view names, const Option& option);
+
+/// Why the command line has an error if both are given; null if it has none.
+[[nodiscard]] const Exclusion* exclusion(const Option& option, const Option& other);
 
 /// The option called "-o" or "--output"; null if the command has none of this name.
 [[nodiscard]] const Option* option_named(const CommandSpec& spec, std::string_view name);

@@ -107,8 +107,9 @@ void refuse_word(const Option& option, std::string_view text) {
   refuse_unknown(fmt::format("{}: unknown value", long_name(option)), text, option.words());
 }
 
-void refuse_pair(const Option& one, const Option& other) {
-  refuse(fmt::format("{} and {} cannot be used together", long_name(one), long_name(other)));
+void refuse_pair(const Option& one, const Option& other, std::string_view why) {
+  refuse(fmt::format("{} and {} cannot be used together{}{}", long_name(one), long_name(other),
+                     why.empty() ? "" : ": ", why));
 }
 
 namespace {

@@ -102,6 +102,7 @@ programs that write archives; `ignore` is for those after the tensor in a member
 
 inline constexpr Option kMember{
     .names = "--member", .type = "NAME|GLOB", .value = Value::member, .group = "Operation",
+    .excludes = {{"--finalize --direct"}},
     .help = "Of archives, only members of this name or pattern; may be given again",
     .details = R"(Of archives, only these members: NAME as the archive lists it, such as w.npy, or the key by which
 numpy.load finds it, such as w, or a pattern GLOB for names or keys, such as `'layers.*'`. `*` stands for any characters,
@@ -112,6 +113,7 @@ takes.)"};
 
 inline constexpr Option kExcludeMember{
     .names = "--exclude-member", .type = "NAME|GLOB", .value = Value::member, .group = "Operation",
+    .excludes = {{"--finalize --direct"}},
     .help = "Of archives, no members of this name or pattern; may be given again",
     .details = R"(Of archives, leave these members out, also if `--member` names them. NAME and GLOB are those of
 `--member`; one without a member in the whole run is an error (2).)"};
@@ -132,6 +134,7 @@ as `--include` takes, also if `--include` names them.)"};
 
 inline constexpr Option kOnly{
     .names = "--only", .type = "KIND", .words = &type_words, .group = "Operation",
+    .excludes = {{"--finalize"}},
     .help = "In archives, lists and with -r, only float, int, bool, date, all or a dtype; may be given again",
     .details = R"(Of archives, of files below directories and of those in a LIST, only tensors of this kind: `float`,
 `int`, `bool`, `date` (datetime64 and timedelta64), `all`, or the name of a dtype such as int64. Give the option
@@ -177,7 +180,8 @@ class RawOptions;
 
 [[noreturn]] void refuse_word(const Option& option, std::string_view text);  ///< none of the option's words
 
-[[noreturn]] void refuse_pair(const Option& one, const Option& other);  ///< both cannot be given
+/// Both cannot be given. `why` may be empty.
+[[noreturn]] void refuse_pair(const Option& one, const Option& other, std::string_view why = {});
 
 [[nodiscard]] std::size_t parse_count(std::string_view flag, std::string_view text, std::size_t lowest,
                                       std::size_t highest);

@@ -76,14 +76,14 @@ constexpr Option kExpected{
 
 constexpr Option kNan{
     .names = "--nan", .type = "WHAT", .words = [] { return Words{"equal", "differ"}; },
-    .excludes = {"--nan-differ"},
+    .excludes = {{"--nan-differ"}},
     .help = "NaN and NaN are equal (default) or differ",
     .details = R"(`equal`: NaN matches NaN, whatever its bits, and nothing else. `differ`: NaN matches
 nothing, as in IEEE 754, as with `--nan-differ`. Excludes `--bits` and `--bytes`.)"};
 
 constexpr Option kHeader{
     .names = "--header", .type = "WHAT", .words = [] { return Words{"semantic", "strict"}; },
-    .excludes = {"--bytes"},
+    .excludes = {{"--bytes"}},
     .help = "Compare the headers' meaning (semantic, default) or bytes (strict)",
     .details = R"(`semantic`: dtype and shape must be equal, while byte order, memory order, the version of
 the format and the spelling of the header may differ. `strict`: the bytes of the headers must be equal,
@@ -91,21 +91,20 @@ too.)"};
 
 constexpr Option kBits{
     .names = "--bits",
-    .excludes = {"--rtol", "--atol", "--ulp", "--tolerance", "--nan", "--nan-differ", "--bytes"},
+    .excludes = {{"--rtol --atol --ulp --tolerance --nan --nan-differ --bytes"}},
     .help = "Compare elements bit by bit: -0 and 0 differ",
     .details = R"(Elements match only if they have the same bits: 0 and -0 differ, and so do NaN with
 different payloads. Excludes the tolerances, `--nan` and `--bytes`.)"};
 
 constexpr Option kBytes{
     .names = "--bytes",
-    .excludes = {"--rtol", "--atol", "--ulp", "--tolerance", "--nan", "--nan-differ", "--trailing",
-                 "--metrics", "--min-cosine", "--max-rmse", "--min-sqnr"},
+    .excludes = {{"--rtol --atol --ulp --tolerance --nan --nan-differ --trailing --metrics --min-cosine --max-rmse --min-sqnr"}},
     .help = "Compare whole files byte by byte",
     .details = R"(Compare two files byte by byte, header included, as cmp(1) does, without reading them as
 tensors or archives. Excludes every other rule of matching, `--trailing` and `--diff-out`.)"};
 
 constexpr Option kAnyDtype{
-    .names = "--any-dtype", .excludes = {"--bits", "--bytes", "--diff-out"},
+    .names = "--any-dtype", .excludes = {{"--bits --bytes --diff-out"}},
     .help = "Compare numbers of different dtypes: int 3 is 3.0",
     .details = R"(The dtypes may differ. The elements are compared exactly, as numbers: int64 3 matches float32 3, and
 float32 0.1 does not match float64 0.1, which is another number. Differences, tolerances and `--ulp` are those of
@@ -115,7 +114,7 @@ like 0.1 that is larger as a float64 is that float64. `--tolerance torch` takes 
 tolerance of the dtype with fewer digits. `--dtype` still says what |V2 is.)"};
 
 constexpr Option kDiffOut{
-    .names = "--diff-out", .type = "FILE", .value = Value::tensor, .excludes = {"--bytes"},
+    .names = "--diff-out", .type = "FILE", .value = Value::tensor, .excludes = {{"--bytes"}},
     .help = "Write |a - e| of all elements to FILE, a .npy tensor",
     .details = R"(Write the absolute difference of every pair of elements to FILE, a tensor of the same shape:
 float32 for float16, bfloat16 and float32, float64 for float64, and the unsigned dtype of the same size for
@@ -124,7 +123,7 @@ tensors.)"};
 
 constexpr Option kUpdateGolden{
     .names = "--update-golden",
-    .excludes = {"--diff-out", "--member", "--exclude-member", "--only"},
+    .excludes = {{"--diff-out --member --exclude-member --only"}},
     .help = "Replace each EXPECTED file that is missing or fails by its ACTUAL file",
     .details = R"(Copy the ACTUAL file of each pair that fails, or whose EXPECTED file is missing, to that name, as a whole, print
 "created" or "updated" on standard error and exit with 0. What matches is not touched, and nothing is deleted: an EXPECTED file
@@ -138,7 +137,7 @@ constexpr Option kAllowEmpty{
 finds nothing.)"};
 
 constexpr Option kJson{
-    .names = "--json", .excludes = {"--quiet"},
+    .names = "--json", .excludes = {{"--quiet"}},
     .help = "Print one line of JSON per pair of files or members",
     .details = R"(Print one JSON object in one line for every pair instead of text. JSON OUTPUT lists the members.
 Excludes `--quiet`.)"};

@@ -94,6 +94,7 @@ inline constexpr std::string_view kGroup = "Comparison";
 
 inline constexpr Option kRtol{
     .names = "--rtol", .type = "[GLOB=]R", .group = kGroup,
+    .needs = "--verify",
     .help = "Tolerance relative to the expected element (default: 0)",
     .details = R"(R is a finite number from 0. An element may differ by R times the absolute value of the
 expected element, plus A of `--atol`. `--rtol 'GLOB=R'` is R only for pairs that the pattern matches: a member by its key, a file by its
@@ -103,12 +104,14 @@ a pattern matches all. The closing line says for how many pairs each was used. E
 
 inline constexpr Option kAtol{
     .names = "--atol", .type = "[GLOB=]A", .group = kGroup,
+    .needs = "--verify",
     .help = "Absolute tolerance (default: 0)",
     .details = R"(A is a finite number from 0. An element may differ by A, plus R of `--rtol` times the
 absolute value of the expected element. Excludes `--bits` and `--bytes`.)"};
 
 inline constexpr Option kUlp{
     .names = "--ulp", .type = "[GLOB=]N", .group = kGroup,
+    .needs = "--verify",
     .help = "Accept floats at most N units in the last place apart",
     .details = R"(An element also matches if at most N - 1 values of its dtype lie between it and the expected
 one. `--ulp 1` accepts the next larger and the next smaller value. It has no effect on integers, and works
@@ -117,7 +120,8 @@ besides `--rtol` and `--atol`: an element that satisfies one of them matches. Ex
 
 inline constexpr Option kTolerance{
     .names = "--tolerance", .type = "PRESET", .words = &preset_words, .group = kGroup,
-    .excludes = {"--rtol", "--atol"},
+    .excludes = {{"--rtol --atol"}},
+    .needs = "--verify",
     .help = "The tolerances of torch.testing.assert_close, numpy.testing.assert_allclose or numpy.allclose",
     .details = R"(`torch`: R and A that torch.testing.assert_close has for the dtype: 1e-3 and 1e-5 for float16,
 1.6e-2 and 1e-5 for bfloat16, 1.3e-6 and 1e-5 for float32, 1e-7 and 1e-7 for float64; integers must be equal,
@@ -127,24 +131,28 @@ with `--any-dtype`. Excludes `--rtol`, `--atol`, `--bits` and `--bytes`; `--ulp`
 
 inline constexpr Option kNanDiffer{
     .names = "--nan-differ", .group = kGroup,
+    .needs = "--verify",
     .help = "NaN matches nothing, not even NaN",
     .details = R"(NaN matches nothing, as in IEEE 754. Without this option NaN matches NaN, whatever its bits.
 Excludes `--bits` and `--bytes`.)"};
 
 inline constexpr Option kMaxMismatch{
     .names = "--max-mismatch", .type = "[GLOB=]N|P%", .group = kGroup,
+    .needs = "--verify",
     .help = "Accept at most N mismatches, or P percent of the elements",
     .details = R"(Exit with 0 if at most N elements differ, or at most P percent (`--max-mismatch 0.1%`);
 nothing is rounded. The default is 0. Each pair of files or members is judged by itself.)"};
 
 inline constexpr Option kShow{
     .names = "--show", .type = "N", .group = kGroup,
+    .needs = "--verify",
     .help = "List the first N mismatches",
     .details = R"(After the line of a pair that differs, list its first N differing elements with their index,
 both values and their distance; at most 1000.)"};
 
 inline constexpr Option kMetrics{
     .names = "--metrics", .group = kGroup,
+    .needs = "--verify",
     .help = "Print the max relative error, RMSE, cosine and SQNR of each pair",
     .details = R"(Calculate, while the elements are compared: the largest |a - e| / |e|; RMSE, the root of the
 mean square of a - e; the cosine of the angle between the two tensors as vectors; SQNR, the ratio of the sum of
@@ -154,6 +162,7 @@ no cosine; the SQNR of equal tensors is inf. Excludes `--bytes`.)"};
 
 inline constexpr Option kMinCosine{
     .names = "--min-cosine", .type = "C", .group = kGroup,
+    .needs = "--verify",
     .help = "Fail if the cosine is less than C",
     .details = R"(A pair passes if its cosine is C, a number from -1 to 1, or more, or if all elements match. With this
 option, `--max-rmse` or `--min-sqnr`, and without `--rtol`, `--atol`, `--ulp`, `--tolerance` and
@@ -161,18 +170,21 @@ option, `--max-rmse` or `--min-sqnr`, and without `--rtol`, `--atol`, `--ulp`, `
 
 inline constexpr Option kMaxRmse{
     .names = "--max-rmse", .type = "E", .group = kGroup,
+    .needs = "--verify",
     .help = "Fail if the root mean square error is more than E",
     .details = R"(A pair passes if its RMSE is E, a number from 0, or less, or if all elements match. `--min-cosine` says what decides
 besides.)"};
 
 inline constexpr Option kMinSqnr{
     .names = "--min-sqnr", .type = "DB", .group = kGroup,
+    .needs = "--verify",
     .help = "Fail if the signal to noise ratio is less than DB decibels",
     .details = R"(A pair passes if its SQNR is DB or more, or if all elements match. `--min-cosine` says what decides
 besides.)"};
 
 inline constexpr Option kReport{
     .names = "--report", .type = "KIND", .words = [] { return Words{"github", "junit=", "csv="}; }, .group = kGroup,
+    .needs = "--verify",
     .help = "Also write a report: junit=FILE, csv=FILE, or github on stderr; may be given again",
     .details = R"(`junit=FILE`: write FILE, JUnit XML by the schema of Jenkins, with a test case for each pair of
 files or members. FILE is complete or not there, also if pairs fail; if it cannot be written, clipper exits with

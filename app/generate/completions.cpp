@@ -243,7 +243,7 @@ std::string zsh_action(const Option& option) {
 std::vector<std::string_view> names_after(const CommandSpec& command, const Option& option) {
   std::vector<std::string_view> excluded;
   for (const Option* const other : command.options)
-    if (excludes(option, *other) || excludes(*other, option))
+    if (exclusion(option, *other) != nullptr || exclusion(*other, option) != nullptr)
       for (const std::string_view name : names_of(*other)) excluded.push_back(name);
   std::sort(excluded.begin(), excluded.end());
   std::vector<std::string_view> names = names_of(option);

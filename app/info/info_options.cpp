@@ -107,7 +107,7 @@ many there are. V is rounded to the dtype, as by the command that clips; `nan` i
 dates. Implies `--stats`.)"};
 
 constexpr Option kPerAxis{
-    .names = "--per-axis", .type = "K", .excludes = {"--histogram-svg"},
+    .names = "--per-axis", .type = "K", .excludes = {{"--histogram-svg"}},
     .help = "Statistics of each index along axis K; may be given again; implies --stats",
     .details = R"(Print the statistics, percentiles and the histogram of each index along axis K of the shape, over all
 other axes. K counts from 0, negative from the end, whatever the memory order; given again, of each pair of indexes, and
@@ -115,7 +115,7 @@ so on. `x.npy[:, 2]` is what numpy selects so. A tensor without axis K is an err
 Implies `--stats`.)"};
 
 constexpr Option kTotal{
-    .names = "--total", .excludes = {"--histogram-svg"},
+    .names = "--total", .excludes = {{"--histogram-svg"}},
     .help = "Statistics of all tensors together, in place of those of each; implies --stats",
     .details = R"(Print the statistics, percentiles and the histogram of the elements of all tensors of all files
 together, in place of those of each: the numbers that `--pooled` of the command that clips finds. All must have one dtype;

@@ -1,4 +1,5 @@
 #include <set>
+#include <sstream>
 #include <stdexcept>
 
 #include "clip/clip_option_table.hpp"
@@ -49,11 +50,14 @@ TEST_CASE("the tables of every command are consistent") {
     }
     for (const Option* const option : spec->options) {
       CAPTURE(option->names);
+      std::string word;
       const Option* const other = option_named(*spec, option->overrides);
       if (other != nullptr) CHECK((option->type.empty() && other->type.empty()));
-      CHECK_FALSE(excludes(*option, *option));
+      CHECK(exclusion(*option, *option) == nullptr);
       CHECK((option->overrides.empty() || is_known(option->overrides)));
-      for (const std::string_view name : option->excludes) CHECK((name.empty() || is_known(name)));
+      for (const std::string_view names :
+           {option->excludes[0].names, option->excludes[1].names, option->needs, option->works_with})
+        for (std::istringstream words{std::string(names)}; words >> word;) CHECK(is_known(word));
     }
   }
 }
@@ -146,6 +150,23 @@ TEST_CASE("mistakes are reported in clipper's words, not CLI11's") {
   CHECK(refused({"x", ""}) == "FILE is an empty name (is a shell variable empty?)");
   CHECK(refused({"--files-from", "a", "--files0-from", "b"}) ==
         "--files-from and --files0-from cannot be used together");
+}
+
+TEST_CASE("rules about options that go together stand in their blocks") {
+  const auto refused = [](const std::vector<const char*>& words) {
+    return refusal(ErrorKind::usage, [&] { return typed(words); });
+  };
+  CHECK(refused({"--rtol", "1", "x"}) == "--rtol needs --verify");
+  CHECK(refused({"--flat", "x"}) == "--flat needs --output-dir");
+  CHECK(typed({"--flat", "--verify", "golden/", "x"}).has(kFlat));
+  CHECK(refused({"--direct", "x"}) == "--direct needs --in-place");
+  CHECK(refused({"--min", "0", "--discard-shards", "x"}) ==
+        "--discard-shards and --min cannot be used together");
+  CHECK(typed({"--discard-shards", "-q", "--dry-run", "x"}).has(kDiscardShards));
+  CHECK(refused({"-i", "--verify", "x", "y"}) == "--verify and --in-place cannot be used together");
+  CHECK(refused({"-i", "--shard", "0/2", "x"}) ==
+        "--in-place and --shard cannot be used together: a shard that runs twice would scale its data twice; "
+        "use IN OUT or --output-dir, and rename the results");
 }
 
 TEST_CASE("a mistake hides nothing of the rest of the command line") {
