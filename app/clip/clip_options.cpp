@@ -12,7 +12,6 @@
 #include "command_line/command_line.hpp"
 #include "command_line/input_names.hpp"
 #include "command_line/shared_options.hpp"
-#include "command_line/tensor_choice.hpp"
 #include "files/container.hpp"
 #include "files/place.hpp"
 #include "npy/utf8.hpp"

@@ -10,12 +10,15 @@
 
 #include "command_line/command_spec.hpp"
 #include "command_line/input_names.hpp"
-#include "command_line/tensor_choice.hpp"
 #include "console/progress.hpp"
 #include "console/terminal.hpp"
 #include "contract/profile.hpp"
 #include "element/percentage.hpp"
+#include "element/type_choice.hpp"
+#include "files/container.hpp"
 #include "files/foreign.hpp"
+#include "files/input_file.hpp"
+#include "files/name_choice.hpp"
 #include "shards/shard.hpp"
 
 /// Options of several commands, and what the texts of options mean. Each function throws Error{usage}, which
@@ -201,6 +204,21 @@ class RawOptions;
 
 /// The dtype that the option's value means, see dtype_word(); nothing if the option was not given.
 [[nodiscard]] std::optional<DType> parse_dtype(const RawOptions& raw, const Option& option);
+
+/// The tensors of files and archives that --member, --exclude-member and --only choose, for commands that
+/// only read. A clip has Selection.
+struct TensorChoice {
+  NameChoice members;
+  std::optional<TypeChoice> only;
+
+  [[nodiscard]] bool takes_all() const;
+
+  /// For each member whether it is chosen. A member that cannot be read is, so that its error is reported.
+  [[nodiscard]] std::vector<bool> of(const Container& archive, const npy::GivenDType& dtype) const;
+
+  /// Whether a file of one tensor is chosen. `is_named`: by its name on the command line.
+  [[nodiscard]] bool has(InputFile& input, const npy::GivenDType& dtype, bool is_named) const;
+};
 
 /// What kReadingOptions say, which must be options of the command. `is_many`: whether the command line may
 /// stand for several files.

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "command_line/input_names.hpp"
-#include "command_line/tensor_choice.hpp"
+#include "command_line/shared_options.hpp"
 #include "compare/compare_files.hpp"
 #include "compare/match_options.hpp"
 #include "compare/pair_log.hpp"

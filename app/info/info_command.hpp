@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "command_line/input_names.hpp"
-#include "command_line/tensor_choice.hpp"
+#include "command_line/shared_options.hpp"
 #include "console/progress.hpp"
 #include "contract/plan.hpp"
 #include "engine/engine.hpp"

@@ -17,7 +17,6 @@
 #include "clip/codec.hpp"
 #include "command_line/command_line.hpp"
 #include "command_line/shared_options.hpp"
-#include "command_line/tensor_choice.hpp"
 #include "console/terminal.hpp"
 #include "element/meaning.hpp"
 #include "element/tensor_layout.hpp"
