@@ -118,11 +118,11 @@ TEST_CASE("parsing @FILE reads the file and remembers its name") {
   CHECK(request.min->dtype == DType::float32);
   const Given array = number_of_text("bias", "@" + path);
   CHECK(array.array->layout().shape == std::vector<std::int64_t>{2});
-  const std::vector<OptionFile> files = number_files({.min = request.min, .bias = array});
+  const std::vector<ReadFile> files = number_files({.min = request.min, .bias = array});
   REQUIRE(files.size() == 2);
-  CHECK(files[0].option == "--min");
+  CHECK(files[0].reader == "--min");
   CHECK(files[0].path == path);
-  CHECK(files[1].option == "--bias");
+  CHECK(files[1].reader == "--bias");
   CHECK(refusal(ErrorKind::io, [&] {
           return number_of_text("min", "@" + path + "x");
         }).starts_with("min @" + path + "x: "));
