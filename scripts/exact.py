@@ -90,9 +90,15 @@ class Case:
         return bool({"--to", "--round", *NORMALIZATION} & {*self.parameters})
 
     @property
+    def exact_bounds(self):
+        """Whether bounds are exact numbers, because native has a later step for integers."""
+        steps = {"--to", "--round", "--replace-below", "--replace-above", *FACTORS, *NORMALIZATION}
+        return self.profile is NATIVE and self.x.dtype in INTS and bool(steps & {*self.parameters})
+
+    @property
     def bound_dtype(self):
         """Bounds beside a scale or bias are numbers of the arithmetic only with --to, --round or a normalization."""
-        return self.casts and self.arithmetic or self.x.dtype
+        return object if self.exact_bounds else self.casts and self.arithmetic or self.x.dtype
 
     @property
     def normalizes(self):
@@ -133,6 +139,7 @@ class Expected:
     moved: np.ndarray  # 1 for raised, -1 for lowered elements
     nodata: int = 0
     became_nodata: int = 0
+    y: np.ndarray | None = None  # the exact clipped numbers of integers, before the last steps
 
 
 # Bounds and factors --------------------------------------------------------------------------------------
@@ -143,6 +150,7 @@ class Bound:
     """Numbers as elements are compared with them, and the elements that they are, in bits, if they are elements."""
     numbers: np.ndarray
     bits: np.ndarray | None
+    written: np.ndarray | None = None  # an array's numbers, before they are cut
 
 
 def checked_array(case, option, allowed):
@@ -167,11 +175,19 @@ def places(case, given, wrong, word):
 
 
 def array_bound(case, side):
-    given, name = checked_array(case, side, {case.x.dtype, case.bound_dtype})
+    is_native = case.profile is NATIVE and case.x.dtype not in ("bool",) and not is_time(case.x.dtype)
+    given, name = checked_array(case, side, {*INTS, *FORMATS} if is_native else {case.x.dtype, case.bound_dtype})
     nans = is_nan(given.elements, given.dtype)
     if nans.any() and case.profile.nan_bounds == "error" and case.x.elements.size:
         raise Refused("NaN file", USAGE, name, f"{side} @{name}", "NaN", places(case, given, nans, f"@{name}: NaN"))
     found = numbers(given.elements, given.dtype)
+    if case.exact_bounds or is_native and case.x.dtype in INTS and given.dtype != case.x.dtype:
+        return exact_array(case, side, plain(found))
+    if is_native and given.dtype not in (case.x.dtype, case.bound_dtype):
+        shape, texts = found.shape, found.ravel().tolist()
+        bits = np.array([contract.float_bound(case.profile, case.bound_dtype, number, side) for number in texts], unsigned(case.bound_dtype)).reshape(shape)
+        given = Tensor(case.bound_dtype, bits.view(stored_type(case.bound_dtype)))
+        found = numbers(given.elements, given.dtype)
     bits = given.bits
     if case.casts and case.arithmetic in ("float32", "float64"):
         found = found.astype(case.arithmetic)
@@ -179,6 +195,30 @@ def array_bound(case, side):
     if nans.all() and nans.size == 1 and case.profile.through:
         bits = np.array(nearest(math.nan, case.x.dtype), bits.dtype)  # another type does not hold sign and payload
     return Bound(found, bits)
+
+
+def exact_array(case, side, found):
+    """An array as bounds of integers."""
+    limits = np.iinfo(case.x.dtype)
+    whole = [number if abs(number) == math.inf else math.trunc(number) for number in found.ravel().tolist()]
+    wrong = any(number > limits.max if side == "--min" else number < limits.min for number in whole)
+    if wrong and (case.x.elements.size or found.size == 1) and not case.arithmetic and "--stretch" not in case.parameters:
+        raise Refused("range of an array", USAGE)
+    if case.exact_bounds:
+        return Bound(found, None)
+    cut = [int(min(max(number, int(limits.min)), int(limits.max))) for number in whole]
+    elements = np.array(cut, case.x.dtype).reshape(found.shape)
+    return Bound(elements, Tensor(case.x.dtype, elements).bits, found)
+
+
+def exact_bound(case, side, text):
+    """A number as a bound of integers, which a later step needs."""
+    number = figures.found_bound(percentile(case.x, text)) if text.endswith("%") else contract.exact(text)
+    if number != number:
+        raise Refused("NaN", USAGE, text)
+    if not case.arithmetic and "--stretch" not in case.parameters:
+        contract.int_bound(case.profile, case.x.dtype, number, side, text)
+    return Bound(plain(number if case.arithmetic != "float64" else figures.as_double(number)), None)
 
 
 def ticks(dtype, text):
@@ -193,7 +233,10 @@ def bound(case, side):
     given, profile, dtype = case.parameters.get(side), case.profile, case.bound_dtype
     if isinstance(given, Tensor):
         return array_bound(case, side)
+    if given is not None and case.exact_bounds:
+        return exact_bound(case, side, given)
     if given is None:
+        dtype = case.casts and case.arithmetic or case.x.dtype
         truncates = dtype in INTS and case.arithmetic and not case.casts  # 255.5 is beyond uint8, unless it is rounded
         if not truncates and (dtype not in FLOATS or profile.absent == "infinite"):
             return None
@@ -316,7 +359,8 @@ def checked_bounds(case, rule, nan):
     texts = [case.parameters[side] for side in BOUNDS if isinstance(case.parameters.get(side, None), str)]
     typed = [contract.exact(text) for text in texts if not text.endswith("%")] if case.x.dtype in INTS or case.x.dtype in FORMATS else []
     above_as_written = len(typed) == 2 and typed[0] > typed[1]
-    low, high = ((lo.numbers, hi.numbers) if lo.numbers.dtype == hi.numbers.dtype else (plain(lo.numbers), plain(hi.numbers))) if lo and hi else (0, 0)
+    written = [each.numbers if each.written is None else each.written for each in (lo, hi)] if lo and hi else [np.array(0)] * 2
+    low, high = written if written[0].dtype == written[1].dtype else map(plain, written)
     is_above = np.asarray(low > high, bool)
     if above_as_written or is_above.any() and (case.x.elements.size or is_above.size == 1):
         if case.above == "error" or case.profile.integers == "inward" and not above_as_written:
@@ -476,7 +520,7 @@ def formula(case, rule, nan, others, lo, hi):
         where = beyond(case.profile, y, bound_numbers, upper) & ~nans & (y == y).astype(bool)  # NaN, also of the other bound
         its_bits, its_limits = (each.bits, 0) if rule.keeps(case.bound_dtype) else rule.stored(each.numbers)
         y, bits, limited = np.where(where, bound_numbers, y), np.where(where, its_bits, bits), np.where(where, its_limits, limited)
-    moved = (y > before).astype(np.int8) - (y < before).astype(np.int8)
+    moved = beyond_bound = (y > before).astype(np.int8) - (y < before).astype(np.int8)
     for other, sign in zip(others, (1, -1)):
         if other is not None:
             its = (nearest(other, rule.to), 0) if other != other else rule.store(other)
@@ -486,10 +530,14 @@ def formula(case, rule, nan, others, lo, hi):
     moved = np.where(nans, 0, np.where(moved == 0, limited, moved))
     big = case.x.big and (case.x.elements.itemsize > 1 or case.to == case.x.dtype)
     found = Tensor(case.to, np.asarray(bits, unsigned(case.to)).view(stored_type(case.to)).reshape(shape), case.x.fortran, big)
+    exact_y = plain(np.broadcast_to(y, shape)) if case.exact_bounds else None
+    for other, sign in zip(others, (1, -1)):
+        if other is not None and exact_y is not None:
+            exact_y[np.broadcast_to(beyond_bound == sign, shape)] = other
     counts = [int((moved == sign).sum()) for sign in (1, -1)]
     if "--saturate" in case.parameters and any(each and inf in plain(each.numbers).ravel() for each, inf in ((lo, math.inf), (hi, -math.inf))):
         counts = [None, None]  # elements beyond the limit of the dtype, which is that bound now, may count as raised or as lowered
-    return Expected(found, *counts, int(nans.sum()), nans, *losses(case, rule, g, underflows, found.elements, moved, nans), moved)
+    return Expected(found, *counts, int(nans.sum()), nans, *losses(case, rule, g, underflows, found.elements, moved, nans), moved, y=exact_y)
 
 
 def check_normalization(case):
@@ -522,7 +570,9 @@ def normalized(case):
             bounds_of_stretch(case, *ends)
         raise
     y = clipped.result.elements
-    if ends:
+    if clipped.y is not None:
+        z = normalized_exactly(case, clipped.y, ends)
+    elif ends:
         z = stretched(y, *bounds_of_stretch(case, *ends), *ends)
     else:
         factor = {option: array_factor(case, option, "float64") if isinstance(given[option], Tensor) else np.float64(contract.exact(given[option]))
@@ -540,6 +590,37 @@ def normalized(case):
     zero = int((within & (z != 0) & (ends == rule.zero_point)).sum())
     infinite = int((within & np.isfinite(numbers(case.x.elements, case.x.dtype).astype(float)) & np.isinf(ends)).sum()) if case.to in FORMATS else 0
     return Expected(found, *(int((moved == sign).sum()) for sign in (1, -1)), clipped.nan, clipped.nans, infinite, zero, moved)
+
+
+def difference(a, b):
+    """a - b as float64, rounded once."""
+    if not all(isinstance(each, int) or math.isfinite(each) for each in (a, b)):
+        return float(a) - float(b)
+    return float(Fraction(a) - Fraction(b))
+
+
+def normalized_exactly(case, y, ends):
+    """The last steps of integers: differences are exact before they are rounded to float64."""
+    y = plain(np.vectorize(figures.as_double, otypes=[object])(y)) if y.size else y
+    minus = np.frompyfunc(difference, 2, 1)
+    as_floats = lambda found: np.asarray(found, np.float64)
+    if ends:
+        bounds_of_stretch(case, *ends)
+        lo, hi = (np.frompyfunc(figures.as_double, 1, 1)(bound(case, side).numbers) for side in BOUNDS)
+        low, high = ends
+        z = np.clip(as_floats(minus(y, lo)) / as_floats(minus(hi, lo)) * (high - low) + low, min(low, high), max(low, high))
+        return np.where(np.asarray(y <= lo, bool), low, np.where(np.asarray(y >= hi, bool), high, z))
+    given, factor = case.parameters, {}
+    for option in ("--subtract", "--divide"):
+        if isinstance(given.get(option), Tensor):
+            factor[option] = array_factor(case, option, "float64")
+            if option == "--subtract":
+                factor[option] = plain(numbers(given[option].elements, given[option].dtype))
+        elif option in given:
+            factor[option] = plain(figures.as_double(contract.exact(given[option]))) if option == "--subtract" else np.float64(contract.exact(given[option]))
+    if not np.all(factor.get("--divide", 1)) and (case.x.elements.size or np.size(factor["--divide"]) == 1):
+        raise Refused("a divisor of 0", INPUT, "--divide")
+    return as_floats(minus(y, factor.get("--subtract", 0))) / factor.get("--divide", 1.0)
 
 
 def ends_of_stretch(case):

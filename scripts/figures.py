@@ -50,7 +50,9 @@ class NoNumbers(Refused):
 
 def statistic(word, values):
     """Of float64 elements."""
-    if word in ("mean", "std"):
+    if values.dtype == object:  # integers
+        found = {"min": min, "max": max}[word](values.tolist(), default=None) if word in ("min", "max") else mean_and_deviation(values.tolist())[word == "std"]
+    elif word in ("mean", "std"):
         found = mean_and_deviation(values[np.isfinite(values)].tolist())[word == "std"]
     else:
         known = in_order(values)
@@ -60,6 +62,27 @@ def statistic(word, values):
     if math.isinf(found):
         raise Refused(f"infinite {word}", INPUT, word)
     return found
+
+
+def as_double(number):
+    """A whole number of 64 bits stays; others are the nearest float64."""
+    if isinstance(number, float):
+        return number
+    return int(number) if number == math.trunc(number) and -2**63 <= number < 2**64 else float(number)
+
+
+def found_bound(number):
+    """A percentile of integers as a bound: whole, or the nearest float64 in the fewest digits."""
+    if number == math.trunc(number):
+        return int(number)
+    return Fraction(repr(float(number))) if abs(float(number)) < 2**53 else math.trunc(number)
+
+
+def has_fractions(given):
+    """Whether a bound, which is no percentile, may have fractions."""
+    if isinstance(given, Tensor):
+        return given.dtype in FORMATS and (given.elements.size != 1 or bool(given.elements.ravel()[0] % 1))
+    return given is not None and math.isfinite(exact(given)) and exact(given) % 1 != 0
 
 
 def is_percentile(given):
@@ -153,11 +176,17 @@ def found_in(case, bound, result):
             if "--stretch" in given and not all(np.isfinite(np.asarray(each.numbers, float)) for each in elements):
                 raise Refused("infinite percentile", INPUT)
             given[side] = array_of(shape, case.x.dtype, [int(each.bits) for each in elements])
+            if case.exact_bounds:
+                exactly = [found_bound(percentile(valid_in(case, part), case.parameters[side])) for _, part in parts]
+                if any(number != math.trunc(number) for number in exactly):
+                    given[side] = Tensor("float64", np.array([float(number) for number in exactly]).reshape(shape))
     words = {option: given[option] for option in FACTORS if isinstance(given.get(option), str) and given[option] in STATISTICS}
     if words:
         first = replace(case, parameters={option: each for option, each in given.items() if option not in LAST_STEPS} | {"--to": "float64"}
                         | ({"--nodata-to": "nan"} if "--nodata" in given else {}))
-        y = result(first).result.elements
+        clipped = result(first)
+        is_long = case.x.dtype in ("int64", "uint64") and not {"--scale", "--bias", "--replace-below", "--replace-above", "--nodata"} & {*given}
+        y = clipped.y if is_long and not any(has_fractions(given.get(side)) for side in BOUNDS) else clipped.result.elements
         values = {option: [] for option in words}
         for (_, part), option in product(parts, words):
             try:
@@ -169,7 +198,10 @@ def found_in(case, bound, result):
                 continue
             if option == "--divide" and number == 0:
                 raise Refused("a divisor of 0", INPUT, "--divide")
-            values[option].append(nearest(number, "float64"))
-        given |= {option: array_of(shape, "float64", its) for option, its in values.items()}
+            values[option].append(number)
+        for option, its in values.items():
+            is_exact = y.dtype == object and words[option] in ("min", "max")
+            given[option] = Tensor(case.x.dtype, np.array(its, case.x.dtype).reshape(shape)) if is_exact else \
+                array_of(shape, "float64", [nearest(number, "float64") for number in its])
     given.pop("--per-axis", None)
     return replace(case, parameters=given)

@@ -13,6 +13,7 @@
 #include "console/ending.hpp"
 #include "console/json.hpp"
 #include "console/terminal.hpp"
+#include "contract/steps.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
 #include "flows/figures.hpp"
@@ -82,7 +83,9 @@ void add_plan(const Plan& plan, const std::string& name, Json& json) {
     if (const ArrayParameter* const array = plan.array(factor))
       json.add(name_of(factor), array_json(*array));
     else if (has_numbers && (factor == Parameter::subtract || factor == Parameter::divide))
-      json.add(name_of(factor), factor == Parameter::subtract ? normalization->a : normalization->b);
+      json.add(name_of(factor), factor == Parameter::subtract
+                                    ? Json::number(plan.input.dtype, subtrahend_text(*normalization))
+                                    : Json(normalization->b));
   if (const auto notes = notes_on(plan, name); !notes.empty()) json.add("notes", notes);
 }
 
@@ -135,9 +138,14 @@ std::vector<std::string> notes_on(const Plan& plan, const std::string& name) {
   std::vector<std::string> notes;
   for (const LostBound& bound : plan.lost) notes.push_back(name + ": " + lost_text(bound));
   const DType dtype = plan.bound_dtype;
-  for (const CutBound& bound : plan.cut)
-    notes.push_back(fmt::format("--{} {} becomes {} for {}", bound.field, bound.text,
-                                decimal_text(number_of(dtype, bound.element)), traits(dtype).name));
+  for (const CutBound& bound : plan.cut) {
+    const bool is_array = plan.array(bound.field == "min" ? Parameter::min : Parameter::max) != nullptr;
+    notes.push_back(is_array
+                        ? fmt::format("fractions of --{} {} are cut off for {}", bound.field, bound.text,
+                                      traits(dtype).name)
+                        : fmt::format("--{} {} becomes {} for {}", bound.field, bound.text,
+                                      decimal_text(number_of(dtype, bound.element)), traits(dtype).name));
+  }
   if (plan.truncates_fractions)
     notes.push_back(fmt::format("results are truncated to {}; --to float32 keeps fractions, --round rounds",
                                 traits(plan.output.dtype).name));

@@ -82,6 +82,13 @@ struct ParameterVectors {
 
   const std::byte* a = nullptr;  ///< double, of a Normalization
   const std::byte* b = nullptr;
+  const std::byte* a_rest = nullptr;  ///< double; null: 0
+  const std::byte* b_rest = nullptr;
+
+  const ElementBits* min = nullptr;  ///< Cast::min and max; null: those of the operation
+  const ElementBits* max = nullptr;
+  const WideBound* wide_lo = nullptr;  ///< for Arithmetic::integer in place of lo and hi, unless null
+  const WideBound* wide_hi = nullptr;
 };
 
 /// In place of ParameterVectors: the numbers of the operation hold for all elements.
@@ -114,10 +121,19 @@ void clip(const Operation& operation, const ParameterVectors& parameters, const 
   const auto moved = [](const std::byte* vector, std::size_t size) __attribute__((always_inline)) {
     return vector == nullptr ? nullptr : vector + size;
   };
-  return {moved(vectors.lo, count * element_size),  moved(vectors.hi, count * element_size),
-          moved(vectors.nan, count * element_size), moved(vectors.scale, count * factor_size),
-          moved(vectors.bias, count * factor_size), moved(vectors.a, count * sizeof(double)),
-          moved(vectors.b, count * sizeof(double))};
+  return {moved(vectors.lo, count * element_size),
+          moved(vectors.hi, count * element_size),
+          moved(vectors.nan, count * element_size),
+          moved(vectors.scale, count * factor_size),
+          moved(vectors.bias, count * factor_size),
+          moved(vectors.a, count * sizeof(double)),
+          moved(vectors.b, count * sizeof(double)),
+          moved(vectors.a_rest, count * sizeof(double)),
+          moved(vectors.b_rest, count * sizeof(double)),
+          vectors.min == nullptr ? nullptr : vectors.min + count,
+          vectors.max == nullptr ? nullptr : vectors.max + count,
+          vectors.wide_lo == nullptr ? nullptr : vectors.wide_lo + count,
+          vectors.wide_hi == nullptr ? nullptr : vectors.wide_hi + count};
 }
 
 /// Whether of `count` pairs of bounds no min exceeds its max and none is NaN. Both are aligned to the size of

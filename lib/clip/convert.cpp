@@ -69,7 +69,7 @@ class BlockConversion {
   /// `vectors`: those of the block; null for numbers. `out` may be null.
   ElementCounts operator()(const std::byte* in, const ParameterVectors* vectors, std::byte* out,
                            std::size_t count) noexcept {
-    load(in, count);
+    load(in, vectors, count);
     scale(vectors, count);
     const ElementCounts counts = clip(vectors, count);
     first_nan_ = counts.nan == 0 ? std::nullopt
@@ -89,7 +89,7 @@ class BlockConversion {
   [[nodiscard]] std::optional<std::size_t> first_nan() const noexcept { return first_nan_; }
 
  private:
-  void load(const std::byte* in, std::size_t count) noexcept {
+  void load(const std::byte* in, const ParameterVectors* vectors, std::size_t count) noexcept {
     if constexpr (std::is_same_v<Working, float>)
       if (is_float8(operation_.from)) {
         widen(operation_.from, in, loaded_.as<float>(), count);
@@ -99,7 +99,7 @@ class BlockConversion {
     with_type(operation_.from, [&]<class From>() {
       // Not if results are written over `in` before g is used again.
       if constexpr (std::is_same_v<From, Working>)
-        if (operation_.arithmetic == Arithmetic::none && !saturates_ && !cast_.below && !cast_.above) {
+        if (operation_.arithmetic == Arithmetic::none && !saturates_ && !replaces(vectors)) {
           g_ = reinterpret_cast<const Working*>(in);
           return;
         }
@@ -167,7 +167,7 @@ class BlockConversion {
     else
       store_elements(to, count);
     saturate(vectors, counts, to, count);
-    counts.replaced = replace(vectors, to, count);
+    replace(vectors, to, count, counts);
     if (counts.nan != 0) finish_nan(to, count);
     if (is_same && counts.nan != 0 && !cast_.nan && !clipping_.nan &&
         operation_.arithmetic == Arithmetic::none)
@@ -289,17 +289,55 @@ class BlockConversion {
     });
   }
 
-  std::uint64_t replace(const ParameterVectors* vectors, std::byte* out, std::size_t count) const noexcept {
-    const auto pointer = [](const auto& given) { return given ? &*given : nullptr; };
-    if (!cast_.below && !cast_.above) return 0;
-    const Working* lo = nullptr;
-    const Working* hi = nullptr;
-    std::size_t step = kNoStep;
-    std::tie(lo, hi, step) = bounds(vectors);
-    return with_size(traits(operation_.to).size, [&]<std::size_t kSize>() {
-      return Replace<Working, kSize>::run(g_, lo, hi, step, pointer(cast_.below), pointer(cast_.above),
-                                          reinterpret_cast<UnsignedOfSize<kSize>*>(out), count);
+  [[nodiscard]] bool replaces(const ParameterVectors* vectors) const noexcept {
+    return cast_.replaces() || (vectors != nullptr && (vectors->min != nullptr || vectors->max != nullptr));
+  }
+
+  /// What the elements below lo become, if that is not what lo becomes; the same for those above hi.
+  [[nodiscard]] static PerElement<std::uint64_t> results(const std::optional<ElementBits>& replacement,
+                                                         const std::optional<ElementBits>& bound,
+                                                         const ElementBits* varying) noexcept {
+    if (replacement) return {&*replacement, kNoStep};
+    if (varying != nullptr) return {varying, kStep};
+    return {bound ? &*bound : nullptr, kNoStep};
+  }
+
+  /// Writes replacements, and exact bounds.
+  void replace(const ParameterVectors* vectors, std::byte* out, std::size_t count,
+               ElementCounts& counts) const noexcept {
+    if (!replaces(vectors)) return;
+    const auto [lo, hi, step] = bounds(vectors);
+    const PerElement<Working> min{lo, step};
+    const PerElement<Working> max{hi, step};
+    const auto below = results(cast_.below, cast_.min, vectors == nullptr ? nullptr : vectors->min);
+    const auto above = results(cast_.above, cast_.max, vectors == nullptr ? nullptr : vectors->max);
+    with_size(traits(operation_.to).size, [&]<std::size_t kSize>() {
+      auto* const to = reinterpret_cast<UnsignedOfSize<kSize>*>(out);
+      if (below.values != nullptr) {
+        const std::uint64_t replaced = Replace<Working, kSize, true>::run(g_, min, below, to, count);
+        counts.replaced += cast_.below ? replaced : 0;
+      }
+      if (above.values != nullptr) {
+        const std::uint64_t replaced = Replace<Working, kSize, false>::run(g_, max, above, to, count);
+        counts.replaced += cast_.above ? replaced : 0;
+      }
     });
+    count_between(min, max, step == kNoStep ? std::min<std::size_t>(count, 1) : count, count, counts);
+  }
+
+  /// Counts again if any lo exceeds its hi, because no element lies between the exact bounds.
+  void count_between(PerElement<Working> lo, PerElement<Working> hi, std::size_t bounds, std::size_t count,
+                     ElementCounts& counts) const noexcept {
+    bool any = false;
+    for (std::size_t i = 0; i < bounds; ++i) any |= lo[i] > hi[i];
+    if (!any) return;
+    counts.raised = counts.lowered = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const bool is_below = g_[i] < (lo[i] > hi[i] ? lo[i] : within(lo[i]));
+      const bool is_above = !is_below && g_[i] > (lo[i] > hi[i] ? hi[i] : within(hi[i]));
+      counts.raised += is_below ? 1 : 0;
+      counts.lowered += is_above ? 1 : 0;
+    }
   }
 
   [[nodiscard]] Working within(Working x) const noexcept { return std::clamp(x, lowest_, highest_); }

@@ -43,9 +43,11 @@ struct Converted {
                                                       std::byte* out, std::size_t count, Counting counting,
                                                       SimdLevel level) noexcept;
 
-/// convert() for Arithmetic::integer, whose results may need 129 bits.
+/// convert() for Arithmetic::integer, whose results may need 129 bits. `rests`, unless null, is for what they
+/// exceed the doubles by that they become; `to` is float64 then.
 [[nodiscard]] Converted convert_integers(const Operation& operation, const ParameterVectors* vectors,
-                                         const std::byte* in, std::byte* out, std::size_t count) noexcept;
+                                         const std::byte* in, std::byte* out, std::size_t count,
+                                         double* rests = nullptr) noexcept;
 
 /// convert() for an operation with a normalization. Counts only if counting is on.
 [[nodiscard]] Converted normalize(const Operation& operation, const ParameterVectors* vectors,

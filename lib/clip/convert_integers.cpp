@@ -59,9 +59,15 @@ std::pair<WideBound, WideBound> bounds_at(const WideBounds& bounds, const Operat
   };
   WideBound lo = bounds.lo;
   WideBound hi = bounds.hi;
-  if (bounds.lo_varies) lo = bound(operation.lo, vectors != nullptr ? vectors->lo : nullptr);
-  if (bounds.hi_varies) hi = bound(operation.hi, vectors != nullptr ? vectors->hi : nullptr);
-  if (lo.ceil > hi.floor) (bounds.min_wins ? hi : lo) = bounds.min_wins ? lo : hi;
+  if (vectors != nullptr && vectors->wide_lo != nullptr)
+    lo = vectors->wide_lo[i];
+  else if (bounds.lo_varies)
+    lo = bound(operation.lo, vectors != nullptr ? vectors->lo : nullptr);
+  if (vectors != nullptr && vectors->wide_hi != nullptr)
+    hi = vectors->wide_hi[i];
+  else if (bounds.hi_varies)
+    hi = bound(operation.hi, vectors != nullptr ? vectors->hi : nullptr);
+  if (lo.ceil > hi.ceil || lo.floor > hi.floor) (bounds.min_wins ? hi : lo) = bounds.min_wins ? lo : hi;
   return {lo, hi};
 }
 
@@ -83,10 +89,17 @@ void count_element(const Operation& operation, const Wide& g, bool is_below, boo
   counts.became_infinite += may_be_infinite && (is_too_low || is_too_high) ? 1 : 0;
 }
 
+/// What the integer exceeds the double by that it became; 0 for far greater numbers.
+double rest_of(const Wide& x, double head) noexcept {
+  if (!(std::fabs(head) < 0x1p126)) return 0;
+  const Int128 magnitude = static_cast<Int128>(x.magnitude) - static_cast<Int128>(std::fabs(head));
+  return static_cast<double>(x.negative ? -magnitude : magnitude);
+}
+
 /// One element after the other. To: std::uint8_t for float8.
 template <class From, class To>
 Converted convert_all(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
-                      std::byte* out, std::size_t count) noexcept {
+                      std::byte* out, std::size_t count, double* rests) noexcept {
   const auto stored_bound = [&](const WideBound& bound) {
     return bound.result ? stored_element<To>(operation.to, *bound.result)
                         : stored_integer<To>(operation, bound.ceil);
@@ -120,6 +133,15 @@ Converted convert_all(const Operation& operation, const ParameterVectors* vector
     else
       counts.changed = true;
     if (out != nullptr) std::memcpy(out + i * sizeof(result), &result, sizeof(result));
+    if constexpr (std::is_same_v<To, double>)
+      if (rests != nullptr) {
+        const bool is_fraction = (is_below && lo.ceil != lo.floor) || (is_above && hi.ceil != hi.floor);
+        rests[i] = replacement || is_fraction ? 0
+                                              : rest_of(is_below   ? lo.ceil
+                                                        : is_above ? hi.ceil
+                                                                   : g,
+                                                        result);
+      }
   }
   return converted;
 }
@@ -127,12 +149,12 @@ Converted convert_all(const Operation& operation, const ParameterVectors* vector
 }  // namespace
 
 Converted convert_integers(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
-                           std::byte* out, std::size_t count) noexcept {
+                           std::byte* out, std::size_t count, double* rests) noexcept {
   const DType to = is_float8(operation.to) ? DType::uint8 : operation.to;
   return with_type(to, [&]<class To>() {
     return operation.from == DType::int64
-               ? convert_all<std::int64_t, To>(operation, vectors, in, out, count)
-               : convert_all<std::uint64_t, To>(operation, vectors, in, out, count);
+               ? convert_all<std::int64_t, To>(operation, vectors, in, out, count, rests)
+               : convert_all<std::uint64_t, To>(operation, vectors, in, out, count, rests);
   });
 }
 

@@ -262,20 +262,26 @@ struct Saturate {
   }
 };
 
-/// Replaces elements whose g is beyond a bound of the user's. Returns their number.
-template <class Working, std::size_t kSize>
+/// One value for all elements, or one for each.
+template <class T>
+struct PerElement {
+  const T* values = nullptr;
+  std::size_t step = 0;
+
+  [[nodiscard]] T operator[](std::size_t i) const noexcept { return values[i * step]; }
+};
+
+/// Replaces elements whose g is below a bound of the user's, or above it. Returns their number.
+template <class Working, std::size_t kSize, bool kIsBelow>
 struct Replace {
   using Bits = UnsignedOfSize<kSize>;
-  static std::uint64_t run(const Working* g, const Working* lo, const Working* hi, std::size_t step,
-                           const std::uint64_t* below, const std::uint64_t* above, Bits* out,
-                           std::size_t count) noexcept {
+  static std::uint64_t run(const Working* g, PerElement<Working> bound, PerElement<std::uint64_t> by,
+                           Bits* out, std::size_t count) noexcept {
     std::uint64_t replaced = 0;
     for (std::size_t i = 0; i < count; ++i) {
-      const bool is_below = below != nullptr && g[i] < lo[i * step];
-      const bool is_above = above != nullptr && g[i] > hi[i * step];
-      if (is_below) out[i] = static_cast<Bits>(*below);
-      if (is_above) out[i] = static_cast<Bits>(*above);
-      replaced += is_below || is_above ? 1 : 0;
+      const bool is_beyond = kIsBelow ? g[i] < bound[i] : g[i] > bound[i];
+      out[i] = is_beyond ? static_cast<Bits>(by[i]) : out[i];
+      replaced += is_beyond ? 1 : 0;
     }
     return replaced;
   }

@@ -46,7 +46,7 @@ std::optional<Operation> native_clip(const Operation& operation) noexcept {
   const Cast& cast = *operation.cast;
   if (is_floating(operation.from) || is_floating(operation.dtype) || is_float8(operation.to) ||
       operation.from == operation.to || operation.arithmetic != Arithmetic::none || operation.normalization ||
-      operation.has_nat || cast.below || cast.above || cast.zero_point.magnitude != 0)
+      operation.has_nat || cast.replaces() || cast.zero_point.magnitude != 0)
     return std::nullopt;
   return with_type(operation.from, [&]<class From>() {
     return with_working_type(operation.dtype, [&]<class Working>() -> std::optional<Operation> {

@@ -8,6 +8,7 @@
 
 #include "clip/convert.hpp"
 #include "clip/convert_loops.hpp"
+#include "clip/exact_difference.hpp"
 #include "clip/working_dtype.hpp"
 #include "element/element.hpp"
 
@@ -72,6 +73,91 @@ void run_normalization(const Normalization& step, const ParameterVectors* vector
                                   reinterpret_cast<const double*>(vectors->b));
   else
     run.template operator()<false>(&step.a, &step.b);
+}
+
+/// The number of an element, of one for all if it does not vary.
+double number_at(const std::byte* varying, std::size_t i, double number) noexcept {
+  return varying != nullptr ? reinterpret_cast<const double*>(varying)[i] : number;
+}
+
+/// What 64-bit integers exceed their y by, which is the nearest double. Nothing of replacements.
+template <class From>
+void find_rests(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
+                const double* y, double* rests, std::size_t count) noexcept {
+  const Cast& cast = *operation.cast;
+  const auto bound = [](const std::byte* varying, std::size_t i, ElementBits number) {
+    return varying != nullptr ? reinterpret_cast<const From*>(varying)[i] : from_bits<From>(number);
+  };
+  for (std::size_t i = 0; i < count; ++i) {
+    From x;
+    std::memcpy(&x, in + i * sizeof(x), sizeof(x));
+    const From lo = bound(vectors != nullptr ? vectors->lo : nullptr, i, operation.lo);
+    const From hi = bound(vectors != nullptr ? vectors->hi : nullptr, i, operation.hi);
+    const bool is_replaced = (x < lo && cast.below) || (x > hi && cast.above);
+    const From clipped = x < lo ? lo : x > hi ? hi : x;
+    const bool is_rounded = !is_replaced && y[i] == static_cast<double>(clipped);
+    rests[i] = is_rounded ? rest_of(Int128{clipped}, y[i]) : 0;
+  }
+}
+
+/// run_normalization() of numbers with rests.
+void run_with_rests(const Normalization& step, const ParameterVectors* vectors, const double* rests,
+                    double* y, std::size_t count) noexcept {
+  const ParameterVectors given = vectors == nullptr ? ParameterVectors{} : *vectors;
+  const auto [least, most] = std::minmax(step.low, step.high);
+  for (std::size_t i = 0; i < count; ++i) {
+    const double a = number_at(given.a, i, step.a);
+    const double b = number_at(given.b, i, step.b);
+    const double a_rest = number_at(given.a_rest, i, step.a_rest);
+    const double b_rest = number_at(given.b_rest, i, step.b_rest);
+    const double from_a = difference(y[i], rests[i], a, a_rest);
+    if (!step.stretches) {
+      y[i] = from_a / b;
+      continue;
+    }
+    const double range = difference(b, b_rest, a, a_rest);
+    const double z = from_a / range * (step.high - step.low) + step.low;
+    const double held = z < least ? least : z > most ? most : z;
+    const double upper = difference(y[i], rests[i], b, b_rest) >= 0 ? step.high : held;
+    y[i] = from_a <= 0 ? step.low : upper;
+  }
+}
+
+/// Whether any number may stand for an integer that float64 lacks.
+struct FindLong {
+  [[gnu::always_inline]] static bool run(const double* y, std::size_t count) noexcept {
+    std::uint64_t any = 0;
+    for (std::size_t i = 0; i < count; ++i) any |= std::fabs(y[i]) >= kIntegersEnd ? 1 : 0;
+    return any != 0;
+  }
+};
+
+/// The first step, whose results are doubles, and the normalization.
+Converted convert_and_normalize(const Operation& operation, const ParameterVectors* vectors,
+                                const std::byte* in, DoubleBlock& y, std::size_t count, Counting counting,
+                                SimdLevel level) noexcept {
+  const Normalization& step = *operation.normalization;
+  const bool is_long = !is_floating(operation.from) && traits(operation.from).size == sizeof(double);
+  const bool varies = vectors != nullptr && (vectors->a_rest != nullptr || vectors->b_rest != nullptr);
+  DoubleBlock rests;
+  const Converted converted =
+      operation.arithmetic == Arithmetic::integer
+          ? convert_integers(operation, vectors, in, y.bytes(), count, rests.of.data())
+          : convert(operation, vectors, in, y.bytes(), count, counting, level);
+  const bool has_long = is_long && operation.arithmetic != Arithmetic::float64 &&
+                        run_loop<FindLong>(level, static_cast<const double*>(y.of.data()), count);
+  if (!has_long && !varies && step.a_rest == 0 && step.b_rest == 0) {
+    run_normalization(step, vectors, y.of.data(), count, level);
+    return converted;
+  }
+  if (!has_long)
+    std::fill_n(rests.of.data(), count, 0.0);
+  else if (operation.arithmetic == Arithmetic::none && operation.from == DType::int64)
+    find_rests<std::int64_t>(operation, vectors, in, y.of.data(), rests.of.data(), count);
+  else if (operation.arithmetic == Arithmetic::none)
+    find_rests<std::uint64_t>(operation, vectors, in, y.of.data(), rests.of.data(), count);
+  run_with_rests(step, vectors, rests.of.data(), y.of.data(), count);
+  return converted;
 }
 
 /// Whether any number is beyond the range, or so small that it may become 0.
@@ -304,13 +390,15 @@ class ThreeLoops {
     const Cast& cast = *operation.cast;
     const bool is_exact = from_ == DType::uint32 || (working != DType::int64 && working != DType::uint64);
     const bool is_cast_once = is_floating(to_) ? !last.cast->round : last.cast->round == Round::half_even;
+    const Normalization& step = *operation.normalization;
     takes_ = is_exact && is_cast_once && !cast.below && !cast.above && !cast.nan && !operation.nan &&
              operation.arithmetic == Arithmetic::none && has_kernels(from_) && has_kernels(to_) &&
-             to_ != DType::int64 && to_ != DType::uint64;
-    takes_floats_ = (is_floating(from_) || traits(from_).size < sizeof(float)) && from_ != DType::float64 &&
+             to_ != DType::int64 && to_ != DType::uint64 && step.a_rest == 0 && step.b_rest == 0;
+    takes_floats_ = !cast.min && !cast.max &&
+                    (is_floating(from_) || traits(from_).size < sizeof(float)) && from_ != DType::float64 &&
                     (to_ == DType::float32 || (!is_floating(to_) && traits(to_).size < sizeof(float)));
     if (takes_) choose_step(operation, *last.cast);
-    takes_ &= step_.lo <= step_.hi;
+    takes_ = takes_ && step_.lo <= step_.hi && has_exact_bounds(operation);
   }
 
   /// Returns false, and has written nothing, if it does not take the operation, or a NaN that becomes an
@@ -406,6 +494,8 @@ class ThreeLoops {
       step_.lo = static_cast<double>(from_bits<Working>(operation.lo));
       step_.hi = static_cast<double>(from_bits<Working>(operation.hi));
     });
+    if (operation.cast->min) step_.lo = from_bits<double>(*operation.cast->min);
+    if (operation.cast->max) step_.hi = from_bits<double>(*operation.cast->max);
     step_.a = given.a;
     step_.divisor = given.stretches ? given.b - given.a : given.b;
     step_.low = given.low;
@@ -431,11 +521,20 @@ class ThreeLoops {
     step_.clips = step_.lo > least || step_.hi < most;
     const bool is_quotient = !given.stretches || (!step_.holds && step_.low == 0 && step_.high == 1);
     const auto is_float = [](double x) { return static_cast<double>(static_cast<float>(x)) == x; };
-    divides_integers_ = !is_floating(from_) && traits(from_).size < sizeof(float) && to_ == DType::float32 &&
+    divides_integers_ = takes_floats_ && !is_floating(from_) && traits(from_).size < sizeof(float) && to_ == DType::float32 &&
                         is_quotient && step_.lo <= most && step_.hi >= least &&
                         std::fabs(step_.a) <= 0x1p22 && step_.a == std::trunc(step_.a) &&
                         is_float(step_.divisor) && std::fabs(step_.divisor) >= 0x1p-100 &&
                         std::fabs(step_.divisor) <= 0x1p100;
+  }
+
+  /// Whether the same elements are beyond exact bounds as doubles: not if they are rounded to integers.
+  [[nodiscard]] bool has_exact_bounds(const Operation& operation) const noexcept {
+    if (!operation.cast->min && !operation.cast->max) return true;
+    return with_working_type(operation.dtype, [&]<class Working>() {
+      return std::ceil(step_.lo) == static_cast<double>(from_bits<Working>(operation.lo)) &&
+             std::floor(step_.hi) == static_cast<double>(from_bits<Working>(operation.hi));
+    });
   }
 
   /// Whether the plain formula gives low for lo and high for hi. Then all results are between them: each of
@@ -481,8 +580,7 @@ Converted normalize(const Operation& operation, const ParameterVectors* vectors,
       if (vectors != nullptr)
         given = after(done, *vectors, traits(operation.dtype).size, factor_size(operation.arithmetic));
       const ParameterVectors* const of_block = given ? &*given : nullptr;
-      part = convert(operation, of_block, from, y.bytes(), length, counting, level);
-      run_normalization(*operation.normalization, of_block, y.of.data(), length, level);
+      part = convert_and_normalize(operation, of_block, from, y, length, counting, level);
       if (counter) counter->count(of_block, from, y.of.data(), length, part.counts);
       part.first_beyond = convert(last, nullptr, y.bytes(), to, length, Counting::off, level).first_beyond;
     }

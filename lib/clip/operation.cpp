@@ -84,6 +84,20 @@ Operation last_step(const Normalization& normalization) noexcept {
   return last;
 }
 
+Operation conversion(DType from, DType to, std::optional<Round> round) noexcept {
+  Operation operation;
+  operation.from = from;
+  operation.dtype = working_dtype(from);
+  operation.to = to;
+  operation.lo = lowest_element(operation.dtype);
+  operation.hi = highest_element(operation.dtype);
+  Cast& cast = operation.cast.emplace();
+  cast.saturates = !is_floating(to);
+  cast.round = round || is_floating(to) ? round : Round::half_even;
+  set_limits(operation);
+  return operation;
+}
+
 DType working_dtype(DType from) noexcept {
   const DTypeTraits& row = traits(from);
   if (row.kind == NumberKind::floating) return row.carrier;

@@ -80,7 +80,7 @@ struct WideBounds {
 
 /// What the clipped y of an Operation becomes, with its g, if that is more than a clip:
 ///     y = y, clipped to the range of `to` if it saturates, rounded to an integer, + zero_point
-///     y = below or above, if they are given, where g < lo or g > hi
+///     y = below or above, if they are given, otherwise min or max, where g < lo or g > hi
 ///     y = nan of the cast, if it is given, where g is NaN
 /// Then y is rounded to `to` once, to nearest even. Elements of float8 are always cast, also to themselves:
 /// kernels do not know them.
@@ -97,7 +97,14 @@ struct Cast {
   std::optional<ElementBits> below;  ///< elements of `to`
   std::optional<ElementBits> above;
   std::optional<ElementBits> nan;  ///< in place of the operation's, which need not have the number
+
+  /// What elements beyond lo or hi become without `below` or `above`: the exact bound, of which lo and hi are
+  /// the nearest working elements within, so that lo may exceed hi. If empty, what lo or hi becomes.
+  std::optional<ElementBits> min;
+  std::optional<ElementBits> max;
   WideBounds wide{};
+
+  [[nodiscard]] bool replaces() const noexcept { return below || above || min || max; }
 };
 
 /// What becomes of the clipped y as a float64, each operation rounded:
@@ -110,6 +117,10 @@ struct Normalization {
   double b = 1;  ///< the divisor, finite and not 0; or max, finite and at least a, as is b - a
   double low = 0;
   double high = 1;
+
+  /// What 64-bit integers exceed a and b by, so that y - a and b - a are exact before they are rounded.
+  double a_rest = 0;
+  double b_rest = 0;
 
   DType to = DType::float64;
   Cast cast{};  ///< without replacements; its working dtype is float64
@@ -151,6 +162,10 @@ struct Operation {
 
 /// What follows a normalization: its cast, of float64 elements without bounds.
 [[nodiscard]] Operation last_step(const Normalization& normalization) noexcept;
+
+/// Makes elements of another dtype of numbers, rounded once, to integers if `round` says so or that dtype has
+/// only integers. Integers saturate.
+[[nodiscard]] Operation conversion(DType from, DType to, std::optional<Round> round = std::nullopt) noexcept;
 
 /// The working dtype of elements that are neither scaled nor biased: the smallest of float32, float64, int32,
 /// int64 and uint64 that has all values of `from`.

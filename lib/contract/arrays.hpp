@@ -107,7 +107,8 @@ void lay_out(Broadcast& broadcast, const std::vector<std::int64_t>& shape, bool 
 /// enlarge it.
 void check_shape(std::string_view field, const Given& given, const std::vector<std::int64_t>& shape);
 
-/// Error{usage} if a number or an array from a file has neither the tensor's dtype nor `other`.
+/// Error{usage} if a number or an array from a file has neither the tensor's dtype nor `other`, unless a
+/// bound may have any dtype: see exact_bounds.hpp.
 void check_dtype(std::string_view field, const std::optional<Given>& given, DType dtype, DType other);
 
 /// The arrays of the request, laid out for the tensor; nothing if there are none. Calls check_shape() for all

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "contract/bounds.hpp"
+#include "contract/exact_bounds.hpp"
 #include "contract/fields.hpp"
 #include "contract/steps.hpp"
 #include "element/element.hpp"
@@ -43,33 +44,7 @@ void choose_working_dtype(const Request& request, Plan& plan) {
     case Arithmetic::float64: plan.operation.dtype = DType::float64; break;
     case Arithmetic::integer: return;
   }
-  if (has_arithmetic_bounds(request)) plan.bound_dtype = plan.operation.dtype;
-}
-
-/// What a number becomes after the clip, rounded once.
-struct Result {
-  ElementBits element;  ///< of the output's dtype; NaN if the dtype has neither the number nor infinity
-  int beyond;           ///< 1 or -1: the number is above or below all finite elements
-};
-
-Result result_of(const Operation& operation, const Number& number) {
-  const DType to = operation.to;
-  const Cast& cast = *operation.cast;
-  const Number y = cast.round ? rounded(number, *cast.round) : number;
-  if (!is_floating(to)) {
-    const Int128 lowest = to_integer(number_of(to, lowest_element(to)), Rounding::toward_zero);
-    const Int128 highest = to_integer(number_of(to, highest_element(to)), Rounding::toward_zero);
-    const Int128 sum = to_integer(y, Rounding::toward_zero) + cast.zero_point.value();
-    const auto bits = static_cast<ElementBits>(std::clamp(sum, lowest, highest));
-    return {with_type(to, [&]<class T>() { return to_bits(from_bits<T>(bits)); }), sum > highest  ? 1
-                                                                                   : sum < lowest ? -1
-                                                                                                  : 0};
-  }
-  const ElementBits element = nearest_element(to, y);
-  if (number_of(to, element).kind == Number::Kind::finite) return {element, 0};
-  const int beyond = y > Number() ? 1 : -1;
-  if (!cast.saturates) return {element, beyond};
-  return {beyond > 0 ? highest_finite(to) : lowest_finite(to), beyond};
+  if (has_arithmetic_bounds(request, plan)) plan.bound_dtype = plan.operation.dtype;
 }
 
 std::optional<ElementBits> replacement(std::string_view field, const std::optional<Given>& given,
@@ -80,21 +55,6 @@ std::optional<ElementBits> replacement(std::string_view field, const std::option
   const ElementBits element = exact_float(field, *given, operation.to);
   if (given->number.kind == Number::Kind::infinite) return result_of(operation, given->number).element;
   return cast.round ? rounded_element(operation.to, element, *cast.round) : element;
-}
-
-/// The integer, saturated to 2^128 - 1, beyond all results of integer arithmetic.
-Wide wide_of(const Number& integer) {
-  constexpr UInt128 kMax = ~UInt128{0};
-  if (integer.kind == Number::Kind::infinite) return Wide::of(integer.negative, kMax);
-  UInt128 magnitude = 0;
-  for (std::int64_t i = 0; i < integer.exponent; ++i) {
-    const auto place = static_cast<std::size_t>(i);
-    const unsigned digit =
-        place < integer.digits.size() ? static_cast<unsigned>(integer.digits[place] - '0') : 0;
-    if (magnitude > (kMax - digit) / 10) return Wide::of(integer.negative, kMax);
-    magnitude = magnitude * 10 + digit;
-  }
-  return Wide::of(integer.negative, magnitude);
 }
 
 /// Error{usage} for a min above, or a max below, all elements of the output's dtype.
@@ -108,17 +68,8 @@ Wide wide_of(const Number& integer) {
 /// 1: above all elements of the output; -1: below. An infinite bound is within a dtype that has infinities.
 int beyond_output(const Operation& operation, const Given& bound, ElementBits element) {
   if (traits(operation.to).has_infinity && bound.number.kind == Number::Kind::infinite) return 0;
-  if (operation.arithmetic == Arithmetic::integer) return result_of(operation, bound.number).beyond;
+  if (!is_floating(operation.from)) return result_of(operation, bound.number).beyond;
   return beyond_range(operation, element);
-}
-
-bool is_given(const std::optional<Given>& bound) {
-  return bound && !bound->array;
-}
-
-/// Whether the bound is a number that is no integer.
-bool has_fraction(const std::optional<Given>& bound) {
-  return is_given(bound) && bound->number.kind == Number::Kind::finite && !is_integer(bound->number);
 }
 
 bool divides(const Request& request) {
@@ -135,11 +86,15 @@ bool needs_cast(const Request& request, const Plan& plan) {
   const DType to = request.to.value_or(from);
   const bool scales = plan.operation.arithmetic != Arithmetic::none;
   if (normalizes(request)) return true;
-  const bool has_fractions = plan.operation.arithmetic == Arithmetic::float64 ||
-                             (scales && (has_fraction(request.min) || has_fraction(request.max)));
+  const bool has_fractions = !is_floating(from) && (has_fraction(request.min) || has_fraction(request.max));
+  const bool rounds = is_floating(from) || plan.operation.arithmetic == Arithmetic::float64;
+  const auto is_other = [=](const std::optional<Given>& bound) {
+    return bound && bound->array && bound->array->layout().dtype != from;
+  };
+  if (scales && !is_floating(from) && (is_other(request.min) || is_other(request.max))) return true;
   return to != from || !has_kernels(from) || converts_flags(request, plan) || (request.to && scales) ||
-         (request.round && (is_floating(from) || has_fractions)) || request.replace_below ||
-         request.replace_above || divides(request) || request.zero_point ||
+         (request.round && rounds) || (has_fractions && (request.to || request.round || scales)) ||
+         request.replace_below || request.replace_above || divides(request) || request.zero_point ||
          (request.saturate && is_floating(to));
 }
 
@@ -192,42 +147,6 @@ void choose_cast(const Request& request, Plan& plan) {
   set_limits(operation);
 }
 
-/// Clips results of integer arithmetic to numbers of any size. The operation has the integers nearest to them
-/// that the input's dtype has, for comparisons with arrays.
-void plan_wide_bounds(const Request& request, Plan& plan) {
-  const DType from = plan.input.dtype;
-  WideBounds& bounds = plan.operation.cast->wide;
-  const MinAboveMax above = request.min_above_max.value_or(request.profile->min_above_max);
-  bounds.lo_varies = request.min && request.min->array;
-  bounds.hi_varies = request.max && request.max->array;
-  bounds.min_wins = above == MinAboveMax::min;
-  for (const auto& [field, given] : {std::pair{"min", &request.min}, std::pair{"max", &request.max}})
-    if (is_given(*given) && (*given)->number.kind == Number::Kind::nan)
-      refuse(label(field, **given) + ": NaN cannot be a bound");
-  const auto bound = [&](const Number& number) -> WideBound {
-    return {wide_of(rounded(number, Round::ceil)), wide_of(rounded(number, Round::floor)),
-            result_of(plan.operation, number).element};
-  };
-  const auto exact = [&](const Given& given, ElementBits element) {
-    return has_arithmetic_bounds(request) ? given.number : number_of(from, element);
-  };
-  if (is_given(request.min)) {
-    plan.exact_min = exact(*request.min, plan.min);
-    bounds.lo = bound(*plan.exact_min);
-    plan.operation.lo = least_from(from, *plan.exact_min).value_or(highest_element(from));
-  }
-  if (is_given(request.max)) {
-    plan.exact_max = exact(*request.max, plan.max);
-    bounds.hi = bound(*plan.exact_max);
-    plan.operation.hi = greatest_to(from, *plan.exact_max).value_or(lowest_element(from));
-  }
-  if (!plan.exact_min || !plan.exact_max || *plan.exact_min <= *plan.exact_max) return;
-  if (above == MinAboveMax::error)
-    refuse(label("min", *request.min) + " exceeds " + label("max", *request.max) +
-           order_advice(plan.operation));
-  (bounds.min_wins ? bounds.hi : bounds.lo) = bounds.min_wins ? bounds.lo : bounds.hi;
-}
-
 /// Error{usage} for a number that replaces NaN and that the output's dtype does not have.
 void plan_nan(const OnNan& nan, Plan& plan) {
   if (nan.action != OnNan::replace || !is_floating(plan.input.dtype)) return;
@@ -240,6 +159,40 @@ void plan_nan(const OnNan& nan, Plan& plan) {
   plan.operation.cast->nan = element;
 }
 
+/// Finite bounds of floats that are beyond their dtype, and beside a scale all bounds beyond a dtype without
+/// infinity, take effect as numbers if results may lie there.
+void plan_far_bounds(const Request& request, Plan& plan) {
+  Operation& operation = plan.operation;
+  const DType dtype = plan.bound_dtype;
+  const bool scales = operation.arithmetic != Arithmetic::none;
+  const bool is_wider =
+      number_of(operation.to, highest_finite(operation.to)) > number_of(dtype, highest_finite(dtype));
+  const auto is_far = [&](const std::optional<Given>& bound) {
+    if (!is_number(bound) || bound->number.kind == Number::Kind::nan) return false;
+    const Number nearest = number_of(dtype, nearest_element(dtype, bound->number));
+    return (is_wider && bound->number.kind == Number::Kind::finite && nearest.kind != Number::Kind::finite) ||
+           (scales && nearest.kind == Number::Kind::nan);
+  };
+  const auto result = [&](ElementBits compared, const Number& bound) -> std::optional<ElementBits> {
+    if (number_of(operation.dtype, compared) == bound) return std::nullopt;
+    return result_of(operation, bound).element;
+  };
+  if (is_far(request.min)) {
+    plan.exact_min = request.min->number;
+    operation.lo = least_from(operation.dtype, *plan.exact_min).value();
+    operation.cast->min = result(operation.lo, *plan.exact_min);
+  }
+  if (is_far(request.max)) {
+    plan.exact_max = request.max->number;
+    operation.hi = greatest_to(operation.dtype, *plan.exact_max).value();
+    operation.cast->max = result(operation.hi, *plan.exact_max);
+  }
+  const OnNan::Action action = request.action_on_nan();
+  const std::optional<Number>& of_nan = action == OnNan::min ? plan.exact_min : plan.exact_max;
+  if ((action == OnNan::min || action == OnNan::max) && of_nan && operation.nan)
+    operation.cast->nan = result_of(operation, *of_nan).element;
+}
+
 /// Makes the bounds and what replaces NaN working elements. Error{usage} for a min above, or a max below, all
 /// elements of the output's dtype, and for a number that replaces NaN beyond its range.
 void convert_cast(const Request& request, Plan& plan) {
@@ -248,9 +201,7 @@ void convert_cast(const Request& request, Plan& plan) {
   const auto working = [&](ElementBits element) {
     return working_element(plan.bound_dtype, element, operation.dtype);
   };
-  if (operation.arithmetic == Arithmetic::integer) {
-    plan_wide_bounds(request, plan);
-  } else if (plan.bound_dtype != operation.dtype) {
+  if (operation.arithmetic != Arithmetic::integer && plan.bound_dtype != operation.dtype) {
     operation.lo = working(operation.lo);
     operation.hi = working(operation.hi);
     if (operation.nan) operation.nan = working(*operation.nan);
@@ -260,9 +211,13 @@ void convert_cast(const Request& request, Plan& plan) {
     if (operation.arithmetic != Arithmetic::none && !request.max)
       operation.hi = highest_element(operation.dtype);
   }
-  if (is_given(request.min) && beyond_output(operation, *request.min, working(plan.min)) > 0)
+  if (has_exact_bounds(plan))
+    plan_exact_bounds(request, plan);
+  else
+    plan_far_bounds(request, plan);
+  if (is_number(request.min) && beyond_output(operation, *request.min, working(plan.min)) > 0)
     refuse_out_of_range("min", *request.min, operation);
-  if (is_given(request.max) && beyond_output(operation, *request.max, working(plan.max)) < 0)
+  if (is_number(request.max) && beyond_output(operation, *request.max, working(plan.max)) < 0)
     refuse_out_of_range("max", *request.max, operation);
   plan_nan(request.nan, plan);
   plan.refuse_nan |= is_floating(operation.from) && !is_floating(plan.output.dtype) && !plan.replaces_nan();
@@ -283,10 +238,11 @@ void identify_cast(const Plan& plan, std::string& text) {
     return integer(bound.ceil) + (is_integer || !bound.result ? "" : ":" + element(bound.result));
   };
   text += fmt::format(
-      " to={} {} zero={} range={:x}..{:x} wide={}..{} below={} above={}{}{}", traits(operation.to).name,
+      " to={} {} zero={} range={:x}..{:x} wide={}..{} below={} above={}{}{}{}{}", traits(operation.to).name,
       cast.round ? kRoundWords.at(static_cast<std::size_t>(*cast.round)) : "", text_of(cast.zero_point),
       cast.lowest, cast.highest, wide(cast.wide.lo), wide(cast.wide.hi), element(cast.below),
-      element(cast.above), cast.nan ? " nan=" + element(cast.nan) : "", operation.divides ? " divides" : "");
+      element(cast.above), cast.nan ? " nan=" + element(cast.nan) : "", operation.divides ? " divides" : "",
+      cast.min ? " min=" + element(cast.min) : "", cast.max ? " max=" + element(cast.max) : "");
 }
 
 void describe_cast(const Plan& plan, std::string& text) {
@@ -300,10 +256,6 @@ void describe_cast(const Plan& plan, std::string& text) {
 }
 
 }  // namespace
-
-bool has_arithmetic_bounds(const Request& request) {
-  return request.to || request.round || normalizes(request);
-}
 
 ElementBits integer_element(std::string_view field, const Given& given, DType dtype,
                             Operation::Integer zero_point) {

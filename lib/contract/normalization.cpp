@@ -4,7 +4,9 @@
 #include <tuple>
 #include <utility>
 
+#include "clip/exact_difference.hpp"
 #include "contract/bounds.hpp"
+#include "contract/exact_bounds.hpp"
 #include "contract/steps.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
@@ -92,6 +94,8 @@ void choose_normalization(const Request& request, Plan& plan) {
   if (!request.stretch) {
     normalization.a = factor_of("subtract", request.subtract, plan, 0);
     normalization.b = factor_of("divide", request.divide, plan, 1);
+    if (!is_floating(from) && is_number(request.subtract))
+      normalization.a_rest = rest_of(request.subtract->number);
     return;
   }
   normalization.low = end_of(request.stretch->first, normalization);
@@ -102,13 +106,11 @@ void choose_normalization(const Request& request, Plan& plan) {
                                      request.stretch->first.text, request.stretch->second.text));
 }
 
-/// The bound as a float64, rounded once from what elements are compared with.
-double stretched_bound(const Plan& plan, Parameter bound) {
-  const Operation& operation = plan.operation;
+/// The bound with which elements are compared.
+Number stretched_bound(const Plan& plan, Parameter bound) {
   const bool is_min = bound == Parameter::min;
-  const WideBound& wide = is_min ? operation.cast->wide.lo : operation.cast->wide.hi;
-  if (is_min ? plan.exact_min : plan.exact_max) return from_bits<double>(*wide.result);
-  return round_to<double>(number_of(operation.dtype, is_min ? operation.lo : operation.hi));
+  if (const std::optional<Number>& exact = is_min ? plan.exact_min : plan.exact_max) return *exact;
+  return number_of(plan.operation.dtype, is_min ? plan.operation.lo : plan.operation.hi);
 }
 
 /// Error{usage} for a number that would not be stretched to a number within the ends.
@@ -123,10 +125,13 @@ void expect_within(std::string_view field, const std::optional<Given>& given, co
 void convert_normalization(const Request& request, Plan& plan) {
   if (!request.stretch) return;
   Normalization& stretch = *plan.operation.normalization;
-  for (const auto& [bound, given, to] : {std::tuple(Parameter::min, &request.min, &stretch.a),
-                                         std::tuple(Parameter::max, &request.max, &stretch.b)}) {
+  for (const auto& [bound, given, to, rest] :
+       {std::tuple(Parameter::min, &request.min, &stretch.a, &stretch.a_rest),
+        std::tuple(Parameter::max, &request.max, &stretch.b, &stretch.b_rest)}) {
     if ((*given)->array) continue;
-    *to = stretched_bound(plan, bound);
+    const Number number = stretched_bound(plan, bound);
+    *to = round_to<double>(number);
+    if (!is_floating(plan.input.dtype)) *rest = rest_of(number);
     if (!std::isfinite(*to))
       refuse_normalization(label(name_of(bound), **given) + " is infinite; " + parameter("stretch") +
                            " requires finite bounds");
@@ -146,6 +151,9 @@ void identify_normalization(const Plan& plan, std::string& text) {
   const Normalization& step = *plan.operation.normalization;
   text += fmt::format(" {} {:016x} {:016x}", step.stretches ? "stretch" : "normalize", to_bits(step.a),
                       to_bits(step.b));
+  const bool is_long = !is_floating(plan.input.dtype) && traits(plan.input.dtype).size == sizeof(double);
+  if (is_long && (step.stretches || step.a != 0))
+    text += fmt::format(" exact {} {}", step.a_rest, step.b_rest);
   if (step.stretches) text += fmt::format(" {:016x}..{:016x}", to_bits(step.low), to_bits(step.high));
   text += fmt::format(" to={} {} zero={} range={:x}..{:x}", traits(step.to).name,
                       step.cast.round ? kRoundWords.at(static_cast<std::size_t>(*step.cast.round)) : "",
@@ -158,13 +166,18 @@ void describe_normalization(const Plan& plan, std::string& text) {
   if (step.stretches)
     text += fmt::format(", stretched to {}:{} in float64", step.low, step.high);
   else
-    text += fmt::format(", (y - {}) / {} in float64",
-                        text_of(plan, Parameter::subtract, fmt::format("{}", step.a)),
-                        text_of(plan, Parameter::divide, fmt::format("{}", step.b)));
+    text +=
+        fmt::format(", (y - {}) / {} in float64", text_of(plan, Parameter::subtract, subtrahend_text(step)),
+                    text_of(plan, Parameter::divide, fmt::format("{}", step.b)));
   describe_rounding(step.cast, true, plan.operation.from, step.to, text);
 }
 
 }  // namespace
+
+std::string subtrahend_text(const Normalization& step) {
+  if (std::fabs(step.a) < kIntegersEnd || std::fabs(step.a) > 0x1p64) return fmt::format("{}", step.a);
+  return text_of(Operation::Integer::of(static_cast<Int128>(step.a) + static_cast<Int128>(step.a_rest)));
+}
 
 void refuse_no_figure(const Request& request) {
   refuse_normalization(parameter(request.pooled ? "pooled" : "per_axis") + " requires a percentile as " +

@@ -20,7 +20,7 @@ std::optional<Limit> limit(std::string_view field, const Request& request, std::
   give_dtype(bound, layout.dtype);
   if (bound->array) return Limit{{}, bound->text, std::nullopt, make_plan(request, layout)};
   const DType dtype = layout.dtype;
-  check_dtype(field, bound, dtype, dtype);
+  if (bound->opaque) check_dtype(field, bound, dtype, dtype);
   check_shape(field, *bound, layout.shape);
   expect_no_percentage(field, bound);
   if (bound->number.kind == Number::Kind::nan)

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "contract/exact_bounds.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
 #include "error.hpp"
@@ -150,12 +151,15 @@ void plan_flags(Plan& plan) {
 void convert_clip(const Request& request, Plan& plan) {
   const Profile& profile = *request.profile;
   Operation& operation = plan.operation;
-  check_dtype("min", request.min, plan.input.dtype, plan.bound_dtype);
-  check_dtype("max", request.max, plan.input.dtype, plan.bound_dtype);
+  for (const auto& [field, bound] : {std::pair{"min", &request.min}, std::pair{"max", &request.max}})
+    if (profile.family != "native" || (*bound && (*bound)->opaque))
+      check_dtype(field, *bound, plan.input.dtype, plan.bound_dtype);
   plan.arrays = plan_arrays(request, plan.input);
-  // The cast converts bounds of integer arithmetic, which may exceed the tensor's dtype.
+  // plan_exact_bounds() converts bounds of integer arithmetic, which may exceed the tensor's dtype, and ends
+  // of what is stretched.
   const bool is_wide =
-      operation.cast && operation.arithmetic == Arithmetic::integer && has_arithmetic_bounds(request);
+      has_exact_bounds(plan) && (operation.arithmetic == Arithmetic::integer ||
+                                 (operation.arithmetic == Arithmetic::none && request.stretch));
   const auto number_in = [&](const std::optional<Given>& given) {
     return is_wide || (given && given->array) ? std::nullopt : given;
   };
@@ -168,7 +172,14 @@ void convert_clip(const Request& request, Plan& plan) {
   operation.hi = bounds.hi;
   plan.min = bounds.min;
   plan.max = bounds.max;
-  plan.cut = cut_bounds(profile, plan.bound_dtype, min, max);
+  if (!has_exact_bounds(plan)) {
+    plan.cut = cut_bounds(profile, plan.bound_dtype, min, max);
+    for (const Parameter bound : {Parameter::min, Parameter::max})
+      if (const ArrayParameter* const row = plan.array(bound);
+          row != nullptr && !is_floating(plan.input.dtype) && !row->array->is_found() &&
+          has_any_fraction(*row->array))
+        plan.cut.push_back({name_of(bound), row->text, 0});
+  }
   plan.takes_other_bounds =
       profile.arrays == Profile::Arrays::broadcast && !request.min_above_max && !operation.cast;
   if (plan.input.meaning.kind == Meaning::Kind::boolean) plan_flags(plan);
@@ -319,20 +330,6 @@ ElementBits nodata_result(const Given& given, DType dtype) {
   return element;
 }
 
-/// Without rounding, scale and zero point.
-Operation keeping(DType from, DType to) {
-  Operation operation;
-  operation.from = from;
-  operation.dtype = working_dtype(from);
-  operation.to = to;
-  operation.lo = lowest_element(operation.dtype);
-  operation.hi = highest_element(operation.dtype);
-  operation.cast.emplace().saturates = !is_floating(to);
-  if (!is_floating(to)) operation.cast->round = Round::half_even;
-  set_limits(operation);
-  return operation;
-}
-
 void convert_nodata(const Request& request, Plan& plan) {
   if (request.nodata.empty()) return;
   const DType from = plan.input.dtype;
@@ -355,7 +352,7 @@ void convert_nodata(const Request& request, Plan& plan) {
     nodata.to = nodata_result(*request.nodata_to, to);
     nodata.written.add(number_of(to, *nodata.to));
   } else if (from != to) {
-    nodata.keeping = keeping(from, to);
+    nodata.keeping = conversion(from, to);
   }
 }
 

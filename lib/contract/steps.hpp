@@ -36,13 +36,13 @@ extern const Step kNormalization;
 /// Whether the request has the last step.
 [[nodiscard]] bool normalizes(const Request& request);
 
-/// Whether bounds beside a scale or bias are numbers of the arithmetic, not elements of the tensor's dtype.
-[[nodiscard]] bool has_arithmetic_bounds(const Request& request);
-
 [[nodiscard]] std::string text_of(const Operation::Integer& integer);
 
 /// The first elements of an array that was calculated: "[0.5, 1, ...]"; empty for one that was given.
 [[nodiscard]] std::string found_text(const ArrayParameter& parameter, std::size_t shown);
+
+/// What a normalization subtracts, if that is one number: "1700000000000000001".
+[[nodiscard]] std::string subtrahend_text(const Normalization& step);
 
 /// The text for people of a parameter that may be an array: "@bias.npy (3,)", "1% (3, 1, 1) [0.5, 1, 2]".
 [[nodiscard]] std::string text_of(const Plan& plan, Parameter parameter, std::string number);

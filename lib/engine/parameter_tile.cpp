@@ -8,7 +8,8 @@
 #include <type_traits>
 
 #include "clip/clip.hpp"
-#include "contract/bounds.hpp"
+#include "clip/convert.hpp"
+#include "clip/exact_difference.hpp"
 #include "element/comparable.hpp"
 #include "element/element.hpp"
 #include "element/float8.hpp"
@@ -77,16 +78,6 @@ std::optional<std::size_t> find_first(std::size_t count, const IsRefused& is_ref
   return std::nullopt;
 }
 
-Message label_of(const ArrayReader& array) {
-  const std::string_view field = name_of(array.parameter().parameter);
-  return Term{field, field} + Message(" " + array.parameter().text);
-}
-
-/// " at [0, 3]": the place in the array of the element for the tensor's element at `position`.
-std::string place_in(const ArrayReader& array, std::uint64_t position) {
-  return " at " + index_text(array.parameter().array->layout(), array.offset_of(position));
-}
-
 }  // namespace
 
 ParameterTile::ParameterTile(const Plan& plan, std::size_t capacity, std::size_t band_size)
@@ -100,12 +91,24 @@ ParameterTile::ParameterTile(const Plan& plan, std::size_t capacity, std::size_t
   if (const auto& normalization = plan.operation.normalization) {
     allocate(a_, plan.arrays->find(Parameter::subtract), normalization->a);
     allocate(b_, plan.arrays->find(Parameter::divide), normalization->b);
+    const ArrayParameter* const a = plan.arrays->find(Parameter::subtract);
+    const DType dtype = a == nullptr ? DType::float64 : a->array->layout().dtype;
+    const bool is_long = !is_floating(dtype) && traits(dtype).size == sizeof(double);
+    if ((is_long && !is_floating(plan.input.dtype)) || normalization->a_rest != 0)
+      allocate(a_rest_, nullptr, normalization->a_rest);
   }
   const auto is_converted = [&](const ArrayParameter& row) {
     return (row.parameter != Parameter::min && row.parameter != Parameter::max) ||
            row.array->layout().dtype != plan.operation.dtype;
   };
-  if (std::ranges::any_of(plan.arrays->arrays, is_converted))
+  const auto is_other = [&](const ArrayParameter& row) {
+    return (row.parameter == Parameter::min || row.parameter == Parameter::max) &&
+           is_other_bound(plan, row.array->layout().dtype);
+  };
+  const bool is_exact = std::ranges::any_of(plan.arrays->arrays, is_other);
+  if (is_exact) exact_min_.emplace(plan, Parameter::min, capacity_);
+  if (is_exact) exact_max_.emplace(plan, Parameter::max, capacity_);
+  if (is_exact || std::ranges::any_of(plan.arrays->arrays, is_converted))
     raw_ = std::make_unique_for_overwrite<std::byte[]>(capacity_ * sizeof(ElementBits));
 }
 
@@ -154,7 +157,8 @@ void ParameterTile::allocate_factors() {
 
 /// Casts of integer arithmetic exchange bounds themselves.
 bool ParameterTile::exchanges() const noexcept {
-  return bounds_vary_ && plan_.arrays->min_above_max == MinAboveMax::min &&
+  return bounds_vary_ && !(exact_min_ && plan_.operation.cast) &&
+         plan_.arrays->min_above_max == MinAboveMax::min &&
          !(plan_.operation.cast && plan_.operation.arithmetic == Arithmetic::integer);
 }
 
@@ -167,7 +171,12 @@ void ParameterTile::expand(std::uint64_t position, std::size_t count) {
 
 void ParameterTile::read(std::uint64_t position, std::size_t count) {
   if (exchanges()) restore_numbers(count);
-  for (Values* const bound : {&min_, &max_}) read_bound(*bound, position, count, !exchanges());
+  if (exact_min_) {
+    read_exact_bound(min_, *exact_min_, position, count);
+    read_exact_bound(max_, *exact_max_, position, count);
+  } else {
+    for (Values* const bound : {&min_, &max_}) read_bound(*bound, position, count, !exchanges());
+  }
   if (nan_bound_ != nullptr)
     std::memcpy(nan_.memory.get(), nan_bound_->expanded<std::byte>(), count * nan_.size);
   for (Values* const factor : {&scale_, &bias_, &a_, &b_}) read_factor(*factor, position, count);
@@ -176,6 +185,11 @@ void ParameterTile::read(std::uint64_t position, std::size_t count) {
 
 /// Those that are arrays, for a stretch.
 void ParameterTile::widen_bounds(std::size_t count) {
+  if (exact_min_) {
+    std::copy_n(exact_min_->values(), count, a_.as<double>());
+    std::copy_n(exact_max_->values(), count, b_.as<double>());
+    return;
+  }
   const auto widen = [&](const Values& bound, const Values& to) {
     if (bound.array)
       convert_factors<double>(plan_.operation.dtype, bound.expanded<std::byte>(), count, to.as<double>());
@@ -185,7 +199,9 @@ void ParameterTile::widen_bounds(std::size_t count) {
 }
 
 void ParameterTile::repeat(std::size_t period, std::size_t count) noexcept {
-  for (const Values* const values : {&min_, &max_, &nan_, &scale_, &bias_, &a_, &b_}) {
+  if (exact_min_) exact_min_->repeat(period, count);
+  if (exact_max_) exact_max_->repeat(period, count);
+  for (const Values* const values : {&min_, &max_, &nan_, &scale_, &bias_, &a_, &b_, &a_rest_}) {
     if (!values->memory || values->lent != nullptr) continue;
     std::byte* const begin = values->memory.get();
     for (std::size_t done = period; done < count;) {  // twice as many each time
@@ -218,13 +234,35 @@ void ParameterTile::read_bound(Values& bound, std::uint64_t position, std::size_
   bound.array->read(position, count, bound.memory.get());
 }
 
-/// Elements of another dtype become working elements.
+/// Elements of another dtype are rounded to that of bounds, and become working elements.
 void ParameterTile::read_other_bound(Values& bound, std::uint64_t position, std::size_t count) {
   bound.array->read(position, count, raw_.get());
+  DType dtype = bound.array->parameter().array->layout().dtype;
+  const std::byte* elements = raw_.get();
+  std::vector<std::byte> rounded;
+  if (is_floating(plan_.input.dtype) && dtype != plan_.bound_dtype) {
+    rounded.resize(count * sizeof(ElementBits));
+    static_cast<void>(convert(conversion(dtype, plan_.bound_dtype), nullptr, elements, rounded.data(), count,
+                              Counting::off, simd_levels().back()));
+    dtype = plan_.bound_dtype;
+    elements = rounded.data();
+  }
+  if (dtype == plan_.operation.dtype) {
+    std::memcpy(bound.memory.get(), elements, count * bound.size);
+    return;
+  }
   with_type(plan_.operation.dtype, [&]<class T>() {
-    if constexpr (!HalfType<T>)
-      convert_factors<T>(bound.array->parameter().array->layout().dtype, raw_.get(), count, bound.as<T>());
+    if constexpr (!HalfType<T>) convert_factors<T>(dtype, elements, count, bound.as<T>());
   });
+}
+
+void ParameterTile::read_exact_bound(Values& bound, BoundArray& exact, std::uint64_t position,
+                                     std::size_t count) {
+  if (!bound.array) return;
+  const DType dtype = bound.array->parameter().array->layout().dtype;
+  if (!is_other_bound(plan_, dtype)) read_bound(bound, position, count, false);
+  bound.array->read(position, count, raw_.get());
+  exact.take(dtype, raw_.get(), count, bound.memory.get());
 }
 
 void ParameterTile::read_factor(Values& factor, std::uint64_t position, std::size_t count) {
@@ -233,9 +271,26 @@ void ParameterTile::read_factor(Values& factor, std::uint64_t position, std::siz
   with_type_of(factor, [&]<class T>() {
     convert_factors<T>(factor.array->parameter().array->layout().dtype, raw_.get(), count, factor.as<T>());
   });
+  const DType dtype = factor.array->parameter().array->layout().dtype;
+  if (&factor != &a_ || !a_rest_.memory || is_floating(dtype)) return;
+  with_type(dtype, [&]<class From>() {
+    if constexpr (std::is_integral_v<From>)
+      for (std::size_t i = 0; i < count; ++i)
+        a_rest_.as<double>()[i] =
+            rest_of(Int128{reinterpret_cast<const From*>(raw_.get())[i]}, a_.as<double>()[i]);
+  });
+}
+
+std::optional<std::size_t> ParameterTile::first_refused_exact_bound(std::size_t count) const {
+  const bool refuses_order = plan_.arrays->min_above_max == MinAboveMax::error;
+  return find_first(count, [&](std::size_t i) {
+    return exact_min_->is_nan(i) || exact_max_->is_nan(i) || exact_min_->is_beyond(i) ||
+           exact_max_->is_beyond(i) || (refuses_order && exact_min_->exceeds(*exact_max_, i));
+  });
 }
 
 std::optional<std::size_t> ParameterTile::first_refused_bound(std::size_t count) const {
+  if (exact_min_) return first_refused_exact_bound(count);
   return with_type(plan_.operation.dtype, [&]<class T>() {
     const T* const min = min_.expanded<T>();
     const T* const max = max_.expanded<T>();
@@ -276,6 +331,11 @@ std::optional<std::size_t> ParameterTile::first_beyond_output(std::size_t count)
       return (min[i] > highest && !is_exempt(min[i])) || (max[i] < lowest && !is_exempt(max[i]));
     });
   }
+}
+
+/// The same for the first element.
+bool ParameterTile::is_beyond_output() const {
+  return with_type(plan_.operation.dtype, [&]<class T>() { return first_beyond_output<T>(1).has_value(); });
 }
 
 std::optional<std::size_t> ParameterTile::first_refused_factor(const Values& factor,
@@ -336,7 +396,24 @@ ParameterVectors ParameterTile::vectors(std::size_t first) const noexcept {
   const auto from = [=](const Values& values) -> const std::byte* {
     return values.memory ? values.expanded<std::byte>() + first * values.size : nullptr;
   };
-  return {from(min_), from(max_), from(nan_), from(scale_), from(bias_), from(a_), from(b_)};
+  ParameterVectors vectors{.lo = from(min_),
+                           .hi = from(max_),
+                           .nan = from(nan_),
+                           .scale = from(scale_),
+                           .bias = from(bias_),
+                           .a = from(a_),
+                           .b = from(b_),
+                           .a_rest = from(a_rest_)};
+  if (!exact_min_) return vectors;
+  const auto moved = [=](const auto* values) { return values == nullptr ? nullptr : values + first; };
+  vectors.min = moved(exact_min_->results());
+  vectors.max = moved(exact_max_->results());
+  vectors.wide_lo = moved(exact_min_->wide());
+  vectors.wide_hi = moved(exact_max_->wide());
+  if (!plan_.operation.normalization || !plan_.operation.normalization->stretches) return vectors;
+  vectors.a_rest = reinterpret_cast<const std::byte*>(exact_min_->rests() + first);
+  vectors.b_rest = reinterpret_cast<const std::byte*>(exact_max_->rests() + first);
+  return vectors;
 }
 
 Operation ParameterTile::operation() const noexcept {
@@ -349,7 +426,9 @@ Operation ParameterTile::operation() const noexcept {
   if (operation.normalization) {
     operation.normalization->a = *a_.as<double>();
     operation.normalization->b = *b_.as<double>();
+    if (a_rest_.memory) operation.normalization->a_rest = *a_rest_.as<double>();
   }
+  if (exact_min_) set_exact_bounds(operation);
   if (operation.arithmetic == Arithmetic::none) return operation;
   with_factor_type(operation.arithmetic, [&]<class T>() {
     if constexpr (std::is_same_v<T, Operation::Integer>) {
@@ -363,65 +442,19 @@ Operation ParameterTile::operation() const noexcept {
   return operation;
 }
 
-void ParameterTile::refuse(std::uint64_t position) {
-  read(position, 1);
-  refuse_bounds(position);
-  for (Values* const factor : {&scale_, &bias_, &a_, &b_}) refuse_factor(*factor, position);
-}
-
-void ParameterTile::refuse_bounds(std::uint64_t position) const {
-  const DType dtype = plan_.operation.dtype;
-  const auto text = [&](const Values& bound) {
-    return with_type(dtype, [&]<class T>() { return element_text(dtype, to_bits(*bound.expanded<T>())); });
-  };
-  const auto quoted = [&](const Values& bound, Parameter parameter) {
-    const std::string_view field = name_of(parameter);
-    return bound.array ? label_of(*bound.array) + (" (" + text(bound) + ")")
-                       : Term{field, field} + Message(" " + bound_text(plan_, parameter));
-  };
-  for (const Values* const bound : {&min_, &max_})
-    if (bound->array && !plan_.arrays->takes_nan &&
-        with_type(dtype, [&]<class T>() { return is_nan(*bound->expanded<T>()); }))
-      throw Error(ErrorKind::usage, label_of(*bound->array) + ": NaN" + place_in(*bound->array, position) +
-                                        " cannot be a bound");
-  if (!bounds_vary_) return;
-  const std::string at = " at " + index_text(plan_.input, position);
-  if (!first_refused_bound(1)) {
-    const auto& normalization = plan_.operation.normalization;
-    if (normalization && normalization->stretches && first_infinite_range(1))
-      throw Error(ErrorKind::usage, Term{"stretch", "stretch"} + Message(": from ") +
-                                        quoted(min_, Parameter::min) + " to " + quoted(max_, Parameter::max) +
-                                        at + " is not a finite float64 number");
-    return;
-  }
-  if (with_type(dtype, [&]<class T>() { return first_beyond_output<T>(1); })) {
-    const bool is_min = with_type(dtype, [&]<class T>() {
-      return comparable(*min_.expanded<T>()) > comparable(from_bits<T>(plan_.operation.cast->highest));
-    });
-    throw Error(ErrorKind::usage, (is_min ? quoted(min_, Parameter::min) : quoted(max_, Parameter::max)) +
-                                      at + " is beyond the range of " +
-                                      std::string(traits(plan_.operation.to).name));
-  }
-  throw Error(ErrorKind::usage, quoted(min_, Parameter::min) + " exceeds " + quoted(max_, Parameter::max) +
-                                    at + order_advice(plan_.operation));
-}
-
-void ParameterTile::refuse_factor(Values& factor, std::uint64_t position) {
-  if (!first_refused_factor(factor, 1)) return;
-  factor.array->read(position, 1, raw_.get());
-  const TensorLayout& header = factor.array->parameter().array->layout();
-  const auto element = with_size(traits(header.dtype).size, [&]<std::size_t kSize>() -> ElementBits {
-    return *reinterpret_cast<const UnsignedOfSize<kSize>*>(raw_.get());
-  });
-  const bool is_nan = number_of(header.dtype, element).kind == Number::Kind::nan;
-  const std::string text = is_nan ? "NaN" : element_text(header.dtype, element);
-  const bool is_float32 =
-      &factor != &a_ && &factor != &b_ && plan_.operation.arithmetic == Arithmetic::float32;
-  const bool is_zero = text == "0" || text == "-0";
-  throw Error(is_zero && &factor == &b_ ? ErrorKind::input : ErrorKind::usage,
-              label_of(*factor.array) + ": " + text + place_in(*factor.array, position) +
-                  (is_zero ? " is not a divisor, as a " : " is not a finite ") +
-                  (is_float32 ? "float32" : "float64") + " number");
+/// The exact bounds of the first element.
+void ParameterTile::set_exact_bounds(Operation& operation) const {
+  if (!operation.cast) return;
+  Cast& cast = *operation.cast;
+  if (const ElementBits* const result = exact_min_->results()) cast.min = *result;
+  if (const ElementBits* const result = exact_max_->results()) cast.max = *result;
+  if (const WideBound* const wide = exact_min_->wide()) cast.wide.lo = *wide;
+  if (const WideBound* const wide = exact_max_->wide()) cast.wide.hi = *wide;
+  if (exact_min_->wide() != nullptr) cast.wide.lo_varies = false;
+  if (exact_max_->wide() != nullptr) cast.wide.hi_varies = false;
+  if (!operation.normalization || !operation.normalization->stretches) return;
+  operation.normalization->a_rest = *exact_min_->rests();
+  operation.normalization->b_rest = *exact_max_->rests();
 }
 
 }  // namespace clipper

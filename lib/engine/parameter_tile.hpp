@@ -10,6 +10,7 @@
 #include "contract/arrays.hpp"
 #include "contract/plan.hpp"
 #include "element/tensor_layout.hpp"
+#include "engine/bound_array.hpp"
 
 namespace clipper {
 
@@ -148,15 +149,19 @@ class ParameterTile {
   void read(std::uint64_t position, std::size_t count);
   void read_bound(Values& bound, std::uint64_t position, std::size_t count, bool lends);
   void read_other_bound(Values& bound, std::uint64_t position, std::size_t count);
+  void read_exact_bound(Values& bound, BoundArray& exact, std::uint64_t position, std::size_t count);
   void read_factor(Values& factor, std::uint64_t position, std::size_t count);
   void widen_bounds(std::size_t count);
   [[nodiscard]] std::optional<std::size_t> first_refused_bound(std::size_t count) const;
+  [[nodiscard]] std::optional<std::size_t> first_refused_exact_bound(std::size_t count) const;
   template <class T>
   [[nodiscard]] std::optional<std::size_t> first_beyond_output(std::size_t count) const;
   [[nodiscard]] std::optional<std::size_t> first_refused_factor(const Values& factor,
                                                                 std::size_t count) const;
   [[nodiscard]] std::optional<std::size_t> first_infinite_range(std::size_t count) const;
+  [[nodiscard]] bool is_beyond_output() const;
   void exchange_bounds(std::size_t count);
+  void set_exact_bounds(Operation& operation) const;
   void restore_numbers(std::size_t count);
   void refuse_bounds(std::uint64_t position) const;
   void refuse_factor(Values& factor, std::uint64_t position);
@@ -174,6 +179,9 @@ class ParameterTile {
   Values bias_;
   Values a_;  ///< of a Normalization; min and max as float64 if that stretches
   Values b_;
+  Values a_rest_;                        ///< only of 64-bit integers that are subtracted
+  std::optional<BoundArray> exact_min_;  ///< if an array is_other_bound()
+  std::optional<BoundArray> exact_max_;
   std::unique_ptr<std::byte[]> raw_;  ///< elements of an array of another dtype before their conversion
 };
 

@@ -287,6 +287,14 @@ bool is_repeatable(const Plan& plan) {
   if (plan.arrays)
     return !plan.replaces_nan() &&
            (!operation.cast || (is_nan(operation.cast->below) && is_nan(operation.cast->above)));
+  const auto is_beyond = [&](std::optional<ElementBits> by, const std::optional<Number>& bound, bool is_min) {
+    if (!by || !bound || is_nan(by)) return false;
+    const Number number = number_of(operation.to, *by);
+    return is_min ? number < *bound : number > *bound;
+  };
+  if (operation.cast && (is_beyond(operation.cast->below, plan.exact_min, true) ||
+                         is_beyond(operation.cast->above, plan.exact_max, false)))
+    return false;
   const DType dtype = plan.input.dtype;
   return with_size(traits(dtype).size, [&]<std::size_t Size>() {
     using Bits = UnsignedOfSize<Size>;

@@ -15,10 +15,12 @@
 #include <vector>
 
 #include "contract/bounds.hpp"
+#include "contract/exact_bounds.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
 #include "error.hpp"
 #include "files/parameter_file.hpp"
+#include "flows/found_array.hpp"
 #include "flows/tensor_statistics.hpp"
 #include "statistics/percentiles.hpp"
 #include "statistics/statistics.hpp"
@@ -128,18 +130,11 @@ Request first_steps(const Request& request, DType dtype) {
   first.saturate = false;
   first.per_axis.clear();
   const bool is_wide = request.scale || request.bias || request.replace_below || request.replace_above ||
-                       request.nan.number || (!is_floating(dtype) && traits(dtype).size == sizeof(double));
+                       request.nan.number ||
+                       (!is_floating(dtype) && (has_fraction(request.min) || has_fraction(request.max)));
   if (is_wide || !request.nodata.empty()) first.to = DType::float64;
   if (!request.nodata.empty()) first.nodata_to = std::numeric_limits<double>::quiet_NaN();
   return first;
-}
-
-void append(DType dtype, ElementBits element, std::vector<std::byte>& elements) {
-  with_size(traits(dtype).size, [&]<std::size_t kSize>() {
-    const auto bits = static_cast<UnsignedOfSize<kSize>>(element);
-    const std::span bytes = std::as_bytes(std::span(&bits, 1));
-    elements.insert(elements.end(), bytes.begin(), bytes.end());
-  });
 }
 
 std::optional<Number> value_of(Statistic statistic, const ElementStatistics& of) {
@@ -258,7 +253,8 @@ void Figures::set_percentiles(const std::vector<Figure>& bounds, Request& reques
                         place_of(group));
     if (found[i]->kind == Number::Kind::nan)
       refuse(bound, "the percentile lies between -inf and inf" + place_of(group));
-    set_number(given, *found[i], text_of(layout(), *found[i]));
+    const Number number = is_floating(layout().dtype) ? *found[i] : found_bound(*found[i]);
+    set_number(given, number, text_of(layout(), number));
   }
 }
 
@@ -279,7 +275,7 @@ void Figures::find_percentiles() {
                 .stretch = request_.stretch};
   for (const Figure& bound : kBounds)
     if ((alone.*bound.given) && (alone.*bound.given)->array) (alone.*bound.given).reset();
-  std::vector<std::vector<std::byte>> elements(bounds.size());
+  std::vector<FoundArray> elements(bounds.size(), FoundArray(request_, layout().dtype));
   const auto take = [&](std::uint64_t group, const Percentiles& found) {
     if (count() == 1) return set_percentiles(bounds, request_, found, group);
     Request one = alone;
@@ -289,13 +285,13 @@ void Figures::find_percentiles() {
     const Plan plan =
         with_path(place.substr(path_.empty() ? 1 : 0), [&] { return make_plan_in_units(one, layout()); });
     for (std::size_t i = 0; i < bounds.size(); ++i)
-      append(layout().dtype, bounds[i].given == &Request::min ? plan.min : plan.max, elements[i]);
+      elements[i].add((one.*bounds[i].given)->number, bounds[i].given == &Request::min ? plan.min : plan.max);
   };
   const Nodata nodata = nodata_of(request_, layout().dtype);
   percentiles_of_groups(elements_of(sources_, groups_, nodata, options_.level), percentages_in(request_),
                         options_.level, take);
   for (std::size_t i = 0; i < bounds.size() && count() != 1; ++i)
-    set_array(bounds[i], layout().dtype, std::move(elements[i]));
+    set_array(bounds[i], elements[i].dtype(), elements[i].take());
 }
 
 /// Gathers the clipped elements of the groups in the table, or calls `look` with them if there is none.
@@ -372,21 +368,34 @@ void Figures::find_statistics() {
   if (factors.empty()) return;
   std::vector<std::vector<std::byte>> elements(factors.size());
   std::vector<std::optional<Number>> found(factors.size());
+  const DType clipped = first_plan(layout()).output.dtype;
+  const auto dtype_of = [&](const Figure& factor) {
+    const Statistic statistic = *(request_.*factor.given)->statistic;
+    const bool is_element = statistic == Statistic::min || statistic == Statistic::max;
+    const bool is_long = !is_floating(clipped) && traits(clipped).size == sizeof(double);
+    return is_element && is_long ? clipped : DType::float64;
+  };
   for_each_group([&](std::uint64_t group, const ElementStatistics& statistics) {
     for (std::size_t i = 0; i < factors.size(); ++i) {
       found[i] = value_of(*(request_.*factors[i].given)->statistic, statistics);
       if (!found[i] && is_dropped(factors[i], group)) continue;
       check(factors[i], *found[i], group);
-      append(DType::float64, to_bits(round_to<double>(*found[i])), elements[i]);
+      const DType dtype = dtype_of(factors[i]);
+      append(dtype,
+             is_floating(dtype) ? to_bits(round_to<double>(*found[i]))
+                                : static_cast<ElementBits>(to_integer(*found[i], Rounding::toward_zero)),
+             elements[i]);
     }
   });
   if (count() == 0) static_cast<void>(is_dropped(factors.front(), 0));
   for (std::size_t i = 0; i < factors.size(); ++i) {
     std::optional<Given>& given = request_.*factors[i].given;
     if (count() != 1)
-      set_array(factors[i], DType::float64, std::move(elements[i]));
+      set_array(factors[i], dtype_of(factors[i]), std::move(elements[i]));
     else if (found[i])
-      set_number(*given, *found[i], fmt::format("{}", round_to<double>(*found[i])));
+      set_number(
+          *given, *found[i],
+          is_integer(*found[i]) ? decimal_text(*found[i]) : fmt::format("{}", round_to<double>(*found[i])));
     else
       given.reset();
   }

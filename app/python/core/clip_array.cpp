@@ -354,7 +354,9 @@ class PlainArguments {
     const std::optional<DType> dtype = arguments.act_after_clip() ? std::nullopt : std::optional(type.dtype);
     make_plain("min", plain_.min, min_, x, dtype);
     make_plain("max", plain_.max, max_, x, dtype);
-    if (!dtype) return;
+    const bool is_exact =
+        !is_floating(type.dtype) && (!arguments.scale.is_none() || !arguments.bias.is_none());
+    if (!dtype || is_exact) return;
     const auto warn = is_floating(type.dtype) ? warn_of_integer : warn_of_fraction;
     warn("min", plain_.min, arguments.profile, type.dtype);
     warn("max", plain_.max, arguments.profile, type.dtype);

@@ -287,7 +287,7 @@ Args:
     x: array of int8 to int64, uint8 to uint64, float16, float32, float64, or ml_dtypes' bfloat16 or float8, of any
         shape, strides and byte order. What is no array becomes one by np.asarray or np.from_dlpack.
     min, max: int, float, Decimal, Fraction, text such as "0.1" or "1e400", which is exact, "1%" for a percentile of
-        x, a numpy scalar, an array or sequence that broadcasts with x and whose numbers x's dtype has exactly,
+        x, a numpy scalar, an array or sequence of any numeric dtype that broadcasts with x,
         "@lo.npy" or a path. None: no bound. A fraction as a bound of integers is cut off, with a TruncationWarning,
         which a bound of floats has, too, if it becomes another integer: 2049 as float16 is 2048.
     a_min, a_max: the same, as np.clip calls them.

@@ -35,6 +35,15 @@ def _is_exact(array: np.ndarray, cast: np.ndarray) -> np.ndarray:
     return (cast.astype(np.longdouble) == wide) | (wide != wide)
 
 
+def _bounds(array: np.ndarray, dtype: "np.dtype | None") -> np.ndarray:
+    """An array of bounds with elements of the dtype, if that has the same values; otherwise the array, whose values are exact bounds."""
+    if dtype is None or dtype == array.dtype:
+        return array
+    with np.errstate(all="ignore"):
+        cast = array.astype(dtype)
+        return cast if _is_exact(array, cast).all() else array
+
+
 def _in_dtype(name: str, array: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """The array with elements of the same values in another dtype."""
     with np.errstate(all="ignore"):
@@ -89,6 +98,10 @@ def plain(name: str, value: object, dtype: "np.dtype | None") -> object:
         if array.dtype.kind in "biuf" or array.dtype.name.startswith(OF_ML_DTYPES):
             if array.ndim == 0:
                 return plain(name, array[()], dtype) if array.dtype.kind == "b" else array[()]
+            if name in ("min", "max") and array.dtype.kind != "b":
+                return _bounds(array, dtype)
+            if name == "subtract" and array.dtype.kind in "iu" and array.dtype.itemsize == 8 and not _is_exact(array, array.astype(np.float64)).all():
+                return array
             if name in ("scale", "bias", "subtract", "divide") and array.dtype.kind in "biu":
                 return _in_dtype(name, array, np.dtype(np.float64))
             return array if dtype is None or dtype == array.dtype else _in_dtype(name, array, dtype)

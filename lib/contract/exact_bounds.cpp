@@ -1,0 +1,229 @@
+#include "contract/exact_bounds.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "clip/codec.hpp"
+#include "clip/convert.hpp"
+#include "clip/exact_difference.hpp"
+#include "contract/bounds.hpp"
+#include "contract/steps.hpp"
+#include "element/element.hpp"
+#include "element/number.hpp"
+#include "error.hpp"
+#include "simd/levels.hpp"
+
+namespace clipper {
+namespace {
+
+/// The integer, saturated to 2^128 - 1, beyond all results of integer arithmetic.
+Wide wide_of(const Number& integer) {
+  constexpr UInt128 kMax = ~UInt128{0};
+  if (integer.kind == Number::Kind::infinite) return Wide::of(integer.negative, kMax);
+  UInt128 magnitude = 0;
+  for (std::int64_t i = 0; i < integer.exponent; ++i) {
+    const auto place = static_cast<std::size_t>(i);
+    const unsigned digit =
+        place < integer.digits.size() ? static_cast<unsigned>(integer.digits[place] - '0') : 0;
+    if (magnitude > (kMax - digit) / 10) return Wide::of(integer.negative, kMax);
+    magnitude = magnitude * 10 + digit;
+  }
+  return Wide::of(integer.negative, magnitude);
+}
+
+bool is_whole_of_64_bits(const Number& number) {
+  return is_integer(number) && number >= Number(std::numeric_limits<std::int64_t>::lowest()) &&
+         number <= Number(std::numeric_limits<std::uint64_t>::max());
+}
+
+[[noreturn]] void refuse_order(const Request& request, const Plan& plan) {
+  throw Error(ErrorKind::usage, label("min", *request.min) + " exceeds " + label("max", *request.max) +
+                                    order_advice(plan.operation));
+}
+
+/// The exact bounds as they take effect. Where min exceeds max, both are the one that elements become.
+struct ExactBounds {
+  std::optional<Number> min;
+  std::optional<Number> max;
+};
+
+ExactBounds exact_bounds(const Request& request, Plan& plan) {
+  const MinAboveMax above = request.min_above_max.value_or(request.profile->min_above_max);
+  for (const auto& [field, given] : {std::pair{"min", &request.min}, std::pair{"max", &request.max}})
+    if (is_number(*given) && (*given)->number.kind == Number::Kind::nan)
+      throw Error(ErrorKind::usage, label(field, **given) + ": NaN cannot be a bound");
+  ExactBounds bounds;
+  if (is_number(request.min)) bounds.min = exact_number(plan, request.min->number);
+  if (is_number(request.max)) bounds.max = exact_number(plan, request.max->number);
+  plan.exact_min = bounds.min;
+  plan.exact_max = bounds.max;
+  if (!bounds.min || !bounds.max || *bounds.min <= *bounds.max) return bounds;
+  if (above == MinAboveMax::error) refuse_order(request, plan);
+  (above == MinAboveMax::min ? bounds.max : bounds.min) = above == MinAboveMax::min ? bounds.min : bounds.max;
+  return bounds;
+}
+
+/// Clips results of integer arithmetic to numbers of any size. The operation has the integers nearest to them
+/// that the input's dtype has, for comparisons with arrays.
+void plan_wide_bounds(const Request& request, Plan& plan) {
+  const DType from = plan.input.dtype;
+  WideBounds& wide = plan.operation.cast->wide;
+  wide.lo_varies = request.min && request.min->array;
+  wide.hi_varies = request.max && request.max->array;
+  wide.min_wins = request.min_above_max.value_or(request.profile->min_above_max) == MinAboveMax::min;
+  const auto bound = [&](const Number& number) -> WideBound {
+    return {wide_of(rounded(number, Round::ceil)), wide_of(rounded(number, Round::floor)),
+            result_of(plan.operation, number).element};
+  };
+  const ExactBounds bounds = exact_bounds(request, plan);
+  if (bounds.min) wide.lo = bound(*bounds.min);
+  if (bounds.max) wide.hi = bound(*bounds.max);
+  if (plan.exact_min) plan.operation.lo = least_from(from, *plan.exact_min).value_or(highest_element(from));
+  if (plan.exact_max) plan.operation.hi = greatest_to(from, *plan.exact_max).value_or(lowest_element(from));
+}
+
+/// Whether elements are beyond the exact bound as beyond the cut one, and become the same.
+bool is_cut_exactly(const Plan& plan, const std::optional<Number>& bound, bool is_min) {
+  if (!bound) return true;
+  const Operation& operation = plan.operation;
+  if (operation.arithmetic != Arithmetic::none)
+    return bound->kind == Number::Kind::infinite ||
+           number_of(operation.dtype, nearest_element(operation.dtype, *bound)) == *bound;
+  const DType from = plan.input.dtype;
+  if (*bound < number_of(from, lowest_element(from))) return is_min;
+  if (*bound > number_of(from, highest_element(from))) return !is_min;
+  return is_integer(*bound);
+}
+
+/// What the bound becomes, if that is not what the working element does with which elements are compared.
+std::optional<ElementBits> bound_result(const Operation& operation, const Number& bound,
+                                        ElementBits compared) {
+  if (number_of(operation.dtype, compared) == bound) return std::nullopt;
+  const Result result = result_of(operation, bound);
+  const bool is_refused =
+      result.beyond != 0 && !operation.cast->saturates && !traits(operation.to).has_infinity;
+  return is_refused ? std::nullopt : std::optional(result.element);
+}
+
+void set_exact_min(const Given& given, const Number& bound, Plan& plan) {
+  Operation& operation = plan.operation;
+  const std::optional<ElementBits> lo = least_from(operation.dtype, bound);
+  if (!lo) throw Error(ErrorKind::usage, label("min", given) + beyond_text(plan.input.dtype, true));
+  operation.lo = *lo;
+  operation.cast->min = bound_result(operation, bound, *lo);
+}
+
+void set_exact_max(const Given& given, const Number& bound, Plan& plan) {
+  Operation& operation = plan.operation;
+  const std::optional<ElementBits> hi = greatest_to(operation.dtype, bound);
+  if (!hi) throw Error(ErrorKind::usage, label("max", given) + beyond_text(plan.input.dtype, false));
+  operation.hi = *hi;
+  operation.cast->max = bound_result(operation, bound, *hi);
+}
+
+}  // namespace
+
+Result result_of(const Operation& operation, const Number& number) {
+  const DType to = operation.to;
+  const Cast& cast = *operation.cast;
+  const Number y = cast.round ? rounded(number, *cast.round) : number;
+  if (!is_floating(to)) {
+    const Int128 lowest = to_integer(number_of(to, lowest_element(to)), Rounding::toward_zero);
+    const Int128 highest = to_integer(number_of(to, highest_element(to)), Rounding::toward_zero);
+    const Int128 sum = to_integer(y, Rounding::toward_zero) + cast.zero_point.value();
+    const auto bits = static_cast<ElementBits>(std::clamp(sum, lowest, highest));
+    return {with_type(to, [&]<class T>() { return to_bits(from_bits<T>(bits)); }), sum > highest  ? 1
+                                                                                   : sum < lowest ? -1
+                                                                                                  : 0};
+  }
+  const ElementBits element = nearest_element(to, y);
+  if (number_of(to, element).kind == Number::Kind::finite) return {element, 0};
+  const int beyond = y > Number() ? 1 : -1;
+  if (!cast.saturates) return {element, beyond};
+  return {beyond > 0 ? highest_finite(to) : lowest_finite(to), beyond};
+}
+
+bool has_later_step(const Request& request) {
+  return request.scale || request.bias || request.to || request.round || request.replace_below ||
+         request.replace_above || normalizes(request);
+}
+
+bool has_exact_bounds(const Plan& plan) {
+  return plan.operation.cast && !is_floating(plan.input.dtype);
+}
+
+bool has_arithmetic_bounds(const Request& request, const Plan& plan) {
+  return request.to || request.round || normalizes(request) || has_exact_bounds(plan);
+}
+
+bool is_number(const std::optional<Given>& bound) {
+  return bound && !bound->array;
+}
+
+bool has_fraction(const std::optional<Given>& bound) {
+  if (bound && bound->array) return is_floating(bound->array->layout().dtype);
+  return bound && bound->number.kind == Number::Kind::finite && !is_integer(bound->number);
+}
+
+bool has_any_fraction(const ParameterArray& array) {
+  const TensorLayout& layout = array.layout();
+  if (!is_floating(layout.dtype)) return false;
+  constexpr std::uint64_t kBlock = 4096;  // elements
+  const std::size_t size = traits(layout.dtype).size;
+  std::vector<std::byte> elements(kBlock * size);
+  std::vector<double> numbers(kBlock);
+  const Operation to_double = conversion(layout.dtype, DType::float64);
+  for (std::uint64_t done = 0; done < layout.count; done += kBlock) {
+    const auto count = static_cast<std::size_t>(std::min(kBlock, layout.count - done));
+    const std::span part = std::span(elements).first(count * size);
+    array.read(done, part);
+    decode(layout, part);
+    static_cast<void>(convert(to_double, nullptr, part.data(),
+                              std::as_writable_bytes(std::span(numbers)).data(), count, Counting::off,
+                              simd_levels().back()));
+    if (std::any_of(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(count),
+                    [](double number) { return std::isfinite(number) && number != std::trunc(number); }))
+      return true;
+  }
+  return false;
+}
+
+Number exact_number(const Plan& plan, const Number& bound) {
+  if (plan.operation.arithmetic != Arithmetic::float64 || is_whole_of_64_bits(bound)) return bound;
+  return round_to<double>(bound);
+}
+
+void plan_exact_bounds(const Request& request, Plan& plan) {
+  if (plan.operation.arithmetic == Arithmetic::integer) return plan_wide_bounds(request, plan);
+  const auto [min, max] = exact_bounds(request, plan);
+  const bool has_exact_min = is_cut_exactly(plan, plan.exact_min, true);
+  const bool has_exact_max = is_cut_exactly(plan, plan.exact_max, false);
+  const bool is_exchanged = plan.exact_min && plan.exact_max && *plan.exact_min > *plan.exact_max;
+  // A stretch needs bounds beyond the dtype, too.
+  const bool needs_all = request.stretch && plan.operation.arithmetic == Arithmetic::none;
+  const bool needs_both = needs_all || (is_exchanged && !(has_exact_min && has_exact_max));
+  if (min && (needs_both || !has_exact_min)) set_exact_min(*request.min, *min, plan);
+  if (max && (needs_both || !has_exact_max)) set_exact_max(*request.max, *max, plan);
+  if (has_exact_min && !needs_all) plan.exact_min.reset();
+  if (has_exact_max && !needs_all) plan.exact_max.reset();
+}
+
+double rest_of(const Number& number) {
+  if (!is_whole_of_64_bits(number)) return 0;
+  return rest_of(to_integer(number, Rounding::toward_zero), round_to<double>(number));
+}
+
+Number found_bound(const Number& percentile) {
+  if (percentile.kind != Number::Kind::finite || is_integer(percentile)) return percentile;
+  const auto nearest = round_to<double>(percentile);
+  if (std::fabs(nearest) >= kIntegersEnd) return rounded(percentile, Round::trunc);
+  return parse_number(fmt::format("{}", nearest)).value();
+}
+
+}  // namespace clipper

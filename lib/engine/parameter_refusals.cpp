@@ -1,0 +1,93 @@
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "contract/bounds.hpp"
+#include "element/comparable.hpp"
+#include "element/element.hpp"
+#include "engine/parameter_tile.hpp"
+#include "error.hpp"
+
+namespace clipper {
+namespace {
+
+Message label_of(const ArrayReader& array) {
+  const std::string_view field = name_of(array.parameter().parameter);
+  return Term{field, field} + Message(" " + array.parameter().text);
+}
+
+/// " at [0, 3]": the place in the array of the element for the tensor's element at `position`.
+std::string place_in(const ArrayReader& array, std::uint64_t position) {
+  return " at " + index_text(array.parameter().array->layout(), array.offset_of(position));
+}
+
+}  // namespace
+
+void ParameterTile::refuse(std::uint64_t position) {
+  read(position, 1);
+  refuse_bounds(position);
+  for (Values* const factor : {&scale_, &bias_, &a_, &b_}) refuse_factor(*factor, position);
+}
+
+void ParameterTile::refuse_bounds(std::uint64_t position) const {
+  const DType dtype = plan_.operation.dtype;
+  const auto text = [&](const Values& bound) {
+    if (exact_min_) return (&bound == &min_ ? *exact_min_ : *exact_max_).text(0);
+    return with_type(dtype, [&]<class T>() { return element_text(dtype, to_bits(*bound.expanded<T>())); });
+  };
+  const auto quoted = [&](const Values& bound, Parameter parameter) {
+    const std::string_view field = name_of(parameter);
+    return bound.array ? label_of(*bound.array) + (" (" + text(bound) + ")")
+                       : Term{field, field} + Message(" " + bound_text(plan_, parameter));
+  };
+  for (const Values* const bound : {&min_, &max_})
+    if (bound->array && !plan_.arrays->takes_nan &&
+        (exact_min_ ? (bound == &min_ ? *exact_min_ : *exact_max_).is_nan(0)
+                    : with_type(dtype, [&]<class T>() { return is_nan(*bound->expanded<T>()); })))
+      throw Error(ErrorKind::usage, label_of(*bound->array) + ": NaN" + place_in(*bound->array, position) +
+                                        " cannot be a bound");
+  if (!bounds_vary_) return;
+  const std::string at = " at " + index_text(plan_.input, position);
+  if (!first_refused_bound(1)) {
+    const auto& normalization = plan_.operation.normalization;
+    if (normalization && normalization->stretches && first_infinite_range(1))
+      throw Error(ErrorKind::usage, Term{"stretch", "stretch"} + Message(": from ") +
+                                        quoted(min_, Parameter::min) + " to " + quoted(max_, Parameter::max) +
+                                        at + " is not a finite float64 number");
+    return;
+  }
+  if (exact_min_ && (exact_min_->is_beyond(0) || exact_max_->is_beyond(0)))
+    throw Error(ErrorKind::usage,
+                (exact_min_->is_beyond(0) ? quoted(min_, Parameter::min) : quoted(max_, Parameter::max)) +
+                    at + " is beyond the range of " + std::string(traits(plan_.operation.to).name));
+  if (!exact_min_ && is_beyond_output()) {
+    const bool is_min = with_type(dtype, [&]<class T>() {
+      return comparable(*min_.expanded<T>()) > comparable(from_bits<T>(plan_.operation.cast->highest));
+    });
+    throw Error(ErrorKind::usage, (is_min ? quoted(min_, Parameter::min) : quoted(max_, Parameter::max)) +
+                                      at + " is beyond the range of " +
+                                      std::string(traits(plan_.operation.to).name));
+  }
+  throw Error(ErrorKind::usage, quoted(min_, Parameter::min) + " exceeds " + quoted(max_, Parameter::max) +
+                                    at + order_advice(plan_.operation));
+}
+
+void ParameterTile::refuse_factor(Values& factor, std::uint64_t position) {
+  if (!first_refused_factor(factor, 1)) return;
+  factor.array->read(position, 1, raw_.get());
+  const TensorLayout& header = factor.array->parameter().array->layout();
+  const auto element = with_size(traits(header.dtype).size, [&]<std::size_t kSize>() -> ElementBits {
+    return *reinterpret_cast<const UnsignedOfSize<kSize>*>(raw_.get());
+  });
+  const bool is_nan = number_of(header.dtype, element).kind == Number::Kind::nan;
+  const std::string text = is_nan ? "NaN" : element_text(header.dtype, element);
+  const bool is_float32 =
+      &factor != &a_ && &factor != &b_ && plan_.operation.arithmetic == Arithmetic::float32;
+  const bool is_zero = text == "0" || text == "-0";
+  throw Error(is_zero && &factor == &b_ ? ErrorKind::input : ErrorKind::usage,
+              label_of(*factor.array) + ": " + text + place_in(*factor.array, position) +
+                  (is_zero ? " is not a divisor, as a " : " is not a finite ") +
+                  (is_float32 ? "float32" : "float64") + " number");
+}
+
+}  // namespace clipper

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "contract/exact_bounds.hpp"
+#include "element/element.hpp"
+#include "element/number.hpp"
+
+/// Figures of groups as arrays.
+namespace clipper {
+
+inline void append(DType dtype, ElementBits element, std::vector<std::byte>& elements) {
+  with_size(traits(dtype).size, [&]<std::size_t kSize>() {
+    const auto bits = static_cast<UnsignedOfSize<kSize>>(element);
+    const std::span bytes = std::as_bytes(std::span(&bits, 1));
+    elements.insert(elements.end(), bytes.begin(), bytes.end());
+  });
+}
+
+/// Percentiles of groups as an array of bounds: elements of the tensor's dtype, unless a later step needs
+/// fractions.
+class FoundArray {
+ public:
+  FoundArray(const Request& request, DType dtype)
+      : dtype_(dtype), keeps_fractions_(!is_floating(dtype) && has_later_step(request)) {}
+
+  void add(const Number& number, ElementBits element) {
+    append(dtype_, element, elements_);
+    if (!keeps_fractions_) return;
+    append(DType::float64, to_bits(round_to<double>(number)), numbers_);
+    has_fraction_ |= !is_integer(number);
+  }
+
+  [[nodiscard]] DType dtype() const { return has_fraction_ ? DType::float64 : dtype_; }
+  [[nodiscard]] std::vector<std::byte> take() { return std::move(has_fraction_ ? numbers_ : elements_); }
+
+ private:
+  DType dtype_;
+  bool keeps_fractions_;
+  bool has_fraction_ = false;
+  std::vector<std::byte> elements_;
+  std::vector<std::byte> numbers_;
+};
+
+}  // namespace clipper
