@@ -251,7 +251,19 @@ def bound(case, side):
         if dtype is object:
             return Bound(plain(number), None)
         bits = (contract.float_bound if dtype in FORMATS else contract.int_bound)(profile, dtype, number, side, given)
+        if is_far(case, dtype, number):
+            return Bound(plain(number), None)
     return Bound(element_of(bits, dtype), np.array(bits, unsigned(dtype)))
+
+
+def is_far(case, dtype, number):
+    """Whether a bound of floats is beyond their dtype, and results may lie there."""
+    if dtype not in FORMATS or case.profile is not NATIVE or number != number:
+        return False
+    highest = lambda dtype: contract.value(FORMATS[dtype].last, dtype) if dtype in FORMATS else int(np.iinfo(dtype).max)
+    near = contract.rounded(number, dtype)
+    is_wider = highest("float64" if case.normalizes else case.to) > highest(dtype)
+    return is_wider and contract.is_finite(number) and not contract.is_finite(near) or case.arithmetic is not None and near != near
 
 
 def bound_bits(case, side):

@@ -75,7 +75,7 @@ BoundArray::BoundArray(const Plan& plan, Parameter bound, std::size_t capacity)
                            ? (is_min_ ? -kInfinity : kInfinity)
                            : number_at(exact, operation.dtype, is_min_ ? operation.lo : operation.hi, rest);
   std::ranges::fill(values_, value);
-  std::ranges::fill(rests_, rest);
+  std::ranges::fill(rests_, array == nullptr ? rest : 0);  // floats of an array have none
 
   input_end_ = output_end_ = is_min_ ? kInfinity : -kInfinity;
   const bool stretches = operation.normalization && operation.normalization->stretches;

@@ -141,6 +141,8 @@ class Casts(Draw):
         options = [option for option in ("--subtract", "--divide") if self.chance(0.6)] if "--stretch" not in given or self.chance(0.02) else []
         for option in options or ([] if "--stretch" in given else ["--subtract"]):
             given[option] = rng.choice(SCALES) if self.chance(0.6) else self.factor(case.x.dtype, case.x.shape, "--bias")
+            if option == "--subtract" and case.x.dtype in ("int64", "uint64") and self.chance(0.4):
+                given[option] = str(rng.choice([2**53 + 1, 2**62 + 3, 1700000000000000001, 2**64 - 1, -(2**63)]))
             if option == "--divide" and not self.divisor(given[option]) and self.chance(0.9):
                 given[option] = rng.choice(SCALES)
 
@@ -171,6 +173,8 @@ class Casts(Draw):
             for side in BOUNDS:
                 given.pop(side, None)
             kind = case.arithmetic if case.casts and case.arithmetic not in (None, object) and self.chance(0.5) else source
+            if case.profile is exact.NATIVE and self.chance(0.4):
+                kind = rng.choice([*INTS, "float16", "float32", "float64"])
             arrays = [self.tensor(kind, each) for each in self.bounds(kind, [self.parameter_shape(case.x.shape) for _ in BOUNDS])]
             given |= zip(BOUNDS, arrays)
             if self.chance(0.3):
@@ -217,6 +221,8 @@ class Casts(Draw):
 
     def bound_text(self, side, target):
         number = self.rng.choice(BOUND_TEXTS)
+        if self.chance(0.3):  # what is exact only for a later step
+            number = str(self.rng.choice([2**53 + 1, 2**62 + 3, self.rng.randrange(300)])) + self.rng.choice(["", ".5", ".25", ".1", ".999999999999999999"])
         if self.chance(0.1):
             return "-inf" if (side == "--min") != self.chance(0.1) else "inf"
         if side == "--min" and self.chance(0.6) and not number.startswith("-"):

@@ -5,6 +5,7 @@ import json
 import subprocess
 import zipfile
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import trials
 from trials import Run, np
@@ -151,8 +152,12 @@ def to_file(trial):
     for side in BOUNDS:
         valid = x.like(x.elements[~trial.case.is_nodata])
         if "--per-axis" not in trial.case.parameters and str(trial.case.parameters.get(side)).endswith("%") and not is_nan(valid.elements, x.dtype).all() and x.dtype in FORMATS | dict.fromkeys(INTS):
+            case = replace(trial.case, x=valid)
+            if case.exact_bounds:
+                trial.check(Fraction(str(said[side[2:]])) == Fraction(bound(case, side).numbers.item()), f"{side} is {said[side[2:]]}")
+                continue
             found = nearest(float(said[side[2:]]), x.dtype) if x.dtype in FORMATS else int(said[side[2:]]) % (1 << 8 * x.elements.itemsize)
-            trial.check(found == bound(replace(trial.case, x=valid), side).bits, f"{side} is {said[side[2:]]}, not {bound(trial.case, side).numbers}")
+            trial.check(found == bound(case, side).bits, f"{side} is {said[side[2:]]}, not {bound(trial.case, side).numbers}")
 
 
 def from_pipe(trial):
