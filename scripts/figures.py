@@ -78,8 +78,10 @@ def found_bound(number):
     return Fraction(repr(float(number))) if abs(float(number)) < 2**53 else math.trunc(number)
 
 
-def has_fractions(given):
-    """Whether a bound, which is no percentile, may have fractions."""
+def has_fractions(given, x):
+    """Whether a bound of this tensor may have fractions."""
+    if is_percentile(given):
+        return found_bound(percentile(x, given)) % 1 != 0
     if isinstance(given, Tensor):
         return given.dtype in FORMATS and (given.elements.size != 1 or bool(given.elements.ravel()[0] % 1))
     return given is not None and math.isfinite(exact(given)) and exact(given) % 1 != 0
@@ -186,7 +188,7 @@ def found_in(case, bound, result):
                         | ({"--nodata-to": "nan"} if "--nodata" in given else {}))
         clipped = result(first)
         is_long = case.x.dtype in ("int64", "uint64") and not {"--scale", "--bias", "--replace-below", "--replace-above", "--nodata"} & {*given}
-        y = clipped.y if is_long and not any(has_fractions(given.get(side)) for side in BOUNDS) else clipped.result.elements
+        y = clipped.y if is_long and not any(has_fractions(given.get(side), case.x) for side in BOUNDS) else clipped.result.elements
         values = {option: [] for option in words}
         for (_, part), option in product(parts, words):
             try:

@@ -253,7 +253,8 @@ void Figures::set_percentiles(const std::vector<Figure>& bounds, Request& reques
                         place_of(group));
     if (found[i]->kind == Number::Kind::nan)
       refuse(bound, "the percentile lies between -inf and inf" + place_of(group));
-    const Number number = is_floating(layout().dtype) ? *found[i] : found_bound(*found[i]);
+    const bool is_exact = !is_floating(layout().dtype) && request.profile->family == "native";
+    const Number number = is_exact ? found_bound(*found[i]) : *found[i];
     set_number(given, number, text_of(layout(), number));
   }
 }

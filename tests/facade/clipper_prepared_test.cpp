@@ -60,7 +60,7 @@ TEST_CASE("arrays in memory are parameters, in any memory order") {
 
   const double one = 3;
   const double tenth = 0.1;  // no float32
-  CHECK_THROWS_AS(PreparedClip({.min = from_memory({DType::float64}, &tenth)}, floats({2})), Error);
+  CHECK_NOTHROW(PreparedClip({.min = from_memory({DType::float64}, &tenth)}, floats({2})));
   CHECK_THROWS_AS(PreparedClip({.min = from_memory(floats({2}), lo.data())}, floats({2, 3})), Error);
   CHECK(from_memory({DType::float64}, &one).number == Number(3));
 }
