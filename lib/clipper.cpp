@@ -369,25 +369,24 @@ Comparison compare_memory(const TensorView& actual, const TensorView& expected, 
   return comparison_of(result, rule, compare);
 }
 
-std::vector<std::optional<ElementBits>> percentiles(const std::string& path,
-                                                    std::span<const Number> percentages,
-                                                    const FileOptions& options) {
+std::vector<std::optional<Scalar>> percentiles(const std::string& path, std::span<const Number> percentages,
+                                               const FileOptions& options) {
   auto [input, header] = Opened(path, reading_of(options), npy::Types::clipped);
   Engine engine(engine_options(options));
-  return as_elements(header.dtype, read_percentiles(engine, input, header, percentages));
+  return as_scalars(header.dtype, read_percentiles(engine, input, header, percentages));
 }
 
-std::vector<std::optional<ElementBits>> percentiles(const TensorView& tensor,
-                                                    std::span<const Number> percentages, unsigned threads) {
+std::vector<std::optional<Scalar>> percentiles(const TensorView& tensor, std::span<const Number> percentages,
+                                               unsigned threads) {
   const Packed packed(tensor, layout_of_numbers(tensor.tensor));
-  return as_elements(packed.layout().dtype,
-                     percentiles_in_memory(packed.layout(), packed.elements(), percentages, {threads}));
+  return as_scalars(packed.layout().dtype,
+                    percentiles_in_memory(packed.layout(), packed.elements(), percentages, {threads}));
 }
 
 namespace {
 
 Statistics statistics_from(const TensorLayout& layout, const ElementStatistics& read,
-                           std::optional<ElementBits> median) {
+                           std::optional<Scalar> median) {
   const bool has_mean = layout.meaning.kind != Meaning::Kind::datetime;  // the zero of dates is arbitrary
   return {.dtype = layout.dtype,
           .meaning = layout.meaning,
@@ -410,16 +409,16 @@ Statistics statistics(const TensorView& tensor, unsigned threads) {
   const std::vector found =
       percentiles_in_memory(packed.layout(), packed.elements(), std::array{Number(50)}, {threads});
   return statistics_from(packed.layout(), statistics_in_memory(packed.layout(), packed.elements(), {threads}),
-                         as_elements(packed.layout().dtype, found).front());
+                         as_scalars(packed.layout().dtype, found).front());
 }
 
 Statistics statistics(const std::string& path, const FileOptions& options) {
   auto [input, header] = Opened(path, reading_of(options), npy::Types::clipped);
   Engine engine(engine_options(options));
-  std::optional<ElementBits> median;
+  std::optional<Scalar> median;
   if (input.is_regular())
     median =
-        as_elements(header.dtype, read_percentiles(engine, input, header, std::array{Number(50)})).front();
+        as_scalars(header.dtype, read_percentiles(engine, input, header, std::array{Number(50)})).front();
   return statistics_from(header, read_statistics(engine, input, header, std::nullopt, std::nullopt), median);
 }
 

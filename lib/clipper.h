@@ -70,10 +70,10 @@ typedef struct clipper_comparison {
   double largest; /* the largest absolute difference, NaN left out */
 } clipper_comparison;
 
-/* An element, or none: then `value` is NaN and `bits` is 0. */
+/* A number, or none: then `value` is NaN and `bits` is 0. A percentile or median of integers that has a fraction is a float64. */
 typedef struct clipper_element {
   double value;  /* rounded for 64-bit integers */
-  uint64_t bits; /* of the element, zero-extended: its exact value */
+  uint64_t bits; /* of the element or float64, zero-extended: its exact value */
 } clipper_element;
 
 typedef struct clipper_statistics {
@@ -144,7 +144,7 @@ int clipper_compare_files(const clipper_request *request, const char *actual, co
 int clipper_describe(const clipper_request *request, const clipper_tensor *tensor, clipper_statistics *statistics);
 int clipper_describe_file(const clipper_request *request, const char *path, clipper_statistics *statistics);
 
-/* For each of `count` percentages, texts such as "99.9", the element below which this share of the elements lies. */
+/* For each of `count` percentages, texts such as "99.9", the number below which this share of the elements lies. */
 int clipper_percentiles(const clipper_request *request, const clipper_tensor *tensor, const char *const *percentages, size_t count,
                         clipper_element *percentiles);
 int clipper_percentiles_of_file(const clipper_request *request, const char *path, const char *const *percentages, size_t count,

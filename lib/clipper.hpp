@@ -23,6 +23,7 @@
 #include "contract/profile.hpp"
 #include "element/dtype.hpp"
 #include "element/meaning.hpp"
+#include "element/scalar.hpp"
 #include "error.hpp"
 
 /// Clips tensors in .npy files, in .npz archives and in memory, byte for byte as NumPy, PyTorch, ONNX or
@@ -354,25 +355,26 @@ template <ReadableElements Actual, ReadableElements Expected>
                         threads);
 }
 
-/// For each percentage the element of the tensor in a file below which this share of the elements lies: see
-/// Given::percentile(); rounded once to floats, truncated toward zero to integers. Nothing if all elements
-/// are NaN, NaN between -inf and inf. from_bits<float>() of an element is its value if the tensor is float32.
-/// Of bool, dates and durations it is always an element: of two, the lower one.
+/// For each percentage the number below which this share of the elements of the tensor in a file lies: see
+/// Given::percentile(). Of floats it is rounded once to their dtype; of integers it is an element, or, with a
+/// fraction, the nearest float64; a fraction is cut off from 2^53 on. Of bool, dates and durations it is
+/// always an element: of two, the lower one. Nothing if all elements are NaN, NaN between -inf and inf.
+/// from_bits<double>(scalar.bits) is the value if scalar.dtype is float64.
 /// Error{usage} for a stream, and for a percentage that is not from 0 to 100 or has more than 16 decimal
 /// places: parse_number("99.9") is exact, the double 99.9 is not.
-[[nodiscard]] std::vector<std::optional<ElementBits>> percentiles(const std::string& path,
-                                                                  std::span<const Number> percentages,
-                                                                  const FileOptions& options = {});
+[[nodiscard]] std::vector<std::optional<Scalar>> percentiles(const std::string& path,
+                                                             std::span<const Number> percentages,
+                                                             const FileOptions& options = {});
 
 /// The same of a tensor in memory.
-[[nodiscard]] std::vector<std::optional<ElementBits>> percentiles(const TensorView& tensor,
-                                                                  std::span<const Number> percentages,
-                                                                  unsigned threads = 0);
+[[nodiscard]] std::vector<std::optional<Scalar>> percentiles(const TensorView& tensor,
+                                                             std::span<const Number> percentages,
+                                                             unsigned threads = 0);
 
 template <ReadableElements Elements>
-[[nodiscard]] std::vector<std::optional<ElementBits>> percentiles(const Elements& elements,
-                                                                  std::span<const Number> percentages,
-                                                                  unsigned threads = 0) {
+[[nodiscard]] std::vector<std::optional<Scalar>> percentiles(const Elements& elements,
+                                                             std::span<const Number> percentages,
+                                                             unsigned threads = 0) {
   const Tensor tensor = tensor_for(elements);
   return percentiles(TensorView{tensor, std::ranges::data(elements)}, percentages, threads);
 }
@@ -390,13 +392,13 @@ struct Statistics {
   std::optional<ElementBits> max;  ///< the greatest element, infinities included; empty if all are NaN
   std::optional<double> mean;      ///< of the finite elements; empty if there are none
   std::optional<double> standard_deviation;  ///< as mean; divisor: the number of finite elements
-  std::optional<ElementBits> median;         ///< of the elements that are not NaN; empty if all are NaN
+  std::optional<Scalar> median;              ///< of the elements that are not NaN; empty if all are NaN
 };
 
 /// Calculates the statistics of the tensor in a file; "-" is standard input. Mean and standard deviation are
 /// rounded once from their exact values. The median of an even number of elements is half way between the two
-/// middle ones, truncated toward zero for integers; of dates it is the lower one; half way between -inf and
-/// inf it is NaN. It needs several passes over the file; a stream can be read only once and has no median.
+/// middle ones, as percentiles() has it; of dates it is the lower one; half way between -inf and inf it is
+/// NaN. It needs several passes over the file; a stream can be read only once and has no median.
 [[nodiscard]] Statistics statistics(const std::string& path, const FileOptions& options = {});
 
 /// The same of a tensor in memory.

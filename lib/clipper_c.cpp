@@ -124,6 +124,10 @@ clipper_element element_of(DType dtype, const std::optional<ElementBits>& bits) 
   return {round_to<double>(number_of(dtype, *bits)), *bits};
 }
 
+clipper_element element_of(const std::optional<Scalar>& scalar) {
+  return scalar ? element_of(scalar->dtype, scalar->bits) : element_of(DType::float32, std::nullopt);
+}
+
 Number tolerance_of_text(std::string_view name, const std::string& text) {
   const std::optional<Number> number = parse_number(text);
   if (number && is_tolerance(*number)) return *number;
@@ -255,20 +259,15 @@ int describe(const clipper_request* request, clipper_statistics* statistics, Wor
     static_cast<void>(expect_sized(statistics, "statistics"));
     const Statistics result = work(expect(request, "request"));
     constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-    give(statistics, {0, result.count, result.nan, result.positive_infinite, result.negative_infinite,
-                      element_of(result.dtype, result.min), element_of(result.dtype, result.max),
-                      element_of(result.dtype, result.median), result.mean.value_or(kNone),
-                      result.standard_deviation.value_or(kNone)});
+    give(statistics,
+         {0, result.count, result.nan, result.positive_infinite, result.negative_infinite,
+          element_of(result.dtype, result.min), element_of(result.dtype, result.max),
+          element_of(result.median), result.mean.value_or(kNone), result.standard_deviation.value_or(kNone)});
     return CLIPPER_OK;
   });
 }
 
-struct Found {
-  DType dtype;
-  std::vector<std::optional<ElementBits>> elements;
-};
-
-/// Calls work(request, percentages), whose result is Found.
+/// Calls work(request, percentages), whose result are scalars.
 template <class Work>
 int find(const clipper_request* request, const char* const* percentages, std::size_t count,
          clipper_element* elements, Work work) noexcept {
@@ -282,9 +281,8 @@ int find(const clipper_request* request, const char* const* percentages, std::si
       if (!number) refuse_argument("'" + text + "'", "is not a percentage");
       numbers.push_back(*number);
     }
-    const Found found = work(*request, numbers);
-    std::ranges::transform(found.elements, elements,
-                           [&](const auto& bits) { return element_of(found.dtype, bits); });
+    const std::vector<std::optional<Scalar>> found = work(*request, numbers);
+    std::ranges::transform(found, elements, [](const auto& scalar) { return element_of(scalar); });
     return CLIPPER_OK;
   });
 }
@@ -412,8 +410,7 @@ int clipper_percentiles(const clipper_request* request, const clipper_tensor* te
   return find(request, percentages, count, percentiles,
               [&](const clipper_request& r, const std::vector<Number>& numbers) {
                 const Tensor described = tensor_of(tensor, "tensor");
-                return Found{described.dtype,
-                             clipper::percentiles({described, tensor->data}, numbers, r.files.threads)};
+                return clipper::percentiles({described, tensor->data}, numbers, r.files.threads);
               });
 }
 
@@ -421,7 +418,6 @@ int clipper_percentiles_of_file(const clipper_request* request, const char* path
                                 const char* const* percentages, size_t count, clipper_element* percentiles) {
   return find(request, percentages, count, percentiles,
               [&](const clipper_request& r, const std::vector<Number>& numbers) {
-                const std::string name = text_of(path, "path");
-                return Found{tensor_in(name, r.files).dtype, clipper::percentiles(name, numbers, r.files)};
+                return clipper::percentiles(text_of(path, "path"), numbers, r.files);
               });
 }

@@ -52,7 +52,7 @@ std::vector<Number> percentages_of(const InfoCommand& command) {
 }
 
 void set_percentiles(const InfoCommand& command, const Percentiles& found, TensorInfo& tensor) {
-  const auto values = as_elements(tensor.header.dtype, found);
+  const auto values = as_scalars(tensor.header.dtype, found);
   tensor.median = values.front();
   tensor.percentiles.clear();
   for (std::size_t i = 1; i < values.size(); ++i)

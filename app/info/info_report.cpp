@@ -269,6 +269,10 @@ std::string optional_text(const npy::Header& header, const std::optional<Element
   return element ? element_text(header.dtype, header.meaning, *element) : "none";
 }
 
+std::string optional_text(const npy::Header& header, const std::optional<Scalar>& number) {
+  return number ? element_text(number->dtype, header.meaning, number->bits) : "none";
+}
+
 std::string mean_text(const ElementStatistics& statistics) {
   const std::optional<double> mean = statistics.mean();
   if (!mean) return "none";
@@ -324,6 +328,10 @@ void add_statistics_json(const TensorInfo& tensor, Facts& facts) {
 
 Json element_json(const npy::Header& header, const std::optional<ElementBits>& element) {
   return element ? clipper::element_json(header.dtype, header.meaning, *element) : Json();
+}
+
+Json element_json(const npy::Header& header, const std::optional<Scalar>& number) {
+  return number ? clipper::element_json(number->dtype, header.meaning, number->bits) : Json();
 }
 
 Json limit_json(const npy::Header& header, const std::optional<Limit>& limit) {

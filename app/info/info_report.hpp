@@ -11,6 +11,7 @@
 #include "console/table.hpp"
 #include "console/terminal.hpp"
 #include "contract/plan.hpp"
+#include "element/scalar.hpp"
 #include "files/container.hpp"
 #include "npy/header.hpp"
 #include "statistics/statistics.hpp"
@@ -37,7 +38,7 @@ struct TensorInfo;
 
 struct Percentile {
   Number percentage;
-  std::optional<ElementBits> value;  ///< nothing if all elements are NaN
+  std::optional<Scalar> value;  ///< nothing if all elements are NaN
 };
 
 /// What info prints about one file, or about one member of an archive.
@@ -51,8 +52,8 @@ struct TensorInfo {
   int version_major = 1;  ///< of the .npy format
   int version_minor = 0;
   std::optional<ElementStatistics> statistics;
-  bool is_file = true;                ///< not a stream, which can be read only once: it has no percentiles
-  std::optional<ElementBits> median;  ///< nothing if all elements are NaN
+  bool is_file = true;           ///< not a stream, which can be read only once: it has no percentiles
+  std::optional<Scalar> median;  ///< nothing if all elements are NaN
   std::vector<Percentile> percentiles;
   std::optional<Limit> min;  ///< --min, whose violations are counted
   std::optional<Limit> max;

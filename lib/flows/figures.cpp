@@ -89,11 +89,10 @@ void check_figures(const Request& request) {
   }
 }
 
-/// A number in a message: "6.5".
+/// A percentile in a message: "6.5". Typed, it gives the same bytes.
 std::string text_of(const TensorLayout& layout, const Number& value) {
-  const DType dtype = layout.dtype;
-  if (!is_floating(dtype) && layout.meaning.kind == Meaning::Kind::number) return decimal_text(value);
-  return element_text(dtype, layout.meaning, *as_elements(dtype, std::array{std::optional(value)}).front());
+  const Scalar scalar = as_scalar(layout.dtype, value);
+  return element_text(scalar.dtype, layout.meaning, scalar.bits);
 }
 
 /// Makes the figure this number. Errors quote both: "min 99% (6.5)".
@@ -253,9 +252,9 @@ void Figures::set_percentiles(const std::vector<Figure>& bounds, Request& reques
                         place_of(group));
     if (found[i]->kind == Number::Kind::nan)
       refuse(bound, "the percentile lies between -inf and inf" + place_of(group));
-    const bool is_exact = !is_floating(layout().dtype) && request.profile->family == "native";
-    const Number number = is_exact ? found_bound(*found[i]) : *found[i];
-    set_number(given, number, text_of(layout(), number));
+    const std::string text = text_of(layout(), *found[i]);
+    const bool is_integer = !is_floating(layout().dtype) && layout().meaning.kind == Meaning::Kind::number;
+    set_number(given, is_integer ? *parse_number(text) : *found[i], text);
   }
 }
 

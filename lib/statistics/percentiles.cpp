@@ -1,6 +1,7 @@
 #include "statistics/percentiles.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <limits>
 #include <string>
@@ -67,16 +68,6 @@ Position position_of(Number percentage, std::uint64_t count) {
   const UInt128 position = share * (count - 1);
   return {static_cast<std::uint64_t>(position / kFractionOne),
           static_cast<std::uint64_t>(position % kFractionOne)};
-}
-
-ElementBits rounded(DType dtype, const Number& number) {
-  if (is_floating(dtype)) return nearest_element(dtype, number);
-  return with_type(dtype, [&]<class T>() -> ElementBits {
-    if constexpr (std::is_integral_v<T>)
-      return to_bits(static_cast<T>(to_integer(number, Rounding::toward_zero)));
-    else
-      __builtin_unreachable();
-  });
 }
 
 /// The value at a fraction of the way from a to b, which are equal if the fraction is 0.
@@ -214,12 +205,25 @@ Percentiles percentiles_of(const ElementSource& source, std::span<const Number> 
   return search.percentiles(0);
 }
 
-std::vector<std::optional<ElementBits>> as_elements(DType dtype,
-                                                    std::span<const std::optional<Number>> percentiles) {
-  std::vector<std::optional<ElementBits>> elements;
+Scalar as_scalar(DType dtype, const Number& percentile) {
+  constexpr double kNoFractions = 0x1p53;
+  if (is_floating(dtype)) return {dtype, nearest_element(dtype, percentile)};
+  const auto nearest = round_to<double>(percentile);
+  if (!is_integer(percentile) && std::fabs(nearest) < kNoFractions) return {DType::float64, to_bits(nearest)};
+  return {dtype, with_type(dtype, [&]<class T>() -> ElementBits {
+            if constexpr (std::is_integral_v<T>)
+              return to_bits(static_cast<T>(to_integer(percentile, Rounding::toward_zero)));
+            else
+              __builtin_unreachable();
+          })};
+}
+
+std::vector<std::optional<Scalar>> as_scalars(DType dtype,
+                                              std::span<const std::optional<Number>> percentiles) {
+  std::vector<std::optional<Scalar>> scalars;
   for (const std::optional<Number>& percentile : percentiles)
-    elements.push_back(percentile ? std::optional(rounded(dtype, *percentile)) : std::nullopt);
-  return elements;
+    scalars.push_back(percentile ? std::optional(as_scalar(dtype, *percentile)) : std::nullopt);
+  return scalars;
 }
 
 }  // namespace clipper

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "element/dtype.hpp"
+#include "element/scalar.hpp"
 #include "simd/levels.hpp"
 #include "statistics/groups.hpp"
 
@@ -69,8 +70,11 @@ inline constexpr std::uint64_t kGroupsAtOnce = 8;
 [[nodiscard]] Percentiles percentiles_of(const ElementSource& source, std::span<const Number> percentages,
                                          SimdLevel level);
 
-/// Percentiles as elements: rounded once to floats, truncated toward zero to integers.
-[[nodiscard]] std::vector<std::optional<ElementBits>> as_elements(
+/// The percentile of elements of a dtype as a number that is written and read: of floats rounded once to the
+/// dtype. Of integers an element, or if it has a fraction the nearest float64; from 2^53 on, where float64
+/// has no fractions, the fraction is cut off.
+[[nodiscard]] Scalar as_scalar(DType dtype, const Number& percentile);
+[[nodiscard]] std::vector<std::optional<Scalar>> as_scalars(
     DType dtype, std::span<const std::optional<Number>> percentiles);
 
 }  // namespace clipper

@@ -116,14 +116,19 @@ TEST_CASE("percentiles() finds the percentiles of a file") {
   const std::array wanted{Number(50), *parse_number("99.95")};
   const auto found = percentiles(directory / "x.npy", wanted);
   REQUIRE(found.size() == 2);
-  CHECK(from_bits<float>(*found[0]) == 500);
-  CHECK(from_bits<float>(*found[1]) == 999.5F);
+  CHECK(from_bits<float>(found[0]->bits) == 500);
+  CHECK(from_bits<float>(found[1]->bits) == 999.5F);
   for (const Number& bad : {Number(101), Number(-1), Number(99.9)})
     CHECK(refusal(ErrorKind::usage, [&] {
             return percentiles(directory / "x.npy", std::array{bad});
           }).ends_with(": a percentile is a number from 0 to 100 with max 16 decimal places"));
   directory.write("e.npy", float32_file({}));
   CHECK(percentiles(directory / "e.npy", wanted)[0] == std::nullopt);
+  const std::array half{Number(50)};
+  CHECK(percentiles(std::array<std::uint8_t, 2>{0, 1}, half)[0] == Scalar{DType::float64, to_bits(0.5)});
+  CHECK(percentiles(std::array<std::uint8_t, 2>{0, 2}, half)[0] == Scalar{DType::uint8, 1});
+  constexpr std::int64_t kHighest = std::numeric_limits<std::int64_t>::max();
+  CHECK(percentiles(std::array{kHighest - 1, kHighest}, half)[0] == Scalar{DType::int64, kHighest - 1});
 }
 
 TEST_CASE("files and memory are clipped to percentiles") {

@@ -55,15 +55,16 @@ TEST_CASE("every number of threads and chunk size finds the same percentiles") {
       InputFile input = InputFile::open(directory / "x.npy");
       const TensorLayout header = read_header(input, std::nullopt);
       const std::vector<Number> wanted{0, *parse_number("50"), 100, *parse_number("12.5")};
-      const auto found = as_elements(header.dtype, read_percentiles(engine, input, header, wanted));
-      CHECK(from_bits<float>(*found[0]) == sorted.front());
-      CHECK(from_bits<float>(*found[2]) == sorted.back());
-      CHECK(from_bits<float>(*found[1]) ==
+      const auto found = as_scalars(header.dtype, read_percentiles(engine, input, header, wanted));
+      CHECK(from_bits<float>(found[0]->bits) == sorted.front());
+      CHECK(from_bits<float>(found[2]->bits) == sorted.back());
+      CHECK(from_bits<float>(found[1]->bits) ==
             static_cast<float>((static_cast<double>(sorted[249'999]) + static_cast<double>(sorted[250'000])) /
                                2));
-      CHECK(from_bits<float>(*found[3]) == static_cast<float>(static_cast<double>(sorted[62'499]) +
-                                                              0.875 * (static_cast<double>(sorted[62'500]) -
-                                                                       static_cast<double>(sorted[62'499]))));
+      CHECK(from_bits<float>(found[3]->bits) ==
+            static_cast<float>(
+                static_cast<double>(sorted[62'499]) +
+                0.875 * (static_cast<double>(sorted[62'500]) - static_cast<double>(sorted[62'499]))));
       CHECK(engine.done() == 0);
     }
 }

@@ -67,6 +67,10 @@ nb::object object_of(DType dtype, const Meaning& meaning, const std::optional<El
   return bits ? object_of(dtype, meaning, *bits) : nb::none();
 }
 
+nb::object object_of(const Meaning& meaning, const std::optional<Scalar>& scalar) {
+  return scalar ? object_of(scalar->dtype, meaning, scalar->bits) : nb::none();
+}
+
 nb::object shape_of(const std::vector<std::int64_t>& shape) {
   return nb::tuple(nb::cast(shape));
 }
@@ -226,7 +230,7 @@ nb::object statistics_of_path(nb::handle path, const nb::dict& given) {
   };
   return nb::make_tuple(name_of(s.dtype, s.meaning), shape_of(s.shape), s.count, s.nan, s.positive_infinite,
                         s.negative_infinite, object(s.min), object(s.max), s.mean, s.standard_deviation,
-                        object(s.median));
+                        object_of(s.meaning, s.median));
 }
 
 nb::object percentiles_of_path(nb::handle path, nb::handle percentages, const nb::dict& given) {
@@ -238,11 +242,10 @@ nb::object percentiles_of_path(nb::handle path, nb::handle percentages, const nb
     const Given given = number_of_argument("percentages", percentage);
     numbers.push_back(parse_number(given.text).value_or(given.number));
   }
-  const Tensor tensor = tensor_in(name, options);
+  const Meaning meaning = tensor_in(name, options).meaning;
   const auto found = run(options, [&](const FileOptions& o) { return percentiles(name, numbers, o); });
   nb::list results;
-  for (const std::optional<ElementBits>& element : found)
-    results.append(object_of(tensor.dtype, tensor.meaning, element));
+  for (const std::optional<Scalar>& scalar : found) results.append(object_of(meaning, scalar));
   return results;
 }
 

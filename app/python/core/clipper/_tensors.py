@@ -56,8 +56,8 @@ class Info(NamedTuple):
     Attributes:
         dtype, shape, fortran_order, byte_order: of the file or array.
         count, nan, positive_infinite, negative_infinite: numbers of elements. NaT is a NaN.
-        min, max, median: of the elements that are not NaN, infinities included. The median of integers is cut off
-            toward zero: of 1 and 2 it is 1.
+        min, max, median: of the elements that are not NaN, infinities included. The median of the
+            integers 1 and 2 is 1.5.
         mean, standard_deviation: of the finite elements, rounded once from their exact values; of durations in
             their unit. Dates have none.
     """
@@ -198,8 +198,8 @@ def info(tensor, *, stats=True, dtype=None, raw=None, pb=False, ignore_trailing=
 
 def percentiles(tensor, percentages, *, dtype=None, raw=None, pb=False, ignore_trailing=False, no_cache=False, threads=0):
     """The percentiles of a tensor's elements that are not NaN: exact, then rounded once to a float of the dtype; of
-    integers cut off toward zero, so that the 50th percentile of 1 and 2 is 1; of bool, dates and durations the lower of
-    two elements.
+    integers an int, or with a fraction below 2**53 a float, so that the 50th percentile of 1 and 2 is 1.5; of bool,
+    dates and durations the lower of two elements.
 
     Args:
         tensor: array or path.
