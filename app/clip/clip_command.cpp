@@ -27,6 +27,7 @@
 #include "files/container.hpp"
 #include "files/replacement_batch.hpp"
 #include "flows/figures.hpp"
+#include "flows/lost_figures.hpp"
 #include "flows/tensor_pool.hpp"
 #include "os/os.hpp"
 #include "shards/clip_shard.hpp"

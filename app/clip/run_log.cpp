@@ -16,7 +16,7 @@
 #include "contract/steps.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
-#include "flows/figures.hpp"
+#include "flows/lost_figures.hpp"
 #include "os/os.hpp"
 
 namespace clipper {
@@ -134,6 +134,18 @@ std::string text_of(const std::set<std::string>& reasons) {
   return "(" + text + ")";
 }
 
+namespace {
+
+/// Whether --stretch makes one number of all elements.
+bool collapses(const Plan& plan) {
+  const auto& normalization = plan.operation.normalization;
+  if (!normalization || !normalization->stretches) return false;
+  if (plan.array(Parameter::min) != nullptr || plan.array(Parameter::max) != nullptr) return false;
+  return parse_number(bound_text(plan, Parameter::min)) == parse_number(bound_text(plan, Parameter::max));
+}
+
+}  // namespace
+
 std::vector<std::string> notes_on(const Plan& plan, const std::string& name) {
   std::vector<std::string> notes;
   for (const LostBound& bound : plan.lost) notes.push_back(name + ": " + lost_text(bound));
@@ -146,6 +158,9 @@ std::vector<std::string> notes_on(const Plan& plan, const std::string& name) {
                         : fmt::format("--{} {} becomes {} for {}", bound.field, bound.text,
                                       decimal_text(number_of(dtype, bound.element)), traits(dtype).name));
   }
+  if (collapses(plan))
+    notes.push_back(fmt::format("{}: --min and --max are both {}: --stretch makes {} of every element", name,
+                                bound_text(plan, Parameter::min), plan.operation.normalization->low));
   if (plan.truncates_fractions)
     notes.push_back(fmt::format("results are truncated to {}; --to float32 keeps fractions, --round rounds",
                                 traits(plan.output.dtype).name));

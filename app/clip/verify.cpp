@@ -192,8 +192,7 @@ Outcome Verifier::verify(PairReport& report, const Job& job) {
 
 /// Makes the plan, and with a golden file compares its elements with the result.
 void Verifier::verify_tensor(InputFile& input, PairReport& report, InputFile* golden) {
-  const NoFigure none = report.member ? NoFigure::dropped : NoFigure::refused;
-  const Plan plan = read_plan(engine_, command_.settings, input, nullptr, std::nullopt, none);
+  const Plan plan = read_plan(engine_, command_.settings, input, nullptr, std::nullopt);
   report.notes = notes_on(plan, input.path());
   if (!report.member) walk_->expect(plan.input_size());
   if (golden == nullptr) return;

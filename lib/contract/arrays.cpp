@@ -224,15 +224,29 @@ void lay_out(Broadcast& broadcast, const std::vector<std::int64_t>& shape, bool 
     }
 }
 
+namespace {
+
+/// The shape of an array that has a number for each index along the only axis of its length.
+std::string advice_on_axis(const std::vector<std::int64_t>& own, const std::vector<std::int64_t>& shape) {
+  if (own.size() != 1 || std::ranges::count(shape, own.front()) != 1) return "";
+  const auto axis = std::ranges::find(shape, own.front()) - shape.begin();
+  std::vector<std::int64_t> advised(shape.size() - static_cast<std::size_t>(axis), 1);
+  advised.front() = own.front();
+  return fmt::format(": with shape {} its numbers are those of axis {}", shape_text(advised), axis);
+}
+
+}  // namespace
+
 void check_shape(std::string_view field, const Given& given, const std::vector<std::int64_t>& shape) {
   const std::vector<std::int64_t>& own = given.shape;
   const bool broadcasts = own.size() <= shape.size() && std::equal(own.rbegin(), own.rend(), shape.rbegin(),
                                                                    [](std::int64_t size, std::int64_t to) {
                                                                      return size == to || size == 1;
                                                                    });
-  if (!broadcasts)
-    throw Error(ErrorKind::input, label(field, given) + fmt::format(" has shape {}; it must broadcast to {}",
-                                                                    shape_text(own), shape_text(shape)));
+  if (broadcasts) return;
+  throw Error(ErrorKind::input,
+              label(field, given) + fmt::format(" has shape {}; it must broadcast to {}{}", shape_text(own),
+                                                shape_text(shape), advice_on_axis(own, shape)));
 }
 
 void check_dtype(std::string_view field, const std::optional<Given>& given, DType dtype, DType other) {

@@ -21,6 +21,8 @@
 #include "error.hpp"
 #include "files/parameter_file.hpp"
 #include "flows/found_array.hpp"
+#include "flows/lost_figures.hpp"
+#include "flows/scaled_percentile.hpp"
 #include "flows/tensor_statistics.hpp"
 #include "statistics/percentiles.hpp"
 #include "statistics/statistics.hpp"
@@ -83,16 +85,10 @@ void check_figures(const Request& request) {
     if (!is_percentile(*(request.*bound.given)->percentage))
       refuse_figure(ErrorKind::usage, request, bound, "a percentile has max 16 decimal places");
     for (const auto& [field, given] : {std::pair("scale", &request.scale), std::pair("bias", &request.bias)})
-      if (*given)
+      if (*given && (*given)->array)
         refuse_figure(ErrorKind::usage, request, bound,
-                      "a percentile cannot be combined with " + Message(Term{field, field}));
+                      "a percentile cannot be combined with an array as " + Message(Term{field, field}));
   }
-}
-
-/// A percentile in a message: "6.5". Typed, it gives the same bytes.
-std::string text_of(const TensorLayout& layout, const Number& value) {
-  const Scalar scalar = as_scalar(layout.dtype, value);
-  return element_text(scalar.dtype, layout.meaning, scalar.bits);
 }
 
 /// Makes the figure this number. Errors quote both: "min 99% (6.5)".
@@ -109,7 +105,8 @@ Number widest(const Request& request, const TensorLayout& layout, const Figure& 
   const bool is_min = bound.given == &Request::min;
   if (request.stretch) {
     const std::optional<Given>& other = is_min ? request.max : request.min;
-    if (!other || other->array || other->percentage) return 1;
+    if (!other || other->percentage) return 1;
+    if (other->array) return number_of(layout.dtype, (is_min ? lowest_finite : highest_finite)(layout.dtype));
     const std::optional<ElementBits> nearest =
         is_min ? greatest_to(layout.dtype, other->number) : least_from(layout.dtype, other->number);
     return nearest ? number_of(layout.dtype, *nearest) : other->number;
@@ -156,11 +153,10 @@ std::optional<Number> value_of(Statistic statistic, const ElementStatistics& of)
 class Figures {
  public:
   Figures(Request& request, std::span<const TensorSource> sources, const KernelOptions& options,
-          NoFigure none, std::vector<LostBound>& lost)
+          std::vector<LostBound>& lost)
       : request_(request),
         sources_(sources),
         options_(options),
-        none_(none),
         lost_(lost),
         path_(sources.size() == 1 ? sources[0].path : ""),
         groups_(groups_of(request, sources)) {
@@ -200,7 +196,7 @@ class Figures {
     return with_path(path_, [&] { return make_plan_in_units(request, tensor); });
   }
 
-  [[nodiscard]] bool is_dropped(const Figure& figure, std::uint64_t group);
+  void drop(const Figure& figure, std::uint64_t group, bool has_infinity = false);
   void set_percentiles(const std::vector<Figure>& bounds, Request& request, const Percentiles& found,
                        std::uint64_t group);
   void set_array(const Figure& figure, DType dtype, std::vector<std::byte> elements);
@@ -214,24 +210,26 @@ class Figures {
   Request& request_;
   std::span<const TensorSource> sources_;
   KernelOptions options_;
-  NoFigure none_;
   std::vector<LostBound>& lost_;
   std::string path_;                 ///< in front of errors: that of the only source
   std::vector<Groups> groups_;       ///< of each source
   std::vector<std::int64_t> shape_;  ///< of arrays with an element for each group
   std::uint64_t row_ = 0;            ///< elements of a group, of all sources
+  std::optional<Scaled> scaled_;
+  LostFigures dropped_;
 };
 
-/// What becomes of a figure without elements.
-bool Figures::is_dropped(const Figure& figure, std::uint64_t group) {
-  const char* const why = layout().count == 0          ? "the tensor has no elements"
-                          : !request_.nodata.empty()   ? "all elements are nodata or NaN"
-                          : layout().meaning.is_time() ? "all elements are NaT"
-                                                       : "all elements are NaN";
-  if ((none_ == NoFigure::refused && request_.nodata.empty()) || count() != 1)
-    refuse(figure, why + place_of(group));
-  lost_.push_back({figure.field, (request_.*figure.given)->text, why});
-  return true;
+/// Notes that a group has no elements from which the figure can be calculated. A mean needs finite ones.
+void Figures::drop(const Figure& figure, std::uint64_t group, bool has_infinity) {
+  const bool has_nodata = !request_.nodata.empty();
+  const std::string_view why =
+      layout().count == 0 ? "the tensor has no elements"
+      : has_infinity      ? has_nodata ? "no element except nodata is finite" : "no element is finite"
+      : layout().meaning.is_time()  ? "all elements are NaT"
+      : !has_nodata                 ? "all elements are NaN"
+      : is_floating(layout().dtype) ? "all elements are nodata or NaN"
+                                    : "all elements are nodata";
+  dropped_.add(figure.field, (request_.*figure.given)->text, place_of(group), why);
 }
 
 /// Sets the bounds of `request`, which are percentiles, to the numbers of a group.
@@ -240,8 +238,9 @@ void Figures::set_percentiles(const std::vector<Figure>& bounds, Request& reques
   for (std::size_t i = 0; i < bounds.size(); ++i) {
     const Figure& bound = bounds[i];
     Given& given = *(request.*bound.given);
-    if (!found[i] && is_dropped(bound, group)) {
-      request.stretch.reset();  // without both bounds
+    if (!found[i]) {
+      drop(bound, group);
+      if (count() <= 1) request.stretch.reset();  // without both bounds
       set_number(given, widest(request, layout(), bound), "none");
       if (request.action_on_nan() == (bound.given == &Request::min ? OnNan::min : OnNan::max))
         request.nan = OnNan::keep;
@@ -252,9 +251,9 @@ void Figures::set_percentiles(const std::vector<Figure>& bounds, Request& reques
                         place_of(group));
     if (found[i]->kind == Number::Kind::nan)
       refuse(bound, "the percentile lies between -inf and inf" + place_of(group));
-    const std::string text = text_of(layout(), *found[i]);
+    const std::string text = percentile_text(layout(), scaled_, *found[i]);
     const bool is_integer = !is_floating(layout().dtype) && layout().meaning.kind == Meaning::Kind::number;
-    set_number(given, is_integer ? *parse_number(text) : *found[i], text);
+    set_number(given, is_integer || scaled_ ? *parse_number(text) : *found[i], text);
   }
 }
 
@@ -266,7 +265,6 @@ void Figures::set_array(const Figure& figure, DType dtype, std::vector<std::byte
 void Figures::find_percentiles() {
   const std::vector<Figure> bounds = percentiles_in(request_);
   if (bounds.empty()) return;
-  if (count() == 0) static_cast<void>(is_dropped(bounds.front(), 0));  // an axis of length 0
   // The number of each of several groups is converted as if it alone had been given.
   Request alone{.min = request_.min,
                 .max = request_.max,
@@ -275,12 +273,18 @@ void Figures::find_percentiles() {
                 .stretch = request_.stretch};
   for (const Figure& bound : kBounds)
     if ((alone.*bound.given) && (alone.*bound.given)->array) (alone.*bound.given).reset();
-  std::vector<FoundArray> elements(bounds.size(), FoundArray(request_, layout().dtype));
+  scaled_ = scaled(request_, layout());
+  const DType dtype = scaled_ && !scaled_->is_exact ? scaled_->dtype : layout().dtype;
+  std::vector<FoundArray> elements(bounds.size(), FoundArray(request_, dtype));
   const auto take = [&](std::uint64_t group, const Percentiles& found) {
     if (count() == 1) return set_percentiles(bounds, request_, found, group);
     Request one = alone;
     set_percentiles(bounds, one, found, group);
     one.stretch.reset();
+    if (scaled_) {
+      for (std::size_t i = 0; i < bounds.size(); ++i) elements[i].add((one.*bounds[i].given)->number);
+      return;
+    }
     const std::string place = path_ + (path_.empty() ? "" : ":") + place_of(group);
     const Plan plan =
         with_path(place.substr(path_.empty() ? 1 : 0), [&] { return make_plan_in_units(one, layout()); });
@@ -288,9 +292,15 @@ void Figures::find_percentiles() {
       elements[i].add((one.*bounds[i].given)->number, bounds[i].given == &Request::min ? plan.min : plan.max);
   };
   const Nodata nodata = nodata_of(request_, layout().dtype);
-  percentiles_of_groups(elements_of(sources_, groups_, nodata, options_.level), percentages_in(request_),
-                        options_.level, take);
-  for (std::size_t i = 0; i < bounds.size() && count() != 1; ++i)
+  ElementSource source = elements_of(sources_, groups_, nodata, options_.level);
+  if (scaled_) {
+    source.value = scaled_->value;
+    source.descends = scaled_->descends;
+  }
+  percentiles_of_groups(source, percentages_in(request_), options_.level, take);
+  if (count() == 0) set_percentiles(bounds, request_, Percentiles(bounds.size()), 0);  // an axis of length 0
+  dropped_.move_to(lost_);
+  for (std::size_t i = 0; i < bounds.size() && count() > 1; ++i)
     set_array(bounds[i], elements[i].dtype(), elements[i].take());
 }
 
@@ -378,7 +388,11 @@ void Figures::find_statistics() {
   for_each_group([&](std::uint64_t group, const ElementStatistics& statistics) {
     for (std::size_t i = 0; i < factors.size(); ++i) {
       found[i] = value_of(*(request_.*factors[i].given)->statistic, statistics);
-      if (!found[i] && is_dropped(factors[i], group)) continue;
+      if (!found[i]) {
+        drop(factors[i], group, statistics.nan != statistics.count);
+        if (count() <= 1) continue;
+        found[i] = factors[i].given == &Request::divide ? 1 : 0;
+      }
       check(factors[i], *found[i], group);
       const DType dtype = dtype_of(factors[i]);
       append(dtype,
@@ -387,10 +401,12 @@ void Figures::find_statistics() {
              elements[i]);
     }
   });
-  if (count() == 0) static_cast<void>(is_dropped(factors.front(), 0));
+  for (const Figure& factor : factors)
+    if (count() == 0) drop(factor, 0);
+  dropped_.move_to(lost_);
   for (std::size_t i = 0; i < factors.size(); ++i) {
     std::optional<Given>& given = request_.*factors[i].given;
-    if (count() != 1)
+    if (count() > 1)
       set_array(factors[i], dtype_of(factors[i]), std::move(elements[i]));
     else if (found[i])
       set_number(
@@ -428,11 +444,6 @@ std::vector<Groups> groups_of(const Request& request, std::span<const TensorSour
   return groups;
 }
 
-std::string lost_text(const LostBound& lost) {
-  return fmt::format("--{} {} {}: {}", lost.field, lost.text,
-                     lost.field.starts_with('m') ? "is no bound" : "is left out", lost.why);
-}
-
 std::vector<std::int64_t> lengths_of_groups(const Request& request, const TensorLayout& layout) {
   const std::vector<std::int64_t> shape = Groups(layout, axes_of(request, layout)).shape();
   return {std::ranges::find_if(shape, [](std::int64_t size) { return size != 1; }), shape.end()};
@@ -458,7 +469,7 @@ Plan plan_before_reading(const Request& given, const TensorLayout& layout) {
   std::vector<Number> values;
   for (const Figure& bound : bounds) values.push_back(widest(request, layout, bound));
   for (std::size_t i = 0; i < bounds.size(); ++i)
-    set_number(*(request.*bounds[i].given), values[i], text_of(layout, values[i]));
+    set_number(*(request.*bounds[i].given), values[i], percentile_text(layout, {}, values[i]));
   if (!bounds.empty() && request.stretch)  // whether these numbers lie between the percentiles is not known
     for (std::optional<Given>* const number :
          {&request.nan.number, &request.replace_below, &request.replace_above})
@@ -470,32 +481,30 @@ Plan plan_before_reading(const Request& given, const TensorLayout& layout) {
 }
 
 Request with_figures(const Request& request, std::span<const TensorSource> sources,
-                     const KernelOptions& options, NoFigure none, std::vector<LostBound>& lost) {
+                     const KernelOptions& options, std::vector<LostBound>& lost) {
   Request result = in_units(request, sources.front().layout);
-  Figures figures(result, sources, options, none, lost);
+  Figures figures(result, sources, options, lost);
   figures.find_percentiles();
   figures.find_statistics();
   return result;
 }
 
-Plan plan_with_figures(const Request& request, const TensorSource& source, const KernelOptions& options,
-                       NoFigure none) {
+Plan plan_with_figures(const Request& request, const TensorSource& source, const KernelOptions& options) {
   with_path(source.path, [&] {
     static_cast<void>(plan_before_reading(request, source.layout));
     if (request.pooled)
       throw Error(ErrorKind::usage, parameter("pooled") + ": only for functions that read all files first");
   });
   std::vector<LostBound> lost;
-  const Request found = with_figures(request, {&source, 1}, options, none, lost);
+  const Request found = with_figures(request, {&source, 1}, options, lost);
   Plan plan = with_path(source.path, [&] { return make_plan_in_units(found, source.layout); });
   plan.lost = std::move(lost);
   return plan;
 }
 
-Plan plan_with_figures(const Request& request, const TensorLayout& layout, Engine& engine, InputFile& input,
-                       NoFigure none) {
+Plan plan_with_figures(const Request& request, const TensorLayout& layout, Engine& engine, InputFile& input) {
   if (!input.is_regular()) with_path(input.path(), [&] { expect_no_figures_of_stream(request); });
-  return plan_with_figures(request, source_of(layout, engine, input), engine.kernel_options(), none);
+  return plan_with_figures(request, source_of(layout, engine, input), engine.kernel_options());
 }
 
 }  // namespace clipper

@@ -33,9 +33,6 @@ void expect_no_figures_of_stream(const Request& request);
 /// The groups of each source along Request::per_axis.
 [[nodiscard]] std::vector<Groups> groups_of(const Request& request, std::span<const TensorSource> sources);
 
-/// What the user is told: "--min 1% is no bound: all elements are NaN".
-[[nodiscard]] std::string lost_text(const LostBound& lost);
-
 /// The shape of arrays of figures, without sizes of 1 in front.
 [[nodiscard]] std::vector<std::int64_t> lengths_of_groups(const Request& request, const TensorLayout& layout);
 
@@ -44,22 +41,20 @@ void expect_no_figures_of_stream(const Request& request);
 /// with more than 16 decimal places; Error{input} for a tensor without an axis of Request::per_axis.
 [[nodiscard]] Plan plan_before_reading(const Request& request, const TensorLayout& layout);
 
-/// What becomes of a figure that the tensor does not have, because it has no elements except NaN: an error;
-/// or there is no such parameter, which Plan::lost says. With OnNan::min or max of such a bound NaN is kept.
-enum class NoFigure : bool { refused, dropped };
-
 /// The request with numbers and arrays in place of the figures of all elements of the sources, which have one
-/// dtype. Error{input}, which names the parameter, for figures that do not exist or are infinite, or a
-/// divisor of 0. The result has the sources' units: see in_units().
+/// dtype. A tensor or group without elements from which a figure can be calculated is left as it is by the
+/// step that needs the figure, which `lost` says; with OnNan::min or max of such a bound NaN is kept.
+/// Error{input}, which names the parameter, for figures that are infinite, a percentile between -inf and inf,
+/// or a divisor of 0. The result has the sources' units: see in_units().
 [[nodiscard]] Request with_figures(const Request& request, std::span<const TensorSource> sources,
-                                   const KernelOptions& options, NoFigure none, std::vector<LostBound>& lost);
+                                   const KernelOptions& options, std::vector<LostBound>& lost);
 
 /// The plan with the figures of a tensor in memory. Error{usage} for Request::pooled.
 [[nodiscard]] Plan plan_with_figures(const Request& request, const TensorSource& source,
-                                     const KernelOptions& options, NoFigure none = NoFigure::refused);
+                                     const KernelOptions& options);
 
 /// The plan with the figures of a file. Error{usage} for a stream. Errors have the path in front.
 [[nodiscard]] Plan plan_with_figures(const Request& request, const TensorLayout& layout, Engine& engine,
-                                     InputFile& input, NoFigure none = NoFigure::refused);
+                                     InputFile& input);
 
 }  // namespace clipper

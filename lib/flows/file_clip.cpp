@@ -84,12 +84,12 @@ Plan plan_header(const ClipSettings& settings, InputFile& input,
 }
 
 Plan read_plan(Engine& engine, const ClipSettings& settings, InputFile& input, std::vector<std::byte>* header,
-               std::optional<npy::Start> start, NoFigure none) {
+               std::optional<npy::Start> start) {
   const Request& request = settings.request;
   const npy::Header parsed = header_of(settings, input, start, header);
   const auto plan = [&](auto make) { return with_path(input.path(), [&] { return make(request, parsed); }); };
   if (!has_figures(request)) return plan(make_plan);
-  return plan_with_figures(request, parsed, engine, input, none);
+  return plan_with_figures(request, parsed, engine, input);
 }
 
 FileClip::FileClip(const Clipping& clipping, InputFile& input, std::optional<npy::Start> start)

@@ -28,12 +28,10 @@ void check_clip_limit(const ClipSettings& settings, const ClipResult& result);
                                std::optional<npy::Start> start = std::nullopt);
 
 /// Reads the header and makes the plan. Reads the elements if the request has figures. `header` is that of
-/// read_header(); `start`, too. `none` is for plan_with_figures(): members of archives are clipped
-/// without a bound that they do not have.
+/// read_header(); `start`, too.
 [[nodiscard]] Plan read_plan(Engine& engine, const ClipSettings& settings, InputFile& input,
                              std::vector<std::byte>* header = nullptr,
-                             std::optional<npy::Start> start = std::nullopt,
-                             NoFigure none = NoFigure::refused);
+                             std::optional<npy::Start> start = std::nullopt);
 
 /// Clips the tensor.
 class FileClip : public ContentsClip {

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "contract/bounds.hpp"
 #include "contract/exact_bounds.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
@@ -31,7 +32,13 @@ class FoundArray {
     append(dtype_, element, elements_);
     if (!keeps_fractions_) return;
     append(DType::float64, to_bits(round_to<double>(number)), numbers_);
-    has_fraction_ |= !is_integer(number);
+    has_fraction_ |= number_of(dtype_, element) != number;
+  }
+
+  /// A number that the dtype may lack.
+  void add(const Number& number) {
+    add(number, is_floating(dtype_) ? nearest_element(dtype_, number)
+                                    : greatest_to(dtype_, number).value_or(lowest_element(dtype_)));
   }
 
   [[nodiscard]] DType dtype() const { return has_fraction_ ? DType::float64 : dtype_; }
@@ -40,7 +47,7 @@ class FoundArray {
  private:
   DType dtype_;
   bool keeps_fractions_;
-  bool has_fraction_ = false;
+  bool has_fraction_ = false;  ///< or a number beyond the dtype
   std::vector<std::byte> elements_;
   std::vector<std::byte> numbers_;
 };

@@ -17,6 +17,16 @@
 
 namespace clipper {
 
+namespace {
+
+/// What Selection::only chooses of two dtypes: floats rather than integers.
+std::string_view one_of(DType dtype, DType first) {
+  if (is_floating(dtype) != is_floating(first)) return "float";
+  return traits(first).name;
+}
+
+}  // namespace
+
 struct TensorPool::Opened {
   Opened(const std::string& path, const ClipSettings& settings)
       : file(open_as(settings.reading, path, Streams::refused)) {
@@ -62,8 +72,10 @@ void TensorPool::add_tensor(const Origin& origin, const std::string& path, Tenso
     const TensorSource& first = sources_.front();
     if (layout.dtype != first.layout.dtype)
       throw Error(ErrorKind::input,
-                  fmt::format("{}: is {}, but {} is {}; all inputs must have one dtype", path,
-                              traits(layout.dtype).name, first.path, traits(first.layout.dtype).name));
+                  fmt::format("{}: is {}, but {} is {}; all inputs must have one dtype: ", path,
+                              traits(layout.dtype).name, first.path, traits(first.layout.dtype).name) +
+                      Term{"only", "only="} +
+                      Message(std::string(one_of(layout.dtype, first.layout.dtype)) + " chooses one"));
     if (lengths_of_groups(settings_.request, layout) != lengths_of_groups(settings_.request, first.layout))
       throw Error(ErrorKind::input,
                   fmt::format("{}: has shape {}, but {} has {}; ", path, shape_text(layout.shape), first.path,
@@ -98,8 +110,7 @@ void TensorPool::read(std::size_t source, const TensorSource::Wanted& wanted,
 
 Request TensorPool::request(std::vector<LostBound>& lost) {
   if (sources_.empty()) return settings_.request;
-  Request found =
-      with_figures(settings_.request, sources_, engine_.kernel_options(), NoFigure::refused, lost);
+  Request found = with_figures(settings_.request, sources_, engine_.kernel_options(), lost);
   opened_.reset();
   return found;
 }

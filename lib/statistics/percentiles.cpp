@@ -1,12 +1,12 @@
 #include "statistics/percentiles.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <deque>
 #include <limits>
 #include <string>
 #include <utility>
 
+#include "contract/exact_bounds.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
 #include "element/percentage.hpp"
@@ -62,19 +62,23 @@ struct Position {
 
 /// percentage / 100 * (count - 1). The product has less than 124 bits, because a tensor has less than 2^63
 /// elements.
-Position position_of(Number percentage, std::uint64_t count) {
+Position position_of(Number percentage, std::uint64_t count, bool from_end) {
   percentage.exponent += kDecimalPlaces;
-  const auto share = static_cast<UInt128>(to_integer(percentage, Rounding::toward_zero));
+  UInt128 share = static_cast<UInt128>(to_integer(percentage, Rounding::toward_zero));
+  if (from_end) share = kFractionOne - share;
   const UInt128 position = share * (count - 1);
   return {static_cast<std::uint64_t>(position / kFractionOne),
           static_cast<std::uint64_t>(position % kFractionOne)};
 }
 
 /// The value at a fraction of the way from a to b, which are equal if the fraction is 0.
-Number between(DType dtype, ElementBits a, ElementBits b, std::uint64_t fraction) {
-  const Number low = number_of(dtype, a);
+Number between(const ElementSource& source, ElementBits a, ElementBits b, std::uint64_t fraction) {
+  const auto value = [&](ElementBits element) {
+    return source.value ? source.value(element) : number_of(source.dtype, element);
+  };
+  const Number low = value(a);
   if (a == b) return low;
-  const Number high = number_of(dtype, b);
+  const Number high = value(b);
   const bool from_infinity = low.kind == Number::Kind::infinite;
   const bool to_infinity = high.kind == Number::Kind::infinite;
   if (from_infinity && to_infinity) return std::numeric_limits<double>::quiet_NaN();
@@ -98,7 +102,7 @@ class GroupSearch {
     for (const Number& percentage : percentages) {
       std::optional<Position>& position = positions_[group].emplace_back();
       if (search.numbers() == 0) continue;
-      position = position_of(percentage, search.numbers());
+      position = position_of(percentage, search.numbers(), source_.descends);
       if (source_.only_elements) position->fraction = 0;
       ranks.push_back(position->rank);
       ranks.push_back(position->rank + (position->fraction == 0 ? 0 : 1));
@@ -115,7 +119,7 @@ class GroupSearch {
     Percentiles result;
     for (std::size_t i = 0; i < positions_[group].size(); ++i) {
       const std::optional<Position>& position = positions_[group][i];
-      result.push_back(position ? std::optional(between(source_.dtype, search.element(2 * i),
+      result.push_back(position ? std::optional(between(source_, search.element(2 * i),
                                                         search.element(2 * i + 1), position->fraction))
                                 : std::nullopt);
     }
@@ -194,7 +198,9 @@ ElementSource group_of(const ElementSource& source, std::span<const std::byte> e
           .count = elements.size() / traits(source.dtype).size,
           .read = [=](const GroupRange& /*only*/, const ElementSource::Look& look) { look(0, elements); },
           .path = source.path,
-          .only_elements = source.only_elements};
+          .only_elements = source.only_elements,
+          .value = source.value,
+          .descends = source.descends};
 }
 
 Percentiles percentiles_of(const ElementSource& source, std::span<const Number> percentages,
@@ -206,13 +212,12 @@ Percentiles percentiles_of(const ElementSource& source, std::span<const Number> 
 }
 
 Scalar as_scalar(DType dtype, const Number& percentile) {
-  constexpr double kNoFractions = 0x1p53;
   if (is_floating(dtype)) return {dtype, nearest_element(dtype, percentile)};
-  const auto nearest = round_to<double>(percentile);
-  if (!is_integer(percentile) && std::fabs(nearest) < kNoFractions) return {DType::float64, to_bits(nearest)};
+  const Number bound = found_bound(percentile);
+  if (!is_integer(bound)) return {DType::float64, to_bits(round_to<double>(bound))};
   return {dtype, with_type(dtype, [&]<class T>() -> ElementBits {
             if constexpr (std::is_integral_v<T>)
-              return to_bits(static_cast<T>(to_integer(percentile, Rounding::toward_zero)));
+              return to_bits(static_cast<T>(to_integer(bound, Rounding::toward_zero)));
             else
               __builtin_unreachable();
           })};

@@ -31,6 +31,11 @@ struct ElementSource {
   bool only_elements = false;  ///< between two elements, the percentile is the lower one
   std::uint64_t groups = 1;
 
+  /// What the percentiles are of, if not of the elements: a number for each element that is not NaN, which
+  /// grows with the element, or gets less.
+  std::function<Number(ElementBits)> value{};
+  bool descends = false;
+
   /// In how many groups read() gathers the elements at once; 0 if they are too large for that.
   [[nodiscard]] std::uint64_t at_once() const noexcept {
     return groups == 1 ? 0 : gathered_at_once(count, traits(dtype).size);
