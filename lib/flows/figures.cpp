@@ -20,6 +20,7 @@
 #include "element/number.hpp"
 #include "error.hpp"
 #include "files/parameter_file.hpp"
+#include "flows/figure_groups.hpp"
 #include "flows/found_array.hpp"
 #include "flows/lost_figures.hpp"
 #include "flows/scaled_percentile.hpp"
@@ -149,6 +150,18 @@ std::optional<Number> value_of(Statistic statistic, const ElementStatistics& of)
   return std::nullopt;
 }
 
+/// What converts a bound of one of several groups as if it alone had been given.
+Request bounds_alone(const Request& request) {
+  Request alone{.min = request.min,
+                .max = request.max,
+                .profile = request.profile,
+                .min_above_max = request.min_above_max,
+                .stretch = request.stretch};
+  for (const Figure& bound : kBounds)
+    if ((alone.*bound.given) && (alone.*bound.given)->array) (alone.*bound.given).reset();
+  return alone;
+}
+
 /// Calculates and sets the figures of a request in the units of the sources.
 class Figures {
  public:
@@ -265,14 +278,7 @@ void Figures::set_array(const Figure& figure, DType dtype, std::vector<std::byte
 void Figures::find_percentiles() {
   const std::vector<Figure> bounds = percentiles_in(request_);
   if (bounds.empty()) return;
-  // The number of each of several groups is converted as if it alone had been given.
-  Request alone{.min = request_.min,
-                .max = request_.max,
-                .profile = request_.profile,
-                .min_above_max = request_.min_above_max,
-                .stretch = request_.stretch};
-  for (const Figure& bound : kBounds)
-    if ((alone.*bound.given) && (alone.*bound.given)->array) (alone.*bound.given).reset();
+  const Request alone = bounds_alone(request_);
   scaled_ = scaled(request_, layout());
   const DType dtype = scaled_ && !scaled_->is_exact ? scaled_->dtype : layout().dtype;
   std::vector<FoundArray> elements(bounds.size(), FoundArray(request_, dtype));
@@ -422,31 +428,6 @@ void Figures::find_statistics() {
 bool has_figures(const Request& request) {
   return !percentiles_in(request).empty() || !statistics_in(request).empty() || !request.per_axis.empty() ||
          request.pooled;
-}
-
-std::vector<std::size_t> axes_of(const Request& request, const TensorLayout& layout) {
-  const auto rank = std::ssize(layout.shape);
-  std::vector<std::size_t> axes;
-  for (const std::int64_t axis : request.per_axis) {
-    if (axis < -rank || axis >= rank)
-      throw Error(ErrorKind::input,
-                  parameter("per_axis") + fmt::format(" {}: the tensor has no such axis, its shape is {}",
-                                                      axis, shape_text(layout.shape)));
-    axes.push_back(static_cast<std::size_t>(axis < 0 ? axis + rank : axis));
-  }
-  return axes;
-}
-
-std::vector<Groups> groups_of(const Request& request, std::span<const TensorSource> sources) {
-  std::vector<Groups> groups;
-  for (const TensorSource& source : sources)
-    groups.emplace_back(source.layout, axes_of(request, source.layout));
-  return groups;
-}
-
-std::vector<std::int64_t> lengths_of_groups(const Request& request, const TensorLayout& layout) {
-  const std::vector<std::int64_t> shape = Groups(layout, axes_of(request, layout)).shape();
-  return {std::ranges::find_if(shape, [](std::int64_t size) { return size != 1; }), shape.end()};
 }
 
 void expect_no_figures_of_stream(const Request& request) {

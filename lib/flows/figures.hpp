@@ -27,15 +27,6 @@ namespace clipper {
 /// Error{usage}, which names the parameter, if the request has figures: a stream cannot be read twice.
 void expect_no_figures_of_stream(const Request& request);
 
-/// Request::per_axis, counted from 0. Error{input} for an axis that the tensor does not have.
-[[nodiscard]] std::vector<std::size_t> axes_of(const Request& request, const TensorLayout& layout);
-
-/// The groups of each source along Request::per_axis.
-[[nodiscard]] std::vector<Groups> groups_of(const Request& request, std::span<const TensorSource> sources);
-
-/// The shape of arrays of figures, without sizes of 1 in front.
-[[nodiscard]] std::vector<std::int64_t> lengths_of_groups(const Request& request, const TensorLayout& layout);
-
 /// The plan with the widest bounds and with 0 and 1 in place of figures. Throws all errors that do not depend
 /// on the elements: those of make_plan(), and Error{usage} for percentiles together with scale or bias, or
 /// with more than 16 decimal places; Error{input} for a tensor without an axis of Request::per_axis.

@@ -12,6 +12,7 @@
 #include "files/file_state.hpp"
 #include "files/foreign.hpp"
 #include "files/place.hpp"
+#include "flows/figure_groups.hpp"
 #include "flows/selection.hpp"
 #include "statistics/groups.hpp"
 
