@@ -110,7 +110,7 @@ constexpr Option kAnyDtype{
 float32 0.1 does not match float64 0.1, which is another number. Differences, tolerances and `--ulp` are those of
 int64 or uint64 if one of them has all values of both dtypes, otherwise of float64; int64 and uint64, and either of
 them and a float, match exactly if |a - e| <= A + R*|e|, without rounding. Of an integer and a float, an A
-like 0.1 that is larger as a float64 is that float64. `--tolerance torch` takes the
+with a fraction that is larger as a float64, like 0.1, is that float64; an integer as A is taken exactly. `--tolerance torch` takes the
 tolerance of the dtype with fewer digits. `--dtype` still says what |V2 is.)"};
 
 constexpr Option kDiffOut{

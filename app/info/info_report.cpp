@@ -400,7 +400,7 @@ void add_header_json(const TensorInfo& tensor, Json& json) {
   json.add("byte_order", has_order(header) || !header.other ? Json(word(header.order)) : Json());
   json.add("shape", header.shape);
   json.add("fortran_order", header.fortran_order);
-  json.add("elements", header.count);
+  json.add("elements", tensor.index.empty() ? header.count : tensor.count);
   json.add("header_bytes", header.data_offset);
   json.add("bytes", header.has_objects() ? Json() : Json(header.data_size()));
   json.add("commands", commands_of(header));

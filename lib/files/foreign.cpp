@@ -99,10 +99,12 @@ void take_external(const InputFile& file, const onnx::Tensor& tensor, Foreign& f
   const InputFile& other = *foreign.other;
   const std::uint64_t rest = other.size() - std::min(from.offset, other.size());
   const std::uint64_t needed = tensor.layout.data_size();
-  if (from.length.value_or(rest) != needed || rest < needed)
+  const bool is_wrong_length = from.length.value_or(needed) != needed;
+  if (is_wrong_length || (from.length ? rest < needed : rest != needed))
     throw Error(ErrorKind::input,
-                fmt::format("{}: {} data bytes expected, its external data has {}", file.path(), needed,
-                            std::min(from.length.value_or(rest), rest)));
+                fmt::format("{}: {} data bytes expected, {} {}", file.path(), needed,
+                            is_wrong_length ? "the length of its external data is" : "its external data has",
+                            is_wrong_length ? *from.length : rest));
   Descriptor copy(os::fcntl(other.descriptor().get(), F_DUPFD_CLOEXEC, 0));
   if (copy.get() < 0) throw_system_error(other.path(), "cannot be opened");
   foreign.contents = MemberContents(std::move(copy), other.size())
