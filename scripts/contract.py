@@ -363,12 +363,21 @@ def percentile(x, text):
         known = known.astype(np.float64)
         known = known[np.lexsort((~np.signbit(known), known))]
     ranked = known.tolist() if x.dtype in FORMATS else sorted(known.tolist())
+    number = at_percentage(ranked, text, x.dtype == "bool" or is_time(x.dtype))
+    if x.dtype in FORMATS and math.isfinite(number) and math.inf not in (-ranked[0], ranked[-1]):
+        near, span = float(np.percentile(known, float(text.rstrip("%")))), max(-ranked[0], ranked[-1])  # in float64
+        assert not math.isfinite(near) or math.isclose(near, number, rel_tol=1e-2, abs_tol=1e-2 * span), (text, number, near)
+    return number
+
+
+def at_percentage(ranked, text, is_element=False):
+    """Of sorted numbers."""
     if not ranked:
         raise Refused("percentile of no numbers", INPUT)
     position = Fraction(text.rstrip("%")) / 100 * (len(ranked) - 1)
     low = math.floor(position)
     a, part = ranked[low], position - low
-    if part == 0 or x.dtype == "bool" or is_time(x.dtype):
+    if part == 0 or is_element:
         return a
     b = ranked[low + 1]
     if math.inf in (abs(a), abs(b)):
@@ -377,8 +386,4 @@ def percentile(x, text):
         return a if abs(a) == math.inf else b
     if a == b and math.copysign(1, a) == math.copysign(1, b):
         return a
-    number = Fraction(a) + part * (Fraction(b) - Fraction(a))
-    if x.dtype in FORMATS and math.inf not in (-ranked[0], ranked[-1]):
-        near, span = float(np.percentile(known, float(text.rstrip("%")))), max(-ranked[0], ranked[-1])  # in float64
-        assert not math.isfinite(near) or math.isclose(near, number, rel_tol=1e-2, abs_tol=1e-2 * span), (text, number, near)
-    return number
+    return Fraction(a) + part * (Fraction(b) - Fraction(a))

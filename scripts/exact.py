@@ -217,9 +217,21 @@ def exact_array(case, side, found):
     return Bound(elements, Tensor(case.x.dtype, elements).bits, found)
 
 
+def percentile_in(case, text):
+    """The percentile of what is clipped, as it is printed: of the elements, or of x * scale + bias."""
+    if not case.arithmetic:
+        found = percentile(case.x, text)
+        return figures.found_bound(found) if case.x.dtype in INTS else found
+    g = np.ravel(numbers_of(case)[0])
+    if case.arithmetic is object:
+        return figures.found_bound(contract.at_percentage(sorted(g.tolist()), text))
+    found = element_of(nearest(percentile(Tensor(case.arithmetic, g), text), case.arithmetic), case.arithmetic)[()]
+    return Fraction(str(found)) if np.isfinite(found) and found else float(found)
+
+
 def exact_bound(case, side, text):
     """A number as a bound of integers, which a later step needs."""
-    number = figures.found_bound(percentile(case.x, text)) if text.endswith("%") else contract.exact(text)
+    number = percentile_in(case, text) if text.endswith("%") else contract.exact(text)
     if number != number:
         raise Refused("NaN", USAGE, text)
     if not case.arithmetic and "--stretch" not in case.parameters:
@@ -251,7 +263,7 @@ def bound(case, side):
         element = percentile(case.x, given) if given.endswith("%") else ticks(dtype, given)
         bits = element % (1 << 8 * unsigned(dtype).itemsize)
     else:
-        number = percentile(case.x, given) if given.endswith("%") else contract.exact(given)
+        number = percentile_in(case, given) if given.endswith("%") else contract.exact(given)
         if number != number and (profile.nan_bounds == "error" or dtype in INTS):
             raise Refused("NaN", USAGE, given)
         if dtype is object:
@@ -446,6 +458,24 @@ def elsewhere(case, parameters, valid):
         raise Refused("NaN element" if late else refused.rule, refused.code) from None
 
 
+def percentages_of(case):
+    return [side for side in BOUNDS if figures.is_percentile(case.parameters.get(side))]
+
+
+def without_percentages(case, parameters):
+    """The parameters for a tensor that has no percentiles: without the steps that need them."""
+    percentages = percentages_of(case)
+    lost = {"--stretch", *percentages} | {option for side, option in zip(BOUNDS, ("--replace-below", "--replace-above")) if side in percentages}
+    lost |= {"--nan"} if f"--{case.parameters.get('--nan')}" in percentages else set()
+    for option in ("--replace-below", "--replace-above"):
+        replacement(case, option)
+    if "--stretch" in case.parameters:
+        check_normalization(case)
+        ends_of_stretch(case)
+    ends = {} if case.profile is NATIVE else {side: figures.widest(case, side, parameters) for side in percentages}
+    return {option: each for option, each in parameters.items() if option not in lost} | ends
+
+
 def around_nodata(case):
     """The result of a case with --nodata: that of the other elements, in places of their own, and what becomes of nodata."""
     given, where = case.parameters, case.is_nodata
@@ -463,16 +493,8 @@ def around_nodata(case):
         raise Refused("nodata that the dtype does not have", USAGE)
     others = {option: each for option, each in given.items() if option not in ("--nodata", "--nodata-to")}
     valid = Tensor(case.x.dtype, case.x.elements[~where])
-    percentages = [side for side in BOUNDS if str(given.get(side)).endswith("%")]
-    if percentages and is_nan(valid.elements, valid.dtype).all():
-        lost = {"--stretch", *percentages} | {option for side, option in zip(BOUNDS, ("--replace-below", "--replace-above")) if side in percentages}
-        lost |= {"--nan"} if f"--{given.get('--nan')}" in percentages else set()
-        for option in ("--replace-below", "--replace-above"):
-            replacement(case, option)
-        if "--stretch" in given:
-            check_normalization(case)
-            ends_of_stretch(case)
-        others = {option: each for option, each in others.items() if option not in lost}
+    if percentages_of(case) and is_nan(valid.elements, valid.dtype).all():
+        others = without_percentages(case, others)
     moved_arrays = {option: Tensor(each.dtype, np.broadcast_to(each.elements, case.x.shape)[~where], name=each.name, varies=True)
                     if each.elements.size != 1 else each.like(each.elements.reshape(1)) for option, each in case.arrays().items()}
     found = elsewhere(case, others, replace(case, x=valid, parameters=others | moved_arrays))
@@ -506,12 +528,15 @@ def result(case):
     """The output and what is counted. Raises Refused for a case that clipper must refuse, Unspecified if no rule says what it does."""
     check(case)
     with np.errstate(all="ignore"):
+        if percentages_of(case) and "--nodata" not in case.parameters and is_nan(case.x.elements, case.x.dtype).all() \
+                and figures.is_one_group(case):
+            case = replace(case, parameters=without_percentages(case, case.parameters))
         if figures.are_in(case):
             first = replace(case, parameters=case.parameters | {"--to": "float64"}) if case.normalizes else case
             for option in ("--replace-below", "--replace-above"):
                 replacement(first, option)
             refused_by_plan(case)
-            case = figures.found_in(case, bound, result)
+            case = figures.found_in(case, bound, result, percentile_in)
         if {"--nodata", "--nodata-to"} & {*case.parameters}:
             return around_nodata(case)
         if case.normalizes:

@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from contract import FORMATS, INPUT, INTS, USAGE, Refused, exact, is_nan, nearest, percentile, stored_type
+from contract import FORMATS, INPUT, INTS, USAGE, Refused, decoded, exact, is_nan, nearest, stored_type
 from tensor import Tensor, unsigned
 
 BOUNDS, FACTORS = ("--min", "--max"), ("--subtract", "--divide")
@@ -74,7 +74,7 @@ def as_double(number):
 def found_bound(number):
     """A percentile of integers as a bound: whole, or the nearest float64 in the fewest digits."""
     if number == math.trunc(number):
-        return int(number)
+        return int(number) if -2**63 <= number < 2**64 else Fraction(repr(float(number)))
     return Fraction(repr(float(number))) if abs(float(number)) < 2**53 else math.trunc(number)
 
 
@@ -107,9 +107,14 @@ def groups(case):
         raise Refused("no such axis", INPUT, "--per-axis")
     kept = {axis % rank for axis in axes}
     shape = tuple(size if axis in kept else 1 for axis, size in enumerate(case.x.shape))
-    if not math.prod(shape):
-        raise Refused("an axis of length 0", INPUT)
     return shape, [(index, tuple(index[axis] if axis in kept else slice(None) for axis in range(rank))) for index in np.ndindex(shape)]
+
+
+def is_one_group(case):
+    try:
+        return len(groups(case)[1]) <= 1
+    except Refused:
+        return False
 
 
 def array_of(shape, dtype, elements):
@@ -127,13 +132,30 @@ def valid_in(case, part):
     return case.x.like(np.asarray(case.x.elements[part])[~case.is_nodata[part]])
 
 
-def check_order(case, parts):
+def widest(case, side, given):
+    """The text of a percentile that a group does not have."""
+    dtype, is_min = case.x.dtype, side == "--min"
+    limits = np.iinfo(dtype) if dtype in INTS else None
+    if "--stretch" not in given:
+        return str(limits.min if is_min else limits.max) if limits else "-inf" if is_min else "inf"
+    other = given.get("--max" if is_min else "--min")
+    if isinstance(other, Tensor):
+        form = FORMATS.get(dtype)
+        return str(limits.min if is_min else limits.max) if limits else repr(float(decoded(form.last | (form.sign if is_min else 0), form)))
+    if other is None or is_percentile(other):
+        return "1"
+    return other
+
+
+def check_order(case, parts, find):
     """Raises Refused if min exceeds max in a group, as it is found or typed."""
     texts = [case.parameters.get(side) for side in BOUNDS]
     if all(isinstance(text, str) for text in texts) and case.above not in BOUND_NAMES:
         for index, part in parts:
-            x = valid_in(case, part)
-            lo, hi = (percentile(x, text) if is_percentile(text) else exact(text) for text in texts)
+            alone = replace(case, x=valid_in(case, part))
+            if is_nan(alone.x.elements, alone.x.dtype).all():
+                continue
+            lo, hi = (find(alone, text) if is_percentile(text) else exact(text) for text in texts)
             found = [end for end, text in zip((lo, hi), texts, strict=True) if is_percentile(text)]  # a typed infinity becomes an integer's limit
             if "--stretch" in case.parameters and not all(map(math.isfinite, found)):
                 raise Refused("infinite percentile", INPUT)
@@ -161,27 +183,38 @@ def without(case):
     return replace(case, parameters=given)
 
 
-def found_in(case, bound, result):
+def found_in(case, bound, result, find):
     """The case with arrays in place of its figures. `bound` and `result` are those of exact.py."""
     given = dict(case.parameters)
     if "--per-axis" in given and case.profile.name != "native":
         raise Refused("profile of --per-axis", USAGE)
     shape, parts = groups(case)
-    loses = "--nodata" in given and len(parts) == 1  # a figure that does not exist
-    is_empty = loses and bool(is_nan(valid_in(case, parts[0][1]).elements, case.x.dtype).all())
+    loses = len(parts) <= 1  # a figure that does not exist
+    is_empty = loses and bool(is_nan(valid_in(case, parts[0][1]).elements if parts else case.x.elements, case.x.dtype).all())
     if any(is_percentile(given.get(side)) for side in BOUNDS) and not is_empty:
-        check_order(case, parts)
+        check_order(case, parts, find)
     if "--per-axis" in given:
         for side in [side for side in BOUNDS if is_percentile(given.get(side)) and not is_empty]:
-            alone = {each: case.parameters[each] for each in (side, "--min-above-max") if each in case.parameters}
-            elements = [bound(replace(case, x=valid_in(case, part), parameters=alone), side) for _, part in parts]
-            if "--stretch" in given and not all(np.isfinite(np.asarray(each.numbers, float)) for each in elements):
-                raise Refused("infinite percentile", INPUT)
-            given[side] = array_of(shape, case.x.dtype, [int(each.bits) for each in elements])
-            if case.exact_bounds:
-                exactly = [found_bound(percentile(valid_in(case, part), case.parameters[side])) for _, part in parts]
-                if any(number != math.trunc(number) for number in exactly):
-                    given[side] = Tensor("float64", np.array([float(number) for number in exactly]).reshape(shape))
+            text, exactly, elements = case.parameters[side], [], []
+            for _, part in parts:
+                alone = replace(case, x=valid_in(case, part))
+                lost = is_nan(alone.x.elements, alone.x.dtype).all()
+                its = widest(case, side, case.parameters) if lost else text
+                exactly.append(exact(its) if lost else find(alone, text))
+                if "--stretch" in given and not math.isfinite(exactly[-1]):
+                    raise Refused("infinite percentile", INPUT)
+                if not case.arithmetic:
+                    elements.append(int(bound(replace(alone, parameters={side: its}), side).bits))
+            is_whole = all(number == math.trunc(number) and np.iinfo(case.x.dtype).min <= number <= np.iinfo(case.x.dtype).max
+                           for number in exactly) if case.x.dtype in INTS else False
+            if case.arithmetic in ("float32", "float64"):
+                given[side] = array_of(shape, case.arithmetic, [nearest(number, case.arithmetic) for number in exactly])
+            elif case.arithmetic and is_whole:
+                given[side] = Tensor(case.x.dtype, np.array([int(number) for number in exactly], case.x.dtype).reshape(shape))
+            elif case.exact_bounds and not is_whole:
+                given[side] = Tensor("float64", np.array([float(number) for number in exactly]).reshape(shape))
+            else:
+                given[side] = array_of(shape, case.x.dtype, elements)
     words = {option: given[option] for option in FACTORS if isinstance(given.get(option), str) and given[option] in STATISTICS}
     if words:
         first = replace(case, parameters={option: each for option, each in given.items() if option not in LAST_STEPS} | {"--to": "float64"}
@@ -194,14 +227,16 @@ def found_in(case, bound, result):
             try:
                 number = statistic(words[option], np.asarray(y[part])[~case.is_nodata[part]])
             except NoNumbers:
-                if not loses:
-                    raise
-                del given[option], values[option]
-                continue
+                if loses:
+                    del given[option], values[option]
+                    continue
+                number = float(option == "--divide")
             if option == "--divide" and number == 0:
                 raise Refused("a divisor of 0", INPUT, "--divide")
             values[option].append(number)
-        for option, its in values.items():
+        if not parts:
+            given = {option: each for option, each in given.items() if option not in words}
+        for option, its in values.items() if parts else ():
             is_exact = y.dtype == object and words[option] in ("min", "max")
             given[option] = Tensor(case.x.dtype, np.array(its, case.x.dtype).reshape(shape)) if is_exact else \
                 array_of(shape, "float64", [nearest(number, "float64") for number in its])

@@ -54,6 +54,12 @@ Json Json::list() {
   return json;
 }
 
+Json Json::list_of(std::string_view values) {
+  Json json;
+  json.text_ = "[" + std::string(values) + "]";
+  return json;
+}
+
 Json Json::object() {
   Json json;
   json.kind_ = Kind::object;
@@ -142,10 +148,11 @@ Json element_json(DType dtype, const Meaning& meaning, ElementBits element, Elem
 Json array_json(const ArrayParameter& parameter) {
   Json json = Json::object();
   if (parameter.array->is_found()) {
-    Json values = Json::list();
+    std::string values;
     for (const ElementBits element : found_elements(parameter))
-      values.add(element_json(parameter.array->layout().dtype, {}, element));
-    json.add("values", std::move(values));
+      values.append(values.empty() ? "" : ",")
+          .append(element_json(parameter.array->layout().dtype, {}, element).dump());
+    json.add("values", Json::list_of(values));
   } else {
     json.add_name("file", std::string_view(parameter.text).substr(1));
   }

@@ -187,7 +187,7 @@ class Casts(Draw):
         given = case.parameters
         for option in ("--subtract", "--divide", "--stretch", "--min-above-max") if self.chance(0.7) else ():
             given.pop(option, None)
-        if not {*FACTORS} & {*given} and self.chance(0.7):
+        if not {*FACTORS} & {*case.arrays()} and self.chance(0.7):
             texts = sorted((percentage(rng), percentage(rng)), key=Fraction)
             given |= zip(BOUNDS, (f"{text}%" for text in texts))
             if self.chance(0.3) and not any(option.startswith("--replace") for option in given):

@@ -398,3 +398,12 @@ def test_many_threads_of_python(layout):
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+@pytest.mark.parametrize("dtype", ["f4", "i2", "u8"])
+def test_percentiles_are_those_of_x_not_of_what_it_is_broadcast_to(dtype):
+    x, lows = np.array([1, 9, 10], dtype), np.zeros((3, 1), dtype)
+    expected = np.repeat(np.clip(x, None, x.dtype.type(np.percentile(x, 25)))[None], 3, 0)
+    assert_same_bits(clipper.clip(x, lows, "25%"), expected)
+    with pytest.raises(ValueError, match="needs an x that has the shape of the result"):
+        clipper.clip(x, lows, "25%", scale=2)

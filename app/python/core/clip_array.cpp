@@ -364,6 +364,23 @@ class PlainArguments {
 
   [[nodiscard]] const RequestArguments& get() const { return plain_; }
 
+  /// Percentiles as bounds become numbers: those of x, not of the elements that x gets by broadcasting.
+  void find_percentiles(nb::handle x, nb::handle dtype) {
+    if (!plain_.per_axis.is_none()) return;
+    for (const auto& [bound, kept] : {std::pair(&plain_.min, &min_), std::pair(&plain_.max, &max_)}) {
+      if (!PyUnicode_Check(bound->ptr())) continue;
+      const auto text = nb::cast<std::string>(*bound);
+      if (!text.ends_with('%')) continue;
+      if (!plain_.nodata.is_none() || !plain_.scale.is_none() || !plain_.bias.is_none())
+        throw nb::value_error(
+            "a percentile beside scale, bias or nodata needs an x that has the shape of the result");
+      const nb::object found = nb::module_::import_("clipper").attr("percentiles")(
+          x, nb::make_tuple(text.substr(0, text.size() - 1)), nb::arg("dtype") = dtype);
+      *kept = found[0];
+      *bound = *kept;
+    }
+  }
+
  private:
   /// An array or a sequence gets the dtype of x, unless the elements of x are raw bytes.
   static void make_plain(std::string_view field, nb::handle& bound, nb::object& kept, PyArrayObject* x,
@@ -432,13 +449,18 @@ nb::object clip_array(nb::handle x, const RequestArguments& given, nb::handle ou
   if (deserves_a_look(given.min, array.get(), type) || deserves_a_look(given.max, array.get(), type))
       [[unlikely]]
     plain.emplace(given, array.get(), type);
+  const bool is_small = is_enlarged(array.get(), plain ? plain->get() : given);
+  if (is_small) [[unlikely]] {
+    if (!plain) plain.emplace(given, array.get(), type);
+    plain->find_percentiles(array.object(), dtype);
+  }
   const RequestArguments& arguments = plain ? plain->get() : given;
   const std::optional<DType> to = to_of_argument(arguments.to);
   if (to && is_foreign(*to) && type.order != kNativeOrder) {  // ml_dtypes knows only this machine's order
     array = in_native_order(array.get());
     type.order = kNativeOrder;
   }
-  if (is_enlarged(array.get(), arguments)) [[unlikely]]
+  if (is_small) [[unlikely]]
     array = broadcast(array, arrays_in(arguments));
   const ArrayType result_type = {to.value_or(type.dtype), type.order};
   if (!out.is_none()) check_out(array.get(), type, result_type, out, dtype);
