@@ -154,9 +154,10 @@ def to_file(trial):
         if "--per-axis" not in trial.case.parameters and str(trial.case.parameters.get(side)).endswith("%") and not is_nan(valid.elements, x.dtype).all() and x.dtype in FORMATS | dict.fromkeys(INTS):
             case = replace(trial.case, x=valid)
             if case.exact_bounds:
-                trial.check(Fraction(str(said[side[2:]])) == Fraction(bound(case, side).numbers.item()), f"{side} is {said[side[2:]]}")
+                number, wanted = Fraction(str(said[side[2:]])), bound(case, side).numbers.item()
+                trial.check((float(number) if isinstance(wanted, float) else number) == wanted, f"{side} is {said[side[2:]]}, not {wanted}")
                 continue
-            found = nearest(float(said[side[2:]]), x.dtype) if x.dtype in FORMATS else int(said[side[2:]]) % (1 << 8 * x.elements.itemsize)
+            found = nearest(float(said[side[2:]]), case.bound_dtype) if case.bound_dtype in FORMATS else int(said[side[2:]]) % (1 << 8 * x.elements.itemsize)
             trial.check(found == bound(case, side).bits, f"{side} is {said[side[2:]]}, not {bound(trial.case, side).numbers}")
 
 
