@@ -265,7 +265,9 @@ void Figures::set_percentiles(const std::vector<Figure>& bounds, Request& reques
     if (found[i]->kind == Number::Kind::nan)
       refuse(bound, "the percentile lies between -inf and inf" + place_of(group));
     const std::string text = percentile_text(layout(), scaled_, *found[i]);
-    const bool is_integer = !is_floating(layout().dtype) && layout().meaning.kind == Meaning::Kind::number;
+    // Other profiles convert the exact number.
+    const bool is_integer = !is_floating(layout().dtype) && layout().meaning.kind == Meaning::Kind::number &&
+                            request.profile->family == "native";
     set_number(given, is_integer || scaled_ ? *parse_number(text) : *found[i], text);
   }
 }
