@@ -221,7 +221,7 @@ def percentile_in(case, text):
     """The percentile of what is clipped, as it is printed: of the elements, or of x * scale + bias."""
     if not case.arithmetic:
         found = percentile(case.x, text)
-        return figures.found_bound(found) if case.x.dtype in INTS else found
+        return figures.found_bound(found) if case.x.dtype in INTS and case.profile is NATIVE else found
     g = np.ravel(numbers_of(case)[0])
     if case.arithmetic is object:
         return figures.found_bound(contract.at_percentage(sorted(g.tolist()), text))
