@@ -90,12 +90,12 @@ void print_last_words(int signal) noexcept try {
 void end_by_signal(int signal) noexcept {
   become_the_last();
   end_progress();
-  if (!os::is_fault(signal)) print_last_words(signal);
+  print_last_words(signal);
   os::end_by_signal(signal);
 }
 
 /// A reader that has gone comes as SIGPIPE in the middle of a report.
-extern "C" void take_signal(int signal) {
+void take_signal(int signal) {
   if (os::is_fault(signal)) return end_by_signal(signal);
   if (is_over && is_forgotten(signal)) return;
   if (signal == SIGPIPE) given_up = true;

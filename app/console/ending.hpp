@@ -17,8 +17,8 @@ void handle_signals();
 /// any other thread.
 void become_the_last();
 
-/// Signals wait from the construction of the thread's first Finishing to the end of its first one. Faults,
-/// such as SIGSEGV, do not.
+/// Signals wait from the construction of the thread's first Finishing to the end of its first one. Faults of
+/// the program do not.
 class Finishing {
  public:
   /// Right before the last look at a file that gets its name. Never returns if a signal waits already.

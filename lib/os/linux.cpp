@@ -389,7 +389,16 @@ void restore_signals(const SignalMask& before) noexcept {
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
+namespace {
+
+void (*ending_handler)(int);
+thread_local volatile std::sig_atomic_t is_sent = 0;  ///< by another process: the signal that is handled
+
+}  // namespace
+
+/// Another process may send what is a fault otherwise.
 bool is_fault(int signal) noexcept {
+  if (is_sent != 0) return false;
   switch (signal) {
     case SIGABRT:
     case SIGBUS:
@@ -402,13 +411,24 @@ bool is_fault(int signal) noexcept {
   }
 }
 
+namespace {
+
+extern "C" void take_ending_signal(int signal, siginfo_t* info, void* /*context*/) {
+  is_sent = info->si_code <= 0 && info->si_pid != ::getpid() ? 1 : 0;  // abort() sends, too
+  ending_handler(signal);
+  is_sent = 0;
+}
+
+}  // namespace
+
 /// The actions of others, SIG_IGN from nohup or a sanitizer's handler, are put back: to ask for each action
 /// first would take twice as many calls. Signals wait meanwhile.
 void handle_ending_signals(void (*handler)(int)) noexcept {
+  ending_handler = handler;
   std::signal(SIGXFSZ, SIG_IGN);  // a write beyond RLIMIT_FSIZE then fails with EFBIG
   struct sigaction action {};
-  action.sa_handler = handler;
-  action.sa_flags = SA_RESTART;
+  action.sa_sigaction = take_ending_signal;
+  action.sa_flags = SA_SIGINFO | SA_RESTART;
   ::sigfillset(&action.sa_mask);
   const SignalMask blocked = block_signals();
   for (int signal = 1; signal <= SIGRTMAX; ++signal) {

@@ -165,14 +165,14 @@ TEST_CASE("SIGPIPE of one file's report leaves no part of another file's output"
 }
 
 TEST_CASE("a signal that ends a run says which files are done: by --json, the closing count and a line") {
-  for (const int signal : {SIGTERM, SIGHUP, SIGINT}) {
+  for (const int signal : {SIGTERM, SIGHUP, SIGINT, SIGABRT, SIGSEGV, SIGBUS}) {
     CAPTURE(signal);
     const WorkingDirectory directory;
     Fifo waits(directory / "waits.npy");
     Fifo ends(directory / "ends.npy");
     Process process(clipper_words({"--min", "0", "--max", "6", "--threads", "2", "--json", "--output-dir",
                                    "out", "waits.npy", "ends.npy"}),
-                    {directory.path()});
+                    {directory.path(), without_core_file});
     waits.write(kInput.substr(0, 1000));
     ends.finish(kInput);
     process.wait_for_output_or_end();
