@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "element/tensor_layout.hpp"
 #include "npy/dict.hpp"
@@ -224,6 +225,94 @@ nlohmann::json index_of(std::string_view text) {
   }
 }
 
+/// A path without its components ".".
+std::string without_dots(std::string_view path) {
+  std::string result;
+  for (bool has_part = false;;) {
+    const std::size_t end = std::min(path.find('/'), path.size());
+    const std::string_view part = path.substr(0, end);
+    if (part != ".") result.append(std::exchange(has_part, true) ? "/" : "").append(part);
+    if (end == path.size()) return result;
+    path.remove_prefix(end + 1);
+  }
+}
+
+/// Where a member of an object is in a text of JSON.
+struct MemberText {
+  std::string key;
+  std::size_t begin;  ///< of the key
+  std::size_t value;
+  std::size_t end;
+};
+
+/// Goes through a text that is valid JSON.
+class JsonText {
+ public:
+  explicit JsonText(std::string_view text) : text_(text) {}
+
+  /// The members of the object that begins at or after `at`, where only blanks or a byte order mark are.
+  [[nodiscard]] std::vector<MemberText> members(std::size_t at) const {
+    std::vector<MemberText> result;
+    for (at = text_.find('{', at) + 1; text_[at = skip_blanks(at)] != '}'; at += text_[at] == ',' ? 1 : 0) {
+      const std::size_t key_end = end_of_string(at);
+      const std::string_view key = text_.substr(at, key_end - at);
+      const std::size_t value = skip_blanks(text_.find(':', key_end) + 1);
+      result.push_back({nlohmann::json::parse(key).get<std::string>(), at, value, end_of_value(value)});
+      at = skip_blanks(result.back().end);
+    }
+    return result;
+  }
+
+ private:
+  [[nodiscard]] std::size_t skip_blanks(std::size_t at) const {
+    return text_.find_first_not_of(" \t\r\n", at);
+  }
+
+  [[nodiscard]] std::size_t end_of_string(std::size_t quote) const {
+    std::size_t at = quote + 1;
+    while (text_[at] != '"') at += text_[at] == '\\' ? 2 : 1;
+    return at + 1;
+  }
+
+  [[nodiscard]] std::size_t end_of_value(std::size_t at) const {
+    std::size_t depth = 0;
+    do {
+      const char next = text_[at];
+      depth += next == '{' || next == '[' ? 1 : 0;
+      depth -= next == '}' || next == ']' ? 1 : 0;
+      at = next == '"' ? end_of_string(at)
+           : std::string_view("{}[],:").find(next) != std::string_view::npos
+               ? at + 1
+               : std::min(text_.find_first_of("{}[],: \t\r\n\"", at), text_.size());
+      if (depth != 0) at = skip_blanks(at);
+    } while (depth != 0);
+    return at;
+  }
+
+  std::string_view text_;
+};
+
+/// The last member with this key, which counts; null if there is none.
+const MemberText* last_named(const std::vector<MemberText>& members, std::string_view key) {
+  const auto found = std::find_if(members.rbegin(), members.rend(),
+                                  [&](const MemberText& member) { return member.key == key; });
+  return found == members.rend() ? nullptr : &*found;
+}
+
+/// The text of an object's members, from the first key to the last value, without some of them.
+std::string without_members(std::string_view text, const std::vector<MemberText>& members,
+                            const std::vector<std::string>& dropped) {
+  const std::set<std::string_view> gone(dropped.begin(), dropped.end());
+  std::string result;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const auto& [key, begin, value, end] = members[i];
+    if (gone.contains(key)) continue;
+    if (!result.empty()) result += text.substr(members[i - 1].end, begin - members[i - 1].end);
+    result += text.substr(begin, end - begin);
+  }
+  return result;
+}
+
 /// The text as a string of JSON.
 std::string quoted(const std::string& text) {
   return nlohmann::json(text).dump();
@@ -326,17 +415,34 @@ std::string format(const Header& header) {
 }
 
 WeightMap parse_index(std::string_view text) {
-  return index_of(text).at("weight_map").get<WeightMap>();
+  auto map = index_of(text).at("weight_map").get<WeightMap>();
+  for (auto& [tensor, file] : map) file = without_dots(file);
+  return map;
 }
 
 std::string changed_index(std::string_view text, const std::vector<std::string>& dropped,
                           std::uint64_t total_size) {
-  nlohmann::json index = index_of(text);
-  for (const std::string& name : dropped) index["weight_map"].erase(name);
+  const nlohmann::json index = index_of(text);
   const nlohmann::json::json_pointer total("/metadata/total_size");
-  const bool is_other = index.contains(total) && index[total] != total_size;
-  if (is_other) index[total] = total_size;
-  return is_other || !dropped.empty() ? index.dump(2, ' ', true) + "\n" : std::string(text);
+  const JsonText json(text);
+  const std::vector<MemberText> root = json.members(0);
+  std::map<std::size_t, std::pair<std::size_t, std::string>> changes;  // from, to, text
+  if (index.contains(total) && index[total] != total_size) {
+    const std::vector<MemberText> metadata = json.members(last_named(root, "metadata")->value);
+    const MemberText& old = *last_named(metadata, "total_size");
+    changes[old.value] = {old.end, fmt::to_string(total_size)};
+  }
+  if (!dropped.empty()) {
+    const std::vector<MemberText> map = json.members(last_named(root, "weight_map")->value);
+    changes[map.front().begin] = {map.back().end, without_members(text, map, dropped)};
+  }
+  std::string result;
+  std::size_t at = 0;
+  for (const auto& [from, change] : changes) {
+    result.append(text.substr(at, from - at)).append(change.second);
+    at = change.first;
+  }
+  return result.append(text.substr(at));
 }
 
 }  // namespace clipper::safetensors

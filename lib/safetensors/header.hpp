@@ -70,15 +70,16 @@ void arrange(std::vector<Tensor>& tensors);
 /// The length and the header as the library writes them, for tensors in the order of their elements.
 [[nodiscard]] std::string format(const Header& header);
 
-/// What an index says: the name of each tensor, and of the file beside the index that has it.
+/// What an index says: the name of each tensor, and of the file beside the index that has it, in which
+/// components "." are left out.
 using WeightMap = std::map<std::string, std::string>;
 
 /// The weight_map of an index, which transformers writes as JSON beside the files of a model. Error{input}
 /// for other texts, an empty map and two tensors of one name.
 [[nodiscard]] WeightMap parse_index(std::string_view text);
 
-/// The index without the tensors `dropped`, with `total_size` in its metadata if these have one. As
-/// transformers writes it, or the same text if nothing changes.
+/// The index without the tensors `dropped`, with `total_size` in its metadata if these have one. All other
+/// text is the same.
 [[nodiscard]] std::string changed_index(std::string_view text, const std::vector<std::string>& dropped,
                                         std::uint64_t total_size);
 

@@ -358,6 +358,20 @@ TEST_CASE("a run that was killed has no index and no half file, and --skip-exist
   }
 }
 
+TEST_CASE("an index may name its files by ./NAME, and keeps these names and its numbers") {
+  const Set set;
+  std::string index = text_of(Set::index(46));
+  for (std::size_t at = 0; (at = index.find("\"model-", at)) != index.npos; at += 3)
+    index.insert(at + 1, "./");
+  index.insert(index.find("\"version\""), "\"big\": 18446744073709551616, \"big\": 1.10, ");
+  for (int i = 1; i <= kFiles; ++i) set.write("tree/" + file(i), set.read(file(i)));
+  set.write("tree/" + kIndex, index);
+  const Words walk{"-q", "-r", "tree", "--include", "*.safetensors", "--output-dir", "out"};
+  check_done(set.run(cast(walk)));
+  CHECK(set.read("out/" + kIndex) == index.replace(index.find("46"), 2, "34"));
+  check_done(set.run(cast({"-q", "tree/" + kIndex, "--output-dir", "named"})));
+}
+
 TEST_CASE("with --keep-going an index is written only if it is true") {
   const Set set;
   fs::create_directories(set / ("out/" + file(4)));

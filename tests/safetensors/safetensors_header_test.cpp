@@ -156,6 +156,40 @@ TEST_CASE("a header is written as the library writes it") {
   CHECK(safetensors::format({{}, safetensors::Metadata{}}).substr(8) == "{\"__metadata__\":{}}     ");
 }
 
+TEST_CASE("an index keeps all text that is not changed") {
+  const std::string start =
+      "\xef\xbb\xbf { \"big\": 18446744073709551616, \"big\": [1.10, {\"a]\":\"}\\\"\"}],\n";
+  const std::string metadata = R"("metadata": {"total_size": 1}, "metadata" : {"by":"x","total_size":)";
+  const std::string map = "}, \"weight_map\":{\t\"a\" : \"1\", \"b\\u0041\":\"1\"\n,\"c\":\"2\" }}";
+  const std::string index = start + metadata + "46" + map;
+  CHECK(safetensors::changed_index(index, {}, 46) == index);
+  CHECK(safetensors::changed_index(index, {}, 7) == start + metadata + "7" + map);
+  const auto without = [&](const std::vector<std::string>& dropped) {
+    const std::string changed = safetensors::changed_index(index, dropped, 46);
+    REQUIRE(changed.starts_with(start + metadata + "46}, \"weight_map\":{\t"));
+    REQUIRE(changed.ends_with(" }}"));
+    const std::size_t begin = start.size() + metadata.size() + 20;
+    return changed.substr(begin, changed.size() - begin - 3);
+  };
+  CHECK(without({"a"}) == R"("b\u0041":"1")"
+                          "\n,\"c\":\"2\"");
+  CHECK(without({"bA"}) == "\"a\" : \"1\"\n,\"c\":\"2\"");
+  CHECK(without({"c", "bA"}) == "\"a\" : \"1\"");
+  CHECK(without({"a", "bA", "c"}).empty());
+}
+
+TEST_CASE("a name in an index is one with or without the components .") {
+  const auto file = [](const std::string& name) {
+    return safetensors::parse_index(R"({"weight_map":{"w":")" + name + "\"}}").at("w");
+  };
+  CHECK(file("./1") == "1");
+  CHECK(file("././a/./1") == "a/1");
+  CHECK(file("/1") == "/1");
+  CHECK(file("a//1") == "a//1");
+  CHECK(file(".a/..") == ".a/..");
+  CHECK(file(".").empty());
+}
+
 TEST_CASE("a file is recognised by a length below 2^32 and a brace") {
   const auto can_be = [](std::string_view start) {
     return safetensors::can_be_safetensors(std::as_bytes(std::span(start)));
