@@ -243,6 +243,7 @@ int clip_files(const Command& command, const ClipWay& way) {
     log.stop_after_failure();
   });
   way.name_outputs(jobs);
+  for_each_job(jobs, true, [&](std::size_t) { log.finish_sets(); });
   check_conflicts(jobs, everything_read(command.settings.reading, jobs, also_read(command)), way.keeps_inputs,
                   command.settings.backup);
   if (command.share) keep_share(*command.share, jobs);
@@ -264,10 +265,12 @@ int clip_files(const Command& command, const ClipWay& way) {
   if (is_whole) command.settings.selection.members.expect_used();
   if (pool && log.status() != 0) return log.status();
   if (pool) find_figures(command, jobs, *pool, found);
-  if (makes_directories && !command.dry_run) make_directories(jobs, way.root.get());
+  MadeDirectories made;
+  if (makes_directories && !command.dry_run) made.make(jobs, way.root.get());
   clip_jobs(run);
   log.stop_after_failure();
   log.print_summary(has_summary);
+  if (log.status() == 0) made.keep();
   return log.status();
 }
 

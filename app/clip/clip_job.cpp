@@ -14,6 +14,7 @@
 
 #include "clip/clip_option_table.hpp"
 #include "clip/layout.hpp"
+#include "console/diagnostics.hpp"
 #include "console/ending.hpp"
 #include "console/json.hpp"
 #include "error.hpp"
@@ -198,6 +199,8 @@ class ClipJob : public ClipObserver, public std::enable_shared_from_this<ClipJob
     run_.log.planned(result.member ? report_of(result) : report_);
   }
   void warn(const std::string& line) override { run_.log.warn(line); }
+  [[nodiscard]] bool wants_failed_members() const override { return run_.command.keep_going; }
+  void failed_member(std::exception_ptr why) override { print_error(explained(why)); }
   void placing() override {
     finishing_.emplace();
     if (run_.way.placing) run_.way.placing();

@@ -242,7 +242,7 @@ inline constexpr Option kOutputDir{
     .details = R"(Write the result of every input below DIR, under the input's path as given, without a
 leading slash: in/x.npy becomes DIR/in/x.npy, whatever other inputs there are. If the only argument is a
 directory, its files keep their paths below it (`--recursive`). A path with .. needs `--relative-to` or
-`--flat`. Missing directories are created. A symbolic link below DIR that leads out of it is not
+`--flat`. Missing directories are created; a run that fails removes those of them that are empty. A symbolic link below DIR that leads out of it is not
 followed (5). An input that is its own output is an error (2). Excludes `--in-place` and `--output`.)"};
 
 inline constexpr Option kRelativeTo{
@@ -304,7 +304,7 @@ inline constexpr Option kAllowEmpty{
     .help = "Accept an empty LIST, and with -r a directory without .npy and .npz files",
     .details = R"(Accept a LIST of `--files-from` or `--files0-from` that has no name, and with `--recursive`
 a directory without a .npy or .npz file, which are errors (3) otherwise. If there is no input at all, clipper does
-nothing and exits with 0.)"};
+nothing and exits with 0. With `--verify`, accept that nothing is compared.)"};
 
 inline constexpr Option kNoClobber{
     .names = "-n,--no-clobber", .group = "Files",
@@ -354,7 +354,7 @@ inline constexpr Option kKeepGoing{
     .help = "If an input fails, go on with the other inputs",
     .details = R"(With many inputs: if one fails, print its error and go on with the others. The exit status
 is the highest of all inputs. Without this option the first failure ends the run; outputs that are complete by
-that time stay.)"};
+that time stay. Of an archive every member with a NaN that `--nan error` refuses is named.)"};
 
 inline constexpr Option kDryRun{
     .names = "--dry-run", .group = "Files",

@@ -65,12 +65,22 @@ Job Jobs::operator[](std::size_t job) const {
   return result;
 }
 
-void make_directories(const Jobs& jobs, OutputRoot* root) {
+MadeDirectories::~MadeDirectories() {
+  for (auto path = made_.rbegin(); path != made_.rend(); ++path)
+    static_cast<void>(os::unlinkat(AT_FDCWD, path->c_str(), AT_REMOVEDIR));  // fails if it is not empty
+}
+
+void MadeDirectories::make(const Jobs& jobs, OutputRoot* root) {
   std::string last = ".";
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const std::string output = jobs[i].output.value_or("");
     std::string directory = directory_of(output);
     if (directory == std::exchange(last, directory)) continue;
+    std::vector<std::string> missing;
+    for (std::string path = directory; !find_file(path) && path != directory_of(path);
+         path = directory_of(path))
+      missing.push_back(path);
+    made_.insert(made_.end(), missing.rbegin(), missing.rend());
     if (root != nullptr) {
       root->make_directories(output);
       continue;
@@ -230,9 +240,11 @@ class Inputs {
 
   void expect_no_output(const FileId& walked, const std::string& directory) const {
     if (std::ranges::find(output_directories_, walked) == output_directories_.end()) return;
-    throw Error(ErrorKind::usage, fmt::format("{} {} lies within the input directory {}; the next run would "
-                                              "take results as inputs; choose a directory outside",
-                                              output_option_, output_directory_, directory));
+    throw Error(ErrorKind::usage,
+                fmt::format("{} {} lies within the input directory {}; {}; choose a directory outside",
+                            output_option_, output_directory_, directory,
+                            divides_sets_ ? "the next run would take results as inputs"
+                                          : "its golden files would be inputs, too"));
   }
 
   void fail(const std::string& input, ErrorKind kind, const std::string& why) {

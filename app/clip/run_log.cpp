@@ -390,7 +390,7 @@ void RunLog::failed(ClipReport report, std::exception_ptr why) noexcept {
       add(report, lines);
       print_json(lines);
     }
-    if (command_.keep_going) {
+    if (command_.keep_going || (finishes_sets_ && report.written)) {
       print_error(failure);
       const std::lock_guard lock(mutex_);
       status_ = std::max(status_, static_cast<int>(failure.kind));

@@ -152,6 +152,10 @@ class RunLog {
   void add(const ClipReport& report, Lines& lines) const;         ///< of a file, after its members
   void done(const Lines& lines) noexcept;
 
+  /// A result that is in place although its file failed does not stop the run: the index of a set needs the
+  /// other files, too.
+  void finish_sets() noexcept { finishes_sets_ = true; }
+
   /// Reports that the file failed. Without --keep-going, the next call of stop_after_failure() throws.
   void failed(ClipReport report, std::exception_ptr why) noexcept;
 
@@ -189,6 +193,7 @@ class RunLog {
   std::atomic<std::uint64_t> bytes_ = 0;
   std::atomic<std::size_t> files_ = 1;
   bool is_expected_ = false;  ///< files_ is known
+  bool finishes_sets_ = false;
   std::atomic<std::size_t> files_done_ = 0;
   std::atomic<std::size_t> files_failed_ = 0;
   std::size_t files_skipped_ = 0;

@@ -124,6 +124,7 @@ Verifier::Failures Verifier::find_jobs(Jobs& jobs) const {
 int Verifier::run() {
   Jobs jobs;
   const Failures failures = find_jobs(jobs);
+  expect_files(jobs.size() + failures.size());
   const Command given = command_;
   TensorPool pool(engine_, given.settings);
   if (given.settings.request.pooled && !failures.empty()) std::rethrow_exception(failures.front().second);

@@ -263,6 +263,24 @@ std::set<std::string> files_of_sets(const std::vector<std::string>& paths) {
   return files;
 }
 
+namespace {
+
+/// What an empty walk of the directory has not found, and which option finds what else is there.
+std::string what_is_missing(const std::string& directory, TensorWalk walk) {
+  if (!walk.include.empty()) return "file that --include names";
+  std::set<std::string_view> others;
+  walk.every_format = true;
+  walk.found = [&](const std::string& path, Kind kind) {
+    if (may_be_tensor(kind)) others.insert(is_index(path) ? ".safetensors" : format_named(path)->suffix);
+  };
+  walk.failed = [](const std::string&) {};
+  walk_tensors(directory, walk);
+  if (others.empty()) return ".npy or .npz file; --include GLOB takes files with other names";
+  return fmt::format(".npy or .npz file; --include '*{0}' takes its {0} files", *others.begin());
+}
+
+}  // namespace
+
 void for_each_tensor(const std::string& directory, TensorWalk walk,
                      const std::function<void(const std::string& full_path)>& add) {
   bool is_empty = !walk.may_be_empty;
@@ -278,8 +296,7 @@ void for_each_tensor(const std::string& directory, TensorWalk walk,
   walk_tensors(directory, walk);
   if (is_empty) try {
       throw Error(ErrorKind::input,
-                  fmt::format("{}: contains no {}", directory,
-                              walk.include.empty() ? ".npy or .npz file" : "file that --include names"));
+                  fmt::format("{}: contains no {}", directory, what_is_missing(directory, walk)));
     } catch (...) {
       walk.failed(directory);
     }

@@ -285,6 +285,7 @@ int compare_all(const CompareCommand& command) {
     if (command.updates && !pair.has_expected && is_index(pair.actual)) refuse_set(pair);
     for (const auto& path : {pair.actual, pair.expected}) expect_apart(command.output.reports, path);
   }
+  expect_files(pairs.size());
   Comparer comparer(command, pairs);
   for (std::size_t i = 0; i < pairs.size(); ++i) comparer.compare(pairs[i]);
   if (comparer.has_read_all()) command.choice.members.expect_used();

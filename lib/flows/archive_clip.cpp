@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <optional>
 #include <utility>
 
+#include "error.hpp"
 #include "flows/file_clip.hpp"
 #include "flows/member_clip.hpp"
 #include "npz/codecs.hpp"
@@ -225,8 +227,27 @@ void ArchiveClip::end_small(ClipResult& result) {
   end(result);
 }
 
+template <class Work>
+auto ArchiveClip::attempt(const Work& work) {
+  std::exception_ptr last;
+  try {
+    return work();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::input || !clipping_.observer.wants_failed_members()) throw;
+    last = std::current_exception();
+  }
+  std::exception_ptr failed;
+  for (std::size_t i = 0; i < uses_.size(); ++i) try {
+      if (is_clipped(i)) static_cast<void>(MemberClip(clipping_, archive_, member(i)).scan(Counting::off));
+    } catch (const Error&) {
+      if (failed) clipping_.observer.failed_member(failed);
+      failed = last = std::current_exception();
+    }
+  std::rethrow_exception(last);
+}
+
 bool ArchiveClip::changes() {
-  if (has_changes()) return true;
+  if (attempt([&] { return has_changes(); })) return true;
   count();
   return false;
 }
@@ -251,6 +272,10 @@ bool ArchiveClip::has_changes() {
 }
 
 void ArchiveClip::count() {
+  attempt([&] { count_members(); });
+}
+
+void ArchiveClip::count_members() {
   begin();
   clipping_.result.counts.emplace();
   const auto scan = [&](std::size_t i, Small& small) {
@@ -321,6 +346,10 @@ void ArchiveClip::expect_written(InputFile& output, const std::string& /*out*/) 
 }
 
 void ArchiveClip::write(OutputFile& output, Headers headers) {
+  attempt([&] { write_members(output, headers); });
+}
+
+void ArchiveClip::write_members(OutputFile& output, Headers headers) {
   begin();
   MemberWriter writer(clipping_.engine, archive_, output, frame_);
   const auto make = [&](std::size_t i, Small& small) { clip_small(i, headers, small); };

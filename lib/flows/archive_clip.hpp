@@ -61,6 +61,12 @@ class ArchiveClip : public ContentsClip {
   void clip_small(std::size_t index, Headers headers, Small& small) const;
   void write_large(std::size_t index, Headers headers, MemberWriter& writer);
   [[nodiscard]] bool has_changes();
+  void write_members(OutputFile& output, Headers headers);
+  void count_members();
+
+  /// Calls `work`. If a member cannot be clipped, looks at all others for the observer that wants that.
+  template <class Work>
+  auto attempt(const Work& work);
   void begin();
   [[nodiscard]] ClipResult result_of(std::size_t index) const;
   void end_small(ClipResult& result);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <string>
 #include <vector>
@@ -87,6 +88,11 @@ class ClipObserver {
   /// A member of an archive is finished; the archive is not. Called in the archive's order, before
   /// complete().
   virtual void member(const ClipResult& /*result*/) {}
+
+  /// Whether failed_member() wants all members of an archive that cannot be clipped, for example because of a
+  /// NaN. The archive fails with the last one.
+  [[nodiscard]] virtual bool wants_failed_members() const { return false; }
+  virtual void failed_member(std::exception_ptr /*why*/) {}
 
   virtual void warn(const std::string& /*line*/) {}
 };

@@ -3,6 +3,7 @@
 #include <sys/sysmacros.h>
 #include <sys/un.h>
 
+#include "cli/safetensors_files.hpp"
 #include "cli/shard_directory.hpp"
 #include "support/append_only.hpp"
 
@@ -235,6 +236,25 @@ TEST_CASE("--finalize flushes an output that is already in place to the disk") {
   check_refused(directory.finalize({}, [] { fail({{SYS_fsync, EIO}}); }), 6, "out.npy: complete, but");
   check_done(directory.finalize());
   directory.check_result();
+}
+
+TEST_CASE("a set is finished although what was left of one of its files cannot be removed") {
+  const std::string index = "model.safetensors.index.json";
+  const auto text = [](int total_size) {
+    return fmt::format(
+        R"({{"metadata":{{"total_size":{}}},"weight_map":{{"a":"1.safetensors","b":"2.safetensors"}}}})",
+        total_size);
+  };
+  const WorkingDirectory directory{{"1.safetensors", file_of({{"a", "F32", floats({1, 2})}})},
+                                   {"2.safetensors", file_of({{"b", "F32", floats({3})}})},
+                                   {index, text(12)}};
+  const Words cast{"--threads", "1", "--to", "bfloat16", "-i", index};
+  const Result result = directory.run(cast, [] { fail({{SYS_unlinkat, EIO}}); });
+  CAPTURE(result.error);
+  CHECK(result.exit_code == 6);
+  CHECK(contains(result.error, "/1.safetensors: complete, but"));
+  CHECK(contains(result.error, "/2.safetensors: complete, but"));
+  CHECK(directory.read(index) == text(6));
 }
 
 TEST_CASE("--finalize does not rely on locks if the file system may be shared by machines") {
