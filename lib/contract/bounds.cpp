@@ -406,12 +406,15 @@ Bounds convert_bounds(const Profile& profile, DType dtype, const std::optional<G
 std::vector<CutBound> cut_bounds(const Profile& profile, DType dtype, const std::optional<Given>& min,
                                  const std::optional<Given>& max) {
   std::vector<CutBound> cut;
+  const auto number = [&](const std::optional<Given>& bound) {
+    return carried_number(profile.carrier, bound->number);
+  };
   // Where the cuts leave one number of a range, both are said.
   const bool collapses = min && max && !is_floating(dtype) && profile.inexact == Profile::Inexact::truncate &&
-                         !min->is_found && !max->is_found && min->number != max->number &&
+                         !min->is_found && !max->is_found && number(min) != number(max) &&
                          convert_min(profile, dtype, *min) == convert_max(profile, dtype, *max);
   const auto is_said = [&](const std::optional<Given>& bound, Side side) {
-    return is_cut(profile, dtype, bound, side) || (collapses && !is_integer(bound->number));
+    return is_cut(profile, dtype, bound, side) || (collapses && !is_integer(number(bound)));
   };
   if (is_said(min, Side::min)) cut.push_back({"min", min->text, convert_min(profile, dtype, *min)});
   if (is_said(max, Side::max)) cut.push_back({"max", max->text, convert_max(profile, dtype, *max)});

@@ -69,7 +69,7 @@ inline void check_rows(std::string_view section, std::size_t count) {
     const Words options = words_of(row.at(2));
     const auto to = std::ranges::find(options, "--to");
     dir.write("in.npy", file_of(row.at(0), row.at(1)));
-    dir.done(joined(options, {"in.npy", "out.npy"}));
+    dir.done(joined(options, {"--quiet", "in.npy", "out.npy"}));
     CHECK(dir.read("out.npy") == file_of(to == options.end() ? row.at(0) : *std::next(to), row.at(3)));
   }
 }

@@ -100,14 +100,12 @@ TEST_CASE("an infinity in a file is a bound, a NaN is not") {
   CHECK(refused(ErrorKind::usage, float32, nan) == "min @" + nan + ": NaN cannot be a bound");
 }
 
-TEST_CASE("a file of another dtype, or that does not broadcast, cannot be a bound") {
-  const std::string wide = data_file("float64-lo.npy");
-  CHECK(refused(ErrorKind::usage, float32, wide) ==
-        "min @" + wide +
-            " is float64, but the tensor is float32, which does not have all its numbers exactly");
+TEST_CASE("a file that does not broadcast cannot be a bound") {
   const std::string two = data_file("float32-two.npy");
-  CHECK(refused(ErrorKind::input, float32, two) ==
-        "min @" + two + " has shape (2,); it must broadcast to (2, 3)");
+  CHECK(
+      refused(ErrorKind::input, float32, two) ==
+      "min @" + two +
+          " has shape (2,); it must broadcast to (2, 3): with shape (2, 1) its numbers are those of axis 0");
   const auto refused_shape = [](std::string_view shape, const std::string& elements) {
     return refusal(ErrorKind::input, [&] { return min_of(float32, "<f4", shape, elements); });
   };
