@@ -394,8 +394,8 @@ class ThreeLoops {
     takes_ = is_exact && is_cast_once && !cast.below && !cast.above && !cast.nan && !operation.nan &&
              operation.arithmetic == Arithmetic::none && has_kernels(from_) && has_kernels(to_) &&
              to_ != DType::int64 && to_ != DType::uint64 && step.a_rest == 0 && step.b_rest == 0;
-    takes_floats_ = !cast.min && !cast.max &&
-                    (is_floating(from_) || traits(from_).size < sizeof(float)) && from_ != DType::float64 &&
+    takes_floats_ = !cast.min && !cast.max && (is_floating(from_) || traits(from_).size < sizeof(float)) &&
+                    from_ != DType::float64 &&
                     (to_ == DType::float32 || (!is_floating(to_) && traits(to_).size < sizeof(float)));
     if (takes_) choose_step(operation, *last.cast);
     takes_ = takes_ && step_.lo <= step_.hi && has_exact_bounds(operation);
@@ -521,8 +521,8 @@ class ThreeLoops {
     step_.clips = step_.lo > least || step_.hi < most;
     const bool is_quotient = !given.stretches || (!step_.holds && step_.low == 0 && step_.high == 1);
     const auto is_float = [](double x) { return static_cast<double>(static_cast<float>(x)) == x; };
-    divides_integers_ = takes_floats_ && !is_floating(from_) && traits(from_).size < sizeof(float) && to_ == DType::float32 &&
-                        is_quotient && step_.lo <= most && step_.hi >= least &&
+    divides_integers_ = takes_floats_ && !is_floating(from_) && traits(from_).size < sizeof(float) &&
+                        to_ == DType::float32 && is_quotient && step_.lo <= most && step_.hi >= least &&
                         std::fabs(step_.a) <= 0x1p22 && step_.a == std::trunc(step_.a) &&
                         is_float(step_.divisor) && std::fabs(step_.divisor) >= 0x1p-100 &&
                         std::fabs(step_.divisor) <= 0x1p100;
