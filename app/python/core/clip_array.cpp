@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -361,13 +362,16 @@ class PlainArguments {
   /// Percentiles as bounds become numbers: those of x, not of the elements that x gets by broadcasting.
   void find_percentiles(nb::handle x, nb::handle dtype) {
     if (plain_.is_given(place_of(&Request::per_axis))) return;
-    for (const auto& [bound, kept] : {std::pair(&plain_[kMin], &min_), std::pair(&plain_[kMax], &max_)}) {
+    for (const auto& [name, bound, kept] :
+         {std::tuple("min", &plain_[kMin], &min_), std::tuple("max", &plain_[kMax], &max_)}) {
       if (!PyUnicode_Check(bound->ptr())) continue;
       const auto text = nb::cast<std::string>(*bound);
       if (!text.ends_with('%')) continue;
       if (plain_.is_given(place_of(&Request::nodata)) || plain_.is_given(kScale) || plain_.is_given(kBias))
-        throw nb::value_error(
-            "a percentile beside scale, bias or nodata needs an x that has the shape of the result");
+        throw Error(
+            ErrorKind::usage,
+            argument(name) +
+                ": a percentile beside scale, bias or nodata needs an x that has the shape of the result");
       const nb::object found = nb::module_::import_("clipper").attr("percentiles")(
           x, nb::make_tuple(text.substr(0, text.size() - 1)), nb::arg("dtype") = dtype);
       *kept = found[0];
