@@ -25,6 +25,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 FORMS = dict(zip("f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1 M8 m8 c8 c16".split(), "efdbhiqBHIQBqqfd"))  # of struct
+SAFETENSORS = dict(zip("b1 f1 V1 V2 f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8".split(),
+                       "BOOL F8_E5M2 F8_E4M3 BF16 F16 F32 F64 I8 I16 I32 I64 U8 U16 U32 U64".split()))
 LEFT_OUT = " is not available on Windows", "keeps the names of open files"  # the latter: wine 8 cannot replace an open file
 
 
@@ -95,11 +97,27 @@ def npz(words, directory, method):
     return buffer.getvalue()
 
 
+def safetensors(words, directory):
+    """A safetensors file of these tensors, with spaces in its header that no library writes. A word is NAME=FILE.npy, or NAME."""
+    texts, data = ['"__metadata__":{"format":"pt"}'], b""
+    for word in words:
+        name, _, file = word.partition("=")
+        head, elements = (directory / (file or f"{name}.npy")).read_bytes().split(b"\n", 1)
+        head = ast.literal_eval(head[10:].decode())
+        texts.append(f'"{name}": {{"dtype":"{SAFETENSORS[head["descr"][1:]]}","shape":{list(head["shape"])},'
+                     f'"data_offsets":[{len(data)},{len(data) + len(elements)}]}}')
+        data += elements
+    text = f"{{{', '.join(texts)}}} \n".encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
 def contents(text, below, directory):
     """The bytes of a file as a transcript gives them."""
     kind, _, rest = text.partition(" ")
     if kind in ("npz", "deflated"):
         return npz(rest.split(), directory, zipfile.ZIP_STORED if kind == "npz" else zipfile.ZIP_DEFLATED)
+    if kind == "safetensors":
+        return safetensors(rest.split(), directory)
     if kind == "raw":
         return npy(rest).split(b"\n", 1)[1]
     if kind != "text":
@@ -216,7 +234,7 @@ class Runner:
             is_good = like("".join(line[1:].removeprefix(" ") + "\n" for line in step.below), data.decode(errors="backslashreplace"))
         else:
             other = directory / text
-            is_good = data == (other.read_bytes() if other.is_file() else contents(text, [], directory))
+            is_good = data == (other.read_bytes() if " " not in text and other.is_file() else contents(text, [], directory))
         got, below = shown(data)
         return None if is_good else (f"{name} == {got}", below)
 

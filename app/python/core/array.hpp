@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <clipper/clipper.hpp>
 #include <exception>
 #include <functional>
 #include <future>
@@ -17,7 +18,6 @@
 #include <utility>
 #include <vector>
 
-#include "clipper.hpp"
 #include "python/core/numpy_api.hpp"
 
 /// numpy's arrays.

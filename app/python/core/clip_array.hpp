@@ -21,8 +21,6 @@ class PlanCache {
                                                  const ArrayType& type);
 
  private:
-  static constexpr std::array kRemembered{kMin, kMax, kScale, kBias, kNan};  ///< nan may also be a word
-
   struct Parameter {
     enum class Kind : std::uint8_t { none, integer, real, element };
     Kind kind = Kind::none;
@@ -31,7 +29,7 @@ class PlanCache {
   };
 
   struct Key {
-    std::array<Parameter, kRemembered.size()> parameters;
+    std::array<Parameter, 5> parameters;  ///< min, max, scale, bias, nan
     const Profile* profile = nullptr;
     ArrayType type{};
     std::uint8_t rank = 0;
