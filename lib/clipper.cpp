@@ -24,6 +24,7 @@
 #include "flows/memory_statistics.hpp"
 #include "flows/tensor_pool.hpp"
 #include "flows/tensor_statistics.hpp"
+#include "request_text.hpp"
 
 namespace clipper {
 namespace {
@@ -62,19 +63,6 @@ std::optional<TypeChoice> types_of(const FileOptions& options) {
       throw Error(ErrorKind::usage, Term{"only", "only"} + Message(": '" + word + "' " + why));
     }
   return options.only.empty() ? std::nullopt : std::optional(types);
-}
-
-/// The caller names each file.
-Reading reading_of(const FileOptions& options, bool raw_if_needed = false) {
-  Reading how;
-  how.dtype = options.dtype;
-  how.over_integers = true;
-  if (!options.raw.empty()) how.raw = std::make_shared<const raw::Layout>(raw::parse(options.raw));
-  how.pb = options.pb;
-  how.raw_if_needed = raw_if_needed;
-  how.ignore_trailing = options.ignore_trailing;
-  how.caching = options.no_cache ? Caching::dropped : Caching::kept;
-  return how;
 }
 
 ClipSettings settings_of(const Request& request, const FileOptions& options) {
@@ -220,6 +208,18 @@ Comparison comparison_of(const FileComparison& result, const ComparisonRule& rul
 
 std::string_view version() noexcept {
   return CLIPPER_VERSION;
+}
+
+Reading reading_of(const FileOptions& options, bool raw_if_needed) {
+  Reading how;
+  how.dtype = options.dtype;
+  how.over_integers = true;
+  if (!options.raw.empty()) how.raw = std::make_shared<const raw::Layout>(raw::parse(options.raw));
+  how.pb = options.pb;
+  how.raw_if_needed = raw_if_needed;
+  how.ignore_trailing = options.ignore_trailing;
+  how.caching = options.no_cache ? Caching::dropped : Caching::kept;
+  return how;
 }
 
 Given from_file(const std::string& path, const FileOptions& options) {

@@ -33,7 +33,8 @@ Given number_in_file(std::string_view name, const std::string& path, Files files
   try {
     return read_parameter(path, files);
   } catch (const Error& error) {
-    throw Error(error.kind(), Term{name, name} + Message(fmt::format(" @{}", error.what())));
+    throw Error(error.kind(), Term{name, name} + Message(fmt::format(" @{}", error.what())),
+                error.system_error());
   }
 }
 
@@ -127,10 +128,46 @@ struct SetMember {
   }
 };
 
+/// The opposite of SetMember.
+struct TextsOfMember {
+  using Texts = std::vector<std::string>;
+
+  Texts operator()(const std::optional<Given>& number) const { return {number->text}; }
+  Texts operator()(const std::optional<std::pair<Given, Given>>& range) const {
+    return {range->first.text + ":" + range->second.text};
+  }
+  Texts operator()(const std::optional<DType>& dtype) const { return {std::string(traits(*dtype).name)}; }
+  Texts operator()(const std::optional<MinAboveMax>& rule) const { return word_of(kAboveWords, *rule); }
+  Texts operator()(const std::optional<Round>& round) const { return word_of(kRoundWords, *round); }
+  Texts operator()(const ProfileChoice& profile) const { return {std::string(profile->name)}; }
+  Texts operator()(const OnNan& nan) const {
+    return nan.number ? Texts{nan.number->text} : word_of(kNanWords, nan.action);
+  }
+  Texts operator()(bool flag) const { return {flag ? "true" : "false"}; }
+  Texts operator()(const std::vector<Given>& numbers) const {
+    Texts texts;
+    for (const Given& number : numbers) texts.push_back(number.text);
+    return texts;
+  }
+  Texts operator()(const std::vector<std::int64_t>& axes) const {
+    Texts texts;
+    for (const std::int64_t axis : axes) texts.push_back(std::to_string(axis));
+    return texts;
+  }
+
+  static Texts word_of(std::span<const std::string_view> words, auto value) {
+    return {std::string(words[static_cast<std::size_t>(value)])};
+  }
+};
+
 }  // namespace
 
 void set_text(const Field& field, Request& request, const std::string& text, const Reading& files) {
   std::visit([&](const auto member) { SetMember{field, text, files}(request.*member); }, field.member);
+}
+
+std::vector<std::string> texts_of(const Field& field, const Request& request) {
+  return std::visit([&](const auto member) { return TextsOfMember{}(request.*member); }, field.member);
 }
 
 void check_texts(const Request& request) {
@@ -171,12 +208,27 @@ bool names_file(std::string_view text) {
   return text.starts_with('@') || text.starts_with("1/@");
 }
 
+namespace {
+
+/// The nearest of the words, also to ONNX-14 and numpy2, which have capitals, or a number too many.
+std::optional<std::string_view> meant_by(std::string_view text, std::span<const std::string_view> words) {
+  if (const auto meant = nearest_name(text, words)) return meant;
+  std::string lower(text);
+  for (char& c : lower)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  if (const auto meant = nearest_name(lower, words)) return meant;
+  const std::string letters = lower.substr(0, lower.find_first_of("-.0123456789"));
+  return letters.empty() ? std::nullopt : nearest_name(letters, words);
+}
+
+}  // namespace
+
 std::size_t place_of_text(std::string_view name, std::string_view text,
                           std::span<const std::string_view> words) {
   const auto word = std::ranges::find(words, text);
   if (word != words.end()) return static_cast<std::size_t>(word - words.begin());
   const std::string unknown = fmt::format(": unknown value '{}'", text);
-  if (const auto meant = nearest_name(text, words))
+  if (const auto meant = meant_by(text, words))
     refuse_text(name, fmt::format("{}; did you mean '{}'?", unknown, *meant));
   refuse_text(name, fmt::format("{}; expected one of: {}", unknown, joined(words, ", ")));
 }

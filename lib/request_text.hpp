@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "contract/fields.hpp"
 #include "files/foreign.hpp"
@@ -11,10 +12,19 @@
 /// A request from texts: those of the command line, which are also those of the C interface.
 namespace clipper {
 
+struct FileOptions;
+
+/// How files are read, as the caller of clip_file() says, who names each file.
+[[nodiscard]] Reading reading_of(const FileOptions& options, bool raw_if_needed = false);
+
 /// Interprets the text as the field's value, which of a list is one more element; reads the file of "@FILE".
 /// Error{usage}, whose term is the field's name, unless the whole text is understood; the request then stays
 /// as it was. `files` is for read_parameter().
 void set_text(const Field& field, Request& request, const std::string& text, const Reading& files);
+
+/// The texts that set_text() understands as the value of a field that is given; those of numbers are as
+/// typed.
+[[nodiscard]] std::vector<std::string> texts_of(const Field& field, const Request& request);
 
 /// Error{usage} for texts that contradict each other.
 void check_texts(const Request& request);

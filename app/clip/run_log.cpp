@@ -13,11 +13,13 @@
 #include "console/ending.hpp"
 #include "console/json.hpp"
 #include "console/terminal.hpp"
+#include "contract/fields.hpp"
 #include "contract/steps.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
 #include "flows/lost_figures.hpp"
 #include "os/os.hpp"
+#include "request_text.hpp"
 
 namespace clipper {
 namespace {
@@ -38,6 +40,18 @@ std::string loss_text(const ElementCounts& counts) {
   std::string text;
   if (counts.became_infinite != 0) text += fmt::format(", {} became infinite", counts.became_infinite);
   if (counts.became_zero != 0) text += fmt::format(", {} became 0", counts.became_zero);
+  return text;
+}
+
+/// ", --min 0 --per-axis 0 --pooled": what the request gives, as typed.
+std::string options_text(const Request& request) {
+  std::string text;
+  for (const Field& field : fields::kAll) {
+    if (!field.is_given(request)) continue;
+    const bool is_flag = std::holds_alternative<bool Request::*>(field.member);
+    for (const std::string& value : texts_of(field, request))
+      text += fmt::format("{} {}{}", text.empty() ? "," : "", field.option, is_flag ? "" : " " + value);
+  }
   return text;
 }
 
@@ -216,7 +230,8 @@ std::string json_start(const ClipReport& report) {
   file.add("written", report.written);
   file.add("dry_run", report.trial);
   file.add("resumed", report.resumed);
-  file.add("profile", report.profile);
+  file.add("profile", report.request->profile->name);
+  file.add("request", request_json(*report.request));
   return "{" + members_of(file);
 }
 
@@ -272,7 +287,7 @@ void RunLog::expect(std::size_t files, std::uint64_t bytes) {
 ClipReport RunLog::report_of(const Job& job) const {
   ClipReport report;
   report.job = job;
-  report.profile = command_.settings.request.profile->name;
+  report.request = &command_.settings.request;
   report.trial = command_.dry_run;
   return report;
 }
@@ -309,11 +324,12 @@ void RunLog::planned(const ClipReport& report) {
   for (const std::string& line : notes_on(*report.plan, report.name)) note(line);
   if (!command_.verbose) return;
   print_note(fmt::format("{}: {}, profile {}", escape_for_terminal(report.name), describe(*report.plan),
-                         report.profile));
+                         report.request->profile->name));
   if (report.member) return;
   const unsigned threads = engine_.threads();
-  print_note(fmt::format("{} thread{}, {} KiB chunks, SIMD level {}", threads, threads == 1 ? "" : "s",
-                         engine_.chunk_size() / 1024, to_string(command_.engine.level)));
+  print_note(fmt::format("{} thread{}, {} KiB chunks, SIMD level {}{}", threads, threads == 1 ? "" : "s",
+                         engine_.chunk_size() / 1024, to_string(command_.engine.level),
+                         escape_for_terminal(options_text(*report.request))));
 }
 
 void RunLog::note_nodata(const ClipReport& report) {

@@ -39,10 +39,10 @@ struct ClipReport : ClipResult {
   std::optional<ActionCounts> members{};  ///< of an archive that is done
   std::uint64_t others = 0;               ///< of them: not converted by --to, or removed in place
   std::set<std::string> reasons{};        ///< why these were not clipped
-  std::string_view profile;
-  bool trial = false;          ///< --dry-run
-  std::optional<Shard> shard;  ///< of one tensor; plan and counts cover only this shard
-  bool is_part = false;        ///< the output needs --finalize
+  const Request* request = nullptr;       ///< as the command has it
+  bool trial = false;                     ///< --dry-run
+  std::optional<Shard> shard;             ///< of one tensor; plan and counts cover only this shard
+  bool is_part = false;                   ///< the output needs --finalize
   double seconds = 0;
   std::optional<Failure> failed;
 };

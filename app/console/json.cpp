@@ -4,9 +4,11 @@
 
 #include <cmath>
 
+#include "contract/fields.hpp"
 #include "element/meaning.hpp"
 #include "element/number.hpp"
 #include "npy/utf8.hpp"
+#include "request_text.hpp"
 
 // nlohmann-json's lists and objects would end the process if there is no memory.
 
@@ -145,6 +147,26 @@ Json element_json(DType dtype, const Meaning& meaning, ElementBits element, Elem
   return text;
 }
 
+namespace {
+
+/// The path in "@lo.npy" or "1/@s.npy".
+std::string_view file_in(std::string_view text) {
+  return text.substr(text.find('@') + 1);
+}
+
+Json typed_json(const std::string& text) {
+  return parse_number(text) ? Json::number(DType::float64, text) : Json(text);
+}
+
+Json file_json(const Given& given) {
+  Json json = Json::object();
+  json.add_name("file", file_in(given.text));
+  json.add("shape", given.shape);
+  return given.divides ? json.add("divides", true) : json;
+}
+
+}  // namespace
+
 Json array_json(const ArrayParameter& parameter) {
   Json json = Json::object();
   if (parameter.array->is_found()) {
@@ -154,9 +176,29 @@ Json array_json(const ArrayParameter& parameter) {
           .append(element_json(parameter.array->layout().dtype, {}, element).dump());
     json.add("values", Json::list_of(values));
   } else {
-    json.add_name("file", std::string_view(parameter.text).substr(1));
+    json.add_name("file", file_in(parameter.text));
   }
   json.add("shape", parameter.array->layout().shape);
+  return json;
+}
+
+Json request_json(const Request& request) {
+  Json json = Json::object();
+  for (const Field& field : fields::kAll) {
+    if (!field.is_given(request)) continue;
+    const auto* const number = field.number() == nullptr ? nullptr : &(request.*field.number());
+    if (number != nullptr && (*number)->dtype) {
+      json.add(field.name, file_json(**number));
+      continue;
+    }
+    Json values = Json::list();
+    const std::vector<std::string> texts = texts_of(field, request);
+    for (const std::string& text : texts) values.add(typed_json(text));
+    if (std::holds_alternative<bool Request::*>(field.member))
+      json.add(field.name, true);
+    else
+      json.add(field.name, field.is_list() ? std::move(values) : typed_json(texts.front()));
+  }
   return json;
 }
 

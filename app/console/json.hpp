@@ -96,4 +96,7 @@ class Json {
 /// The object `array` of data/clipper.schema.json: {"file": "lo.npy", "shape": [3, 1, 1]}.
 [[nodiscard]] Json array_json(const ArrayParameter& parameter);
 
+/// The member `request` of data/clipper.schema.json: each field that is given, by its name and as typed.
+[[nodiscard]] Json request_json(const Request& request);
+
 }  // namespace clipper

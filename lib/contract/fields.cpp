@@ -14,6 +14,8 @@ bool Field::is_given(const Request& request) const {
           return !value.empty();
         else if constexpr (requires { value.action; })
           return value.action != OnNan::by_profile;
+        else if constexpr (requires { value->family; })
+          return value != profile_named("native");
         else
           return static_cast<bool>(value);
       },

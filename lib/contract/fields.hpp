@@ -47,6 +47,7 @@ struct Field {
   bool is_detail = false;  ///< changes no element unless another member does
   bool repeats = false;    ///< what has been clipped with it stays the same if it is clipped again
 
+  /// Whether the request has another value than by default.
   [[nodiscard]] bool is_given(const Request& request) const;
 
   /// The member that is a number; null for others, and for lists of numbers.

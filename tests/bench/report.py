@@ -53,16 +53,17 @@ def target_rows(samples, parts):
 
 
 def for_readme(samples, about, directory):
-    """The README's part: the rows that matter to users, with the ratio of the CPU times. Lines have at most 100 columns."""
-    targets = (target for target in TARGETS if target.part in about["parts"])
-    rows = [[*row[:3], row[3].rpartition(" ")[2]]
-            for target, row in zip(targets, target_rows(samples, about["parts"]), strict=True) if target.in_readme]
+    """The README's part: the rows that matter to users, in seconds. Lines have at most 100 columns."""
+    rows = []
+    for target in TARGETS:
+        ratio = target.in_readme and target.measured(samples)
+        if ratio:
+            rows.append([target.what, *map(duration, ratio.seconds), number(ratio.median), number(ratio.cpu[0] / ratio.cpu[1])])
     machine = about["machine"]
     text = textwrap.fill(f"`scripts/bench`, {about['date']}, {machine['CPU']}, {machine['memory']}, {machine['kernel']}; "
                          f"{about['file_bytes'] >> 20} MiB of float32 in the page cache; medians of {about['rounds']['files']} "
                          f"rounds, in which the programs take turns. [All figures]({directory}/results.md).", 100)
-    text += "\n\n" + table(["clipper's time / other program's time", "median", "range over the rounds", "CPU / peer's CPU"], rows)
-    return text
+    return text + "\n\n" + table(["what / what it is compared with", "clipper", "the other", "time ratio", "CPU ratio"], rows)
 
 
 def last_ratios(table):

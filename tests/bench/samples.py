@@ -15,6 +15,7 @@ class Ratio:
     high: float
     of: str = ""  # which ratio is the worst
     cpu: tuple[float, float] | None = None  # medians of both sides' CPU time in seconds
+    seconds: tuple[float, float] | None = None  # medians of both sides' times
 
     @property
     def noisy(self):
@@ -38,7 +39,8 @@ class Samples(defaultdict):
             return None
         rounds = [a / b for a, b in zip(self[name], self[reference], strict=True)]
         cpu = tuple(self.median(f"CPU {each}") for each in (name, reference))
-        return Ratio(median(rounds), min(rounds), max(rounds), of, cpu if all(cpu) else None)
+        seconds = (self.median(name), self.median(reference))
+        return Ratio(median(rounds), min(rounds), max(rounds), of, cpu if all(cpu) else None, seconds)
 
     def worst(self, pairs, pick=max):
         """`pairs` has (of, name, reference). Ignores names that were not measured."""

@@ -22,8 +22,9 @@ std::vector<Json> parsed(const std::string& lines) {
 
 /// What every line about a.npz begins with.
 Json start(const char* output, bool written, bool dry_run) {
-  return {{"version", 2},       {"input", "a.npz"},   {"output", output}, {"status", 0},
-          {"written", written}, {"dry_run", dry_run}, {"resumed", false}, {"profile", "native"}};
+  return {{"version", 2},     {"input", "a.npz"},    {"output", output},
+          {"status", 0},      {"written", written},  {"dry_run", dry_run},
+          {"resumed", false}, {"profile", "native"}, {"request", {{"min", 0}, {"max", 6}}}};
 }
 
 /// The lines about mixed_archive().

@@ -154,7 +154,7 @@ def test_names_of_dtypes(name, tmp_path):
     assert clipper.clip(x.astype(">f4"), to=name).dtype == np.dtype(">f4")
 
 
-@pytest.mark.parametrize("name, words", [(">f4", "has a byte order"), ("single4", "'single4' is unknown"), ("f4,f4", "'f4,f4' is unknown")])
+@pytest.mark.parametrize("name, words", [(">f4", "has a byte order"), ("single4", "unknown value 'single4'"), ("f4,f4", "unknown value 'f4,f4'")])
 def test_names_that_are_refused(name, words):
     with pytest.raises(clipper.ClipperError, match=words) as caught:
         clipper.clip(X, to=name)
@@ -182,20 +182,22 @@ def test_numpy_decides_what_its_own_names_mean():
     for name in ("i8", "u8", "f8", "float", "byte", "long", "|i1", "<i8"):
         assert clipper.clip(np.ones(2, np.int8), to=name).dtype == np.dtype(name)
     for name in ("I8", "U8", "F8", "Float"):
-        with pytest.raises(clipper.ClipperError, match=f"to '{name}' is .* in numpy and .* elsewhere") as caught:
+        with pytest.raises(clipper.ClipperError, match=f"to: '{name}' is .* in numpy and .* elsewhere") as caught:
             clipper.clip(np.ones(2, np.int8), to=name)
         assert caught.value.field == "to"
 
 
 def test_messages():
-    with pytest.raises(clipper.ClipperError, match=r"'lo.npy' is not a number; a file is pathlib.Path\('lo.npy'\)"):
+    with pytest.raises(clipper.ClipperError, match="min: 'lo.txt' is not a number"):
+        clipper.clip(X, "lo.txt")
+    with pytest.raises(clipper.ClipperError, match="to read the number from a file, write @lo.npy"):
         clipper.clip(X, "lo.npy")
-    with pytest.raises(clipper.ClipperError, match="nan 'err' is unknown; expected one of: keep, error, min, max, or a number; did you mean 'error'[?]"):
+    with pytest.raises(clipper.ClipperError, match="nan: unknown value 'err'; did you mean 'error'[?]"):
         clipper.clip(np.zeros(2), nan="err")
-    with pytest.raises(clipper.ClipperError, match="expected one of: half-even, .*; did you mean 'trunc'[?]"):
+    with pytest.raises(clipper.ClipperError, match="round: unknown value 'trunk'; did you mean 'trunc'[?]"):
         clipper.clip(np.zeros(2), round="trunk")
-    with pytest.raises(clipper.ClipperError, match="expected one of: native, directml, "):
-        clipper.clip(X, 0, profile="onx")
+    with pytest.raises(clipper.ClipperError, match="profile: unknown value 'none'; expected one of: native, directml, "):
+        clipper.clip(X, 0, profile="none")
     for name, meant in (("onx", "onnx"), ("onnx-14", "onnx"), ("numpy2", "numpy"), ("ONNX-13", "onnx-13"), ("torch", "pytorch")):
         with pytest.raises(clipper.ClipperError, match=f"did you mean '{meant}'[?]"):
             clipper.clip(X, 0, profile=name)
@@ -205,6 +207,29 @@ def test_messages():
     with pytest.raises(clipper.ClipperError, match="min_above_max") as caught:
         clipper.clip(X, 6, 0)
     assert caught.value.field in ("min", "min_above_max")
+
+
+def test_texts_mean_what_they_mean_to_the_program():
+    x = np.array([-1.0, 5, 9])
+    assert clipper.clip(x, 0, 6, stretch="0:255", to="uint8").tolist() == [0, 212, 255]
+    assert clipper.clip(x, scale="1/2").tolist() == [-0.5, 2.5, 4.5]
+    with pytest.raises(clipper.ClipperError, match="scale: 'mean' is not a number") as caught:
+        clipper.clip(x, scale="mean")
+    assert caught.value.field == "scale"
+    with pytest.raises(clipper.ClipperFileNotFoundError, match="min @missing.npy: cannot be opened"):
+        clipper.clip(x, "@missing.npy")
+    with pytest.raises(clipper.ClipperError, match="nan keep and to uint8 cannot be used together"):
+        clipper.clip(x, nan="keep", to="uint8")
+
+
+def test_pooled_is_for_archives():
+    with pytest.raises(clipper.ClipperError, match="pooled: only for functions that read all files first"):
+        clipper.clip(X, "1%", pooled=True)
+
+
+def test_wrong_arguments_of_functions_of_files_are_named():
+    with pytest.raises(TypeError, match="there is no argument 'minimum'"):
+        clipper.clip_file("in.npy", "out.npy", minimum=0)
 
 
 def test_missing_files_are_file_not_found_errors(tmp_path):

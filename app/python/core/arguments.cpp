@@ -7,50 +7,18 @@
 #include <utility>
 #include <vector>
 
-#include "element/nearest_name.hpp"
+#include "request_text.hpp"
 
 namespace clipper::python {
 namespace {
 
 /// The number as messages quote it, without most of a hundred digits: "0.33333333333333...e+5".
-std::string quoted(const std::string& number) {
+std::string shortened(const std::string& number) {
   constexpr std::size_t kLongest = 60;
   constexpr std::size_t kShown = 20;
   if (number.size() <= kLongest) return number;
   const std::size_t exponent = number.find_first_of("eEpP");
   return number.substr(0, kShown) + "..." + (exponent == number.npos ? "" : number.substr(exponent));
-}
-
-/// Whether the parameter can be a date, a duration, true or false.
-bool takes_words(std::string_view field) {
-  return field == "min" || field == "max" || field == "nan";
-}
-
-Given given_of_text(std::string_view field, const std::string& text, const FileOptions& files) {
-  if (text.starts_with('@')) return from_file(text.substr(1), files);
-  const bool is_percentile = text.ends_with('%') && (field == "min" || field == "max");
-  if (takes_words(field))
-    if (std::optional<Given> word = Given::word(text)) return *std::move(word);
-  if (field == "subtract" || field == "divide") {
-    if (std::optional<Given> statistic = Given::statistic_named(text)) return *std::move(statistic);
-    if (!parse_number(text) && nearest_name(text, kStatisticWords))
-      refuse_word(field, text, kStatisticWords, ", or a number");
-  }
-  std::optional<Number> number = parse_number(is_percentile ? text.substr(0, text.size() - 1) : text);
-  if (!number && (text.ends_with(".npy") || text.find('/') != text.npos || text.find(".npz:") != text.npos))
-    throw Error(ErrorKind::usage,
-                argument(field) + (" '" + text + "' is not a number; a file is pathlib.Path('" + text +
-                                   "') or '@" + text + "'"));
-  if (!number && field == "nan") refuse_word(field, text, kNanWords, ", or a number");
-  if (!number) throw Error(ErrorKind::usage, argument(field) + (" '" + text + "' is not a number"));
-  if (!is_percentile) return {*std::move(number), quoted(text)};
-  try {
-    Given given = Given::percentile(*number);
-    given.text = text;
-    return given;
-  } catch (const Error& error) {
-    throw Error(error.kind(), argument(field) + " " + error.message());
-  }
 }
 
 Given given_of_int(nb::handle number) {
@@ -107,18 +75,6 @@ bool is_path(nb::handle object) {
   return nb::hasattr(object, "__fspath__");
 }
 
-/// The nearest of the words, or of words like numpy2 and ONNX-14, which have a number too many or in
-/// capitals, the nearest to their letters.
-std::optional<std::string_view> meant_by(std::string_view word, std::span<const std::string_view> words) {
-  if (const auto meant = nearest_name(word, words)) return meant;
-  std::string lower(word);
-  for (char& c : lower)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  if (const auto meant = nearest_name(lower, words)) return meant;
-  const std::string letters = lower.substr(0, lower.find_first_of("-.0123456789"));
-  return letters.empty() ? std::nullopt : nearest_name(letters, words);
-}
-
 }  // namespace
 
 Message argument(std::string_view field) {
@@ -128,16 +84,6 @@ Message argument(std::string_view field) {
 void refuse_type(std::string_view field, nb::handle object, std::string_view expected) {
   const auto type = nb::cast<std::string>(object.type().attr("__name__"));
   throw nb::type_error((std::string(field) + " must be " + std::string(expected) + ", not " + type).c_str());
-}
-
-void refuse_word(std::string_view field, std::string_view word, std::span<const std::string_view> words,
-                 std::string_view others) {
-  std::string text = " '" + std::string(word) + "' is unknown; expected one of: ";
-  for (const std::string_view& each : words) text += (&each == words.data() ? "" : ", ") + std::string(each);
-  text += others;
-  if (const std::optional<std::string_view> meant = meant_by(word, words))
-    text += "; did you mean '" + std::string(*meant) + "'?";
-  throw Error(ErrorKind::usage, argument(field) + text);
 }
 
 std::string_view characters_of(nb::handle text) {
@@ -154,11 +100,18 @@ std::string path_of(nb::handle path) {
   return {held.c_str(), held.size()};
 }
 
-Given number_of_argument(std::string_view field, nb::handle number, const FileOptions& files) {
+bool takes_dates(const Field& field) {
+  return field.grammar == Field::Grammar::bound || std::holds_alternative<OnNan Request::*>(field.member);
+}
+
+Given number_of_argument(std::string_view field, nb::handle number) {
   if (PyFloat_Check(number.ptr())) return PyFloat_AsDouble(number.ptr());
   if (PyLong_Check(number.ptr())) return given_of_int(number);
-  if (PyUnicode_Check(number.ptr())) return given_of_text(field, std::string(characters_of(number)), files);
-  if (takes_words(field) && is_time(number)) return given_of_time(field, number);
+  if (PyUnicode_Check(number.ptr())) return number_of_text(field, std::string(characters_of(number)));
+  if (is_time(number)) {
+    const Field* const row = field_named(field);
+    if (row != nullptr && takes_dates(*row)) return given_of_time(field, number);
+  }
   if (PyArray_CheckScalar(number.ptr()) && !PyArray_Check(number.ptr()))
     return number_of_argument(field, value_of_scalar(field, number));
   refuse_type(field, number, "a number, text, a numpy array or a path");
@@ -189,33 +142,18 @@ std::optional<Given> given_of(std::string_view field, nb::handle object, HeldReq
   if (object.is_none()) return std::nullopt;
   if (PyArray_CheckExact(object.ptr()))
     return given_of_array(field, reinterpret_cast<PyArrayObject*>(object.ptr()), held.arrays);
-  if (is_plain(object)) return number_of_argument(field, object, held.files);
-  if (is_path(object)) return from_file(path_of(object), held.files);
+  if (PyUnicode_Check(object.ptr()))
+    return number_of_text(field, std::string(characters_of(object)), held.reading);
+  if (is_plain(object)) return number_of_argument(field, object);
+  if (is_path(object)) return from_file(path_of(object), *held.options);
   return given_of(field, plain(field, object, nb::none()), held);
 }
 
-/// A scale is also clipper.reciprocal(s), or text: "1/0.05", "1/@s.npy".
-std::optional<Given> scale_of(nb::handle object, HeldRequest& held) {
-  nb::object divisor;
-  if (PyUnicode_Check(object.ptr()) && characters_of(object).starts_with("1/"))
-    divisor = object.attr("removeprefix")("1/");
-  else if (nb::isinstance(object, nb::module_::import_("clipper._reciprocal").attr("reciprocal")))
-    divisor = object.attr("divisor");
-  if (!divisor) return given_of("scale", object, held);
-  if (divisor.is_none()) refuse_type("scale", divisor, "the reciprocal of a number, an array or a path");
-  return Given::reciprocal(*given_of("scale", divisor, held));
-}
-
-/// The dtype of this name.
-DType dtype_of_name(std::string_view field, std::string_view name) {
-  const DTypeWord word = dtype_word(name);
-  if (word.dtype) return *word.dtype;
-  if (!word.objection.empty())
-    throw Error(ErrorKind::usage,
-                argument(field) + (" '" + std::string(name) + "' " + std::string(word.objection)));
-  std::vector<std::string_view> names;
-  for (const DTypeTraits& row : kDTypes) names.push_back(row.name);
-  refuse_word(field, name, names);
+/// The divisor of clipper.reciprocal(s); null for other objects.
+nb::object divisor_of(nb::handle object) {
+  if (!PyTuple_Check(object.ptr()) || PyTuple_CheckExact(object.ptr())) return {};
+  if (!nb::isinstance(object, nb::module_::import_("clipper._reciprocal").attr("reciprocal"))) return {};
+  return object.attr("divisor");
 }
 
 /// clipper's name of a dtype, what np.dtype() takes, or a word that np.dtype() does not know, such as
@@ -229,7 +167,7 @@ std::optional<DType> dtype_in(std::string_view field, nb::handle dtype, bool nat
   if (PyArray_DescrConverter(dtype.ptr(), &converted) == 0) {
     if (const nb::python_error error; !error.matches(PyExc_TypeError)) throw error;
     const nb::str text(dtype);
-    if (is_text || dtype_word(characters_of(text)).dtype) return dtype_of_name(field, characters_of(text));
+    if (is_text || dtype_word(characters_of(text)).dtype) return dtype_of_text(field, characters_of(text));
     refuse_type(field, dtype, "a dtype, its name or a scalar type");
   }
   const nb::object descr = nb::steal(reinterpret_cast<PyObject*>(converted));
@@ -238,65 +176,100 @@ std::optional<DType> dtype_in(std::string_view field, nb::handle dtype, bool nat
                                                      "' has a byte order; the result has that of the input"));
   const nb::object name = descr.attr("name");
   const bool as_typed = is_text && !dtype_named(characters_of(name));  // "U8" are 8 characters in numpy
-  return dtype_of_name(field, characters_of(as_typed ? dtype : nb::handle(name)));
+  return dtype_of_text(field, characters_of(as_typed ? dtype : nb::handle(name)));
 }
 
-/// A tuple or list of two numbers.
-std::optional<std::pair<Given, Given>> stretch_of(nb::handle stretch, HeldRequest& held) {
-  if (stretch.is_none()) return std::nullopt;
-  const bool is_sequence = PyTuple_Check(stretch.ptr()) || PyList_Check(stretch.ptr());
-  if (!is_sequence || nb::len(stretch) != 2) refuse_type("stretch", stretch, "two numbers such as (0, 255)");
-  const nb::object low = stretch[0];
-  const nb::object high = stretch[1];
-  if (low.is_none() || high.is_none()) refuse_type("stretch", stretch, "two numbers such as (0, 255)");
-  return std::pair(*given_of("stretch", low, held), *given_of("stretch", high, held));
+bool is_sequence(nb::handle object) {
+  return PyTuple_CheckExact(object.ptr()) || PyList_Check(object.ptr());
 }
 
-/// A number, or a tuple or list of numbers.
-std::vector<Given> nodata_of(nb::handle nodata, HeldRequest& held) {
-  std::vector<Given> numbers;
-  const auto add = [&](nb::handle number) {
-    std::optional<Given> given = given_of("nodata", number, held);
-    if (!given) refuse_type("nodata", number, "a number, or a list of numbers");
+/// Sets a member of the request to what an object means.
+struct SetMember {
+  const Field& field;
+  nb::handle object;
+  HeldRequest& held;
+
+  /// A text means what it means to the program, except where Python has objects of its own.
+  void operator()(auto& member) const {
+    if (PyUnicode_Check(object.ptr())) return set(std::string(characters_of(object)));
+    take(member);
+  }
+
+  void operator()(bool& flag) const {
+    if (!PyBool_Check(object.ptr())) refuse("a bool");
+    flag = object.is(Py_True);
+  }
+  void operator()(std::optional<DType>& dtype) const { dtype = to_of_argument(object); }
+  void operator()(std::vector<std::int64_t>& axes) const {
+    if (!PyTuple_Check(object.ptr()) && !PyList_Check(object.ptr())) return add_axis(object, axes);
+    for (const nb::handle axis : nb::iter(object)) add_axis(axis, axes);
+  }
+
+ private:
+  [[noreturn]] void refuse(std::string_view expected) const { refuse_type(field.name, object, expected); }
+
+  void set(const std::string& text) const {
+    set_text(field, held.request, text, held.reading);
+    if (field.number() == nullptr) return;
+    Given& given = *(held.request.*field.number());
+    if (!given.dtype) given.text = shortened(given.text);
+  }
+
+  void take(std::optional<Given>& number) const {
+    const nb::object divisor = field.grammar == Field::Grammar::scale ? divisor_of(object) : nb::object();
+    number = given_of(field.name, divisor ? nb::handle(divisor) : object, held);
+    if (!number) refuse_type(field.name, divisor, "the reciprocal of a number, an array or a path");
+    if (divisor) number = Given::reciprocal(*std::move(number));
+  }
+
+  void take(OnNan& nan) const {
+    nan = number_of_argument(field.name,
+                             is_plain(object) ? nb::borrow(object) : plain(field.name, object, nb::none()));
+  }
+
+  void take(std::optional<std::pair<Given, Given>>& range) const {
+    constexpr std::string_view kExpected = "two numbers such as (0, 255)";
+    if (!is_sequence(object) || nb::len(object) != 2) refuse(kExpected);
+    std::optional<Given> low = given_of(field.name, nb::object(object[0]), held);
+    std::optional<Given> high = given_of(field.name, nb::object(object[1]), held);
+    if (!low || !high) refuse(kExpected);
+    range.emplace(*std::move(low), *std::move(high));
+  }
+
+  void take(std::vector<Given>& numbers) const {
+    if (!is_sequence(object)) return add_number(object, numbers);
+    for (const nb::handle number : nb::iter(object)) add_number(number, numbers);
+  }
+
+  /// A choice of words.
+  void take(auto& /*member*/) const { refuse("a str"); }
+
+  void add_number(nb::handle number, std::vector<Given>& numbers) const {
+    if (PyUnicode_Check(number.ptr())) return set(std::string(characters_of(number)));
+    std::optional<Given> given = given_of(field.name, number, held);
+    if (!given) refuse_type(field.name, number, "a number, or a list of numbers");
     numbers.push_back(*std::move(given));
-  };
-  if (PyTuple_CheckExact(nodata.ptr()) || PyList_Check(nodata.ptr()))
-    for (const nb::handle number : nb::iter(nodata)) add(number);
-  else if (!nodata.is_none())
-    add(nodata);
-  return numbers;
-}
+  }
 
-/// An int, or a tuple or list of ints.
-std::vector<std::int64_t> axes_of(nb::handle axes) {
-  std::vector<std::int64_t> result;
-  const auto take = [&](nb::handle axis) {
+  void add_axis(nb::handle axis, std::vector<std::int64_t>& axes) const {
     int overflow = 0;
     if (!PyLong_Check(axis.ptr()) || PyBool_Check(axis.ptr()))
-      refuse_type("per_axis", axis, "an int or a tuple of ints");
-    result.push_back(PyLong_AsLongLongAndOverflow(axis.ptr(), &overflow));
-    if (overflow != 0) result.back() = std::numeric_limits<std::int64_t>::max();
-  };
-  if (axes.is_none()) return result;
-  if (!PyTuple_Check(axes.ptr()) && !PyList_Check(axes.ptr()))
-    take(axes);
-  else
-    for (const nb::handle axis : axes) take(axis);
-  return result;
+      refuse_type(field.name, axis, "an int or a tuple of ints");
+    axes.push_back(PyLong_AsLongLongAndOverflow(axis.ptr(), &overflow));
+    if (overflow != 0) axes.back() = std::numeric_limits<std::int64_t>::max();
+  }
+};
+
+void set_member(std::size_t place, nb::handle object, HeldRequest& held) {
+  const Field& field = fields::kAll.at(place);
+  std::visit([&](const auto member) { SetMember{field, object, held}(held.request.*member); }, field.member);
 }
 
-std::optional<Round> round_of(nb::handle round) {
-  if (round.is_none()) return std::nullopt;
-  if (!PyUnicode_Check(round.ptr())) refuse_type("round", round, "a str");
-  const std::string_view text = characters_of(round);
-  const auto* const word = std::ranges::find(kRoundWords, text);
-  if (word != kRoundWords.end()) return static_cast<Round>(word - kRoundWords.begin());
-  refuse_word("round", text, kRoundWords);
-}
-
-bool saturate_of(nb::handle saturate) {
-  if (!PyBool_Check(saturate.ptr())) refuse_type("saturate", saturate, "a bool");
-  return saturate.is(Py_True);
+/// A request with one argument.
+Request request_with(std::size_t place, nb::handle object) {
+  RequestArguments arguments;
+  arguments[place] = object;
+  return request_of(arguments).request;
 }
 
 void warn_of_truncation(const std::string& text) {
@@ -347,28 +320,13 @@ void warn_of_integer(std::string_view field, nb::handle bound, nb::handle /*prof
 }
 
 const Profile* profile_of(nb::handle profile) {
-  if (profile.is_none()) return profile_named("native");
-  if (!PyUnicode_Check(profile.ptr())) refuse_type("profile", profile, "a str");
-  const std::string_view name = characters_of(profile);
-  if (const Profile* const found = profile_named(name)) return found;
-  std::vector<std::string_view> names;
-  std::string_view family;
-  for (const Profile& row : profiles()) {
-    if (row.family != family && row.family != row.name) names.push_back(row.family);
-    names.push_back(row.name);
-    family = row.family;
-  }
-  refuse_word("profile", name, names);
+  if (PyUnicode_Check(profile.ptr()))
+    if (const Profile* const found = profile_named(characters_of(profile))) return found;
+  return request_with(kProfile, profile).profile;
 }
 
 std::optional<MinAboveMax> min_above_max_of(nb::handle word) {
-  if (word.is_none()) return std::nullopt;
-  if (!PyUnicode_Check(word.ptr())) refuse_type("min_above_max", word, "a str");
-  const std::string_view text = characters_of(word);
-  if (text == "error") return MinAboveMax::error;
-  if (text == "min") return MinAboveMax::min;
-  if (text == "max") return MinAboveMax::max;
-  refuse_word("min_above_max", text, std::array<std::string_view, 3>{"error", "min", "max"});
+  return word.is_none() ? std::nullopt : request_with(kMinAboveMax, word).min_above_max;
 }
 
 std::optional<OnNan::Action> nan_word_of(nb::handle nan) {
@@ -397,37 +355,11 @@ unsigned threads_of(nb::handle threads) {
   return static_cast<unsigned>(value);
 }
 
-HeldRequest request_of(const RequestArguments& arguments, FileOptions files) {
-  HeldRequest held{.files = std::move(files)};
-  Request& request = held.request;
-  request.profile = profile_of(arguments.profile);
-  request.min = given_of("min", arguments.min, held);
-  request.max = given_of("max", arguments.max, held);
-  if (!arguments.scale.is_none()) request.scale = scale_of(arguments.scale, held);
-  request.bias = given_of("bias", arguments.bias, held);
-  request.min_above_max = min_above_max_of(arguments.min_above_max);
-  if (const std::optional<OnNan::Action> action = nan_word_of(arguments.nan))
-    request.nan = *action;
-  else
-    request.nan = number_of_argument(
-        "nan", is_plain(arguments.nan) ? nb::borrow(arguments.nan) : plain("nan", arguments.nan, nb::none()));
-  request.replace_below = given_of("replace_below", arguments.replace_below, held);
-  request.replace_above = given_of("replace_above", arguments.replace_above, held);
-  request.subtract = given_of("subtract", arguments.subtract, held);
-  request.divide = given_of("divide", arguments.divide, held);
-  request.stretch = stretch_of(arguments.stretch, held);
-  request.per_axis = axes_of(arguments.per_axis);
-  request.round = round_of(arguments.round);
-  request.zero_point = given_of("zero_point", arguments.zero_point, held);
-  request.to = to_of_argument(arguments.to);
-  request.saturate = saturate_of(arguments.saturate);
-  request.nodata = nodata_of(arguments.nodata, held);
-  request.nodata_to = given_of("nodata_to", arguments.nodata_to, held);
-  const bool keeps_nan = !arguments.nan.is_none() && request.nan.action == OnNan::keep;
-  if (keeps_nan && request.to && !is_floating(*request.to))
-    throw Error(ErrorKind::usage,
-                argument("nan") +
-                    (" 'keep' is impossible: " + std::string(traits(*request.to).name) + " has no NaN"));
+HeldRequest request_of(const RequestArguments& arguments, const FileOptions& files) {
+  HeldRequest held{.options = &files, .reading = reading_of(files)};
+  for (std::size_t i = 0; i < fields::kAll.size(); ++i)
+    if (arguments.is_given(i)) set_member(i, arguments[i], held);
+  check_texts(held.request);
   return held;
 }
 

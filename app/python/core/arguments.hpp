@@ -1,11 +1,15 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
+#include "contract/fields.hpp"
+#include "files/foreign.hpp"
 #include "python/core/array.hpp"
 
 /// Python objects as a Request. `field` is the name of the argument.
@@ -17,15 +21,12 @@ namespace clipper::python {
 /// Throws a TypeError: `field` must be what is expected, not an object of this type.
 [[noreturn]] void refuse_type(std::string_view field, nb::handle object, std::string_view expected);
 
-/// Throws Error{usage}: the word is none of these, nor what `others` adds to them. Names the one that was
-/// meant.
-[[noreturn]] void refuse_word(std::string_view field, std::string_view word,
-                              std::span<const std::string_view> words, std::string_view others = "");
+/// Whether the parameter can be a date or a duration.
+[[nodiscard]] bool takes_dates(const Field& field);
 
-/// An exact number: int of any size, float, str, numpy's scalars; "@lo.npy" is read as a file of `files`.
-/// Error{usage} or TypeError that name `field`.
-[[nodiscard]] Given number_of_argument(std::string_view field, nb::handle number,
-                                       const FileOptions& files = {});
+/// An exact number: int of any size, float, str, numpy's scalars. Error{usage} or TypeError that name
+/// `field`.
+[[nodiscard]] Given number_of_argument(std::string_view field, nb::handle number);
 
 /// Whether C++ code takes the parameter as it is: a number of Python or numpy, text, or an array of this
 /// dtype, or of any without `dtype`.
@@ -40,78 +41,89 @@ namespace clipper::python {
 /// The characters of a str, which must outlive the result.
 [[nodiscard]] std::string_view characters_of(nb::handle text);
 
-/// The arguments of clip(), clip_file() and clip_in_place() that make the request. Borrowed.
-struct RequestArguments {
-  nb::handle min = Py_None;
-  nb::handle max = Py_None;
-  nb::handle scale = Py_None;
-  nb::handle bias = Py_None;
-  nb::handle profile = Py_None;
-  nb::handle nan = Py_None;
-  nb::handle min_above_max = Py_None;
-  nb::handle nodata = Py_None;
-  nb::handle nodata_to = Py_None;
-  nb::handle replace_below = Py_None;
-  nb::handle replace_above = Py_None;
-  nb::handle subtract = Py_None;
-  nb::handle divide = Py_None;
-  nb::handle stretch = Py_None;
-  nb::handle per_axis = Py_None;
-  nb::handle round = Py_None;
-  nb::handle zero_point = Py_None;
-  nb::handle to = Py_None;
-  nb::handle saturate = Py_False;
+/// The place of a member in fields::kAll.
+template <class Type>
+consteval std::size_t place_of(Type Request::*member) {
+  std::size_t place = 0;
+  while (fields::kAll.at(place).member != Field::Member(member)) ++place;
+  return place;
+}
+
+/// Those which clip() looks at before it makes a request.
+inline constexpr std::size_t kMin = place_of(&Request::min);
+inline constexpr std::size_t kMax = place_of(&Request::max);
+inline constexpr std::size_t kScale = place_of(&Request::scale);
+inline constexpr std::size_t kBias = place_of(&Request::bias);
+inline constexpr std::size_t kNan = place_of(&Request::nan);
+inline constexpr std::size_t kProfile = place_of(&Request::profile);
+inline constexpr std::size_t kMinAboveMax = place_of(&Request::min_above_max);
+inline constexpr std::size_t kTo = place_of(&Request::to);
+
+/// The places of the fields of which `holds` is true.
+template <class Holds>
+consteval auto places_of_fields(Holds) {
+  std::array<std::size_t, std::ranges::count_if(fields::kAll, Holds())> places{};
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < fields::kAll.size(); ++i)
+    if (Holds()(fields::kAll[i])) places[count++] = i;
+  return places;
+}
+
+/// The arguments of clip(), clip_file() and clip_in_place() that make the request: one for each of
+/// fields::kAll, with the same place. Borrowed.
+class RequestArguments {
+ public:
+  RequestArguments() {
+    for (std::size_t i = 0; i < handles_.size(); ++i) handles_[i] = absent(i);
+  }
+
+  /// One for each of fields::kAll.
+  explicit RequestArguments(PyObject* const* given) { std::copy_n(given, handles_.size(), handles_.begin()); }
+
+  [[nodiscard]] nb::handle& operator[](std::size_t place) { return handles_[place]; }
+  [[nodiscard]] nb::handle operator[](std::size_t place) const { return handles_[place]; }
+
+  /// What stands for an argument that is not given.
+  [[nodiscard]] static nb::handle absent(std::size_t place) { return kIsFlag[place] ? Py_False : Py_None; }
+
+  [[nodiscard]] bool is_given(std::size_t place) const { return !handles_[place].is(absent(place)); }
 
   /// Whether one of the arguments that only profile native has is given.
   [[nodiscard]] bool act_after_clip() const {
-    return !to.is_none() || !round.is_none() || !zero_point.is_none() || !replace_below.is_none() ||
-           !replace_above.is_none() || !saturate.is(Py_False) || !subtract.is_none() || !divide.is_none() ||
-           !stretch.is_none() || !nodata.is_none() || !nodata_to.is_none() || !per_axis.is_none();
+    constexpr auto kPlaces =
+        places_of_fields([](const Field& field) { return field.stage == Field::Stage::after; });
+    return std::ranges::any_of(kPlaces, [&](std::size_t place) { return is_given(place); });
   }
 
   /// Those that may be arrays which broadcast with x.
-  [[nodiscard]] std::array<nb::handle, 6> factors_and_bounds() const {
-    return {min, max, scale, bias, subtract, divide};
+  [[nodiscard]] auto factors_and_bounds() const {
+    constexpr auto kPlaces = places_of_fields([](const Field& field) { return field.broadcasts; });
+    std::array<nb::handle, kPlaces.size()> handles;
+    for (std::size_t i = 0; i < handles.size(); ++i) handles[i] = handles_[kPlaces[i]];
+    return handles;
   }
-};
 
-/// An argument's name and its place.
-struct RequestArgument {
-  const char* name;
-  nb::handle RequestArguments::*place;
-};
+ private:
+  static constexpr auto kIsFlag = [] {
+    std::array<bool, fields::kAll.size()> is_flag{};
+    for (std::size_t i = 0; i < is_flag.size(); ++i)
+      is_flag[i] = std::holds_alternative<bool Request::*>(fields::kAll[i].member);
+    return is_flag;
+  }();
 
-/// All of them; clip() takes the first two by position, too.
-inline constexpr std::array kRequestArguments{
-    RequestArgument{"min", &RequestArguments::min},
-    RequestArgument{"max", &RequestArguments::max},
-    RequestArgument{"scale", &RequestArguments::scale},
-    RequestArgument{"bias", &RequestArguments::bias},
-    RequestArgument{"profile", &RequestArguments::profile},
-    RequestArgument{"nan", &RequestArguments::nan},
-    RequestArgument{"min_above_max", &RequestArguments::min_above_max},
-    RequestArgument{"nodata", &RequestArguments::nodata},
-    RequestArgument{"nodata_to", &RequestArguments::nodata_to},
-    RequestArgument{"replace_below", &RequestArguments::replace_below},
-    RequestArgument{"replace_above", &RequestArguments::replace_above},
-    RequestArgument{"subtract", &RequestArguments::subtract},
-    RequestArgument{"divide", &RequestArguments::divide},
-    RequestArgument{"stretch", &RequestArguments::stretch},
-    RequestArgument{"per_axis", &RequestArguments::per_axis},
-    RequestArgument{"round", &RequestArguments::round},
-    RequestArgument{"zero_point", &RequestArguments::zero_point},
-    RequestArgument{"to", &RequestArguments::to},
-    RequestArgument{"saturate", &RequestArguments::saturate}};
+  std::array<nb::handle, fields::kAll.size()> handles_;
+};
 
 /// A request, the arrays that it uses, and how files as its parameters are read.
 struct HeldRequest {
   Request request{};
   std::vector<Array> arrays{};
-  FileOptions files{};
+  const FileOptions* options = nullptr;  ///< only while the request is made
+  Reading reading{};                     ///< as the options say
 };
 
 /// Error{usage}, TypeError, or the errors of from_file().
-[[nodiscard]] HeldRequest request_of(const RequestArguments& arguments, FileOptions files = {});
+[[nodiscard]] HeldRequest request_of(const RequestArguments& arguments, const FileOptions& files = {});
 
 /// The words of the arguments; Error{usage} for others.
 [[nodiscard]] const Profile* profile_of(nb::handle profile);

@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <clipper/clipper.hpp>
 #include <exception>
 #include <functional>
 #include <future>
@@ -18,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "clipper.hpp"
 #include "python/core/numpy_api.hpp"
 
 /// numpy's arrays.

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -65,36 +66,32 @@ std::optional<PreparedClip> PlanCache::find(const RequestArguments& arguments, P
   const auto is_large_array = [](nb::handle bound) {
     return PyArray_CheckExact(bound.ptr()) && PyArray_SIZE(reinterpret_cast<PyArrayObject*>(bound.ptr())) > 1;
   };
-  if (is_large_array(arguments.min) || is_large_array(arguments.max) || arguments.act_after_clip())
+  if (is_large_array(arguments[kMin]) || is_large_array(arguments[kMax]) || arguments.act_after_clip())
     return std::nullopt;
   Key key;
   key.type = type;
   key.rank = static_cast<std::uint8_t>(PyArray_NDIM(array));
-  auto& [min, max, scale, bias, nan] = key.parameters;
-  if (!read(arguments.min, key, min) || !read(arguments.max, key, max) ||
-      !read(arguments.scale, key, scale) || !read(arguments.bias, key, bias))
-    return std::nullopt;
-  if (const auto action = nan_word_of(arguments.nan))
+  const auto is_read = [&](std::size_t i) { return read(arguments[kRemembered[i]], key, key.parameters[i]); };
+  for (std::size_t i = 0; i + 1 < kRemembered.size(); ++i)
+    if (!is_read(i)) return std::nullopt;
+  if (const auto action = nan_word_of(arguments[kNan]))
     key.nan = *action;
-  else if (read(arguments.nan, key, nan))
+  else if (is_read(kRemembered.size() - 1))
     key.nan = OnNan::replace;
   else
     return std::nullopt;
   static const Profile* const native = profile_named("native");
-  key.profile = arguments.profile.is_none() ? native : profile_of(arguments.profile);
-  key.min_above_max = min_above_max_of(arguments.min_above_max);
+  key.profile = arguments[kProfile].is_none() ? native : profile_of(arguments[kProfile]);
+  key.min_above_max = min_above_max_of(arguments[kMinAboveMax]);
 
   Entry& entry = entries_[place_of(key)];
   if (!entry.prepared || !(entry.key == key)) {
-    const std::array kept{as_read(arguments.min, min), as_read(arguments.max, max),
-                          as_read(arguments.scale, scale), as_read(arguments.bias, bias),
-                          as_read(arguments.nan, nan)};
     RequestArguments read = arguments;
-    read.min = kept[0];
-    read.max = kept[1];
-    read.scale = kept[2];
-    read.bias = kept[3];
-    read.nan = kept[4];
+    std::array<nb::object, kRemembered.size()> kept;
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+      kept[i] = as_read(arguments[kRemembered[i]], key.parameters[i]);
+      read[kRemembered[i]] = kept[i];
+    }
     entry.prepared.emplace(request_of(read).request, tensor_of(array, type));
     entry.key = key;
   }
@@ -254,13 +251,11 @@ bool lies_like(PyArrayObject* array, PyArrayObject* x, const ArrayType& type) {
 /// are others, or if elements are refused.
 std::optional<nb::object> clip_to_arrays(PlanCache& cache, const RequestArguments& arguments, const Array& x,
                                          const ArrayType& type, nb::handle out, unsigned threads) {
-  for (const nb::handle given :
-       {arguments.scale, arguments.bias, arguments.profile, arguments.nan, arguments.min_above_max})
-    if (!given.is_none()) return std::nullopt;
-  if (arguments.act_after_clip()) return std::nullopt;
+  for (std::size_t i = 0; i < fields::kAll.size(); ++i)
+    if (i != kMin && i != kMax && arguments.is_given(i)) return std::nullopt;
   if (type.order != kNativeOrder) return std::nullopt;
   PreparedClip::BoundArrays bounds;
-  RequestArguments others{.min = arguments.min, .max = arguments.max};
+  RequestArguments others = arguments;
   const auto take = [&](nb::handle& bound, const void*& elements) {
     if (!PyArray_Check(bound.ptr()) || !lies_like(array_in(bound), x.get(), type)) return true;
     elements = PyArray_DATA(array_in(bound));
@@ -268,7 +263,7 @@ std::optional<nb::object> clip_to_arrays(PlanCache& cache, const RequestArgument
     bound = nb::none();
     return true;
   };
-  if (!take(others.min, bounds.min) || !take(others.max, bounds.max)) return std::nullopt;
+  if (!take(others[kMin], bounds.min) || !take(others[kMax], bounds.max)) return std::nullopt;
   if (bounds.min == nullptr && bounds.max == nullptr) return std::nullopt;
   const std::optional<PreparedClip> prepared = cache.find(others, x.get(), type);
   if (!prepared || (!out.is_none() && !is_writable_meanwhile(array_in(out), x.get(), type, type)))
@@ -332,7 +327,7 @@ nb::object clip_with(std::optional<PreparedClip> prepared, const RequestArgument
     run(*prepared, x.get(), result.get(), threads);
     return result.object();
   }
-  const bool has_positions = held || nan_word_of(arguments.nan) == OnNan::error;
+  const bool has_positions = held || nan_word_of(arguments[kNan]) == OnNan::error;
   if (is_direct && !held) {
     copy_and_run(*prepared, x.get(), result.get(), threads, has_positions);
     return result.object();
@@ -352,28 +347,31 @@ class PlainArguments {
   PlainArguments(const RequestArguments& arguments, PyArrayObject* x, const ArrayType& type)
       : plain_(arguments) {
     const std::optional<DType> dtype = arguments.act_after_clip() ? std::nullopt : std::optional(type.dtype);
-    make_plain("min", plain_.min, min_, x, dtype);
-    make_plain("max", plain_.max, max_, x, dtype);
+    make_plain("min", plain_[kMin], min_, x, dtype);
+    make_plain("max", plain_[kMax], max_, x, dtype);
     const bool is_exact =
-        !is_floating(type.dtype) && (!arguments.scale.is_none() || !arguments.bias.is_none());
+        !is_floating(type.dtype) && (!arguments[kScale].is_none() || !arguments[kBias].is_none());
     if (!dtype || is_exact) return;
     const auto warn = is_floating(type.dtype) ? warn_of_integer : warn_of_fraction;
-    warn("min", plain_.min, arguments.profile, type.dtype);
-    warn("max", plain_.max, arguments.profile, type.dtype);
+    warn("min", plain_[kMin], arguments[kProfile], type.dtype);
+    warn("max", plain_[kMax], arguments[kProfile], type.dtype);
   }
 
   [[nodiscard]] const RequestArguments& get() const { return plain_; }
 
   /// Percentiles as bounds become numbers: those of x, not of the elements that x gets by broadcasting.
   void find_percentiles(nb::handle x, nb::handle dtype) {
-    if (!plain_.per_axis.is_none()) return;
-    for (const auto& [bound, kept] : {std::pair(&plain_.min, &min_), std::pair(&plain_.max, &max_)}) {
+    if (plain_.is_given(place_of(&Request::per_axis))) return;
+    for (const auto& [name, bound, kept] :
+         {std::tuple("min", &plain_[kMin], &min_), std::tuple("max", &plain_[kMax], &max_)}) {
       if (!PyUnicode_Check(bound->ptr())) continue;
       const auto text = nb::cast<std::string>(*bound);
       if (!text.ends_with('%')) continue;
-      if (!plain_.nodata.is_none() || !plain_.scale.is_none() || !plain_.bias.is_none())
-        throw nb::value_error(
-            "a percentile beside scale, bias or nodata needs an x that has the shape of the result");
+      if (plain_.is_given(place_of(&Request::nodata)) || plain_.is_given(kScale) || plain_.is_given(kBias))
+        throw Error(
+            ErrorKind::usage,
+            argument(name) +
+                ": a percentile beside scale, bias or nodata needs an x that has the shape of the result");
       const nb::object found = nb::module_::import_("clipper").attr("percentiles")(
           x, nb::make_tuple(text.substr(0, text.size() - 1)), nb::arg("dtype") = dtype);
       *kept = found[0];
@@ -446,7 +444,7 @@ nb::object clip_array(nb::handle x, const RequestArguments& given, nb::handle ou
   Array array = array_of(x);
   ArrayType type = type_of_x(array.get(), dtype);
   std::optional<PlainArguments> plain;
-  if (deserves_a_look(given.min, array.get(), type) || deserves_a_look(given.max, array.get(), type))
+  if (deserves_a_look(given[kMin], array.get(), type) || deserves_a_look(given[kMax], array.get(), type))
       [[unlikely]]
     plain.emplace(given, array.get(), type);
   const bool is_small = is_enlarged(array.get(), plain ? plain->get() : given);
@@ -455,7 +453,7 @@ nb::object clip_array(nb::handle x, const RequestArguments& given, nb::handle ou
     plain->find_percentiles(array.object(), dtype);
   }
   const RequestArguments& arguments = plain ? plain->get() : given;
-  const std::optional<DType> to = to_of_argument(arguments.to);
+  const std::optional<DType> to = to_of_argument(arguments[kTo]);
   if (to && is_foreign(*to) && type.order != kNativeOrder) {  // ml_dtypes knows only this machine's order
     array = in_native_order(array.get());
     type.order = kNativeOrder;

@@ -21,6 +21,8 @@ class PlanCache {
                                                  const ArrayType& type);
 
  private:
+  static constexpr std::array kRemembered{kMin, kMax, kScale, kBias, kNan};  ///< nan may also be a word
+
   struct Parameter {
     enum class Kind : std::uint8_t { none, integer, real, element };
     Kind kind = Kind::none;
@@ -29,7 +31,7 @@ class PlanCache {
   };
 
   struct Key {
-    std::array<Parameter, 5> parameters;  ///< min, max, scale, bias, nan
+    std::array<Parameter, kRemembered.size()> parameters;
     const Profile* profile = nullptr;
     ArrayType type{};
     std::uint8_t rank = 0;

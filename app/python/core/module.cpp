@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <clipper/clipper.hpp>
 #include <new>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "clipper.hpp"
 #include "python/core/arguments.hpp"
 #include "python/core/array.hpp"
 #include "python/core/clip_array.hpp"
@@ -131,11 +131,25 @@ nb::object object_of(const Counts& counts) {
                         counts.became_nodata);
 }
 
-/// Those among the arguments of one of the package's functions, by name.
+/// Those among the arguments of one of the package's functions, by name, of which the dict `request` has all
+/// but the bounds. Throws a TypeError for others in it.
 RequestArguments arguments_in(const nb::dict& given) {
   RequestArguments arguments;
-  for (const RequestArgument& row : kRequestArguments)
-    arguments.*row.place = PyDict_GetItemString(given.ptr(), row.name);
+  const nb::dict request(given["request"]);
+  std::size_t known = 0;
+  for (std::size_t i = 0; i < fields::kAll.size(); ++i) {
+    const char* const name = fields::kAll[i].name.data();
+    PyObject* const value = PyDict_GetItemString(request.ptr(), name);
+    if (value != nullptr) ++known;
+    if (i == kMin || i == kMax)
+      arguments[i] = given[name];
+    else if (value != nullptr)
+      arguments[i] = value;
+  }
+  if (known == nb::len(request)) return arguments;
+  for (const auto& [name, value] : request)
+    if (field_named(characters_of(name)) == nullptr)
+      throw nb::type_error(("there is no argument '" + nb::cast<std::string>(name) + "'").c_str());
   return arguments;
 }
 
@@ -143,8 +157,7 @@ nb::object clip_path(nb::handle in, nb::handle out, const nb::dict& given) {
   const FileOptions options = options_of(given);
   const std::string from = path_of(in);
   const std::string to = path_of(out);
-  HeldRequest held = request_of(arguments_in(given), options);
-  held.request.pooled = is_true(given["pooled"]);
+  const HeldRequest held = request_of(arguments_in(given), options);
   return object_of(run(options, [&](const FileOptions& o) { return clip_file(from, to, held.request, o); }));
 }
 
@@ -276,12 +289,8 @@ void add_file_functions(nb::module_& module) {
 
 constexpr const char* kKinds[] = {"", "different", "usage", "input", "io", "refused", "not_durable"};
 
-/// The first lines are the signature, as inspect reads it.
 constexpr const char* kClipDoc =
-    R"(clip($module, x, min=None, max=None, out=None, *, scale=None, bias=None, profile=None, nan=None, min_above_max=None, nodata=None, nodata_to=None, replace_below=None, replace_above=None, subtract=None, divide=None, stretch=None, per_axis=None, round=None, zero_point=None, to=None, saturate=False, dtype=None, threads=0, a_min=None, a_max=None)
---
-
-Clips the elements of an array to bounds.
+    R"(Clips the elements of an array to bounds.
 
 An element below min becomes min, one above max becomes max; all others keep their bits. With `to` or `round` the
 result is then rounded once: it never wraps.
@@ -306,10 +315,12 @@ Args:
     subtract, divide: y = (y - subtract) / divide in float64, of the clipped y; also arrays, and "mean", "std", "min"
         or "max" of all y, as np.mean and np.std of the finite ones, but exact. Integers need `to` or `round`, as with
         stretch.
-    stretch: (low, high): min becomes low, max becomes high, and elements between them what is between these, in
+    stretch: (low, high) or "low:high": min becomes low, max becomes high, and elements between them what is between these, in
         float64.
     per_axis: an int or a tuple of ints: percentiles, "mean", "std", "min" and "max" of each index along these axes,
         over all others, as with keepdims in numpy.
+    pooled: for clip_file() only: percentiles, "mean", "std", "min" and "max" are those of all clipped members of an
+        archive together, which must have one dtype.
     round: "half-even", "half-away", "trunc", "floor" or "ceil": makes the result integers, in any dtype.
     zero_point: an integer that is added after rounding, if `to` is an integer dtype.
     to: the dtype of the result: "uint8", "u1", np.dtype or scalar type, or a name that numpy does not know, such as
@@ -381,23 +392,21 @@ void translate(const std::exception_ptr& exception, void* make) {
 
 nb::handle error_maker;  // clipper._errors._error
 
-constexpr Py_ssize_t kPositional = 4;
-constexpr std::size_t kDtype = kRequestArguments.size() + 2;
-
-/// The place of an argument of the request among those of clip(): after x, and but for two also after out.
-constexpr std::size_t place_of(std::size_t request_argument) {
-  return request_argument + (request_argument < 2 ? 1 : 2);
-}
-
-/// The arguments of clip(); the first four also by position.
+/// The arguments of clip(): first those of the request.
+constexpr std::size_t kX = fields::kAll.size();
+constexpr std::size_t kOut = kX + 1;
+constexpr std::size_t kDtype = kX + 2;
+constexpr std::size_t kThreads = kX + 3;
 constexpr auto kNames = [] {
-  std::array<const char*, kDtype + 2> all{"x"};
-  all[3] = "out";
-  for (std::size_t i = 0; i < kRequestArguments.size(); ++i) all[place_of(i)] = kRequestArguments[i].name;
+  std::array<const char*, kThreads + 1> all{};
+  for (std::size_t i = 0; i < kX; ++i) all[i] = fields::kAll[i].name.data();
+  all[kX] = "x";
+  all[kOut] = "out";
   all[kDtype] = "dtype";
-  all[kDtype + 1] = "threads";
+  all[kThreads] = "threads";
   return all;
 }();
+constexpr std::array kPositional{kX, kMin, kMax, kOut};
 std::array<PyObject*, kNames.size()> names;  // interned, as those of nearly all calls
 std::array<PyObject*, kNames.size()> defaults;
 
@@ -405,8 +414,8 @@ std::array<PyObject*, kNames.size()> defaults;
 bool sort_arguments(PyObject* const* given, Py_ssize_t count, PyObject* keywords,
                     std::array<PyObject*, kNames.size()>& sorted) {
   sorted.fill(nullptr);
-  if (count > kPositional) return false;
-  std::copy(given, given + count, sorted.begin());
+  if (count > std::ssize(kPositional)) return false;
+  for (Py_ssize_t i = 0; i < count; ++i) sorted[kPositional[i]] = given[i];
   const Py_ssize_t named = keywords == nullptr ? 0 : PyTuple_Size(keywords);
   for (Py_ssize_t i = 0; i < named; ++i) {
     PyObject* const keyword = PyTuple_GetItem(keywords, i);
@@ -419,8 +428,8 @@ bool sort_arguments(PyObject* const* given, Py_ssize_t count, PyObject* keywords
     if (place != nullptr) return false;
     place = given[count + i];
   }
-  if (sorted[0] == nullptr) return false;
-  for (std::size_t i = 1; i < sorted.size(); ++i)
+  if (sorted[kX] == nullptr) return false;
+  for (std::size_t i = 0; i < sorted.size(); ++i)
     if (sorted.at(i) == nullptr) sorted.at(i) = defaults.at(i);
   return true;
 }
@@ -439,10 +448,7 @@ nb::object clip_otherwise(PyObject* const* given, Py_ssize_t count, PyObject* ke
 nb::object clip_of(PyObject* const* given, Py_ssize_t count, PyObject* keywords) {
   std::array<PyObject*, kNames.size()> a;
   if (!sort_arguments(given, count, keywords, a)) return clip_otherwise(given, count, keywords);
-  RequestArguments arguments;
-  for (std::size_t i = 0; i < kRequestArguments.size(); ++i)
-    arguments.*kRequestArguments[i].place = a[place_of(i)];
-  return clip_array(a[0], arguments, a[3], a[kDtype], a[kDtype + 1]);
+  return clip_array(a[kX], RequestArguments(a.data()), a[kOut], a[kDtype], a[kThreads]);
 }
 
 /// nanobind's way to call a function takes as long as clipping a few elements.
@@ -465,16 +471,45 @@ PyObject* clip(PyObject* /*module*/, PyObject* const* given, Py_ssize_t count, P
   return nullptr;
 }
 
+/// As inspect reads it.
+std::string clip_signature() {
+  std::string text = "clip($module, x, min=None, max=None, out=None, *, ";
+  for (std::size_t i = 0; i < kX; ++i)
+    if (i != kMin && i != kMax)
+      text += std::string(kNames.at(i)) + (RequestArguments::absent(i).is_none() ? "=None, " : "=False, ");
+  return text + "dtype=None, threads=0, a_min=None, a_max=None)\n--\n\n";
+}
+
+/// What the package needs to know of the request: its arguments with their defaults, which of them may be
+/// dates, and which are float64 if integers are given.
+void add_request(nb::module_& module) {
+  nb::dict defaults_by_name;
+  nb::list dates;
+  nb::list factors;
+  for (std::size_t i = 0; i < fields::kAll.size(); ++i) {
+    const Field& field = fields::kAll[i];
+    const nb::str name(field.name.data());
+    defaults_by_name[name] = RequestArguments::absent(i);
+    if (takes_dates(field))
+      dates.append(name);
+    else if (field.broadcasts)
+      factors.append(name);
+  }
+  module.attr("request") = defaults_by_name;
+  module.attr("dates") = nb::tuple(dates);
+  module.attr("factors") = nb::tuple(factors);
+}
+
 void add_clip(nb::module_& module) {
   for (std::size_t i = 0; i < kNames.size(); ++i) {
     names.at(i) = PyUnicode_InternFromString(kNames.at(i));
-    defaults.at(i) = Py_None;
+    defaults.at(i) = i < kX ? RequestArguments::absent(i).ptr() : Py_None;
   }
-  defaults[kDtype - 1] = Py_False;  // saturate
-  defaults[kDtype + 1] = PyLong_FromLong(0);
+  defaults[kThreads] = PyLong_FromLong(0);
+  static const std::string documentation = clip_signature() + kClipDoc;
   static std::array<PyMethodDef, 2> functions = {
       {{"clip", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(clip)),
-        METH_FASTCALL | METH_KEYWORDS, kClipDoc},
+        METH_FASTCALL | METH_KEYWORDS, documentation.c_str()},
        {nullptr, nullptr, 0, nullptr}}};
   if (PyModule_AddFunctions(module.ptr(), functions.data()) != 0) throw nb::python_error();
 }
@@ -490,5 +525,6 @@ NB_MODULE(_core, module) {
   error_maker = nb::object(nb::module_::import_("clipper._errors").attr("_error")).release();
   nb::register_exception_translator(translate, error_maker.ptr());
   add_clip(module);
+  add_request(module);
   add_file_functions(module);
 }

@@ -1,7 +1,7 @@
 from array import array
 from datetime import date, timedelta
 from os import PathLike
-from typing import Any, Iterable, Literal, Mapping, NamedTuple, Optional, Protocol, Sequence, SupportsFloat, SupportsIndex, TypeVar, Union, overload
+from typing import Any, Iterable, Literal, Mapping, NamedTuple, Optional, Protocol, Sequence, SupportsFloat, SupportsIndex, TypedDict, TypeVar, Union, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -35,6 +35,25 @@ class _ExportsMemory(Protocol):  # torch's tensors
     def __dlpack__(self) -> Any: ...
 
 _Out = TypeVar("_Out", bound=Union[NDArray[Any], _ExportsMemory, bytearray, memoryview, array[Any]])
+
+class _Request(TypedDict, total=False):  # besides min, max, and to, on which the type of the result depends
+    profile: Optional[_Profile]
+    min_above_max: _MinAboveMax
+    scale: _Scale
+    bias: _Parameter
+    replace_below: _Parameter
+    replace_above: _Parameter
+    subtract: _Parameter
+    divide: _Parameter
+    zero_point: _Parameter
+    nan: Union[_Nan, date, timedelta]
+    round: _Round
+    saturate: bool
+    stretch: Union[tuple[_Number, _Number], str, None]
+    per_axis: Union[int, Sequence[int], None]
+    pooled: bool
+    nodata: Union[None, _Number, list[_Number], tuple[_Number, ...]]
+    nodata_to: Optional[_Number]
 
 class ClipperError(ValueError):
     kind: Literal["usage", "input", "io", "refused", "different", "not_durable"]
@@ -99,27 +118,12 @@ def clip(
     max: _Parameter = None,
     *,
     out: _Out,
-    scale: _Scale = None,
-    bias: _Parameter = None,
-    profile: Optional[_Profile] = None,
-    nan: _Nan = None,
-    min_above_max: _MinAboveMax = None,
-    nodata: Union[None, _Number, list[_Number], tuple[_Number, ...]] = None,
-    nodata_to: Optional[_Number] = None,
-    replace_below: _Parameter = None,
-    replace_above: _Parameter = None,
-    subtract: _Parameter = None,
-    divide: _Parameter = None,
-    stretch: Optional[tuple[_Number, _Number]] = None,
-    per_axis: Union[int, Sequence[int], None] = None,
-    round: _Round = None,
-    zero_point: _Parameter = None,
     to: DTypeLike = None,
-    saturate: bool = False,
     dtype: DTypeLike = None,
     threads: int = 0,
     a_min: _Parameter = None,
     a_max: _Parameter = None,
+    **request: Unpack[_Request],
 ) -> _Out: ...
 @overload
 def clip(
@@ -128,27 +132,12 @@ def clip(
     max: _Parameter,
     out: _Out,
     *,
-    scale: _Scale = None,
-    bias: _Parameter = None,
-    profile: Optional[_Profile] = None,
-    nan: _Nan = None,
-    min_above_max: _MinAboveMax = None,
-    nodata: Union[None, _Number, list[_Number], tuple[_Number, ...]] = None,
-    nodata_to: Optional[_Number] = None,
-    replace_below: _Parameter = None,
-    replace_above: _Parameter = None,
-    subtract: _Parameter = None,
-    divide: _Parameter = None,
-    stretch: Optional[tuple[_Number, _Number]] = None,
-    per_axis: Union[int, Sequence[int], None] = None,
-    round: _Round = None,
-    zero_point: _Parameter = None,
     to: DTypeLike = None,
-    saturate: bool = False,
     dtype: DTypeLike = None,
     threads: int = 0,
     a_min: _Parameter = None,
     a_max: _Parameter = None,
+    **request: Unpack[_Request],
 ) -> _Out: ...
 @overload
 def clip(
@@ -157,27 +146,12 @@ def clip(
     max: _Parameter = None,
     out: None = None,
     *,
-    scale: _Scale = None,
-    bias: _Parameter = None,
-    profile: Optional[_Profile] = None,
-    nan: _Nan = None,
-    min_above_max: _MinAboveMax = None,
-    nodata: Union[None, _Number, list[_Number], tuple[_Number, ...]] = None,
-    nodata_to: Optional[_Number] = None,
-    replace_below: _Parameter = None,
-    replace_above: _Parameter = None,
-    subtract: _Parameter = None,
-    divide: _Parameter = None,
-    stretch: Optional[tuple[_Number, _Number]] = None,
-    per_axis: Union[int, Sequence[int], None] = None,
-    round: _Round = None,
-    zero_point: _Parameter = None,
     to: None = None,
-    saturate: bool = False,
     dtype: DTypeLike = None,
     threads: int = 0,
     a_min: _Parameter = None,
     a_max: _Parameter = None,
+    **request: Unpack[_Request],
 ) -> NDArray[_Scalar]: ...
 @overload
 def clip(
@@ -186,27 +160,12 @@ def clip(
     max: _Parameter = None,
     out: None = None,
     *,
-    scale: _Scale = None,
-    bias: _Parameter = None,
-    profile: Optional[_Profile] = None,
-    nan: _Nan = None,
-    min_above_max: _MinAboveMax = None,
-    nodata: Union[None, _Number, list[_Number], tuple[_Number, ...]] = None,
-    nodata_to: Optional[_Number] = None,
-    replace_below: _Parameter = None,
-    replace_above: _Parameter = None,
-    subtract: _Parameter = None,
-    divide: _Parameter = None,
-    stretch: Optional[tuple[_Number, _Number]] = None,
-    per_axis: Union[int, Sequence[int], None] = None,
-    round: _Round = None,
-    zero_point: _Parameter = None,
     to: DTypeLike = None,
-    saturate: bool = False,
     dtype: DTypeLike = None,
     threads: int = 0,
     a_min: _Parameter = None,
     a_max: _Parameter = None,
+    **request: Unpack[_Request],
 ) -> Any: ...
 def clip_file(
     input: _Path,
@@ -214,24 +173,7 @@ def clip_file(
     min: _Bound = None,
     max: _Bound = None,
     *,
-    scale: _Scale = None,
-    bias: _Parameter = None,
-    profile: Optional[_Profile] = None,
-    nan: Union[_Nan, date, timedelta] = None,
-    min_above_max: _MinAboveMax = None,
-    nodata: Union[None, _Number, list[_Number], tuple[_Number, ...]] = None,
-    nodata_to: Optional[_Number] = None,
-    replace_below: _Parameter = None,
-    replace_above: _Parameter = None,
-    subtract: _Parameter = None,
-    divide: _Parameter = None,
-    stretch: Optional[tuple[_Number, _Number]] = None,
-    per_axis: Union[int, Sequence[int], None] = None,
-    round: _Round = None,
-    zero_point: _Parameter = None,
     to: DTypeLike = None,
-    saturate: bool = False,
-    pooled: bool = False,
     members: Sequence[str] = (),
     exclude_members: Sequence[str] = (),
     only: Union[_Kind, Sequence[_Kind]] = (),
@@ -244,29 +186,14 @@ def clip_file(
     sync: bool = False,
     no_cache: bool = False,
     threads: int = 0,
+    **request: Unpack[_Request],
 ) -> Counts: ...
 def clip_in_place(
     path: _Path,
     min: _Bound = None,
     max: _Bound = None,
     *,
-    scale: _Scale = None,
-    bias: _Parameter = None,
-    profile: Optional[_Profile] = None,
-    nan: Union[_Nan, date, timedelta] = None,
-    min_above_max: _MinAboveMax = None,
-    nodata: Union[None, _Number, list[_Number], tuple[_Number, ...]] = None,
-    nodata_to: Optional[_Number] = None,
-    replace_below: _Parameter = None,
-    replace_above: _Parameter = None,
-    subtract: _Parameter = None,
-    divide: _Parameter = None,
-    stretch: Optional[tuple[_Number, _Number]] = None,
-    per_axis: Union[int, Sequence[int], None] = None,
-    round: _Round = None,
-    zero_point: _Parameter = None,
     to: DTypeLike = None,
-    saturate: bool = False,
     members: Sequence[str] = (),
     exclude_members: Sequence[str] = (),
     only: Union[_Kind, Sequence[_Kind]] = (),
@@ -277,6 +204,7 @@ def clip_in_place(
     direct: bool = False,
     no_cache: bool = False,
     threads: int = 0,
+    **request: Unpack[_Request],
 ) -> Counts: ...
 def compare(
     actual: _Tensor,

@@ -1,6 +1,7 @@
 """The exceptions and warnings of this package."""
 
 import errno
+import inspect
 
 
 class ClipperError(ValueError):
@@ -44,11 +45,12 @@ _NOT_SUPPORTED = {
     "order": "the result has x's memory order; np.asarray(result, order=...) changes it",
     "subok": "the result has the type of x",
 }
-_ARGUMENTS = "x, min, max, out; and by name: scale, bias, profile, nan, min_above_max, nodata, nodata_to, replace_below, replace_above, subtract, divide, stretch, per_axis, round, zero_point, to, saturate, dtype, threads, a_min, a_max"
 
 
 def _other_arguments(clip, args: tuple, kwargs: dict) -> object:
     """Calls clip() with np.clip's other names of bounds, or says what is wrong with arguments that it does not have."""
+    names = list(inspect.signature(clip).parameters)
+    arguments = f"{', '.join(names[:4])}; and by name: {', '.join(names[4:])}"
     renamed = {name.removeprefix("a_") if name in ("a_min", "a_max") else name: value for name, value in kwargs.items()}
     for bound, place in (("min", 1), ("max", 2)):
         if f"a_{bound}" in kwargs and (bound in kwargs or len(args) > place):
@@ -59,12 +61,12 @@ def _other_arguments(clip, args: tuple, kwargs: dict) -> object:
     for name in renamed:
         if name in _NOT_SUPPORTED:
             raise TypeError(f"clip() does not support {name}: {_NOT_SUPPORTED[name]}")
-        if name not in _ARGUMENTS.replace(";", ",").replace(":", ",").split(", "):
-            raise TypeError(f"clip() has no argument {name!r}; it has {_ARGUMENTS}")
+        if name not in names:
+            raise TypeError(f"clip() has no argument {name!r}; it has {arguments}")
     if not args and "x" not in kwargs:
         raise TypeError("clip() needs x, the array")
     if renamed == kwargs:
-        raise TypeError(f"clip() got {len(args)} arguments by position, or one twice; it has {_ARGUMENTS}")
+        raise TypeError(f"clip() got {len(args)} arguments by position, or one twice; it has {arguments}")
     return clip(*args, **renamed)
 
 

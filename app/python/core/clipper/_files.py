@@ -1,5 +1,6 @@
 """Clips files."""
 
+import inspect
 from typing import NamedTuple
 
 from . import _core
@@ -36,30 +37,26 @@ class Counts(NamedTuple):
     became_nodata: int = 0
 
 
+def _shows_request(function):
+    """Gives the function a signature that has the arguments of a request, as clip() has them, in place of **request."""
+    signature = inspect.signature(function)
+    parameters = list(signature.parameters.values())[:-1]
+    first = [parameter.kind for parameter in parameters].index(inspect.Parameter.KEYWORD_ONLY)
+    parameters[first:first] = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+        for name, default in _core.request.items() if name not in signature.parameters
+    ]  # fmt: skip
+    function.__signature__ = signature.replace(parameters=parameters)
+    return function
+
+
+@_shows_request
 def clip_file(
     input,
     output,
     min=None,
     max=None,
     *,
-    scale=None,
-    bias=None,
-    profile=None,
-    nan=None,
-    min_above_max=None,
-    nodata=None,
-    nodata_to=None,
-    replace_below=None,
-    replace_above=None,
-    subtract=None,
-    divide=None,
-    stretch=None,
-    per_axis=None,
-    round=None,
-    zero_point=None,
-    to=None,
-    saturate=False,
-    pooled=False,
     members=(),
     exclude_members=(),
     only=(),
@@ -72,6 +69,7 @@ def clip_file(
     sync=False,
     no_cache=False,
     threads=0,
+    **request,
 ):
     """Clips the tensor in a file, or the tensors in an archive, and writes them to another file.
 
@@ -79,11 +77,8 @@ def clip_file(
 
     Args:
         input, output: paths; "-" is standard input or output. The same file: clip_in_place().
-        min, max, scale, bias, profile, nan, min_above_max, nodata, nodata_to, replace_below, replace_above, subtract, divide, stretch,
-            per_axis, round, zero_point, to, saturate: as for clip(). Files of bool, datetime64 and timedelta64 are clipped, too, to bool, dates or
+        min, max and all that clip() has, too: as for clip(). Files of bool, datetime64 and timedelta64 are clipped, too, to bool, dates or
             durations that their unit has exactly: "2020-02-29", datetime.date, datetime.timedelta or numpy's.
-        pooled: percentiles, "mean", "std", "min" and "max" are those of all clipped members of an archive together,
-            which must have one dtype.
         members: names of the members of an archive to clip, or patterns for them ("layers.*"); empty: all that
             `only` has.
         exclude_members: such names and patterns of members that are not clipped, even if `members` names them.
@@ -127,28 +122,12 @@ def clip_file(
     return Counts(*_core.clip_file(input, output, locals()))
 
 
+@_shows_request
 def clip_in_place(
     path,
     min=None,
     max=None,
     *,
-    scale=None,
-    bias=None,
-    profile=None,
-    nan=None,
-    min_above_max=None,
-    nodata=None,
-    nodata_to=None,
-    replace_below=None,
-    replace_above=None,
-    subtract=None,
-    divide=None,
-    stretch=None,
-    per_axis=None,
-    round=None,
-    zero_point=None,
-    to=None,
-    saturate=False,
     members=(),
     exclude_members=(),
     only=(),
@@ -159,6 +138,7 @@ def clip_in_place(
     direct=False,
     no_cache=False,
     threads=0,
+    **request,
 ):
     """Replaces a file by its clipped tensor.
 

@@ -7,6 +7,7 @@ import os
 
 import numpy as np
 
+from . import _core
 from ._errors import ClipperError
 
 OF_ML_DTYPES = ("bfloat16", "float8_")  # the names of dtypes that it adds to numpy begin so
@@ -85,7 +86,7 @@ def plain(name: str, value: object, dtype: "np.dtype | None") -> object:
         return str(value)
     if isinstance(value, numbers.Rational):
         return _text_of(value)
-    if name in ("min", "max", "nan") and isinstance(value, (datetime.date, datetime.timedelta)):
+    if name in _core.dates and isinstance(value, (datetime.date, datetime.timedelta)):
         if getattr(value, "tzinfo", None) is not None:
             raise TypeError(f"{name} has a time zone, which dates in files do not have")
         if hasattr(value, "to_numpy"):  # pandas has nanoseconds
@@ -102,7 +103,7 @@ def plain(name: str, value: object, dtype: "np.dtype | None") -> object:
                 return _bounds(array, dtype)
             if name == "subtract" and array.dtype.kind in "iu" and array.dtype.itemsize == 8 and not _is_exact(array, array.astype(np.float64)).all():
                 return array
-            if name in ("scale", "bias", "subtract", "divide") and array.dtype.kind in "biu":
+            if name in _core.factors and array.dtype.kind in "biu":
                 return _in_dtype(name, array, np.dtype(np.float64))
             return array if dtype is None or dtype == array.dtype else _in_dtype(name, array, dtype)
     raise TypeError(f"{name} must be a number, text, an array of numbers or a path, not {type(value).__name__}")

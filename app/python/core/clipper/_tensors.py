@@ -186,7 +186,7 @@ def info(tensor, *, stats=True, dtype=None, raw=None, pb=False, ignore_trailing=
     >>> import numpy as np
     >>> about = info(np.array([[1, 2], [3, 10]], np.int16))
     >>> about.dtype, about.shape, about.min, about.max, about.mean, about.median
-    ('int16', (2, 2), 1, 10, 4.0, 2)
+    ('int16', (2, 2), 1, 10, 4.0, 2.5)
     """
     given = locals()
     with _files(tensor=tensor) as (path,):
