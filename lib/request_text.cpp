@@ -76,6 +76,7 @@ std::pair<Given, Given> stretch_of_text(const std::string& text) {
 
 const Profile* profile_of_text(std::string_view name, const std::string& text) {
   if (const Profile* const profile = profile_named(text)) return profile;
+  if (text == "jax") refuse_text(name, ": unknown value 'jax'; jax.lax.clamp is that of 'stablehlo'");
   std::vector<std::string_view> names;
   for (const Profile& row : profiles()) {
     if (std::ranges::find(names, row.family) == names.end()) names.push_back(row.family);
@@ -181,6 +182,9 @@ Given number_of_text(std::string_view name, const std::string& text, Files files
   if (text.starts_with('@')) return number_in_file(name, text.substr(1), files);
   if (std::optional<Number> number = parse_number(text)) return {*std::move(number), text};
   const std::string is_none = fmt::format(": '{}' is not a number", text);
+  constexpr std::string_view kMinus = "\u2212";
+  if (text.starts_with(kMinus))
+    refuse_text(name, fmt::format("{}: its minus is U+2212; write -{}", is_none, text.substr(kMinus.size())));
   if (percentage_in(text))
     refuse_text(name, is_none + Message("; only ") + Term{"min", "min"} + " and " + Term{"max", "max"} +
                           " can be percentiles");

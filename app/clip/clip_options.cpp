@@ -142,7 +142,8 @@ Destination destination_of_all(const RawOptions& raw) {
 }
 
 /// `clipper --min 0 <in.npy >out.npy`: standard input is read only if it is named.
-[[noreturn]] void refuse_without_input() {
+[[noreturn]] void refuse_without_input(const RawOptions& raw) {
+  if (raw.has(kInPlace)) refuse("FILE is missing: --in-place replaces each FILE by its result");
   const bool is_redirected = os::isatty(STDIN_FILENO) == 0 && os::isatty(STDOUT_FILENO) == 0;
   refuse(is_redirected ? "IN is missing; to read standard input and write standard output, use - -"
                        : "IN is missing; see clipper --help");
@@ -152,7 +153,7 @@ void validate_files(const RawOptions& raw, Command& command) {
   const std::vector<std::string>& files = raw.texts(kFiles);
   command.inputs = files;
   validate_list(raw, command);
-  if (command.inputs.empty() && !command.list) refuse_without_input();
+  if (command.inputs.empty() && !command.list) refuse_without_input(raw);
   if (raw.has(kRecursive) && raw.has(kShard) && raw.has(kOutput))
     refuse(
         "--recursive, --shard and --output cannot be used together: a shard could take another shard's "

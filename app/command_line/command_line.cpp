@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <string_view>
@@ -29,8 +30,27 @@ std::string lower_case(std::string text) {
   return text;
 }
 
+/// An option that people type, which is far from the name of what they mean.
+struct Meant {
+  std::string_view command;
+  std::string_view typed;
+  std::string_view advice;
+};
+
+constexpr std::array kMeant{
+    Meant{"", "--minimum", "did you mean --min?"},
+    Meant{"", "--maximum", "did you mean --max?"},
+    Meant{"", "--stats", "clipper info --stats FILE prints them"},
+    Meant{"", "--percentile", "clipper info --percentile P FILE prints it"},
+    Meant{"", "--histogram", "clipper info --stats FILE prints it"},
+    Meant{"info", "--histogram", "--stats prints it, --histogram-svg writes a picture"},
+};
+
 [[noreturn]] void refuse_option(const CommandSpec& spec, std::string_view word) {
   const std::string_view typed = word.substr(0, word.find('='));
+  for (const Meant& row : kMeant)
+    if (row.command == spec.name && row.typed == typed)
+      refuse(fmt::format("unknown option {}; {}", typed, row.advice));
   std::vector<std::string_view> names;
   for (const Option* const option : spec.options) names.push_back(long_name(*option));
   if (const auto meant = nearest_name(lower_case(std::string(typed)), names))

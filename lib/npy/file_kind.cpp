@@ -57,6 +57,7 @@ constexpr Kind kKinds[] = {
     {0, "\x80\4\x95"sv, "", "a Python pickle", kFromPickle, false},
     {0, "\x80\5\x95"sv, "", "a Python pickle", kFromPickle, false},
     {4, "\0\0\0\0{\""sv, "", "a safetensors file", kFromSafetensors, false},
+    {0, "{"sv, "", "JSON", "of JSON, clipper reads only NAME.safetensors.index.json", false},
     {0, "\x89HDF\r\n\x1a\n"sv, "", "an HDF5 file", kFromHdf5, false},
     {0, "\x89PNG\r\n\x1a\n"sv, "", "a PNG image", kFromImage, false},
     {0, "\xff\xd8\xff"sv, "", "a JPEG image", kFromImage, false},
