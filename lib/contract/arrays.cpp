@@ -265,15 +265,14 @@ void check_dtype(std::string_view field, const std::optional<Given>& given, DTyp
 
 std::optional<Broadcast> plan_arrays(const Request& request, const TensorLayout& layout) {
   Broadcast result;
-  const std::array<const std::optional<Given>*, 6> all{&request.min,  &request.max,      &request.scale,
-                                                       &request.bias, &request.subtract, &request.divide};
   const Profile& profile = *request.profile;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const std::optional<Given>& given = *all[i];
+  for (std::size_t i = 0; i < fields::kBroadcasting.size(); ++i) {
+    const Field& field = *fields::kBroadcasting[i];
+    const std::optional<Given>& given = request.*field.number();
     if (!given) continue;
-    if (given->array) check_array(request, kParameterNames[i], *given, layout.shape);
+    if (given->array) check_array(request, field.name, *given, layout.shape);
     if (profile.arrays == Profile::Arrays::broadcast || profile.arrays == Profile::Arrays::both)
-      check_shape(kParameterNames[i], *given, layout.shape);
+      check_shape(field.name, *given, layout.shape);
     if (!given->array) continue;
     result.arrays.push_back({static_cast<Parameter>(i), given->text, given->array, {}});
   }
@@ -287,19 +286,17 @@ std::optional<Broadcast> plan_arrays(const Request& request, const TensorLayout&
 }
 
 std::optional<Request> with_dtype(const Request& request, DType dtype) {
-  const auto untyped = [&](const std::optional<Given>& given) { return is_untyped(given, dtype); };
-  const auto differs = [&](const std::optional<Given>& given) {
+  const auto untyped = [&](const Field* field) { return is_untyped(request.*field->number(), dtype); };
+  const auto differs = [&](const Field* field) {
+    const std::optional<Given>& given = request.*field->number();
     return given && given->dtype && given->dtype != dtype && !request.scale && !request.bias;
   };
-  bool is_changed = untyped(request.min) || untyped(request.max) || untyped(request.scale) ||
-                    untyped(request.bias) || untyped(request.subtract) || untyped(request.divide);
-  if (!is_changed && !differs(request.min) && !differs(request.max)) return std::nullopt;
+  bool is_changed = std::ranges::any_of(fields::kBroadcasting, untyped);
+  if (!is_changed && std::ranges::none_of(fields::kBounds, differs)) return std::nullopt;
   Request typed = request;
-  for (std::optional<Given>* const each :
-       {&typed.min, &typed.max, &typed.scale, &typed.bias, &typed.subtract, &typed.divide})
-    give_type(*each, dtype);
-  for (std::optional<Given>* const bound : {&typed.min, &typed.max})
-    if (differs(*bound) && give_dtype_if_exact(*bound, dtype)) is_changed = true;
+  for (const Field* const field : fields::kBroadcasting) give_type(typed.*field->number(), dtype);
+  for (const Field* const bound : fields::kBounds)
+    if (differs(bound) && give_dtype_if_exact(typed.*bound->number(), dtype)) is_changed = true;
   return is_changed ? std::optional(std::move(typed)) : std::nullopt;
 }
 

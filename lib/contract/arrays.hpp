@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "contract/fields.hpp"
 #include "contract/profile.hpp"
 #include "element/tensor_layout.hpp"
 #include "os/os.hpp"
@@ -49,14 +50,11 @@ class ParameterArray {
   [[nodiscard]] virtual bool is(const os::Status& file) const = 0;
 };
 
+/// In the order of fields::kBroadcasting.
 enum class Parameter : std::uint8_t { min, max, scale, bias, subtract, divide };
 
-/// The names of a Request's members, in the order of the enumerators.
-inline constexpr std::array<std::string_view, 6> kParameterNames{"min",  "max",      "scale",
-                                                                 "bias", "subtract", "divide"};
-
 [[nodiscard]] constexpr std::string_view name_of(Parameter parameter) {
-  return kParameterNames[static_cast<std::size_t>(parameter)];
+  return fields::kBroadcasting[static_cast<std::size_t>(parameter)]->name;
 }
 
 /// An array that gives a parameter for each element of a tensor.

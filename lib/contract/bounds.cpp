@@ -269,7 +269,7 @@ bool is_other_integer(const Number& number, const Number& element) {
 }
 
 bool is_cut(const Profile& profile, DType dtype, const std::optional<Given>& bound, Side side) {
-  if (!bound || bound->is_found) return false;
+  if (!bound || !bound->found.empty()) return false;  // what is cut off is not the user's mistake
   if (is_floating(dtype))
     return !is_beyond(dtype, bound->number) &&
            is_other_integer(bound->number, number_of(dtype, convert(profile, dtype, *bound, side)));
@@ -411,7 +411,7 @@ std::vector<CutBound> cut_bounds(const Profile& profile, DType dtype, const std:
   };
   // Where the cuts leave one number of a range, both are said.
   const bool collapses = min && max && !is_floating(dtype) && profile.inexact == Profile::Inexact::truncate &&
-                         !min->is_found && !max->is_found && number(min) != number(max) &&
+                         min->found.empty() && max->found.empty() && number(min) != number(max) &&
                          convert_min(profile, dtype, *min) == convert_max(profile, dtype, *max);
   const auto is_said = [&](const std::optional<Given>& bound, Side side) {
     return is_cut(profile, dtype, bound, side) || (collapses && !is_integer(number(bound)));

@@ -55,9 +55,10 @@ struct ExactBounds {
 
 ExactBounds exact_bounds(const Request& request, Plan& plan) {
   const MinAboveMax above = request.min_above_max.value_or(request.profile->min_above_max);
-  for (const auto& [field, given] : {std::pair{"min", &request.min}, std::pair{"max", &request.max}})
-    if (is_number(*given) && (*given)->number.kind == Number::Kind::nan)
-      throw Error(ErrorKind::usage, label(field, **given) + ": NaN cannot be a bound");
+  for (const Field* const field : fields::kBounds)
+    if (const auto& given = request.*field->number();
+        is_number(given) && given->number.kind == Number::Kind::nan)
+      throw Error(ErrorKind::usage, label(field->name, *given) + ": NaN cannot be a bound");
   ExactBounds bounds;
   if (is_number(request.min)) bounds.min = exact_number(plan, request.min->number);
   if (is_number(request.max)) bounds.max = exact_number(plan, request.max->number);

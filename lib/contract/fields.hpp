@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -163,6 +164,20 @@ inline constexpr std::array kAll{
           .is_detail = true,
           .repeats = true},
     Field{.name = "nodata_to", .option = "--nodata-to", .member = &Request::nodata_to}};
+
+/// The rows of which `holds` is true.
+template <class Holds>
+[[nodiscard]] consteval auto rows(Holds holds) {
+  std::array<const Field*, std::ranges::count_if(kAll, Holds())> found{};
+  std::size_t count = 0;
+  for (const Field& field : kAll)
+    if (holds(field)) found[count++] = &field;
+  return found;
+}
+
+inline constexpr auto kBroadcasting = rows([](const Field& field) { return field.broadcasts; });
+inline constexpr auto kBounds = rows([](const Field& field) { return field.grammar == Grammar::bound; });
+inline constexpr auto kFactors = rows([](const Field& field) { return field.grammar == Grammar::factor; });
 
 }  // namespace fields
 

@@ -30,8 +30,9 @@ void check_stretch(const Request& request) {
   };
   expect_not(request.subtract.has_value(), "subtract");
   expect_not(request.divide.has_value(), "divide");
-  for (const auto& [field, bound] : {std::pair("min", &request.min), std::pair("max", &request.max)})
-    if (!*bound) refuse_normalization(parameter("stretch") + " requires " + parameter(field));
+  for (const Field* const bound : fields::kBounds)
+    if (!bound->is_given(request))
+      refuse_normalization(parameter("stretch") + " requires " + parameter(bound->name));
   for (const Given* const end : {&request.stretch->first, &request.stretch->second}) {
     refuse_percentile("stretch", *end);
     if (end->array) refuse_normalization(label("stretch", *end) + " must be one number, not an array");

@@ -151,9 +151,9 @@ void plan_flags(Plan& plan) {
 void convert_clip(const Request& request, Plan& plan) {
   const Profile& profile = *request.profile;
   Operation& operation = plan.operation;
-  for (const auto& [field, bound] : {std::pair{"min", &request.min}, std::pair{"max", &request.max}})
-    if (profile.family != "native" || (*bound && (*bound)->opaque))
-      check_dtype(field, *bound, plan.input.dtype, plan.bound_dtype);
+  for (const Field* const field : fields::kBounds)
+    if (const auto& bound = request.*field->number(); profile.family != "native" || (bound && bound->opaque))
+      check_dtype(field->name, bound, plan.input.dtype, plan.bound_dtype);
   plan.arrays = plan_arrays(request, plan.input);
   // plan_exact_bounds() converts bounds of integer arithmetic, which may exceed the tensor's dtype, and ends
   // of what is stretched.

@@ -16,6 +16,7 @@
 
 #include "contract/bounds.hpp"
 #include "contract/exact_bounds.hpp"
+#include "contract/fields.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
 #include "error.hpp"
@@ -34,41 +35,32 @@ namespace {
 /// Bytes of clipped elements whose statistics are added at a time.
 constexpr std::size_t kClippedBytes = 64UL << 10;
 
-/// A parameter that is a figure.
-struct Figure {
-  std::string_view field;
-  std::optional<Given> Request::*given;
-};
-
-constexpr std::array kBounds{Figure{"min", &Request::min}, Figure{"max", &Request::max}};
-constexpr std::array kFactors{Figure{"subtract", &Request::subtract}, Figure{"divide", &Request::divide}};
-
 /// The bounds of the request that are percentiles.
-std::vector<Figure> percentiles_in(const Request& request) {
-  std::vector<Figure> bounds;
-  for (const Figure& bound : kBounds)
-    if ((request.*bound.given) && (request.*bound.given)->percentage) bounds.push_back(bound);
+std::vector<Field> percentiles_in(const Request& request) {
+  std::vector<Field> bounds;
+  for (const Field* const bound : fields::kBounds)
+    if (const auto& given = request.*bound->number(); given && given->percentage) bounds.push_back(*bound);
   return bounds;
 }
 
 /// The subtrahend and the divisor, if they are statistics.
-std::vector<Figure> statistics_in(const Request& request) {
-  std::vector<Figure> factors;
-  for (const Figure& factor : kFactors)
-    if ((request.*factor.given) && (request.*factor.given)->statistic) factors.push_back(factor);
+std::vector<Field> statistics_in(const Request& request) {
+  std::vector<Field> factors;
+  for (const Field* const factor : fields::kFactors)
+    if (const auto& given = request.*factor->number(); given && given->statistic) factors.push_back(*factor);
   return factors;
 }
 
 std::vector<Number> percentages_in(const Request& request) {
   std::vector<Number> percentages;
-  for (const Figure& bound : percentiles_in(request))
-    percentages.push_back(*(request.*bound.given)->percentage);
+  for (const Field& bound : percentiles_in(request))
+    percentages.push_back(*(request.*bound.number())->percentage);
   return percentages;
 }
 
-[[noreturn]] void refuse_figure(ErrorKind kind, const Request& request, const Figure& figure,
+[[noreturn]] void refuse_figure(ErrorKind kind, const Request& request, const Field& figure,
                                 const Message& why) {
-  throw Error(kind, label(figure.field, *(request.*figure.given)) + ": " + why);
+  throw Error(kind, label(figure.name, *(request.*figure.number())) + ": " + why);
 }
 
 void check_figures(const Request& request) {
@@ -82,13 +74,17 @@ void check_figures(const Request& request) {
                                                  request.profile->system));
     if (!has_any) refuse_no_figure(request);
   }
-  for (const Figure& bound : percentiles_in(request)) {
-    if (!is_percentile(*(request.*bound.given)->percentage))
+  for (const Field& bound : percentiles_in(request)) {
+    if (!is_percentile(*(request.*bound.number())->percentage))
       refuse_figure(ErrorKind::usage, request, bound, "a percentile has max 16 decimal places");
-    for (const auto& [field, given] : {std::pair("scale", &request.scale), std::pair("bias", &request.bias)})
-      if (*given && (*given)->array)
-        refuse_figure(ErrorKind::usage, request, bound,
-                      "a percentile cannot be combined with an array as " + Message(Term{field, field}));
+    const auto is_scaling = [&](const Field& field) {
+      return field.stage == Field::Stage::before && field.is_given(request) &&
+             (request.*field.number())->array;
+    };
+    if (const Field* const field = first_given(request, is_scaling))
+      refuse_figure(
+          ErrorKind::usage, request, bound,
+          "a percentile cannot be combined with an array as " + Message(Term{field->name, field->name}));
   }
 }
 
@@ -98,12 +94,12 @@ void set_number(Given& given, const Number& number, const std::string& text) {
   given.statistic.reset();
   given.number = number;
   given.text += " (" + text + ")";
-  given.is_found = true;
+  given.found = text;
 }
 
 /// A percentile that is no bound. For a stretch, which needs finite ones, that of an empty range.
-Number widest(const Request& request, const TensorLayout& layout, const Figure& bound) {
-  const bool is_min = bound.given == &Request::min;
+Number widest(const Request& request, const TensorLayout& layout, const Field& bound) {
+  const bool is_min = bound.number() == &Request::min;
   if (request.stretch) {
     const std::optional<Given>& other = is_min ? request.max : request.min;
     if (!other || other->percentage) return 1;
@@ -157,8 +153,8 @@ Request bounds_alone(const Request& request) {
                 .profile = request.profile,
                 .min_above_max = request.min_above_max,
                 .stretch = request.stretch};
-  for (const Figure& bound : kBounds)
-    if ((alone.*bound.given) && (alone.*bound.given)->array) (alone.*bound.given).reset();
+  for (const Field* const bound : fields::kBounds)
+    if (std::optional<Given>& given = alone.*bound->number(); given && given->array) given.reset();
   return alone;
 }
 
@@ -200,7 +196,7 @@ class Figures {
     return count() <= 1 ? "" : " at " + index_text(layout_of_groups(DType::float64), group);
   }
 
-  [[noreturn]] void refuse(const Figure& figure, const Message& why) const {
+  [[noreturn]] void refuse(const Field& figure, const Message& why) const {
     with_path(path_, [&] { refuse_figure(ErrorKind::input, request_, figure, why); });
     __builtin_unreachable();
   }
@@ -209,16 +205,16 @@ class Figures {
     return with_path(path_, [&] { return make_plan_in_units(request, tensor); });
   }
 
-  void drop(const Figure& figure, std::uint64_t group, bool has_infinity = false);
-  void set_percentiles(const std::vector<Figure>& bounds, Request& request, const Percentiles& found,
+  void drop(const Field& figure, std::uint64_t group, bool has_infinity = false);
+  void set_percentiles(const std::vector<Field>& bounds, Request& request, const Percentiles& found,
                        std::uint64_t group);
-  void set_array(const Figure& figure, DType dtype, std::vector<std::byte> elements);
+  void set_array(const Field& figure, DType dtype, std::vector<std::byte> elements);
   [[nodiscard]] Plan first_plan(const TensorLayout& tensor) const {
     return decoded(plan_of(first_steps(request_, layout().dtype), tensor));
   }
   void read_clipped(const GroupRange& range, const ElementSource::Look& look, std::byte* table) const;
   void for_each_group(const std::function<void(std::uint64_t, const ElementStatistics&)>& found) const;
-  void check(const Figure& factor, const Number& number, std::uint64_t group) const;
+  void check(const Field& factor, const Number& number, std::uint64_t group) const;
 
   Request& request_;
   std::span<const TensorSource> sources_;
@@ -233,7 +229,7 @@ class Figures {
 };
 
 /// Notes that a group has no elements from which the figure can be calculated. A mean needs finite ones.
-void Figures::drop(const Figure& figure, std::uint64_t group, bool has_infinity) {
+void Figures::drop(const Field& figure, std::uint64_t group, bool has_infinity) {
   const bool has_nodata = !request_.nodata.empty();
   const std::string_view why =
       layout().count == 0 ? "the tensor has no elements"
@@ -242,20 +238,20 @@ void Figures::drop(const Figure& figure, std::uint64_t group, bool has_infinity)
       : !has_nodata                 ? "all elements are NaN"
       : is_floating(layout().dtype) ? "all elements are nodata or NaN"
                                     : "all elements are nodata";
-  dropped_.add(figure.field, (request_.*figure.given)->text, place_of(group), why);
+  dropped_.add(figure.name, (request_.*figure.number())->text, place_of(group), why);
 }
 
 /// Sets the bounds of `request`, which are percentiles, to the numbers of a group.
-void Figures::set_percentiles(const std::vector<Figure>& bounds, Request& request, const Percentiles& found,
+void Figures::set_percentiles(const std::vector<Field>& bounds, Request& request, const Percentiles& found,
                               std::uint64_t group) {
   for (std::size_t i = 0; i < bounds.size(); ++i) {
-    const Figure& bound = bounds[i];
-    Given& given = *(request.*bound.given);
+    const Field& bound = bounds[i];
+    Given& given = *(request.*bound.number());
     if (!found[i]) {
       drop(bound, group);
       if (count() <= 1) request.stretch.reset();  // without both bounds
       set_number(given, widest(request, layout(), bound), "none");
-      if (request.action_on_nan() == (bound.given == &Request::min ? OnNan::min : OnNan::max))
+      if (request.action_on_nan() == (bound.number() == &Request::min ? OnNan::min : OnNan::max))
         request.nan = OnNan::keep;
       continue;
     }
@@ -272,13 +268,13 @@ void Figures::set_percentiles(const std::vector<Figure>& bounds, Request& reques
   }
 }
 
-void Figures::set_array(const Figure& figure, DType dtype, std::vector<std::byte> elements) {
-  Given& given = *(request_.*figure.given);
+void Figures::set_array(const Field& figure, DType dtype, std::vector<std::byte> elements) {
+  Given& given = *(request_.*figure.number());
   given = parameter_found(given.text, layout_of_groups(dtype), std::move(elements));
 }
 
 void Figures::find_percentiles() {
-  const std::vector<Figure> bounds = percentiles_in(request_);
+  const std::vector<Field> bounds = percentiles_in(request_);
   if (bounds.empty()) return;
   const Request alone = bounds_alone(request_);
   scaled_ = scaled(request_, layout());
@@ -290,14 +286,15 @@ void Figures::find_percentiles() {
     set_percentiles(bounds, one, found, group);
     one.stretch.reset();
     if (scaled_) {
-      for (std::size_t i = 0; i < bounds.size(); ++i) elements[i].add((one.*bounds[i].given)->number);
+      for (std::size_t i = 0; i < bounds.size(); ++i) elements[i].add((one.*bounds[i].number())->number);
       return;
     }
     const std::string place = path_ + (path_.empty() ? "" : ":") + place_of(group);
     const Plan plan =
         with_path(place.substr(path_.empty() ? 1 : 0), [&] { return make_plan_in_units(one, layout()); });
     for (std::size_t i = 0; i < bounds.size(); ++i)
-      elements[i].add((one.*bounds[i].given)->number, bounds[i].given == &Request::min ? plan.min : plan.max);
+      elements[i].add((one.*bounds[i].number())->number,
+                      bounds[i].number() == &Request::min ? plan.min : plan.max);
   };
   const Nodata nodata = nodata_of(request_, layout().dtype);
   ElementSource source = elements_of(sources_, groups_, nodata, options_.level);
@@ -375,31 +372,31 @@ void Figures::for_each_group(
 }
 
 /// Error{input} for a statistic that is infinite, or a divisor of 0.
-void Figures::check(const Figure& factor, const Number& number, std::uint64_t group) const {
+void Figures::check(const Field& factor, const Number& number, std::uint64_t group) const {
   if (number.kind == Number::Kind::infinite) refuse(factor, "is infinite" + place_of(group));
-  if (factor.given == &Request::divide && number == Number(0))
+  if (factor.number() == &Request::divide && number == Number(0))
     refuse(factor, "the divisor must not be 0" + place_of(group));
 }
 
 void Figures::find_statistics() {
-  const std::vector<Figure> factors = statistics_in(request_);
+  const std::vector<Field> factors = statistics_in(request_);
   if (factors.empty()) return;
   std::vector<std::vector<std::byte>> elements(factors.size());
   std::vector<std::optional<Number>> found(factors.size());
   const DType clipped = first_plan(layout()).output.dtype;
-  const auto dtype_of = [&](const Figure& factor) {
-    const Statistic statistic = *(request_.*factor.given)->statistic;
+  const auto dtype_of = [&](const Field& factor) {
+    const Statistic statistic = *(request_.*factor.number())->statistic;
     const bool is_element = statistic == Statistic::min || statistic == Statistic::max;
     const bool is_long = !is_floating(clipped) && traits(clipped).size == sizeof(double);
     return is_element && is_long ? clipped : DType::float64;
   };
   for_each_group([&](std::uint64_t group, const ElementStatistics& statistics) {
     for (std::size_t i = 0; i < factors.size(); ++i) {
-      found[i] = value_of(*(request_.*factors[i].given)->statistic, statistics);
+      found[i] = value_of(*(request_.*factors[i].number())->statistic, statistics);
       if (!found[i]) {
         drop(factors[i], group, statistics.nan != statistics.count);
         if (count() <= 1) continue;
-        found[i] = factors[i].given == &Request::divide ? 1 : 0;
+        found[i] = factors[i].number() == &Request::divide ? 1 : 0;
       }
       check(factors[i], *found[i], group);
       const DType dtype = dtype_of(factors[i]);
@@ -409,11 +406,11 @@ void Figures::find_statistics() {
              elements[i]);
     }
   });
-  for (const Figure& factor : factors)
+  for (const Field& factor : factors)
     if (count() == 0) drop(factor, 0);
   dropped_.move_to(lost_);
   for (std::size_t i = 0; i < factors.size(); ++i) {
-    std::optional<Given>& given = request_.*factors[i].given;
+    std::optional<Given>& given = request_.*factors[i].number();
     if (count() > 1)
       set_array(factors[i], dtype_of(factors[i]), std::move(elements[i]));
     else if (found[i])
@@ -433,9 +430,9 @@ bool has_figures(const Request& request) {
 }
 
 void expect_no_figures_of_stream(const Request& request) {
-  std::vector<Figure> figures = percentiles_in(request);
+  std::vector<Field> figures = percentiles_in(request);
   std::ranges::copy(statistics_in(request), std::back_inserter(figures));
-  for (const Figure& figure : figures)
+  for (const Field& figure : figures)
     refuse_figure(
         ErrorKind::usage, request, figure,
         Term{"input", "the input"} + Message(" must be a file, not a stream: it needs to be read twice"));
@@ -446,13 +443,13 @@ Plan plan_before_reading(const Request& given, const TensorLayout& layout) {
   Request request = in_units(given, layout);
   request.per_axis.clear();
   request.pooled = false;
-  for (const Figure& factor : statistics_in(request))
-    set_number(*(request.*factor.given), factor.given == &Request::divide ? 1 : 0, "unknown");
-  const std::vector<Figure> bounds = percentiles_in(request);
+  for (const Field& factor : statistics_in(request))
+    set_number(*(request.*factor.number()), factor.number() == &Request::divide ? 1 : 0, "unknown");
+  const std::vector<Field> bounds = percentiles_in(request);
   std::vector<Number> values;
-  for (const Figure& bound : bounds) values.push_back(widest(request, layout, bound));
+  for (const Field& bound : bounds) values.push_back(widest(request, layout, bound));
   for (std::size_t i = 0; i < bounds.size(); ++i)
-    set_number(*(request.*bounds[i].given), values[i], percentile_text(layout, {}, values[i]));
+    set_number(*(request.*bounds[i].number()), values[i], percentile_text(layout, {}, values[i]));
   if (!bounds.empty() && request.stretch)  // whether these numbers lie between the percentiles is not known
     for (std::optional<Given>* const number :
          {&request.nan.number, &request.replace_below, &request.replace_above})

@@ -133,21 +133,19 @@ void TensorPool::expect_unchanged(const std::string& path) const {
 
 std::string figures_text(const Request& figures, const Request& found) {
   std::string text;
-  const auto add = [&](std::string_view option, const std::optional<Given>& figure,
-                       const std::optional<Given>& its) {
-    if (!figure || (!figure->percentage && !figure->statistic)) return;
-    text += fmt::format("{}{} {} is ", text.empty() ? "" : ", ", option, figure->text);
+  for (const Field& field : fields::kAll) {
+    if (field.number() == nullptr) continue;
+    const std::optional<Given>& figure = figures.*field.number();
+    const std::optional<Given>& its = found.*field.number();
+    if (!figure || (!figure->percentage && !figure->statistic)) continue;
+    text += fmt::format("{}{} {} is ", text.empty() ? "" : ", ", field.option, figure->text);
     if (!its)
       text += "none";
     else if (its->array)
       text += found_text({Parameter::min, its->text, its->array, {}}, its->array->layout().count);
     else
-      text += its->text.substr(figure->text.size() + 2, its->text.size() - figure->text.size() - 3);
-  };
-  add("--min", figures.min, found.min);
-  add("--max", figures.max, found.max);
-  add("--subtract", figures.subtract, found.subtract);
-  add("--divide", figures.divide, found.divide);
+      text += its->found;
+  }
   return text;
 }
 

@@ -59,16 +59,6 @@ inline constexpr std::size_t kProfile = place_of(&Request::profile);
 inline constexpr std::size_t kMinAboveMax = place_of(&Request::min_above_max);
 inline constexpr std::size_t kTo = place_of(&Request::to);
 
-/// The places of the fields of which `holds` is true.
-template <class Holds>
-consteval auto places_of_fields(Holds) {
-  std::array<std::size_t, std::ranges::count_if(fields::kAll, Holds())> places{};
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < fields::kAll.size(); ++i)
-    if (Holds()(fields::kAll[i])) places[count++] = i;
-  return places;
-}
-
 /// The arguments of clip(), clip_file() and clip_in_place() that make the request: one for each of
 /// fields::kAll, with the same place. Borrowed.
 class RequestArguments {
@@ -90,16 +80,16 @@ class RequestArguments {
 
   /// Whether one of the arguments that only profile native has is given.
   [[nodiscard]] bool act_after_clip() const {
-    constexpr auto kPlaces =
-        places_of_fields([](const Field& field) { return field.stage == Field::Stage::after; });
-    return std::ranges::any_of(kPlaces, [&](std::size_t place) { return is_given(place); });
+    constexpr auto kRows =
+        fields::rows([](const Field& field) { return field.stage == Field::Stage::after; });
+    return std::ranges::any_of(kRows, [&](const Field* row) { return is_given(row - fields::kAll.data()); });
   }
 
   /// Those that may be arrays which broadcast with x.
   [[nodiscard]] auto factors_and_bounds() const {
-    constexpr auto kPlaces = places_of_fields([](const Field& field) { return field.broadcasts; });
-    std::array<nb::handle, kPlaces.size()> handles;
-    for (std::size_t i = 0; i < handles.size(); ++i) handles[i] = handles_[kPlaces[i]];
+    std::array<nb::handle, fields::kBroadcasting.size()> handles;
+    for (std::size_t i = 0; i < handles.size(); ++i)
+      handles[i] = handles_[fields::kBroadcasting[i] - fields::kAll.data()];
     return handles;
   }
 
