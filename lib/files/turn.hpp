@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -54,5 +55,8 @@ class Turn {
   Waiting* waiting_ = nullptr;
   unsigned taken_ = 0;
 };
+
+/// The turn of threads that create names in the directory of `path`.
+[[nodiscard]] Turn& creating(const std::string& path);
 
 }  // namespace clipper

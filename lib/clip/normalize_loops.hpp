@@ -1,0 +1,206 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "clip/convert_loops.hpp"
+#include "clip/exact_difference.hpp"
+#include "clip/operation.hpp"
+#include "element/dtype.hpp"
+#include "simd/levels.hpp"
+
+/// The steps of normalize(): loops over a block of elements, which compilers vectorize, for run_loop().
+namespace clipper {
+
+/// (y - a) / b, where a and b have a value for each element if kVaries, otherwise one for all.
+template <bool kVaries>
+struct SubtractDivide {
+  [[gnu::always_inline]] static void run(double* __restrict y, const double* __restrict a,
+                                         const double* __restrict b, std::size_t count) noexcept {
+    const double first[] = {a[0], b[0]};
+    for (std::size_t i = 0; i < count; ++i)
+      y[i] = (y[i] - (kVaries ? a[i] : first[0])) / (kVaries ? b[i] : first[1]);
+  }
+};
+
+/// From a, which becomes low, to b, which becomes high. NaN stays.
+template <bool kVaries>
+struct StretchElements {
+  [[gnu::always_inline]] static void run(double* __restrict y, const double* __restrict a,
+                                         const double* __restrict b, double low, double high,
+                                         std::size_t count) noexcept {
+    const double first[] = {a[0], b[0]};
+    const double least = low < high ? low : high;
+    const double most = low < high ? high : low;
+    for (std::size_t i = 0; i < count; ++i) {
+      const double min = kVaries ? a[i] : first[0];
+      const double max = kVaries ? b[i] : first[1];
+      const double z = (y[i] - min) / (max - min) * (high - low) + low;
+      const double raised = z < least ? least : z;
+      const double held = raised > most ? most : raised;
+      const double upper = y[i] >= max ? high : held;
+      y[i] = y[i] <= min ? low : upper;
+    }
+  }
+};
+
+/// Whether any number may stand for an integer that float64 lacks.
+struct FindLong {
+  [[gnu::always_inline]] static bool run(const double* y, std::size_t count) noexcept {
+    std::uint64_t any = 0;
+    for (std::size_t i = 0; i < count; ++i) any |= std::fabs(y[i]) >= kIntegersEnd ? 1 : 0;
+    return any != 0;
+  }
+};
+
+/// Whether any number is beyond the range, or so small that it may become 0.
+struct FindChanging {
+  [[gnu::always_inline]] static bool run(const double* z, double lowest, double highest, double small,
+                                         std::size_t count) noexcept {
+    std::uint64_t beyond = 0;
+    std::uint64_t smaller = 0;
+    std::uint64_t zeros = 0;
+    for (std::size_t i = 0; i < count; ++i) {  // without a branch, the loop is vectorized
+      beyond += z[i] < lowest ? 1 : 0;
+      beyond += z[i] > highest ? 1 : 0;
+      smaller += std::fabs(z[i]) < small ? 1 : 0;
+      zeros += z[i] == 0 ? 1 : 0;
+    }
+    return beyond != 0 || smaller != zeros;
+  }
+};
+
+/// What NormalizeElements does to every double.
+struct NumberStep {
+  double lo;
+  double hi;
+  double a;
+  double divisor;
+  double low;
+  double range;
+  double high;
+  double lowest;
+  double highest;
+  bool clips;       ///< whether any element of the dtype is beyond lo or hi
+  bool multiplies;  ///< whether quotient() may multiply, because no step of it can underflow or overflow
+  bool is_plain;    ///< whether quotient() never has a dividend of -0 or infinity
+  bool holds;       ///< whether a result may be beyond lowest and highest, or not reach low or high
+};
+
+enum class Quotient : std::uint8_t { divides, multiplies, multiplies_plain };
+
+/// x / divisor, correctly rounded, if it multiplies in a sixth of a division's time. Markstein: with r, the
+/// correctly rounded reciprocal of b, and q, less than one unit from x / b, the fused q + r * (x - b * q) is
+/// x / b, correctly rounded. Farther from x / b, up to one and a half units, `first` is only where x / b is
+/// not near the middle between two numbers, so that the last rounding cannot err. Without a rest are zeros,
+/// whose sign a sum would lose, infinities and NaN; a positive x is finite, +0 or NaN.
+template <Quotient kQuotient>
+[[gnu::always_inline]] inline double quotient(double x, double divisor, double reciprocal) noexcept {
+  if constexpr (kQuotient == Quotient::divides) return x / divisor;
+  const double first = x * reciprocal;
+  const double rest = __builtin_fma(-divisor, first, x);
+  const double result = __builtin_fma(rest, reciprocal, first);
+  return kQuotient == Quotient::multiplies_plain || std::fabs(rest) > 0 ? result : first;
+}
+
+/// Counts what is beyond the bounds, and NaN.
+struct CountBeyond {
+  [[gnu::always_inline]] static ElementCounts run(const double* x, double lo, double hi,
+                                                  std::size_t count) noexcept {
+    ElementCounts counts;
+    for (std::size_t i = 0; i < count; ++i) {
+      counts.raised += x[i] < lo ? 1 : 0;
+      counts.lowered += x[i] > hi ? 1 : 0;
+      counts.nan += x[i] != x[i] ? 1 : 0;  // NOLINT(misc-redundant-expression): true for NaN
+    }
+    return counts;
+  }
+};
+
+struct HoldWithin {
+  [[gnu::always_inline]] static void run(double* z, double lowest, double highest,
+                                         std::size_t count) noexcept {
+    for (std::size_t i = 0; i < count; ++i) {
+      const double raised = z[i] < lowest ? lowest : z[i];
+      z[i] = raised > highest ? highest : raised;
+    }
+  }
+};
+
+/// Whether all floats are finite.
+struct FindFinite {
+  [[gnu::always_inline]] static bool run(const float* x, std::size_t count) noexcept {
+    std::uint32_t others = 0;
+    for (std::size_t i = 0; i < count; ++i)
+      others |= std::fabs(x[i]) <= std::numeric_limits<float>::max() ? 0 : 1;
+    return others == 0;
+  }
+};
+
+/// (y - a) / b with the clipped y, of integers that are floats, like their differences from a: float has 24
+/// bits, and a quotient of two floats that is rounded to at least 2 * 24 bits and then to float is the one
+/// that is rounded once (Figueroa, When is double rounding innocuous?, 1995).
+template <class From>
+struct DivideIntegers {
+  [[gnu::always_inline]] static void run(const From* __restrict in, float* __restrict out, float lo, float hi,
+                                         float a, float b, std::size_t count) noexcept {
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto x = static_cast<float>(in[i]);
+      const float raised = x < lo ? lo : x;
+      out[i] = ((raised > hi ? hi : raised) - a) / b;
+    }
+  }
+};
+
+/// Clips, normalizes and saturates; rounds to integers if Out is an integer dtype. Returns whether any
+/// element was NaN.
+template <class In, class Out, bool kStretches>
+struct NormalizeElements {
+  template <SimdLevel kLevel>
+  [[gnu::always_inline]] static bool run(const In* __restrict y, Out* __restrict out, const NumberStep& step,
+                                         std::size_t count) noexcept {
+    if constexpr (kLevel != SimdLevel::baseline)
+      if (step.multiplies) {
+        if (step.holds) return run_with<Quotient::multiplies, true, true>(y, out, step, count);
+        if (!step.is_plain) return run_with<Quotient::multiplies, false, true>(y, out, step, count);
+        return step.clips ? run_with<Quotient::multiplies_plain, false, true>(y, out, step, count)
+                          : run_with<Quotient::multiplies_plain, false, false>(y, out, step, count);
+      }
+    return run_with<Quotient::divides, true, true>(y, out, step, count);
+  }
+
+ private:
+  template <Quotient kQuotient, bool kHolds, bool kClips>
+  [[gnu::always_inline]] static bool run_with(const In* __restrict y, Out* __restrict out, NumberStep step,
+                                              std::size_t count) noexcept {
+    const double reciprocal = 1 / step.divisor;
+    UnsignedOfSize<sizeof(In)> nan = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto g = static_cast<double>(y[i]);
+      nan |= y[i] != y[i] ? 1 : 0;  // NOLINT(misc-redundant-expression): true for NaN
+      double x = g;
+      if constexpr (kClips) {
+        x = x < step.lo ? step.lo : x;
+        x = x > step.hi ? step.hi : x;
+      }
+      double z = quotient<kQuotient>(x - step.a, step.divisor, reciprocal);
+      if constexpr (kStretches) z = z * step.range + step.low;
+      if constexpr (kHolds) {
+        z = z < step.lowest ? step.lowest : z;
+        z = z > step.highest ? step.highest : z;
+        if constexpr (kStretches) z = x >= step.hi ? step.high : z;
+        if constexpr (kStretches) z = x <= step.lo ? step.low : z;
+      }
+      if constexpr (std::is_integral_v<Out>)
+        out[i] = stored_rounded<Out>(z, 0);
+      else
+        out[i] = static_cast<Out>(z);
+    }
+    return nan != 0;
+  }
+};
+
+}  // namespace clipper

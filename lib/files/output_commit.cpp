@@ -1,0 +1,227 @@
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "error.hpp"
+#include "files/attributes.hpp"
+#include "files/cleanup_registry.hpp"
+#include "files/output_file.hpp"
+#include "files/output_target.hpp"
+#include "files/turn.hpp"
+
+/// How a complete file gets its name.
+namespace clipper {
+
+void OutputFile::commit(const std::function<void()>& last_look) {
+  if (!is_regular()) return commit_stream();
+  keep_permissions();
+  complete();
+  const bool on_disk = durability_ == Durability::on_disk;
+  if (durability_ != Durability::none && os::fsync(fd_.get()) != 0)
+    throw_system_error(path_, "cannot be flushed to disk");
+  drop_rest(fd_, path_);
+  check_close(fd_, path_);
+  if (on_disk) place_->expect_sync();
+  last_look();
+  put_in_place();
+  if (on_disk && !place_->sync()) throw_not_durable(path_, errno);
+}
+
+/// The old file's permissions may have changed since create().
+void OutputFile::keep_permissions() {
+  if (!mode_) return;
+  const auto now = place_->status();
+  if (!now || !S_ISREG(now->st_mode)) return;
+  mode_ = now->st_mode & 0777;
+  keep_access();
+}
+
+/// fsync() fails with EINVAL for pipes and devices.
+void OutputFile::commit_stream() {
+  if (durability_ == Durability::on_disk && os::fsync(fd_.get()) != 0 && errno != EINVAL && errno != EROFS)
+    throw_system_error(path_, "cannot be flushed to disk");
+  if (os::close(fd_.release()) != 0) throw_system_error(path_, "cannot be written");
+}
+
+void OutputFile::put_in_place() {
+  const std::lock_guard turn(creating(place_->path()));
+  if (backup_ && existing_ == Existing::replace) kept_ = KeptFile::keep(*place_, *backup_);
+  if (kept_) return with_way_back([&] { replace_kept(); });
+  const bool must_be_new = existing_ != Existing::replace || backup_;
+  if (!temporary_ && !mode_) {
+    if (link_as(*place_)) return;
+    if (must_be_new && errno == EEXIST) refuse_existing(path_, existing_);
+  }
+  name_complete();
+  const bool done = must_be_new ? rename_to_new()
+                                : os::renameat(temporary_->directory(), temporary_->name(),
+                                               place_->directory(), place_->name()) == 0;
+  if (!done) throw_not_in_place();
+  if (temporary_) forget_temporary();
+}
+
+/// Exchanges the names and looks, so that no other file than that of the backup is replaced.
+void OutputFile::replace_kept() {
+  if (durability_ == Durability::on_disk && !place_->sync())
+    throw_system_error(path_, "its backup cannot be flushed to disk");
+  const FileId old = kept_->file();
+  const std::string why = path_ + ": another file took its name while its backup was made; try again";
+  take_place_of({old, [&] { return temporary_->id() == old && kept_->has_backup(); },
+                 [&] {
+                   if (place_->id() != old || !kept_->has_backup()) throw Error(ErrorKind::refused, why);
+                 },
+                 ErrorKind::refused, why});
+}
+
+/// Calls `work`, which replaces the file. After an error, the file loses the name of its backup again.
+template <class Work>
+void OutputFile::with_way_back(const Work& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    const std::string left = kept_ ? kept_->take_back() : "";
+    if (left.empty()) throw;
+    throw Error(error.kind(), error.message() + left, error.system_error());
+  }
+}
+
+/// Network file systems and FUSE lack RENAME_NOREPLACE and use a hard link instead; some lack hard links,
+/// too.
+bool OutputFile::rename_to_new() {
+  const int directory = place_->directory();
+  const char* const hidden = temporary_->name();
+  if (os::rename_new(directory, hidden, directory, place_->name()) == 0) return true;
+  if (os::is_unsupported(errno)) {
+    const FileId own = own_id();
+    if (os::linkat(directory, hidden, directory, place_->name(), 0) == 0) {
+      remove_temporary(own);
+      return true;
+    }
+    if (has_no_links(errno)) {
+      if (existing_ == Existing::refuse)
+        refuse(path_, Term{"existing", "replacing no file"} +
+                          " needs a file system with hard links or exclusive renames");
+      static std::mutex one_at_a_time;  // two outputs may have one name that differs in case
+      const std::scoped_lock lock(one_at_a_time);
+      if (!place_->status()) return os::renameat(directory, hidden, directory, place_->name()) == 0;
+      errno = EEXIST;
+    }
+  }
+  if (errno == EEXIST) refuse_existing(path_, existing_);
+  return false;
+}
+
+void OutputFile::keep_replaced(InputFile& input) {
+  if (!backup_) return;
+  with_way_back([&] {
+    input.expect_unchanged();
+    kept_ = KeptFile::keep(*place_, *backup_);
+    if (kept_ && kept_->file() == id_of(input.status())) return input.accept_links();
+    input.expect_unchanged();
+    throw_changed(path_);
+  });
+}
+
+/// The lock keeps other clippers from clipping this file while it may be taken back. They open the name, so
+/// they find either the input, which is locked, too, or this file.
+void OutputFile::replace(InputFile& input) {
+  with_way_back([&] {
+    std::ignore = clipper::lock(fd_, path_);
+    name_complete();
+    const FileId old = id_of(input.status());
+    KeptAttributes attributes(input);
+    take_place_of({old,
+                   [&] {
+                     return temporary_->id() == old && !input.has_changed() && attributes.are_unchanged() &&
+                            (!kept_ || kept_->has_backup());
+                   },
+                   [&] { input.expect_unchanged(); }, ErrorKind::io,
+                   input.path() + ": changed while it was clipped"});
+  });
+  drop_pages(fd_, 0, 0);
+  fd_ = Descriptor();  // unlocks it
+}
+
+/// Where names cannot be exchanged, the last look comes right before a rename.
+void OutputFile::take_place_of(const Replaced& replaced) {
+  name_complete();
+  const FileId own = own_id();
+  replaced.expect_unchanged();
+  Exchanged result{};
+  without_cleanup(registration_, [&] {
+    result = exchange(*temporary_, *place_, own, replaced.is_right);
+    return result == Exchanged::done ? replaced.old : own;
+  });
+  switch (result) {
+    case Exchanged::done:
+      if (kept_) kept_->settle();
+      remove_temporary(replaced.old);
+      break;
+    case Exchanged::taken_back: throw_taken_back(replaced, own);
+    case Exchanged::stranded:
+      unregister_temporary(std::exchange(registration_, -1));  // what has the hidden name stays
+      throw Error(ErrorKind::not_durable,
+                  fmt::format("{}: complete, but it replaced a file that another program had just written; "
+                              "that file is now {}",
+                              path_, temporary_->path()));
+    case Exchanged::failed: throw_not_in_place();
+    case Exchanged::unsupported:
+      if (os::renameat(temporary_->directory(), temporary_->name(), place_->directory(), place_->name()) != 0)
+        throw_not_in_place();
+      forget_temporary();
+      if (kept_) kept_->settle();
+  }
+  if (kept_) kept_->drop_older();
+}
+
+void OutputFile::throw_not_in_place() const {
+  if (os::is_held_open(errno))
+    refuse(path_,
+           "cannot be replaced, and is unchanged: it is open, and this system keeps the names of open files");
+  throw_system_error(path_, "cannot be put in place");
+}
+
+FileId OutputFile::own_id() const {
+  os::Status status{};
+  if (os::fstat(fd_.get(), &status) != 0) throw_system_error(path_, "cannot be put in place");
+  return id_of(status);
+}
+
+void OutputFile::throw_taken_back(const Replaced& replaced, const FileId& own) const {
+  const auto left = temporary_->id();
+  throw Error(replaced.kind,
+              replaced.why + (!left || left == own
+                                  ? ""
+                                  : fmt::format("; a file that another program had given this name is now {}",
+                                                temporary_->path())));
+}
+
+/// Gives an unnamed file a hidden name, because linkat() cannot replace a file, but rename() can.
+void OutputFile::name_complete() {
+  if (!temporary_ && !name_temporary([&](const Place& place) { return link_as(place) ? fd_.get() : -1; }))
+    throw_system_error(path_, "cannot be put in place");
+}
+
+/// Does not use the heap: see without_cleanup().
+bool OutputFile::link_as(const Place& place) const {
+  return os::link_file(fd_.get(), place.directory(), place.name()) == 0;
+}
+
+/// Removes the hidden name of `file` after the output is in place.
+void OutputFile::remove_temporary(const FileId& file) {
+  const bool removed = temporary_->remove(file);
+  const int error = errno;
+  unregister_temporary(std::exchange(registration_, -1));
+  if (!removed)
+    throw Error(ErrorKind::not_durable,
+                fmt::format("{}: complete, but the hidden file {} cannot be removed: {}", path_,
+                            temporary_->path(), os::error_text(error)));
+  temporary_.reset();
+}
+
+}  // namespace clipper
