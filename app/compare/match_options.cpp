@@ -28,14 +28,13 @@ Number parse_tolerance(std::string_view flag, std::string_view text) {
 }
 
 /// A limit that a metric from `least` to `most` can break.
-double parse_limit(std::string_view flag, std::string_view text, double least, double most) {
+Number parse_limit(std::string_view flag, std::string_view text, double least, double most) {
   const std::optional<Number> number = parse_number(text);
   if (!number || number->kind == Number::Kind::nan)
     refuse(fmt::format("{}: '{}' is not a number", flag, text));
-  const auto limit = round_to<double>(*number);
-  if (limit < least) refuse(fmt::format("{}: '{}' is less than {}", flag, text, least));
-  if (limit > most) refuse(fmt::format("{}: '{}' is more than {}", flag, text, most));
-  return limit;
+  if (*number < least) refuse(fmt::format("{}: '{}' is less than {}", flag, text, least));
+  if (*number > most) refuse(fmt::format("{}: '{}' is more than {}", flag, text, most));
+  return *number;
 }
 
 /// The texts of "GLOB=R" before and after the last =; without a pattern "*".
@@ -131,6 +130,7 @@ Matching validate_matching(const RawOptions& raw) {
   matching.limits = {limit(kMinCosine, -1, 1), limit(kMaxRmse, 0, kInfinity),
                      limit(kMinSqnr, -kInfinity, kInfinity)};
   rule.metrics = raw.has(kMetrics) || matching.limits.exist();
+  rule.exact_metrics = matching.limits.exist();
   const bool has_tolerance =
       raw.has(kRtol) || raw.has(kAtol) || raw.has(kUlp) || raw.has(kTolerance) || raw.has(kMaxMismatch);
   matching.only_limits = matching.limits.exist() && !has_tolerance;
@@ -163,23 +163,23 @@ std::string Matching::uses_text() const {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-std::string MetricLimits::broken_by(const Metrics& metrics) const {
+std::string MetricLimits::broken_by(const ElementComparison& comparison) const {
   std::vector<std::string> broken;
-  const auto check = [&](const Option& option, std::string_view name, const std::optional<double>& limit,
-                         const std::optional<double>& metric, double sign) {
-    if (!limit || (metric && sign * *metric >= sign * *limit)) return;
-    broken.push_back(fmt::format("{} breaks {} {}", name, long_name(option), *limit));
+  const auto check = [&](const Option& option, std::string_view name, const std::optional<Number>& limit,
+                         const auto& holds) {
+    if (!limit || holds(*limit, comparison.metrics.value_or(MetricSums{}), comparison.compared)) return;
+    broken.push_back(fmt::format("{} breaks {} {}", name, long_name(option), decimal_text(*limit)));
   };
-  check(kMinCosine, "cosine", min_cosine, metrics.cosine, 1);
-  check(kMaxRmse, "RMSE", max_rmse, metrics.rmse, -1);
-  check(kMinSqnr, "SQNR", min_sqnr, metrics.sqnr, 1);
+  check(kMinCosine, "cosine", min_cosine, has_cosine_from);
+  check(kMaxRmse, "RMSE", max_rmse, has_rmse_to);
+  check(kMinSqnr, "SQNR", min_sqnr, has_sqnr_from);
   return fmt::format("{}", fmt::join(broken, ", "));
 }
 
 std::string Matching::broken_limits(const FileComparison& result) const {
   const ElementComparison& comparison = result.comparison;
   if (!limits.exist() || !result.reason.empty() || comparison.mismatches == 0) return "";
-  return limits.broken_by(metrics_of(comparison.metrics.value_or(MetricSums{}), comparison.compared));
+  return limits.broken_by(comparison);
 }
 
 bool Matching::passes(const FileComparison& result) const {

@@ -30,14 +30,14 @@ struct Allowance {
 
 /// The limits of metrics. A metric that does not exist fails its limit, unless all elements match.
 struct MetricLimits {
-  std::optional<double> min_cosine;
-  std::optional<double> max_rmse;
-  std::optional<double> min_sqnr;  ///< in dB
+  std::optional<Number> min_cosine;
+  std::optional<Number> max_rmse;
+  std::optional<Number> min_sqnr;  ///< in dB
 
   [[nodiscard]] bool exist() const noexcept { return min_cosine || max_rmse || min_sqnr; }
 
   /// The limits that the metrics break: "cosine breaks --min-cosine 0.99"; empty if they break none.
-  [[nodiscard]] std::string broken_by(const Metrics& metrics) const;
+  [[nodiscard]] std::string broken_by(const ElementComparison& comparison) const;
 };
 
 struct Matching;
@@ -164,16 +164,17 @@ inline constexpr Option kMinCosine{
     .names = "--min-cosine", .type = "C", .group = kGroup,
     .needs = "--verify",
     .help = "Fail if the cosine is less than C",
-    .details = R"(A pair passes if its cosine is C, a number from -1 to 1, or more, or if all elements match. With this
-option, `--max-rmse` or `--min-sqnr`, and without `--rtol`, `--atol`, `--ulp`, `--tolerance` and
-`--max-mismatch`, only these limits decide; otherwise all must hold.)"};
+    .details = R"(A pair passes if its cosine is C, a number from -1 to 1, or more, or if all elements match. Neither the
+cosine nor C is rounded before they are compared. With this option, `--max-rmse` or `--min-sqnr`, and without
+`--rtol`, `--atol`, `--ulp`, `--tolerance` and `--max-mismatch`, only these limits decide; otherwise all must
+hold.)"};
 
 inline constexpr Option kMaxRmse{
     .names = "--max-rmse", .type = "E", .group = kGroup,
     .needs = "--verify",
     .help = "Fail if the root mean square error is more than E",
-    .details = R"(A pair passes if its RMSE is E, a number from 0, or less, or if all elements match. `--min-cosine` says what decides
-besides.)"};
+    .details = R"(A pair passes if its RMSE is E, a number from 0, or less, or if all elements match. Neither the RMSE nor E
+is rounded before they are compared. `--min-cosine` says what decides besides.)"};
 
 inline constexpr Option kMinSqnr{
     .names = "--min-sqnr", .type = "DB", .group = kGroup,

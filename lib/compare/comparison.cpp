@@ -7,6 +7,7 @@
 #include <array>
 #include <cstring>
 #include <iterator>
+#include <limits>
 
 #include "compare/match.hpp"
 #include "compare/mixed_comparison.hpp"
@@ -56,16 +57,23 @@ bool are_extreme(const BlockSums& sums, const double* a, const double* e, std::s
          (is_extreme(sums.difference) && any([](double x, double y) { return x != y; }));
 }
 
+/// Adds the pairs of a block, exactly if that is asked for or needed. BlockSums of small integers are exact.
 template <class T>
-void add_sums(const BlockSums& block, const T* a, const T* e, std::size_t count, MetricSums& sums) noexcept {
-  if constexpr (std::is_same_v<T, double>) {
-    if (are_extreme(block, a, e, count)) {
-      for (std::size_t i = 0; i < count; ++i)
-        add(static_cast<long double>(a[i]), static_cast<long double>(e[i]), sums);
-      return;
-    }
+void add_sums(const BlockSums& block, const T* a, const T* e, std::size_t count, bool exact,
+              MetricSums& sums) noexcept {
+  bool extreme = false;
+  if constexpr (std::is_same_v<T, double>) extreme = are_extreme(block, a, e, count);
+  if (!extreme && (!exact || kIsSmallInteger<T> || !block.finite)) return add(block, sums);
+  PairSums pairs;
+  for (std::size_t i = 0; i < count; ++i) {
+    if constexpr (std::is_integral_v<T>)
+      pairs.add(a[i], e[i]);
+    else
+      pairs.add(as_double(a[i]), as_double(e[i]));
+    if (extreme) pairs.note_relative(as_double(a[i]), as_double(e[i]));
   }
-  add(block, sums);
+  if (!extreme) pairs.note_relative(block.relative);
+  sums += pairs.total();
 }
 
 /// A block of elements.
@@ -74,7 +82,8 @@ void compare_block(const T* a, const T* e, std::size_t count, std::uint64_t posi
                    const ComparisonRule& rule, SimdLevel level, ElementComparison& result) {
   Survey all{};
   if (rule.metrics)
-    add_sums(run_loop<SumBlock>(level, a, e, count, rule.tolerance, &all), a, e, count, *result.metrics);
+    add_sums(run_loop<SumBlock>(level, a, e, count, rule.tolerance, &all), a, e, count, rule.exact_metrics,
+             *result.metrics);
   else if (!rule.bits)
     all = run_loop<SurveyBlock>(level, a, e, count, rule.tolerance);
   if (rule.bits || !all.all_within) {
@@ -109,7 +118,8 @@ ElementComparison compare_as(const ElementPairs& pairs, const ComparisonRule& ru
     const bool equal = std::memcmp(a + i, e + i, count * sizeof(T)) == 0;
     if (equal && equal_bytes_match && !rule.metrics) continue;
     if (equal && rule.metrics)
-      add_sums(run_loop<SumEqualBlock>(level, e + i, count), e + i, e + i, count, *result.metrics);
+      add_sums(run_loop<SumEqualBlock>(level, e + i, count), e + i, e + i, count, rule.exact_metrics,
+               *result.metrics);
     if (equal && equal_bytes_match) continue;
     compare_block(a + i, e + i, count, pairs.position + i, equal ? without_metrics : rule, level, result);
   }
@@ -117,18 +127,19 @@ ElementComparison compare_as(const ElementPairs& pairs, const ComparisonRule& ru
 }
 
 template <TimeType T>
-void add_sums(T a, T e, MetricSums& sums) noexcept {
-  sums.finite = sums.finite && !is_nat(a) && !is_nat(e);
-  add(static_cast<long double>(a.ticks), static_cast<long double>(e.ticks), sums);
+void add_pair(T a, T e, PairSums& sums) noexcept {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  if (is_nat(a) || is_nat(e)) return sums.add(kNan, kNan);
+  sums.add(a.ticks, e.ticks);
+  sums.note_relative(static_cast<long double>(a.ticks), static_cast<long double>(e.ticks));
 }
 
 template <class T>
-void add_sums(Complex<T> a, Complex<T> e, MetricSums& sums) noexcept {
-  const double relative = sums.relative;
-  add(static_cast<long double>(a.real), static_cast<long double>(e.real), sums);
-  add(static_cast<long double>(a.imaginary), static_cast<long double>(e.imaginary), sums);
+void add_pair(Complex<T> a, Complex<T> e, PairSums& sums) noexcept {
+  sums.add(as_double(a.real), as_double(e.real));
+  sums.add(as_double(a.imaginary), as_double(e.imaginary));
   const double difference = modulus_of_difference(a, e);
-  sums.relative = difference == 0 ? relative : std::max(relative, difference / modulus(e));
+  if (difference != 0) sums.note_relative(difference / modulus(e));
 }
 
 /// Dates, durations and complex numbers.
@@ -139,7 +150,11 @@ ElementComparison compare_parts(const ElementPairs& pairs, const ComparisonRule&
   if (is_equal && (rule.bits || rule.nan_equal) && !rule.metrics) return result;
   const T* const a = reinterpret_cast<const T*>(pairs.actual);
   const T* const e = reinterpret_cast<const T*>(pairs.expected);
-  for (std::size_t i = 0; i < pairs.count && rule.metrics; ++i) add_sums(a[i], e[i], *result.metrics);
+  if (rule.metrics) {
+    PairSums sums;
+    for (std::size_t i = 0; i < pairs.count; ++i) add_pair(a[i], e[i], sums);
+    *result.metrics += sums.total();
+  }
   compare_each(a, e, pairs.count, pairs.position, rule, result);
   return result;
 }

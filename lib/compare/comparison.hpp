@@ -33,6 +33,7 @@ struct ComparisonRule {
   std::optional<std::uint64_t> ulps;
   std::size_t listed = 1;                   ///< how many mismatches are listed; at least 1
   bool metrics = false;                     ///< whether to sum for metrics_of()
+  bool exact_metrics = false;               ///< whether the sums of `metrics` are exact, as limits need them
   std::optional<TolerancePreset> preset{};  ///< for_dtype() sets `tolerance` to that of the preset
   const EachMismatch* each = nullptr;       ///< compare() of files calls it in order, in one thread
   const Float8* float8 = nullptr;           ///< set by compare(): floats are elements of this format, widened

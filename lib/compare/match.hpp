@@ -268,19 +268,6 @@ requires MixedPair<A, E>
     return rounded_distance(Int128{e}, a);
 }
 
-/// The value of a finite number.
-template <class T>
-[[nodiscard]] inline ExactElement exact_element(T x) noexcept {
-  if constexpr (std::integral<T>) {
-    return {x < 0, magnitude(x), 0};
-  } else {
-    int exponent = 0;
-    constexpr int kBits = std::numeric_limits<double>::digits;
-    const double fraction = std::frexp(std::fabs(x), &exponent);
-    return {std::signbit(x), static_cast<std::uint64_t>(std::ldexp(fraction, kBits)), exponent - kBits};
-  }
-}
-
 /// Whether both are finite. Integers are.
 template <class A, class E>
 requires MixedPair<A, E>

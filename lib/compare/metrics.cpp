@@ -8,17 +8,6 @@
 namespace clipper {
 namespace {
 
-/// Adds x without rounding, unless it has bits below the lowest exponent of an ExactSum.
-void add(long double x, ExactSum& sum) noexcept {
-  int exponent = 0;
-  constexpr int kBits = 64;
-  const long double fraction = std::frexp(x, &exponent);
-  const auto integer = static_cast<Int128>(std::ldexp(fraction, kBits));
-  exponent -= kBits;
-  const int below = std::max(ExactSum::kLowestExponent - exponent, 0);
-  if (below < kBits) sum.add(integer >> below, exponent + below);
-}
-
 /// A number as mantissa * 2^exponent.
 struct Scaled {
   long double mantissa = 0;
@@ -51,6 +40,53 @@ double rounded(const Scaled& x) noexcept {
   return static_cast<double>(std::ldexp(x.mantissa, x.exponent));
 }
 
+void add(double x, ExactSum& sum) noexcept {
+  const auto [negative, magnitude, exponent] = exact_element(x);
+  sum.add(negative ? -Int128{magnitude} : Int128{magnitude}, exponent);
+}
+
+/// Adds a * b.
+void add_product(const ExactElement& a, const ExactElement& b, ExactSum& sum) noexcept {
+  constexpr int kBits = 64;  // of each half of the product
+  UInt128 product = UInt128{a.magnitude} * b.magnitude;
+  const int exponent = a.exponent + b.exponent;
+  const auto add = [&](UInt128 part, int power) {
+    const auto value = static_cast<Int128>(part);
+    if (part != 0) sum.add(a.negative == b.negative ? value : -value, power);
+  };
+  if (product >> 127 != 0) {  // more than ExactSum::add() takes
+    add(product >> kBits, exponent + kBits);
+    product = static_cast<std::uint64_t>(product);
+  }
+  add(product, exponent);
+}
+
+/// |sum| * 2^-ExactSum::kLowestExponent.
+Natural natural(const ExactSum& sum) {
+  return Natural(sum.magnitude().digits);
+}
+
+Natural square(const Natural& x) {
+  return x * x;
+}
+
+Natural power_of_ten(std::int64_t exponent) {
+  return {"1", static_cast<std::uint64_t>(exponent)};
+}
+
+/// A limit as numerator / denominator.
+struct Ratio {
+  Natural numerator;
+  Natural denominator;
+
+  explicit Ratio(const Number& number) {
+    const Decimal decimal(number);
+    const std::int64_t places = std::max<std::int64_t>(-decimal.power, 0);
+    numerator = decimal.shifted(places);
+    denominator = power_of_ten(places);
+  }
+};
+
 }  // namespace
 
 MetricSums& MetricSums::operator+=(const MetricSums& other) noexcept {
@@ -82,16 +118,25 @@ void add(const BlockSums& block, MetricSums& sums) noexcept {
   sums.relative = std::max(sums.relative, block.relative);
 }
 
-void add(long double actual, long double expected, MetricSums& sums) noexcept {
-  const long double difference = actual - expected;
-  sums.finite = sums.finite && std::isfinite(actual) && std::isfinite(expected);
-  if (!sums.finite) return;
-  add(actual * actual, sums.actual);
-  add(expected * expected, sums.expected);
-  add(actual * expected, sums.product);
-  add(difference * difference, sums.difference);
-  if (difference != 0)
-    sums.relative = std::max(sums.relative, static_cast<double>(std::fabs(difference) / std::fabs(expected)));
+void PairSums::add(const ExactElement& actual, const ExactElement& expected) noexcept {
+  add_product(actual, actual, sums_.actual);
+  add_product(expected, expected, sums_.expected);
+  add_product(actual, expected, sums_.product);
+}
+
+void PairSums::note_relative(long double actual, long double expected) noexcept {
+  if (actual != expected)
+    note_relative(static_cast<double>(std::fabs(actual - expected) / std::fabs(expected)));
+}
+
+/// (a - e)^2 = a^2 + e^2 - 2ae
+MetricSums PairSums::total() const noexcept {
+  MetricSums result = sums_;
+  result.difference += sums_.actual;
+  result.difference += sums_.expected;
+  result.difference -= sums_.product;
+  result.difference -= sums_.product;
+  return result;
 }
 
 Metrics metrics_of(const MetricSums& sums, std::uint64_t count) {
@@ -118,6 +163,41 @@ Metrics metrics_of(const MetricSums& sums, std::uint64_t count) {
         10 * (std::log10(expected.mantissa / difference.mantissa) +
               static_cast<long double>(expected.exponent - difference.exponent) * std::log10(2.0L)));
   return metrics;
+}
+
+/// product / sqrt(actual * expected) >= least, squared.
+bool has_cosine_from(const Number& least, const MetricSums& sums, std::uint64_t count) {
+  if (!metrics_of(sums, count).cosine) return false;
+  const ExactSum::Magnitude product = sums.product.magnitude();
+  const bool is_negative = product.negative;
+  if (is_negative != (least < Number())) return !is_negative;
+  const Ratio limit(least);
+  const Natural cosine = square(Natural(product.digits)) * square(limit.denominator);
+  const Natural bound = natural(sums.actual) * natural(sums.expected) * square(limit.numerator);
+  return is_negative ? cosine <= bound : cosine >= bound;
+}
+
+/// sqrt(difference / count) <= most, squared.
+bool has_rmse_to(const Number& most, const MetricSums& sums, std::uint64_t count) {
+  if (!metrics_of(sums, count).rmse) return false;
+  if (!std::isfinite(round_to<double>(most))) return true;
+  const Ratio limit(most);
+  Natural bound = square(limit.numerator) * Natural(count);
+  bound <<= static_cast<unsigned>(-ExactSum::kLowestExponent);
+  return natural(sums.difference) * square(limit.denominator) <= bound;
+}
+
+/// expected >= difference * 10^(least / 10): the power is irrational unless its exponent is an integer.
+bool has_sqnr_from(const Number& least, const MetricSums& sums, std::uint64_t count) {
+  const std::optional<double> sqnr = metrics_of(sums, count).sqnr;
+  const auto limit = round_to<double>(least);
+  constexpr double kFarther = 20'000;  // than any finite SQNR
+  const bool is_tens = least.exponent > std::ssize(least.digits) || least.digits.empty();
+  if (!sqnr || !std::isfinite(*sqnr) || !is_tens || std::fabs(limit) > kFarther)
+    return sqnr && *sqnr >= limit;
+  const auto exponent = static_cast<std::int64_t>(limit) / 10;
+  const Natural expected = natural(sums.expected) * power_of_ten(std::max<std::int64_t>(-exponent, 0));
+  return expected >= natural(sums.difference) * power_of_ten(std::max<std::int64_t>(exponent, 0));
 }
 
 }  // namespace clipper

@@ -1,15 +1,19 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 
+#include "compare/natural.hpp"
+#include "element/dtype.hpp"
 #include "statistics/moments.hpp"
 
 namespace clipper {
 
 /// The sums from which metrics are calculated: of the squares of the actual and of the expected elements, of
-/// their products, and of the squares of their differences. Pairs are added in blocks whose sums are float64,
-/// and blocks exactly: the order of blocks does not matter.
+/// their products, and of the squares of their differences. Pairs are added one by one, exactly, or in blocks
+/// whose sums are float64, and blocks exactly: the order of blocks does not matter.
 struct MetricSums {
   ExactSum actual;
   ExactSum expected;
@@ -45,10 +49,39 @@ struct Metrics {
 /// Adds the sums of a block.
 void add(const BlockSums& block, MetricSums& sums) noexcept;
 
-/// Adds a pair of any magnitude.
-void add(long double actual, long double expected, MetricSums& sums) noexcept;
+/// Adds pairs without rounding.
+class PairSums {
+ public:
+  /// Adds integers or float64.
+  template <class A, class E>
+  void add(A actual, E expected) noexcept {
+    if (std::isfinite(static_cast<double>(actual)) && std::isfinite(static_cast<double>(expected)))
+      add(exact_element(actual), exact_element(expected));
+    else
+      sums_.finite = false;
+  }
+
+  /// Notes |a - e| / |e| of a pair, or the largest of a block.
+  void note_relative(double relative) noexcept { sums_.relative = std::max(sums_.relative, relative); }
+  void note_relative(long double actual, long double expected) noexcept;
+
+  /// Of at most 2^30 pairs.
+  [[nodiscard]] MetricSums total() const noexcept;
+
+ private:
+  void add(const ExactElement& actual, const ExactElement& expected) noexcept;
+
+  MetricSums sums_;  ///< without `difference`
+};
 
 /// Of `count` pairs.
 [[nodiscard]] Metrics metrics_of(const MetricSums& sums, std::uint64_t count);
+
+/// Limits of the metrics of `count` pairs, decided without rounding if the sums are exact; an SQNR is rounded
+/// to float64 unless the limit is a multiple of 10 dB. False if the metric does not exist. The limit is not
+/// NaN.
+[[nodiscard]] bool has_cosine_from(const Number& least, const MetricSums& sums, std::uint64_t count);
+[[nodiscard]] bool has_rmse_to(const Number& most, const MetricSums& sums, std::uint64_t count);
+[[nodiscard]] bool has_sqnr_from(const Number& least, const MetricSums& sums, std::uint64_t count);
 
 }  // namespace clipper

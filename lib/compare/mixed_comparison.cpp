@@ -43,10 +43,10 @@ bool set_doubles(std::span<const T> elements, std::span<double> result) noexcept
 }
 
 template <class A, class E>
-void add_sums(std::span<const A> a, std::span<const E> e, SimdLevel level, MetricSums& sums) {
+void add_sums(std::span<const A> a, std::span<const E> e, bool exact, SimdLevel level, MetricSums& sums) {
   std::array<double, kPairBlock> x;
   std::array<double, kPairBlock> y;
-  if (set_doubles(a, std::span(x)) && set_doubles(e, std::span(y))) {
+  if (!exact && set_doubles(a, std::span(x)) && set_doubles(e, std::span(y))) {
     ComparisonRule rule;
     rule.metrics = true;
     sums += *compare({.dtype = DType::float64,
@@ -58,8 +58,12 @@ void add_sums(std::span<const A> a, std::span<const E> e, SimdLevel level, Metri
                  .metrics;
     return;
   }
-  for (std::size_t i = 0; i < a.size(); ++i)
-    add(static_cast<long double>(a[i]), static_cast<long double>(e[i]), sums);
+  PairSums pairs;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    pairs.add(a[i], e[i]);
+    pairs.note_relative(static_cast<long double>(a[i]), static_cast<long double>(e[i]));
+  }
+  sums += pairs.total();
 }
 
 template <class T>
@@ -90,7 +94,7 @@ void compare_mixed(const ElementPairs& pairs, const ComparisonRule& rule, SimdLe
     const std::span e(reinterpret_cast<const E*>(pairs.expected), pairs.count);
     for (std::size_t i = 0; i < pairs.count && rule.metrics; i += kPairBlock) {
       const std::size_t count = std::min(kPairBlock, pairs.count - i);
-      add_sums(a.subspan(i, count), e.subspan(i, count), level, *result.metrics);
+      add_sums(a.subspan(i, count), e.subspan(i, count), rule.exact_metrics, level, *result.metrics);
     }
     compare_each(a.data(), e.data(), pairs.count, pairs.position, rule, result);
   });

@@ -27,6 +27,10 @@ Natural::Natural(std::string_view digits, std::uint64_t power) {
   for (; power > 0 && !digits_.empty(); --power) append(0);
 }
 
+Natural::Natural(std::span<const std::uint32_t> digits) : digits_(digits.begin(), digits.end()) {
+  trim();
+}
+
 Natural& Natural::operator+=(const Natural& other) {
   digits_.resize(std::max(digits_.size(), other.digits_.size()) + 1);
   std::uint64_t carry = 0;
@@ -95,6 +99,17 @@ std::strong_ordering operator<=>(const Natural& a, const Natural& b) {
 
 void Natural::trim() {
   while (!digits_.empty() && digits_.back() == 0) digits_.pop_back();
+}
+
+Decimal::Decimal(const Number& number) : digits(number.digits) {
+  constexpr std::int64_t kPlaces = 1100;
+  const std::int64_t kept = std::clamp<std::int64_t>(number.exponent + kPlaces, 0, std::ssize(digits));
+  digits = digits.substr(0, static_cast<std::size_t>(kept));
+  if (!digits.empty()) power = number.exponent - kept;
+}
+
+Natural Decimal::shifted(std::int64_t places) const {
+  return {digits, static_cast<std::uint64_t>(power + places)};
 }
 
 }  // namespace clipper

@@ -23,24 +23,6 @@ std::uint64_t saturated(UInt128 value) {
   return static_cast<std::uint64_t>(std::min<UInt128>(value, kMax));
 }
 
-/// A number without what lies beyond the last decimal place that counts: digits * 10^power.
-struct Decimal {
-  std::string_view digits;
-  std::int64_t power = 0;
-
-  explicit Decimal(const Number& number) : digits(number.digits) {
-    constexpr std::int64_t kPlaces = 1100;
-    const std::int64_t kept = std::clamp<std::int64_t>(number.exponent + kPlaces, 0, std::ssize(digits));
-    digits = digits.substr(0, static_cast<std::size_t>(kept));
-    if (!digits.empty()) power = number.exponent - kept;
-  }
-
-  /// The number times 10^places.
-  [[nodiscard]] Natural shifted(std::int64_t places) const {
-    return {digits, static_cast<std::uint64_t>(power + places)};
-  }
-};
-
 }  // namespace
 
 bool is_tolerance(const Number& number) {

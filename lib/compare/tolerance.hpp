@@ -14,13 +14,6 @@ namespace clipper {
 /// Whether the number can be A or R: 0 or more, and finite as a double.
 [[nodiscard]] bool is_tolerance(const Number& number);
 
-/// A finite element, exactly: (-1)^negative * magnitude * 2^exponent.
-struct ExactElement {
-  bool negative;
-  std::uint64_t magnitude;
-  int exponent;
-};
-
 /// A and R of the rule |a - e| <= A + R * |e|, prepared for elements of any dtype.
 ///
 /// For floats everything is float64: A and R, the difference, the product and the sum are each rounded to

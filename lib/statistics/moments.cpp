@@ -139,6 +139,12 @@ ExactSum& ExactSum::operator+=(const ExactSum& other) noexcept {
   return *this;
 }
 
+ExactSum& ExactSum::operator-=(const ExactSum& other) noexcept {
+  for (std::size_t i = 0; i < kDigits; ++i) digits_[i] -= other.digits_[i];
+  carry();
+  return *this;
+}
+
 void ExactSum::carry() noexcept {
   for (std::size_t i = 0; i + 1 < kDigits; ++i) {
     digits_[i + 1] += digits_[i] >> kDigitBits;

@@ -27,6 +27,7 @@ class ExactSum {
   void add(Int128 x, int exponent) noexcept;
 
   ExactSum& operator+=(const ExactSum& other) noexcept;
+  ExactSum& operator-=(const ExactSum& other) noexcept;
 
   [[nodiscard]] Magnitude magnitude() const noexcept;
 

@@ -209,10 +209,10 @@ def wrong_words(said, actual, expected, order, rule):
     return None
 
 
-def exact_metrics(actual, expected):
-    """max_relative, rmse, cosine and sqnr of two tensors by Python's integers and 60 digits; None for what does not exist."""
+def exact_sums(actual, expected):
+    """The largest |a - e| / |e|, the sums of a^2, e^2, ae and (a - e)^2, and what one is in them; None if an element is not finite."""
     if not expected.size or not (np.isfinite(actual.astype(float)).all() and np.isfinite(expected.astype(float)).all()):
-        return [None] * 4
+        return None
     whole = actual.dtype in INTEGERS and expected.dtype in INTEGERS
     exact = (lambda t: t.ravel().tolist()) if whole else (lambda t: [x * UNIT for x in t.ravel().tolist()] if t.dtype in INTEGERS else
         [n * (UNIT // d) for n, d in map(float.as_integer_ratio, t.ravel().astype(float).tolist())])
@@ -220,8 +220,17 @@ def exact_metrics(actual, expected):
     d = [abs(x - y) for x, y in zip(a, e)]
     aa, ee, ae, dd = (sum(x * y for x, y in zip(*two)) for two in ((a, a), (e, e), (a, e), (d, d)))
     relative = max((Fraction(x, abs(y)) if y else math.inf for x, y in zip(d, e) if x), default=0)
+    return relative, aa, ee, ae, dd, 1 if whole else UNIT
+
+
+def exact_metrics(actual, expected):
+    """max_relative, rmse, cosine and sqnr of two tensors by Python's integers and 60 digits; None for what does not exist."""
+    sums = exact_sums(actual, expected)
+    if sums is None:
+        return [None] * 4
+    relative, aa, ee, ae, dd, unit = sums
     number = decimal.Decimal
-    rmse = (number(dd) / len(d)).sqrt() / (1 if whole else UNIT)
+    rmse = (number(dd) / expected.size).sqrt() / unit
     cosine = number(ae) / (number(aa).sqrt() * number(ee).sqrt()) if aa and ee else None
     sqnr = math.inf if not dd else -math.inf if not ee else 10 * (number(ee) / number(dd)).log10()
     return [relative, rmse, cosine, sqnr]
@@ -253,6 +262,28 @@ def wrong_metrics(said, actual, expected):
         if not near:
             return f"{name} is {said['metrics'][name]}, not {None if value is None else nearest(value)}"
     return None
+
+
+def check_limits(trial, actual, expected, options):
+    """Compares two files of numbers with limits of the cosine and the RMSE beside the exact ones."""
+    sums = exact_sums(actual, expected)
+    if sums is None or actual.dtype not in INTEGERS + FLOATS or (actual == expected).all():
+        return
+    _, aa, ee, ae, dd, unit = sums
+    _, rmse, cosine, _ = exact_metrics(actual, expected)
+    shift = decimal.Decimal(10) ** trial.rng.choice((-12, -17, -40)) * trial.rng.choice((-1, 0, 1))
+    for option, exact, most in (("--min-cosine", cosine, 1), ("--max-rmse", rmse, None)):
+        if exact is None or most is None and exact + shift < 0:
+            continue
+        limit = exact + shift if most is None else max(min(exact + shift, decimal.Decimal(most)), decimal.Decimal(-most))
+        limit = trial.rng.choice((limit, +limit.normalize(decimal.Context(prec=17))))
+        ratio = Fraction(limit)
+        if option == "--max-rmse":
+            holds = dd <= ratio * ratio * expected.size * unit * unit
+        else:
+            holds = ae * abs(ae) >= ratio * abs(ratio) * aa * ee
+        run = trial.run("compare", "-q", option, str(limit), *options)
+        trial.check(run.code == int(not holds), f"exit status {run.code} with {option} {limit} of {exact}")
 
 
 def wrong_differences(found, actual, expected, rule):
@@ -297,6 +328,7 @@ def compare_batch(trial):
     trial.run("compare", "-q", *options, "--diff-out", "d.npy", f"got/{last}", f"want/{last}")
     if wrong := wrong_differences(np.load(trial.path("d.npy")), *pairs[-1][:2], rule):
         trial.wrong.append(wrong)
+    check_limits(trial, *pairs[-1][:2], [f"got/{last}", f"want/{last}"])
     compare_archives(trial, options)
 
 
