@@ -461,8 +461,8 @@ inline constexpr Option kVerbose{
     .names = "-v,--verbose",
     .help = "Print settings and a summary to stderr",
     .details = R"(Print on standard error, for every input: its dtype and shape, the bounds as converted, the
-number of threads that run, the SIMD level, and how many elements were raised, lowered or NaN. `--quiet` after it
-cancels it.)"};
+number of threads that run, the SIMD level, the options about the elements as typed, and how many elements were
+raised, lowered or NaN. `--quiet` after it cancels it.)"};
 
 inline constexpr Option kChunkSize{
     .names = "--chunk-size", .type = "BYTES", .group = kHidden,

@@ -59,6 +59,15 @@ inline constexpr std::size_t kProfile = place_of(&Request::profile);
 inline constexpr std::size_t kMinAboveMax = place_of(&Request::min_above_max);
 inline constexpr std::size_t kTo = place_of(&Request::to);
 
+/// The places of rows in fields::kAll.
+template <std::size_t kCount>
+consteval auto places_of(const std::array<const Field*, kCount>& rows) {
+  std::array<std::size_t, kCount> places{};
+  for (std::size_t i = 0; i < kCount; ++i)
+    places[i] = static_cast<std::size_t>(rows[i] - fields::kAll.data());
+  return places;
+}
+
 /// The arguments of clip(), clip_file() and clip_in_place() that make the request: one for each of
 /// fields::kAll, with the same place. Borrowed.
 class RequestArguments {
@@ -80,16 +89,16 @@ class RequestArguments {
 
   /// Whether one of the arguments that only profile native has is given.
   [[nodiscard]] bool act_after_clip() const {
-    constexpr auto kRows =
-        fields::rows([](const Field& field) { return field.stage == Field::Stage::after; });
-    return std::ranges::any_of(kRows, [&](const Field* row) { return is_given(row - fields::kAll.data()); });
+    constexpr auto kPlaces =
+        places_of(fields::rows([](const Field& field) { return field.stage == Field::Stage::after; }));
+    return std::ranges::any_of(kPlaces, [&](std::size_t place) { return is_given(place); });
   }
 
   /// Those that may be arrays which broadcast with x.
   [[nodiscard]] auto factors_and_bounds() const {
-    std::array<nb::handle, fields::kBroadcasting.size()> handles;
-    for (std::size_t i = 0; i < handles.size(); ++i)
-      handles[i] = handles_[fields::kBroadcasting[i] - fields::kAll.data()];
+    constexpr auto kPlaces = places_of(fields::kBroadcasting);
+    std::array<nb::handle, kPlaces.size()> handles;
+    for (std::size_t i = 0; i < handles.size(); ++i) handles[i] = handles_[kPlaces[i]];
     return handles;
   }
 
