@@ -125,13 +125,12 @@ TEST_CASE("every pair of elements is judged as by the oracle") {
 
 TEST_CASE("every SIMD level, and every division into whole blocks, gives the same comparison and metrics") {
   const bool with_special = GENERATE(true, false);
-  const bool exact = GENERATE(true, false);
   for (const DTypeTraits& row : kDTypes) {
     const Pairs pairs = with_special ? edge_pairs(row.dtype) : finite(edge_pairs(row.dtype));
     for (const Rule& rule : kRules) {
       ComparisonRule with_metrics = rule.rule();
       with_metrics.metrics = true;
-      with_metrics.exact_metrics = exact;
+      with_metrics.exact_metrics = (&rule - kRules.data()) % 2 != 0;
       const auto at_level = [&](SimdLevel level, const ComparisonRule& asked) {
         return compare(pairs, asked, 0, level);
       };
