@@ -265,12 +265,10 @@ int clip_files(const Command& command, const ClipWay& way) {
   if (is_whole) command.settings.selection.members.expect_used();
   if (pool && log.status() != 0) return log.status();
   if (pool) find_figures(command, jobs, *pool, found);
-  MadeDirectories made;
-  if (makes_directories && !command.dry_run) made.make(jobs, way.root.get());
+  if (makes_directories && !command.dry_run) make_directories(jobs, way.root.get());
   clip_jobs(run);
   log.stop_after_failure();
   log.print_summary(has_summary);
-  if (log.status() == 0) made.keep();
   return log.status();
 }
 

@@ -65,22 +65,12 @@ Job Jobs::operator[](std::size_t job) const {
   return result;
 }
 
-MadeDirectories::~MadeDirectories() {
-  for (auto path = made_.rbegin(); path != made_.rend(); ++path)
-    static_cast<void>(os::unlinkat(AT_FDCWD, path->c_str(), AT_REMOVEDIR));  // fails if it is not empty
-}
-
-void MadeDirectories::make(const Jobs& jobs, OutputRoot* root) {
+void make_directories(const Jobs& jobs, OutputRoot* root) {
   std::string last = ".";
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const std::string output = jobs[i].output.value_or("");
     std::string directory = directory_of(output);
     if (directory == std::exchange(last, directory)) continue;
-    std::vector<std::string> missing;
-    for (std::string path = directory; !find_file(path) && path != directory_of(path);
-         path = directory_of(path))
-      missing.push_back(path);
-    made_.insert(made_.end(), missing.rbegin(), missing.rend());
     if (root != nullptr) {
       root->make_directories(output);
       continue;

@@ -77,24 +77,10 @@ class Jobs {
   std::string directory_;
 };
 
-/// The directories that a run makes. Those that are empty are removed in the end, unless keep() was called:
-/// a run that fails leaves none.
-class MadeDirectories {
- public:
-  MadeDirectories() = default;
-  MadeDirectories(const MadeDirectories&) = delete;
-  MadeDirectories& operator=(const MadeDirectories&) = delete;
-  ~MadeDirectories();
-
-  /// Creates the missing directories of all outputs: see OutputRoot if `root` is given. Error{io} if a
-  /// directory cannot be created.
-  void make(const Jobs& jobs, OutputRoot* root);
-
-  void keep() noexcept { made_.clear(); }
-
- private:
-  std::vector<std::string> made_;  ///< each after those that it is in
-};
+/// Creates the missing directories of all outputs: see OutputRoot if `root` is given. A run that fails later
+/// leaves them: another process may write an output there, which has no name yet. Error{io} if a directory
+/// cannot be created.
+void make_directories(const Jobs& jobs, OutputRoot* root);
 
 /// Adds the command's inputs, those in its list, and with --recursive the .npy and .npz files below
 /// directories, which are sorted by path. For an index, adds the files of its set, too, except for Verify.

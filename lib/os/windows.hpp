@@ -51,7 +51,6 @@ inline constexpr int O_PATH = 1 << 22;
 inline constexpr int O_TMPFILE = 1 << 23;  // refused
 
 inline constexpr int AT_FDCWD = -100;
-inline constexpr int AT_REMOVEDIR = 0x200;
 inline constexpr int AT_SYMLINK_NOFOLLOW = 1;
 inline constexpr int F_DUPFD_CLOEXEC = 1;
 inline constexpr int F_GETFD = 2;
