@@ -215,7 +215,7 @@ refused either way if it is named.)"};
 
 inline constexpr Option kInPlace{
     .names = "-i,--in-place", .group = "Files",
-    .excludes = {{{"--verify --finalize --to-raw"}, {"--pooled", kPooledInPlace}}},
+    .excludes = {{"--verify --finalize --to-raw"}, {"--pooled", kPooledInPlace}},
     .help = "Replace each input by its result, all or nothing",
     .details = R"(Replace every FILE by its result. At every instant, also after a crash or a power cut, the
 name holds the complete old file or the complete new one. Owner, mode, access control list and user.
@@ -410,9 +410,9 @@ saved so: bfloat16 or a float8.)"};
 
 inline constexpr Option kShard{
     .names = "--shard", .type = "K/N", .words = [] { return Words{"auto"}; }, .group = "Many processes",
-    .excludes = {{{"--verify --to-raw"},
+    .excludes = {{"--verify --to-raw"},
                  {"--in-place",
-                  "a shard that runs twice would scale its data twice; use IN OUT or --output-dir, and rename the results"}}},
+                  "a shard that runs twice would scale its data twice; use IN OUT or --output-dir, and rename the results"}},
     .help = "Process part K (0 to N-1) of N of a tensor or of many inputs; auto: K and N from MPI or Slurm",
     .details = R"(Do part K of N, counted from 0. With IN and OUT every process clips its part of one tensor,
 and `clipper --finalize OUT` puts the whole tensor in place; with `--output-dir` or `--output` the inputs are

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <vector>
 
@@ -47,7 +48,7 @@ bool has_name(std::string_view names, const Option& option) {
 const Exclusion* exclusion(const Option& option, const Option& other) {
   const auto* const found = std::ranges::find_if(
       option.excludes, [&](const Exclusion& each) { return has_name(each.names, other); });
-  return found == option.excludes.end() ? nullptr : found;
+  return found == std::end(option.excludes) ? nullptr : found;
 }
 
 const Option* option_named(const CommandSpec& spec, std::string_view name) {

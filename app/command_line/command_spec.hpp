@@ -39,9 +39,9 @@ struct Option {
   std::string_view implied = {};  ///< the value of the option without one: it follows = only
   Value value = Value::text;
   Words (*words)() = nullptr;  ///< the default first if it is a word; a positional takes no other values
-  std::string_view group = "Running";      ///< its heading in --help of a command that has groups
-  std::string_view overrides = {};         ///< the long name of a flag: the last of the two wins
-  std::array<Exclusion, 2> excludes = {};  ///< an error if one of them is given, too
+  std::string_view group = "Running";  ///< its heading in --help of a command that has groups
+  std::string_view overrides = {};     ///< the long name of a flag: the last of the two wins
+  Exclusion excludes[2] = {};          ///< an error if one of them is given, too
   std::string_view needs = {};       ///< long names: an error unless one of them is given; it names the first
   std::string_view works_with = {};  ///< long names: if there are any, an error if another option is given
   std::string_view help;             ///< one sentence without a period
