@@ -30,6 +30,7 @@ class Case:
     parameters: dict = field(default_factory=dict)
     profile: contract.Profile = NATIVE
     divides: bool = False
+    lost: np.ndarray | None = None  # where NaN stays NaN, because the percentile that replaces it does not exist
 
     def arrays(self):
         return {option: given for option, given in self.parameters.items() if isinstance(given, Tensor)}
@@ -191,6 +192,8 @@ def array_bound(case, side):
         return exact_array(case, side, plain(found))
     if is_native and given.dtype not in (case.x.dtype, case.bound_dtype):
         shape, texts = found.shape, found.ravel().tolist()
+        if any(is_far(case, case.bound_dtype, number) for number in texts):
+            return far_array(case, side, found)
         bits = np.array([contract.float_bound(case.profile, case.bound_dtype, number, side) for number in texts], unsigned(case.bound_dtype)).reshape(shape)
         given = Tensor(case.bound_dtype, bits.view(stored_type(case.bound_dtype)))
         found = numbers(given.elements, given.dtype)
@@ -201,6 +204,16 @@ def array_bound(case, side):
     if nans.all() and nans.size == 1 and case.profile.through:
         bits = np.array(nearest(math.nan, case.x.dtype), bits.dtype)  # another type does not hold sign and payload
     return Bound(found, bits)
+
+
+def far_array(case, side, found):
+    """An array as bounds of floats, of which some are beyond their dtype."""
+    numbers_of_each = []
+    for number in found.ravel().tolist():
+        contract.float_bound(case.profile, case.bound_dtype, number, side)
+        near = contract.rounded(number, case.bound_dtype)
+        numbers_of_each.append(near if math.isfinite(near) else number)
+    return Bound(plain(np.array(numbers_of_each, object).reshape(found.shape)), None)
 
 
 def exact_array(case, side, found):
@@ -236,6 +249,7 @@ def exact_bound(case, side, text):
         raise Refused("NaN", USAGE, text)
     if not case.arithmetic and "--stretch" not in case.parameters:
         contract.int_bound(case.profile, case.x.dtype, number, side, text)
+    number = number or 0  # integers have no -0
     return Bound(plain(number if case.arithmetic != "float64" else figures.as_double(number)), None)
 
 
@@ -493,11 +507,12 @@ def around_nodata(case):
         raise Refused("nodata that the dtype does not have", USAGE)
     others = {option: each for option, each in given.items() if option not in ("--nodata", "--nodata-to")}
     valid = Tensor(case.x.dtype, case.x.elements[~where])
+    lost = None if case.lost is None else case.lost[~where]
     if percentages_of(case) and is_nan(valid.elements, valid.dtype).all():
         others = without_percentages(case, others)
     moved_arrays = {option: Tensor(each.dtype, np.broadcast_to(each.elements, case.x.shape)[~where], name=each.name, varies=True)
                     if each.elements.size != 1 else each.like(each.elements.reshape(1)) for option, each in case.arrays().items()}
-    found = elsewhere(case, others, replace(case, x=valid, parameters=others | moved_arrays))
+    found = elsewhere(case, others, replace(case, x=valid, parameters=others | moved_arrays, lost=lost))
     keeps = result(Case(Tensor(case.x.dtype, case.x.elements[where]), {"--to": case.to})).result if case.to != case.x.dtype and target is None \
         else Tensor(case.x.dtype, case.x.elements[where])
     bits = np.empty(case.x.shape, unsigned(case.to))
@@ -509,7 +524,11 @@ def around_nodata(case):
         became |= equal(results, number, case.to)
     big = case.is_big
     tensor = Tensor(case.to, bits.view(stored_type(case.to)), case.x.fortran, big)
-    return replace(found, result=tensor, nodata=int(where.sum()), became_nodata=int(became.sum()))
+    y = None
+    if found.y is not None:
+        y = np.full(case.x.shape, math.nan, object)
+        y[~where] = found.y
+    return replace(found, result=tensor, nodata=int(where.sum()), became_nodata=int(became.sum()), y=y)
 
 
 def refused_by_plan(case):
@@ -644,7 +663,8 @@ def difference(a, b):
 
 def normalized_exactly(case, y, ends):
     """The last steps of integers: differences are exact before they are rounded to float64."""
-    y = plain(np.vectorize(figures.as_double, otypes=[object])(y)) if y.size else y
+    of_y = float if case.arithmetic == "float64" else figures.as_double
+    y = plain(np.vectorize(of_y, otypes=[object])(y)) if y.size else y
     minus = np.frompyfunc(difference, 2, 1)
     as_floats = lambda found: np.asarray(found, np.float64)
     if ends:
@@ -696,6 +716,8 @@ def bounds_of_stretch(case, low, high):
 def with_nans_replaced(case, rule, nan, bits, limited, nans, lo, hi):
     if not nans.any() or case.nan in ("kept", "keep", "error"):
         return bits, limited
+    if case.lost is not None:
+        bits, nans = np.where(nans & case.lost, np.asarray(nearest(math.nan, rule.to)).astype(bits.dtype), bits), nans & ~case.lost
     its_limits = 0
     if case.nan in BOUND_NAMES:
         each = lo if case.nan == "min" else hi

@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from contract import FORMATS, INPUT, INTS, USAGE, Refused, decoded, exact, is_nan, nearest, stored_type
+from contract import FORMATS, INPUT, INTS, USAGE, Refused, decoded, exact, is_nan, nearest, percentile, stored_type
 from tensor import Tensor, unsigned
 
 BOUNDS, FACTORS = ("--min", "--max"), ("--subtract", "--divide")
@@ -85,6 +85,11 @@ def has_fractions(given, x):
     if isinstance(given, Tensor):
         return given.dtype in FORMATS and (given.elements.size != 1 or bool(given.elements.ravel()[0] % 1))
     return given is not None and math.isfinite(exact(given)) and exact(given) % 1 != 0
+
+
+def are_rounded(numbers):
+    """Whether float64 lacks any of the integers."""
+    return any(math.isfinite(number) and number == math.trunc(number) and float(number) != number for number in numbers)
 
 
 def is_percentile(given):
@@ -196,13 +201,21 @@ def found_in(case, bound, result, find):
     if "--per-axis" in given:
         for side in [side for side in BOUNDS if is_percentile(given.get(side)) and not is_empty]:
             text, exactly, elements = case.parameters[side], [], []
+            wholes = []
             for _, part in parts:
                 alone = replace(case, x=valid_in(case, part))
                 lost = is_nan(alone.x.elements, alone.x.dtype).all()
+                if lost and len(parts) > 1 and case.nan == side[2:] and case.x.dtype in FORMATS and "nan" not in case.parameters.get("--nodata", ""):
+                    if case.to in INTS:
+                        raise Refused("NaN of a group", INPUT)
+                    where = np.zeros(case.x.shape, bool) if case.lost is None else case.lost.copy()
+                    where[part] = True
+                    case = replace(case, lost=where)
                 its = widest(case, side, case.parameters) if lost else text
                 exactly.append(exact(its) if lost else find(alone, text))
                 if "--stretch" in given and not math.isfinite(exactly[-1]):
                     raise Refused("infinite percentile", INPUT)
+                wholes += [exactly[-1]] * (not lost)
                 if not case.arithmetic:
                     elements.append(int(bound(replace(alone, parameters={side: its}), side).bits))
             is_whole = all(number == math.trunc(number) and np.iinfo(case.x.dtype).min <= number <= np.iinfo(case.x.dtype).max
@@ -211,6 +224,8 @@ def found_in(case, bound, result, find):
                 given[side] = array_of(shape, case.arithmetic, [nearest(number, case.arithmetic) for number in exactly])
             elif case.arithmetic and is_whole:
                 given[side] = Tensor(case.x.dtype, np.array([int(number) for number in exactly], case.x.dtype).reshape(shape))
+            elif case.exact_bounds and not is_whole and len(parts) > 1 and are_rounded(wholes):
+                raise Refused("fractions and integers that float64 lacks", USAGE, side)
             elif case.exact_bounds and not is_whole:
                 given[side] = Tensor("float64", np.array([float(number) for number in exactly]).reshape(shape))
             else:
@@ -223,9 +238,13 @@ def found_in(case, bound, result, find):
         is_long = case.x.dtype in ("int64", "uint64") and not {"--scale", "--bias", "--replace-below", "--replace-above", "--nodata"} & {*given}
         y = clipped.y if is_long and not any(has_fractions(given.get(side), case.x) for side in BOUNDS) else clipped.result.elements
         values = {option: [] for option in words}
+        is_exact = case.x.dtype in ("int64", "uint64") and not {"--scale", "--bias"} & {*given} and words.get("--subtract") in BOUND_NAMES
         for (_, part), option in product(parts, words):
             try:
-                number = statistic(words[option], np.asarray(y[part])[~case.is_nodata[part]])
+                elements = np.asarray((clipped.y if is_exact and option == "--subtract" else y)[part])[~case.is_nodata[part]]
+                if elements.dtype == object:
+                    elements = np.array([as_double(each) for each in elements.tolist() if each == each], object)
+                number = statistic(words[option], elements)
             except NoNumbers:
                 if loses:
                     del given[option], values[option]
@@ -237,8 +256,11 @@ def found_in(case, bound, result, find):
         if not parts:
             given = {option: each for option, each in given.items() if option not in words}
         for option, its in values.items() if parts else ():
-            is_exact = y.dtype == object and words[option] in ("min", "max")
-            given[option] = Tensor(case.x.dtype, np.array(its, case.x.dtype).reshape(shape)) if is_exact else \
+            limits = np.iinfo(case.x.dtype) if case.x.dtype in INTS else None
+            is_whole = limits and words[option] in BOUND_NAMES and all(each == math.trunc(each) and limits.min <= each <= limits.max for each in its)
+            if not is_whole and len(parts) > 1 and words[option] in BOUND_NAMES and are_rounded(its):
+                raise Refused("fractions and integers that float64 lacks", USAGE, option)
+            given[option] = Tensor(case.x.dtype, np.array([int(each) for each in its], case.x.dtype).reshape(shape)) if is_whole and option == "--subtract" else \
                 array_of(shape, "float64", [nearest(number, "float64") for number in its])
     given.pop("--per-axis", None)
     return replace(case, parameters=given)

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <type_traits>
+#include <utility>
 
 #include "clip/convert.hpp"
 #include "clip/exact_difference.hpp"
@@ -23,6 +25,16 @@ bool has_all(DType dtype, DType from) {
          number_of(from, highest_element(from)) <= number_of(dtype, highest_element(dtype));
 }
 
+/// Whether numbers of the array may be beyond the dtype of bounds of floats, and are no infinities of it:
+/// because it has none, or because results may lie there.
+bool may_be_far(const Plan& plan, DType array) {
+  const DType to = plan.operation.to;
+  const auto highest = [](DType dtype) { return number_of(dtype, highest_finite(dtype)); };
+  if (!plan.operation.cast || highest(array) <= highest(plan.bound_dtype)) return false;
+  if (!traits(plan.bound_dtype).has_infinity) return true;
+  return (!is_floating(to) || traits(to).has_infinity) && highest(to) > highest(plan.bound_dtype);
+}
+
 /// Elements of a dtype as those of another one, without counts.
 void convert_elements(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count) {
   static_cast<void>(convert(operation, nullptr, in, out, count, Counting::off, simd_levels().back()));
@@ -33,27 +45,39 @@ Wide wide_of(double integer, double rest) {
   return Wide::of(static_cast<Int128>(integer) + static_cast<Int128>(rest));
 }
 
-/// The greatest double up to the number, or the least from it on.
-double within(double value, double rest, bool is_min) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  if (is_min) return rest > 0 ? std::nextafter(value, kInfinity) : value;
-  return rest < 0 ? std::nextafter(value, -kInfinity) : value;
-}
-
-/// The numbers of a bound that is no array.
-double number_at(const std::optional<Number>& exact, DType dtype, ElementBits element, double& rest) {
-  const Number number = exact ? *exact : number_of(dtype, element);
-  rest = rest_of(number);
-  return round_to<double>(number);
+/// The greatest element of a working dtype up to the number, or the least from it on.
+template <class T>
+T within(double value, double rest, bool is_min) {
+  constexpr auto kLowest = std::numeric_limits<T>::lowest();
+  constexpr auto kHighest = std::numeric_limits<T>::max();
+  if constexpr (std::is_integral_v<T>) {
+    const double integer = is_min ? std::ceil(value) : std::floor(value);
+    if (!(std::fabs(integer) < 0x1p126)) return integer < 0 ? kLowest : kHighest;
+    const Int128 exact = static_cast<Int128>(integer) + static_cast<Int128>(rest);
+    return static_cast<T>(std::clamp(exact, Int128{kLowest}, Int128{kHighest}));
+  } else {
+    constexpr T kInfinity = std::numeric_limits<T>::infinity();
+    const T nearest = static_cast<T>(value);
+    const double beyond =
+        static_cast<double>(nearest) - value - rest;  // has the sign of the exact difference
+    if (std::isinf(value) || (is_min ? beyond >= 0 : beyond <= 0)) return nearest;
+    return std::nextafter(nearest, is_min ? kInfinity : -kInfinity);
+  }
 }
 
 }  // namespace
 
+bool exchanges_exactly(const Plan& plan) {
+  return plan.operation.cast && plan.operation.arithmetic != Arithmetic::integer && plan.arrays &&
+         plan.arrays->min_above_max != MinAboveMax::error;
+}
+
 bool is_other_bound(const Plan& plan, DType array) {
   const Operation& operation = plan.operation;
   const DType from = plan.input.dtype;
-  if (is_floating(from)) return false;
+  if (is_floating(from)) return may_be_far(plan, array);
   if (!operation.cast || operation.arithmetic == Arithmetic::integer) return array != from;
+  if (exchanges_exactly(plan)) return true;
   const bool is_long = !is_floating(array) && traits(array).size == sizeof(double);
   if (is_long && operation.normalization && operation.normalization->stretches) return true;
   if (operation.arithmetic == Arithmetic::float64) return is_long;
@@ -64,28 +88,45 @@ BoundArray::BoundArray(const Plan& plan, Parameter bound, std::size_t capacity)
     : plan_(plan), is_min_(bound == Parameter::min), values_(capacity), rests_(capacity) {
   const Operation& operation = plan.operation;
   const ArrayParameter* const array = plan.array(bound);
-  const bool is_other = array != nullptr && is_other_bound(plan, array->array->layout().dtype);
-  if (is_other && operation.cast) results_.resize(capacity);
-  if (is_other && operation.cast && operation.arithmetic == Arithmetic::integer) wide_.resize(capacity);
-  double rest = 0;
-  const bool is_wide_open = operation.cast && operation.arithmetic == Arithmetic::integer;
+  is_other_ = array != nullptr && is_other_bound(plan, array->array->layout().dtype);
+  const bool is_wide = operation.cast && operation.arithmetic == Arithmetic::integer;
+  if (operation.cast && (is_other_ || exchanges_exactly(plan))) results_.resize(capacity);
+  if (is_other_ && is_wide) wide_.resize(capacity);
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const std::optional<Number>& exact = is_min_ ? plan.exact_min : plan.exact_max;
-  const double value = is_wide_open && !exact
-                           ? (is_min_ ? -kInfinity : kInfinity)
-                           : number_at(exact, operation.dtype, is_min_ ? operation.lo : operation.hi, rest);
-  std::ranges::fill(values_, value);
-  std::ranges::fill(rests_, array == nullptr ? rest : 0);  // floats of an array have none
+  const Number number = exact ? *exact : number_of(operation.dtype, is_min_ ? operation.lo : operation.hi);
+  number_ = is_wide && !exact ? (is_min_ ? -kInfinity : kInfinity) : round_to<double>(number);
+  number_rest_ = array == nullptr && std::isfinite(number_) ? rest_of(number) : 0;  // floats have none
+  if (array == nullptr && !results_.empty()) number_result_ = result_of(operation, number).element;
+  restore(capacity);
+  set_ends();
+}
 
+/// Sets the numbers beyond which a bound leaves nothing to do.
+void BoundArray::set_ends() {
+  const Operation& operation = plan_.operation;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   input_end_ = output_end_ = is_min_ ? kInfinity : -kInfinity;
-  const bool stretches = operation.normalization && operation.normalization->stretches;
-  const auto end_of = [&](DType dtype, double& end_rest) {
-    return number_at({}, dtype, is_min_ ? highest_element(dtype) : lowest_element(dtype), end_rest);
+  const auto end_of = [&](DType dtype, double& rest) {
+    const Number end = number_of(dtype, is_min_ ? highest_finite(dtype) : lowest_finite(dtype));
+    rest = rest_of(end);
+    return round_to<double>(end);
   };
-  if (operation.arithmetic == Arithmetic::none && !stretches)
-    input_end_ = end_of(plan.input.dtype, input_end_rest_);
+  const bool is_float = is_floating(plan_.input.dtype);
+  input_ = is_float ? plan_.bound_dtype : plan_.input.dtype;
+  const bool stretches = operation.normalization && operation.normalization->stretches;
+  if (is_float || (operation.arithmetic == Arithmetic::none && !stretches))
+    input_end_ = end_of(input_, input_end_rest_);
+  takes_infinity_ = is_float && traits(plan_.bound_dtype).has_infinity && traits(operation.to).has_infinity;
   if (!operation.cast || is_floating(operation.to)) return;
+  double rest = 0;
   output_end_ = end_of(operation.to, rest) - static_cast<double>(operation.cast->zero_point.value());
+}
+
+void BoundArray::restore(std::size_t count) {
+  std::fill_n(values_.begin(), count, number_);
+  std::fill_n(rests_.begin(), count, number_rest_);
+  if (!results_.empty()) std::fill_n(results_.begin(), count, number_result_);
 }
 
 void BoundArray::take_values(DType dtype, const std::byte* elements, std::size_t count) {
@@ -109,45 +150,65 @@ void BoundArray::take_values(DType dtype, const std::byte* elements, std::size_t
 void BoundArray::take(DType dtype, const std::byte* elements, std::size_t count, std::byte* compared) {
   const Operation& operation = plan_.operation;
   take_values(dtype, elements, count);
-  if (!is_other_bound(plan_, dtype)) return;
+  if (!is_other_ && results_.empty()) return;
   if (!operation.cast)
     return convert_elements(conversion(dtype, operation.dtype, Round::trunc), elements, compared, count);
-  compare_exactly(dtype, elements, count, compared);
-  Operation to = conversion(dtype, operation.to);
-  const Cast& cast = *operation.cast;
+  const bool is_float = is_floating(plan_.input.dtype);
+  if (is_float) round_floats(dtype, elements, count);
+  if (wide_.empty())
+    compare(0, count, compared);
+  else
+    for (std::size_t i = 0; i < count; ++i)
+      wide_[i] = {wide_of(std::ceil(values_[i]), rests_[i]), wide_of(std::floor(values_[i]), rests_[i])};
+  if (is_float)
+    set_results(DType::float64, reinterpret_cast<const std::byte*>(values_.data()), count);
+  else
+    set_results(dtype, elements, count);
+}
+
+/// Rounds bounds of floats to their dtype, unless that makes a number infinite.
+void BoundArray::round_floats(DType dtype, const std::byte* elements, std::size_t count) {
+  if (dtype == plan_.bound_dtype) return;
+  const std::vector<double> given = values_;
+  const std::vector<double> rests = std::exchange(rests_, std::vector<double>(rests_.size()));
+  std::vector<std::byte> rounded(count * sizeof(ElementBits));
+  convert_elements(conversion(dtype, plan_.bound_dtype), elements, rounded.data(), count);
+  take_values(plan_.bound_dtype, rounded.data(), count);
+  for (std::size_t i = 0; i < count; ++i)
+    if (!std::isfinite(values_[i]) && !std::isnan(given[i]))
+      values_[i] = plan_.operation.to == DType::float64 ? given[i] : sum_to_odd(given[i], rests[i]);
+}
+
+/// Sets what the numbers become after the clip.
+void BoundArray::set_results(DType dtype, const std::byte* elements, std::size_t count) {
+  Operation to = conversion(dtype, plan_.operation.to);
+  const Cast& cast = *plan_.operation.cast;
   to.cast->round = cast.round;
   to.cast->zero_point = cast.zero_point;
   to.cast->saturates = cast.saturates;
   set_limits(to);
-  const std::size_t size = traits(to.to).size;
   std::vector<std::byte> results(count * sizeof(ElementBits));
   convert_elements(to, elements, results.data(), count);
-  for (std::size_t i = 0; i < count; ++i) {
-    ElementBits bits = 0;
-    with_size(size, [&]<std::size_t kSize>() {
-      bits = reinterpret_cast<const UnsignedOfSize<kSize>*>(results.data())[i];
-    });
-    results_[i] = bits;
-    if (!wide_.empty()) wide_[i].result = bits;
-  }
+  with_size(traits(to.to).size, [&]<std::size_t kSize>() {
+    std::copy_n(reinterpret_cast<const UnsignedOfSize<kSize>*>(results.data()), count, results_.begin());
+  });
+  for (std::size_t i = 0; i < count && !wide_.empty(); ++i) wide_[i].result = results_[i];
 }
 
-/// Writes the nearest working elements within the exact bounds, or makes them integers of any size.
-void BoundArray::compare_exactly(DType dtype, const std::byte* elements, std::size_t count,
-                                 std::byte* compared) {
-  switch (plan_.operation.arithmetic) {
-    case Arithmetic::none:
-      return convert_elements(conversion(dtype, plan_.operation.dtype, is_min_ ? Round::ceil : Round::floor),
-                              elements, compared, count);
-    case Arithmetic::float32:
-    case Arithmetic::float64:
-      for (std::size_t i = 0; i < count; ++i)
-        reinterpret_cast<double*>(compared)[i] = within(values_[i], rests_[i], is_min_);
-      return;
-    case Arithmetic::integer:
-      for (std::size_t i = 0; i < count; ++i)
-        wide_[i] = {wide_of(std::ceil(values_[i]), rests_[i]), wide_of(std::floor(values_[i]), rests_[i])};
-  }
+/// Writes the nearest working elements within the bounds.
+void BoundArray::compare(std::size_t first, std::size_t count, std::byte* compared) const {
+  with_type(plan_.operation.dtype, [&]<class T>() {
+    T* const to = reinterpret_cast<T*>(compared);
+    for (std::size_t i = first; i < first + count; ++i)
+      if constexpr (!HalfType<T>) to[i] = within<T>(values_[i], rests_[i], is_min_);
+  });
+}
+
+void BoundArray::become(const BoundArray& other, std::size_t i, std::byte* compared) {
+  values_[i] = other.values_[i];
+  rests_[i] = other.rests_[i];
+  results_[i] = other.results_[i];
+  compare(i, 1, compared);
 }
 
 void BoundArray::repeat(std::size_t period, std::size_t count) {
@@ -160,11 +221,17 @@ void BoundArray::repeat(std::size_t period, std::size_t count) {
   copy(wide_);
 }
 
-bool BoundArray::is_beyond(std::size_t i) const {
+std::optional<DType> BoundArray::beyond(std::size_t i) const {
   const double value = is_min_ ? std::floor(values_[i]) : std::ceil(values_[i]);
-  if (is_min_)
-    return value > output_end_ || value > input_end_ || (value == input_end_ && rests_[i] > input_end_rest_);
-  return value < output_end_ || value < input_end_ || (value == input_end_ && rests_[i] < input_end_rest_);
+  if (takes_infinity_ && std::isinf(value)) return std::nullopt;
+  const auto is_beyond = [&](double end, double rest) {
+    if (value == end) return is_min_ ? rests_[i] > rest : rests_[i] < rest;
+    return is_min_ ? value > end : value < end;
+  };
+  if (is_beyond(input_end_, input_end_rest_)) return input_;
+  return is_beyond(output_end_, std::numeric_limits<double>::infinity() * (is_min_ ? 1 : -1))
+             ? std::optional(plan_.operation.to)
+             : std::nullopt;
 }
 
 std::string BoundArray::text(std::size_t i) const {

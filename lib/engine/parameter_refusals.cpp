@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
+#include <tuple>
 
 #include "contract/bounds.hpp"
 #include "element/comparable.hpp"
@@ -56,10 +58,12 @@ void ParameterTile::refuse_bounds(std::uint64_t position) const {
                                         at + " is not a finite float64 number");
     return;
   }
-  if (exact_min_ && (exact_min_->is_beyond(0) || exact_max_->is_beyond(0)))
-    throw Error(ErrorKind::usage,
-                (exact_min_->is_beyond(0) ? quoted(min_, Parameter::min) : quoted(max_, Parameter::max)) +
-                    at + " is beyond the range of " + std::string(traits(plan_.operation.to).name));
+  if (exact_min_)
+    for (const auto& [exact, bound, parameter] :
+         {std::tuple(&*exact_min_, &min_, Parameter::min), std::tuple(&*exact_max_, &max_, Parameter::max)})
+      if (const std::optional<DType> dtype = exact->beyond(0))
+        throw Error(ErrorKind::usage, quoted(*bound, parameter) + at + " is beyond the range of " +
+                                          std::string(traits(*dtype).name));
   if (!exact_min_ && is_beyond_output()) {
     const bool is_min = with_type(dtype, [&]<class T>() {
       return comparable(*min_.expanded<T>()) > comparable(from_bits<T>(plan_.operation.cast->highest));

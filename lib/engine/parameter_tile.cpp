@@ -155,10 +155,10 @@ void ParameterTile::allocate_factors() {
   });
 }
 
-/// Casts of integer arithmetic exchange bounds themselves.
+/// Casts of integer arithmetic exchange bounds themselves. Of other elements a max below min wins by itself.
 bool ParameterTile::exchanges() const noexcept {
-  return bounds_vary_ && !(exact_min_ && plan_.operation.cast) &&
-         plan_.arrays->min_above_max == MinAboveMax::min &&
+  if (exact_min_ && exchanges_exactly(plan_)) return true;
+  return bounds_vary_ && plan_.arrays->min_above_max == MinAboveMax::min &&
          !(plan_.operation.cast && plan_.operation.arithmetic == Arithmetic::integer);
 }
 
@@ -175,12 +175,34 @@ void ParameterTile::read(std::uint64_t position, std::size_t count) {
     read_exact_bound(min_, *exact_min_, position, count);
     read_exact_bound(max_, *exact_max_, position, count);
   } else {
-    for (Values* const bound : {&min_, &max_}) read_bound(*bound, position, count, !exchanges());
+    for (Values* const bound : {&min_, &max_})
+      read_bound(*bound, position, count, !exchanges() && !has_lost_bounds(*bound));
   }
-  if (nan_bound_ != nullptr)
+  if (nan_bound_ != nullptr) {
     std::memcpy(nan_.memory.get(), nan_bound_->expanded<std::byte>(), count * nan_.size);
+    if (has_lost_bounds(*nan_bound_)) widen_lost_bounds(count);
+  }
   for (Values* const factor : {&scale_, &bias_, &a_, &b_}) read_factor(*factor, position, count);
   if (plan_.operation.normalization && plan_.operation.normalization->stretches) widen_bounds(count);
+}
+
+/// Whether NaN of an array of percentiles, which no elements have, replace NaN, and are no bounds.
+bool ParameterTile::has_lost_bounds(const Values& bound) const noexcept {
+  return &bound == nan_bound_ && bound.array->parameter().array->is_found();
+}
+
+/// Makes these the widest bounds; for a stretch, which needs finite ones, the other bound.
+void ParameterTile::widen_lost_bounds(std::size_t count) {
+  const bool stretches = plan_.operation.normalization && plan_.operation.normalization->stretches;
+  const bool is_min = nan_bound_ == &min_;
+  const DType dtype = plan_.operation.dtype;
+  with_type(dtype, [&]<class T>() {
+    T* const bound = nan_bound_->as<T>();
+    const T* const other = (is_min ? max_ : min_).expanded<T>();
+    const T widest = from_bits<T>(is_min ? lowest_element(dtype) : highest_element(dtype));
+    for (std::size_t i = 0; i < count; ++i)
+      if (is_nan(bound[i])) bound[i] = stretches ? other[i] : widest;
+  });
 }
 
 /// Those that are arrays, for a stretch.
@@ -258,7 +280,7 @@ void ParameterTile::read_other_bound(Values& bound, std::uint64_t position, std:
 
 void ParameterTile::read_exact_bound(Values& bound, BoundArray& exact, std::uint64_t position,
                                      std::size_t count) {
-  if (!bound.array) return;
+  if (!bound.array) return exact.restore(count);
   const DType dtype = bound.array->parameter().array->layout().dtype;
   if (!is_other_bound(plan_, dtype)) read_bound(bound, position, count, false);
   bound.array->read(position, count, raw_.get());
@@ -284,8 +306,8 @@ void ParameterTile::read_factor(Values& factor, std::uint64_t position, std::siz
 std::optional<std::size_t> ParameterTile::first_refused_exact_bound(std::size_t count) const {
   const bool refuses_order = plan_.arrays->min_above_max == MinAboveMax::error;
   return find_first(count, [&](std::size_t i) {
-    return exact_min_->is_nan(i) || exact_max_->is_nan(i) || exact_min_->is_beyond(i) ||
-           exact_max_->is_beyond(i) || (refuses_order && exact_min_->exceeds(*exact_max_, i));
+    return exact_min_->is_nan(i) || exact_max_->is_nan(i) || exact_min_->beyond(i) || exact_max_->beyond(i) ||
+           (refuses_order && exact_min_->exceeds(*exact_max_, i));
   });
 }
 
@@ -364,8 +386,19 @@ std::optional<std::size_t> ParameterTile::first_infinite_range(std::size_t count
   });
 }
 
-/// Where min exceeds max, every element except NaN becomes min: as by convert_bounds() for numbers.
+/// Where min exceeds max, every element except NaN becomes one of them: as by convert_bounds() for numbers.
 void ParameterTile::exchange_bounds(std::size_t count) {
+  if (exact_min_ && exchanges_exactly(plan_)) {
+    const bool min_wins = plan_.arrays->min_above_max == MinAboveMax::min;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!exact_min_->exceeds(*exact_max_, i)) continue;
+      if (min_wins)
+        exact_max_->become(*exact_min_, i, max_.memory.get());
+      else
+        exact_min_->become(*exact_max_, i, min_.memory.get());
+    }
+    return;
+  }
   with_type(plan_.operation.dtype, [&]<class T>() {
     T* const min = min_.as<T>();
     T* const max = max_.as<T>();

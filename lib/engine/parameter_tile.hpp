@@ -152,6 +152,8 @@ class ParameterTile {
   void read_exact_bound(Values& bound, BoundArray& exact, std::uint64_t position, std::size_t count);
   void read_factor(Values& factor, std::uint64_t position, std::size_t count);
   void widen_bounds(std::size_t count);
+  [[nodiscard]] bool has_lost_bounds(const Values& bound) const noexcept;
+  void widen_lost_bounds(std::size_t count);
   [[nodiscard]] std::optional<std::size_t> first_refused_bound(std::size_t count) const;
   [[nodiscard]] std::optional<std::size_t> first_refused_exact_bound(std::size_t count) const;
   template <class T>

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "contract/bounds.hpp"
 #include "error.hpp"
@@ -32,6 +33,17 @@ std::vector<Groups> groups_of(const Request& request, std::span<const TensorSour
 std::vector<std::int64_t> lengths_of_groups(const Request& request, const TensorLayout& layout) {
   const std::vector<std::int64_t> shape = Groups(layout, axes_of(request, layout)).shape();
   return {std::ranges::find_if(shape, [](std::int64_t size) { return size != 1; }), shape.end()};
+}
+
+Request bounds_alone(const Request& request) {
+  Request alone{.min = request.min,
+                .max = request.max,
+                .profile = request.profile,
+                .min_above_max = request.min_above_max,
+                .stretch = request.stretch};
+  for (std::optional<Given>* const bound : {&alone.min, &alone.max})
+    if (*bound && (*bound)->array) bound->reset();
+  return alone;
 }
 
 }  // namespace clipper

@@ -21,4 +21,7 @@ namespace clipper {
 /// The shape of arrays of figures, without sizes of 1 in front.
 [[nodiscard]] std::vector<std::int64_t> lengths_of_groups(const Request& request, const TensorLayout& layout);
 
+/// What converts a bound of one of several groups as if it alone had been given.
+[[nodiscard]] Request bounds_alone(const Request& request);
+
 }  // namespace clipper

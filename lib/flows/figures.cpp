@@ -5,15 +5,16 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <iterator>
-#include <limits>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "clip/exact_difference.hpp"
 #include "contract/bounds.hpp"
 #include "contract/exact_bounds.hpp"
 #include "contract/fields.hpp"
@@ -22,6 +23,7 @@
 #include "error.hpp"
 #include "files/parameter_file.hpp"
 #include "flows/figure_groups.hpp"
+#include "flows/first_steps.hpp"
 #include "flows/found_array.hpp"
 #include "flows/lost_figures.hpp"
 #include "flows/scaled_percentile.hpp"
@@ -97,67 +99,6 @@ void set_number(Given& given, const Number& number, const std::string& text) {
   given.found = text;
 }
 
-/// A percentile that is no bound. For a stretch, which needs finite ones, that of an empty range.
-Number widest(const Request& request, const TensorLayout& layout, const Field& bound) {
-  const bool is_min = bound.number() == &Request::min;
-  if (request.stretch) {
-    const std::optional<Given>& other = is_min ? request.max : request.min;
-    if (!other || other->percentage) return 1;
-    if (other->array) return number_of(layout.dtype, (is_min ? lowest_finite : highest_finite)(layout.dtype));
-    const std::optional<ElementBits> nearest =
-        is_min ? greatest_to(layout.dtype, other->number) : least_from(layout.dtype, other->number);
-    return nearest ? number_of(layout.dtype, *nearest) : other->number;
-  }
-  return number_of(layout.dtype, is_min ? lowest_element(layout.dtype) : highest_element(layout.dtype));
-}
-
-/// The clip alone, whose elements have all numbers that are subtracted from: those of the tensor's dtype, or
-/// float64.
-Request first_steps(const Request& request, DType dtype) {
-  Request first = request;
-  first.subtract.reset();
-  first.divide.reset();
-  first.round.reset();
-  first.zero_point.reset();
-  first.to.reset();
-  first.saturate = false;
-  first.per_axis.clear();
-  const bool is_wide = request.scale || request.bias || request.replace_below || request.replace_above ||
-                       request.nan.number ||
-                       (!is_floating(dtype) && (has_fraction(request.min) || has_fraction(request.max)));
-  if (is_wide || !request.nodata.empty()) first.to = DType::float64;
-  if (!request.nodata.empty()) first.nodata_to = std::numeric_limits<double>::quiet_NaN();
-  return first;
-}
-
-std::optional<Number> value_of(Statistic statistic, const ElementStatistics& of) {
-  const auto number = [](std::optional<double> value) {
-    return value ? std::optional(Number(*value)) : std::nullopt;
-  };
-  const auto element = [&](std::optional<ElementBits> bits) {
-    return bits ? std::optional(number_of(of.dtype, *bits)) : std::nullopt;
-  };
-  switch (statistic) {
-    case Statistic::mean: return number(of.mean());
-    case Statistic::std: return number(of.standard_deviation());
-    case Statistic::min: return element(of.min());
-    case Statistic::max: return element(of.max());
-  }
-  return std::nullopt;
-}
-
-/// What converts a bound of one of several groups as if it alone had been given.
-Request bounds_alone(const Request& request) {
-  Request alone{.min = request.min,
-                .max = request.max,
-                .profile = request.profile,
-                .min_above_max = request.min_above_max,
-                .stretch = request.stretch};
-  for (const Field* const bound : fields::kBounds)
-    if (std::optional<Given>& given = alone.*bound->number(); given && given->array) given.reset();
-  return alone;
-}
-
 /// Calculates and sets the figures of a request in the units of the sources.
 class Figures {
  public:
@@ -209,11 +150,17 @@ class Figures {
   void set_percentiles(const std::vector<Field>& bounds, Request& request, const Percentiles& found,
                        std::uint64_t group);
   void set_array(const Field& figure, DType dtype, std::vector<std::byte> elements);
-  [[nodiscard]] Plan first_plan(const TensorLayout& tensor) const {
-    return decoded(plan_of(first_steps(request_, layout().dtype), tensor));
+  [[nodiscard]] Plan first_plan(const Request& first, const TensorLayout& tensor) const {
+    return decoded(plan_of(first, tensor));
   }
-  void read_clipped(const GroupRange& range, const ElementSource::Look& look, std::byte* table) const;
-  void for_each_group(const std::function<void(std::uint64_t, const ElementStatistics&)>& found) const;
+  void read_clipped(const Request& first, const GroupRange& range, const ElementSource::Look& look,
+                    std::byte* table) const;
+  void for_each_group(const Request& first,
+                      const std::function<void(std::uint64_t, const ElementStatistics&)>& found) const;
+  DType find_exactly(const Field& factor, std::optional<Number>& found, std::vector<std::byte>& elements);
+  void expect_one_dtype(const Field& figure, const FoundArray& array) const;
+  [[nodiscard]] bool leaves_nan(const Field& bound, const std::optional<Number>& percentile,
+                                std::uint64_t group) const;
   void check(const Field& factor, const Number& number, std::uint64_t group) const;
 
   Request& request_;
@@ -250,7 +197,7 @@ void Figures::set_percentiles(const std::vector<Field>& bounds, Request& request
     if (!found[i]) {
       drop(bound, group);
       if (count() <= 1) request.stretch.reset();  // without both bounds
-      set_number(given, widest(request, layout(), bound), "none");
+      set_number(given, widest(request, layout(), bound.number() == &Request::min), "none");
       if (request.action_on_nan() == (bound.number() == &Request::min ? OnNan::min : OnNan::max))
         request.nan = OnNan::keep;
       continue;
@@ -273,6 +220,28 @@ void Figures::set_array(const Field& figure, DType dtype, std::vector<std::byte>
   given = parameter_found(given.text, layout_of_groups(dtype), std::move(elements));
 }
 
+/// Error{usage} for figures of integers that no dtype has.
+void Figures::expect_one_dtype(const Field& figure, const FoundArray& array) const {
+  if (count() <= 1 || !array.is_mixed()) return;
+  refuse_figure(ErrorKind::usage, request_, figure,
+                "some indexes have fractions, others integers beyond 2^53: no dtype has both, so that each " +
+                    Message("index must be clipped alone"));
+}
+
+/// Whether a group has no bound that replaces NaN. Error{input} for an integer dtype, which has no NaN.
+bool Figures::leaves_nan(const Field& bound, const std::optional<Number>& percentile,
+                         std::uint64_t group) const {
+  const OnNan::Action action = bound.number() == &Request::min ? OnNan::min : OnNan::max;
+  const Nodata nodata = nodata_of(request_, layout().dtype);
+  if (percentile || request_.action_on_nan() != action || !is_floating(layout().dtype) || nodata.nan)
+    return false;
+  if (request_.to && !is_floating(*request_.to))
+    refuse(bound,
+           fmt::format("NaN cannot become {}, and no percentile replaces it", traits(*request_.to).name) +
+               place_of(group));
+  return true;
+}
+
 void Figures::find_percentiles() {
   const std::vector<Field> bounds = percentiles_in(request_);
   if (bounds.empty()) return;
@@ -286,15 +255,22 @@ void Figures::find_percentiles() {
     set_percentiles(bounds, one, found, group);
     one.stretch.reset();
     if (scaled_) {
-      for (std::size_t i = 0; i < bounds.size(); ++i) elements[i].add((one.*bounds[i].number())->number);
+      for (std::size_t i = 0; i < bounds.size(); ++i)
+        if (leaves_nan(bounds[i], found[i], group))
+          elements[i].add_nan();
+        else
+          elements[i].add((one.*bounds[i].number())->number);
       return;
     }
     const std::string place = path_ + (path_.empty() ? "" : ":") + place_of(group);
     const Plan plan =
         with_path(place.substr(path_.empty() ? 1 : 0), [&] { return make_plan_in_units(one, layout()); });
     for (std::size_t i = 0; i < bounds.size(); ++i)
-      elements[i].add((one.*bounds[i].number())->number,
-                      bounds[i].number() == &Request::min ? plan.min : plan.max);
+      if (leaves_nan(bounds[i], found[i], group))
+        elements[i].add_nan();
+      else
+        elements[i].add((one.*bounds[i].number())->number,
+                        bounds[i].number() == &Request::min ? plan.min : plan.max);
   };
   const Nodata nodata = nodata_of(request_, layout().dtype);
   ElementSource source = elements_of(sources_, groups_, nodata, options_.level);
@@ -305,17 +281,19 @@ void Figures::find_percentiles() {
   percentiles_of_groups(source, percentages_in(request_), options_.level, take);
   if (count() == 0) set_percentiles(bounds, request_, Percentiles(bounds.size()), 0);  // an axis of length 0
   dropped_.move_to(lost_);
+  for (std::size_t i = 0; i < bounds.size(); ++i) expect_one_dtype(bounds[i], elements[i]);
   for (std::size_t i = 0; i < bounds.size() && count() > 1; ++i)
     set_array(bounds[i], elements[i].dtype(), elements[i].take());
 }
 
 /// Gathers the clipped elements of the groups in the table, or calls `look` with them if there is none.
-void Figures::read_clipped(const GroupRange& range, const ElementSource::Look& look, std::byte* table) const {
+void Figures::read_clipped(const Request& first, const GroupRange& range, const ElementSource::Look& look,
+                           std::byte* table) const {
   std::uint64_t member = 0;
   for (std::size_t i = 0; i < sources_.size(); ++i) {
     const TensorSource& source = sources_[i];
     const Groups& groups = groups_[i];
-    const Plan plan = first_plan(source.layout);
+    const Plan plan = first_plan(first, source.layout);
     const std::size_t in_size = traits(plan.input.dtype).size;
     const std::size_t size = traits(plan.output.dtype).size;
     const std::size_t capacity = kClippedBytes / plan.largest_element();
@@ -341,8 +319,8 @@ void Figures::read_clipped(const GroupRange& range, const ElementSource::Look& l
 
 /// Calls `found` with the statistics of the clipped elements of one group after the other.
 void Figures::for_each_group(
-    const std::function<void(std::uint64_t, const ElementStatistics&)>& found) const {
-  const DType dtype = first_plan(layout()).output.dtype;
+    const Request& first, const std::function<void(std::uint64_t, const ElementStatistics&)>& found) const {
+  const DType dtype = first_plan(first, layout()).output.dtype;
   const Bounds none{lowest_element(dtype), highest_element(dtype)};
   const std::size_t size = traits(dtype).size;
   const auto statistics = [&](std::span<const std::byte> elements) {
@@ -358,16 +336,16 @@ void Figures::for_each_group(
       const std::lock_guard lock(mutex);
       totals[group] += part;
     };
-    if (count() != 0) read_clipped({0, totals.size()}, add, nullptr);
+    if (count() != 0) read_clipped(first, {0, totals.size()}, add, nullptr);
     for (std::size_t group = 0; group < totals.size(); ++group) found(group, totals[group]);
     return;
   }
   const auto table = std::make_unique_for_overwrite<std::byte[]>(at_once * row_ * size);
-  for (std::uint64_t first = 0; first < count(); first += at_once) {
-    const GroupRange range{first, std::min(at_once, count() - first)};
-    read_clipped(range, {}, table.get());
+  for (std::uint64_t begin = 0; begin < count(); begin += at_once) {
+    const GroupRange range{begin, std::min(at_once, count() - begin)};
+    read_clipped(first, range, {}, table.get());
     for (std::size_t group = 0; group < range.count; ++group)
-      found(first + group, statistics({table.get() + group * row_ * size, row_ * size}));
+      found(begin + group, statistics({table.get() + group * row_ * size, row_ * size}));
   }
 }
 
@@ -383,14 +361,13 @@ void Figures::find_statistics() {
   if (factors.empty()) return;
   std::vector<std::vector<std::byte>> elements(factors.size());
   std::vector<std::optional<Number>> found(factors.size());
-  const DType clipped = first_plan(layout()).output.dtype;
+  const Request first = first_steps(request_, layout().dtype);
+  const DType clipped = first_plan(first, layout()).output.dtype;
   const auto dtype_of = [&](const Field& factor) {
-    const Statistic statistic = *(request_.*factor.number())->statistic;
-    const bool is_element = statistic == Statistic::min || statistic == Statistic::max;
-    const bool is_long = !is_floating(clipped) && traits(clipped).size == sizeof(double);
-    return is_element && is_long ? clipped : DType::float64;
+    return is_extreme(*(request_.*factor.number())->statistic) && is_long_integer(clipped) ? clipped
+                                                                                           : DType::float64;
   };
-  for_each_group([&](std::uint64_t group, const ElementStatistics& statistics) {
+  for_each_group(first, [&](std::uint64_t group, const ElementStatistics& statistics) {
     for (std::size_t i = 0; i < factors.size(); ++i) {
       found[i] = value_of(*(request_.*factors[i].number())->statistic, statistics);
       if (!found[i]) {
@@ -410,9 +387,14 @@ void Figures::find_statistics() {
     if (count() == 0) drop(factor, 0);
   dropped_.move_to(lost_);
   for (std::size_t i = 0; i < factors.size(); ++i) {
+    const bool is_rounded = factors[i].number() == &Request::subtract && found[i] &&
+                            is_extreme(*request_.subtract->statistic) && clipped == DType::float64 &&
+                            is_long_integer(layout().dtype) && !request_.scale && !request_.bias;
+    DType dtype = dtype_of(factors[i]);
+    if (is_rounded) dtype = find_exactly(factors[i], found[i], elements[i]);
     std::optional<Given>& given = request_.*factors[i].number();
     if (count() > 1)
-      set_array(factors[i], dtype_of(factors[i]), std::move(elements[i]));
+      set_array(factors[i], dtype, std::move(elements[i]));
     else if (found[i])
       set_number(
           *given, *found[i],
@@ -420,6 +402,30 @@ void Figures::find_statistics() {
     else
       given.reset();
   }
+}
+
+/// Finds min or max of 64-bit integers, which are rounded to float64 in `elements`, once more where float64
+/// lacks integers. Returns the dtype in which `elements` have them then.
+DType Figures::find_exactly(const Field& factor, std::optional<Number>& found,
+                            std::vector<std::byte>& elements) {
+  std::vector<double> rounded(elements.size() / sizeof(double));
+  std::memcpy(rounded.data(), elements.data(), elements.size());
+  const auto is_large = [](double number) { return std::fabs(number) >= kIntegersEnd; };
+  if (std::ranges::none_of(rounded, is_large)) return DType::float64;
+  const DType dtype = layout().dtype;
+  const Statistic statistic = *request_.subtract->statistic;
+  FoundArray exact(request_, dtype);
+  const Request first = exact_steps(
+      request_, dtype, statistic == Statistic::min ? highest_element(dtype) : lowest_element(dtype));
+  for_each_group(first, [&](std::uint64_t group, const ElementStatistics& statistics) {
+    const double nearest = rounded[group];
+    found = value_of(statistic, statistics);
+    if (!is_large(nearest) || !found || round_to<double>(*found) != nearest) found = nearest;
+    exact.add(*found);
+  });
+  expect_one_dtype(factor, exact);
+  elements = exact.take();
+  return exact.dtype();
 }
 
 }  // namespace
@@ -447,7 +453,8 @@ Plan plan_before_reading(const Request& given, const TensorLayout& layout) {
     set_number(*(request.*factor.number()), factor.number() == &Request::divide ? 1 : 0, "unknown");
   const std::vector<Field> bounds = percentiles_in(request);
   std::vector<Number> values;
-  for (const Field& bound : bounds) values.push_back(widest(request, layout, bound));
+  for (const Field& bound : bounds)
+    values.push_back(widest(request, layout, bound.number() == &Request::min));
   for (std::size_t i = 0; i < bounds.size(); ++i)
     set_number(*(request.*bounds[i].number()), values[i], percentile_text(layout, {}, values[i]));
   if (!bounds.empty() && request.stretch)  // whether these numbers lie between the percentiles is not known

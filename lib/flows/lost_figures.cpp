@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "contract/bounds.hpp"
+#include "element/element.hpp"
+
 namespace clipper {
 namespace {
 
@@ -49,6 +52,18 @@ std::string lost_text(const LostBound& lost) {
                                 : are_two            ? "are left out"
                                                      : "is left out";
   return fmt::format("--{} {} {}: {}", lost.field, lost.text, what, lost.why);
+}
+
+Number widest(const Request& request, const TensorLayout& layout, bool is_min) {
+  if (request.stretch) {
+    const std::optional<Given>& other = is_min ? request.max : request.min;
+    if (!other || other->percentage) return 1;
+    if (other->array) return number_of(layout.dtype, (is_min ? lowest_finite : highest_finite)(layout.dtype));
+    const std::optional<ElementBits> nearest =
+        is_min ? greatest_to(layout.dtype, other->number) : least_from(layout.dtype, other->number);
+    return nearest ? number_of(layout.dtype, *nearest) : other->number;
+  }
+  return number_of(layout.dtype, is_min ? lowest_element(layout.dtype) : highest_element(layout.dtype));
 }
 
 }  // namespace clipper

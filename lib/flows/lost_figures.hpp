@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "contract/plan.hpp"
+#include "element/number.hpp"
 
 namespace clipper {
 
@@ -30,6 +31,9 @@ class LostFigures {
 
   std::vector<Entry> entries_;
 };
+
+/// A percentile that is no bound. For a stretch, which needs finite ones, that of an empty range.
+[[nodiscard]] Number widest(const Request& request, const TensorLayout& layout, bool is_min);
 
 /// What the user is told: "--min 1% is no bound: all elements are NaN".
 [[nodiscard]] std::string lost_text(const LostBound& lost);

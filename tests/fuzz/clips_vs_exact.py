@@ -60,8 +60,8 @@ def casts(trial, way):
     if draw.chance(0.3):
         draw.nodata(case)
     refuses_nan = case.nan == "error" or case.nan == "kept" and case.to in draws.INTS
-    may_be_refused = refuses_nan and draw.has_nan or not case.x.elements.size or case.to in draws.FLOAT8 and case.x.elements.size < 1000
-    if way is ways.batch and may_be_refused:  # another file of the batch may have elements that the first one does not have
+    may_be_refused = refuses_nan and (draw.has_nan or "--scale" in case.parameters) or not case.x.elements.size or case.to in draws.FLOAT8 and case.x.elements.size < 1000
+    if way is ways.batch and may_be_refused:  # another file of the batch may have elements that the first one does not have, also inf * 0
         way = ways.to_file
     return case, way
 

@@ -335,7 +335,7 @@ def pooled(trial, archive=False):
     now = trial.files()
     for name, part, each in zip(names, parts, files):
         right = trial.expected.result.like(trial.expected.result.elements[part])
-        right = type(right)(right.dtype, right.elements, each.fortran, each.big and (each.elements.itemsize > 1 or right.dtype == x.dtype))
+        right = type(right)(right.dtype, right.elements, each.fortran, replace(trial.case, x=each).is_big)
         if archive:
             with zipfile.ZipFile(trial.path("made/all.npz")) as members:
                 trial.check_bytes(members.read(name), right, name)
