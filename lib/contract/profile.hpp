@@ -344,8 +344,7 @@ struct Request {
   // Whose percentiles and statistics parameters are: those of all elements of the tensor by default.
 
   /// Of each index along these axes of the shape, over all other axes. Negative axes count from the end.
-  /// Error{input} for a tensor without such an axis. An index without data has no figures: the steps that
-  /// need them leave its elements as they are.
+  /// Error{input} for a tensor without such an axis. An index without data has no figure, and no such step.
   std::vector<std::int64_t> per_axis{};
 
   /// Of all clipped tensors together, which must have one dtype: for the members of an archive in

@@ -57,6 +57,22 @@ TEST_CASE("files are clipped to arrays from files") {
   }
 }
 
+TEST_CASE("arrays of other dtypes in memory are exact bounds") {
+  const std::vector<std::uint8_t> x{0, 5, 9};
+  const std::vector<double> fractions{1.5, 7.5, 7.5};
+  const Tensor layout{.dtype = DType::float64, .shape = {3}};
+  Request request{.min = from_memory(layout, fractions.data())};
+  std::vector<std::uint8_t> cut(3);
+  clip(TensorView{{.dtype = DType::uint8, .shape = {3}}, x.data()},
+       WritableTensor{{.dtype = DType::uint8, .shape = {3}}, cut.data()}, request);
+  CHECK(cut == std::vector<std::uint8_t>{1, 7, 9});
+  request.to = DType::float32;
+  std::vector<float> exact(3);
+  clip(TensorView{{.dtype = DType::uint8, .shape = {3}}, x.data()},
+       WritableTensor{{.dtype = DType::float32, .shape = {3}}, exact.data()}, request);
+  CHECK(exact == std::vector<float>{1.5F, 7.5F, 9});
+}
+
 TEST_CASE("scale and bias can be arrays, mixed with numbers") {
   const Files files;
   clip_file(files.tensor, files.out, {.max = 12, .scale = from_file(files.hi), .bias = from_file(files.lo)});

@@ -99,6 +99,33 @@ TEST_CASE("the C interface clips views with strides and broadcasts arrays that i
   CHECK(values == std::array<float, 6>{-9, -9, -9, 1, 2, 3});
 }
 
+TEST_CASE("the C interface takes arrays of every dtype as exact bounds, but not of bool and dates") {
+  const std::array<std::int64_t, 1> shape{3};
+  std::array<std::int64_t, 3> values{1, 9007199254740993, 9007199254740993};
+  std::array<double, 3> results{};
+  const clipper_tensor from{sizeof from, "int64", 1, shape.data(), nullptr, values.data()};
+  const clipper_tensor to{sizeof to, "float64", 1, shape.data(), nullptr, results.data()};
+  const CRequest request{{"to", "float64"}, {"subtract", "9007199254740993"}};
+  std::array<double, 3> highs{0.25, 4, 1e300};
+  const clipper_tensor fractions{sizeof fractions, "float64", 1, shape.data(), nullptr, highs.data()};
+  REQUIRE(clipper_request_set_array(request.get(), "max", &fractions) == CLIPPER_OK);
+  REQUIRE(clipper_clip(request.get(), &from, &to, nullptr) == CLIPPER_OK);
+  CHECK(results == std::array<double, 3>{-9007199254740992.0, -9007199254740989.0, 0});
+  std::array<std::uint64_t, 3> lows{3, 9007199254740995, 0};
+  const clipper_tensor integers{sizeof integers, "uint64", 1, shape.data(), nullptr, lows.data()};
+  const CRequest raised{{"to", "float64"}, {"subtract", "9007199254740993"}};
+  REQUIRE(clipper_request_set_array(raised.get(), "min", &integers) == CLIPPER_OK);
+  REQUIRE(clipper_clip(raised.get(), &from, &to, nullptr) == CLIPPER_OK);
+  CHECK(results == std::array<double, 3>{-9007199254740990.0, 2, 0});
+
+  std::array<std::int64_t, 3> dates{};
+  for (const char* const dtype : {"|b1", "<M8[D]", "<m8[s]", "<c8"}) {
+    const clipper_tensor other{sizeof other, dtype, 1, shape.data(), nullptr, dates.data()};
+    CAPTURE(dtype);
+    CHECK(clipper_request_set_array(raised.get(), "max", &other) == CLIPPER_USAGE);
+  }
+}
+
 TEST_CASE(
     "the C interface takes every name and text of the command line, and says what is wrong with others") {
   std::size_t names = 0;

@@ -8,7 +8,7 @@ import clipper
 import ml_dtypes
 import numpy as np
 import pytest
-from conftest import DTYPES, FLOATS, assert_same_bits, dtype_of
+from conftest import DTYPES, FLOATS, assert_same_bits, dtype_of, save
 
 
 def error_of(*arguments, **options):
@@ -406,3 +406,28 @@ def test_percentiles_are_those_of_x_not_of_what_it_is_broadcast_to(dtype):
     assert_same_bits(clipper.clip(x, lows, "25%"), expected)
     with pytest.raises(clipper.ClipperError, match="max: a percentile beside scale, bias or nodata needs an x that has the shape of the result"):
         clipper.clip(x, lows, "25%", scale=2)
+
+
+@pytest.mark.parametrize("options", [{}, {"to": "float64"}, {"to": "int32"}, {"to": "float32", "min_above_max": "max"}, {"to": "float64", "subtract": 2**53 + 1}])
+@pytest.mark.parametrize("dtype", ["u1", "i8", "f2", "f4"])
+@pytest.mark.parametrize("kind", [*DTYPES, "float8_e4m3fn"])
+def test_arrays_of_every_dtype_are_bounds_as_for_the_program(kind, dtype, options, program, tmp_path):
+    x = np.array([0, 1, 2, 3, 7, 100, 101], dtype)
+    low, high = (np.array(each).astype(dtype_of(kind)) for each in ([0, 1.5, 0, 2.5, 3, 2, 0], [1, 2, 1.25, 5, 6.75, 112, 6]))
+    for name, array in (("x", x), ("low", low), ("high", high)):
+        if kind == "float8_e4m3fn" and name != "x":
+            array = array.astype("f4")
+        save(tmp_path / f"{name}.npy", array)
+    words = [word for name, value in options.items() for word in (f"--{name.replace('_', '-')}", value)]
+    status, message = program("-q", "--min", f"@{tmp_path / 'low.npy'}", "--max", f"@{tmp_path / 'high.npy'}", *words, tmp_path / "x.npy", tmp_path / "y.npy")
+    assert status == 0, message
+    assert_same_bits(clipper.clip(x, low, high, **options), np.load(tmp_path / "y.npy"))
+
+
+@pytest.mark.parametrize("kind", [bool, "M8[s]", "m8[s]", "c8", object])
+@pytest.mark.parametrize("options", [{}, {"to": "float64"}])
+def test_arrays_of_other_kinds_are_no_bounds(kind, options):
+    bounds = np.zeros(3, kind)
+    for given in (bounds, bounds.tolist()) if kind is bool else (bounds,):
+        with pytest.raises((clipper.ClipperError, TypeError), match="min"):
+            clipper.clip(np.arange(3), given, **options)

@@ -99,7 +99,9 @@ def plain(name: str, value: object, dtype: "np.dtype | None") -> object:
         if array.dtype.kind in "biuf" or array.dtype.name.startswith(OF_ML_DTYPES):
             if array.ndim == 0:
                 return plain(name, array[()], dtype) if array.dtype.kind == "b" else array[()]
-            if name in ("min", "max") and array.dtype.kind != "b":
+            if name in ("min", "max"):
+                if array.dtype.kind == "b":
+                    raise TypeError(f"{name} must be an array of numbers, not of bool")
                 return _bounds(array, dtype)
             if name == "subtract" and array.dtype.kind in "iu" and array.dtype.itemsize == 8 and not _is_exact(array, array.astype(np.float64)).all():
                 return array
