@@ -661,9 +661,14 @@ def difference(a, b):
     return float(Fraction(a) - Fraction(b))
 
 
+def whole_or_double(number):
+    """A result of integer arithmetic stays, whatever its size."""
+    return int(number) if math.isfinite(number) and number == math.trunc(number) else float(number)
+
+
 def normalized_exactly(case, y, ends):
     """The last steps of integers: differences are exact before they are rounded to float64."""
-    of_y = float if case.arithmetic == "float64" else figures.as_double
+    of_y = float if case.arithmetic == "float64" else whole_or_double if case.arithmetic is object else figures.as_double
     y = plain(np.vectorize(of_y, otypes=[object])(y)) if y.size else y
     minus = np.frompyfunc(difference, 2, 1)
     as_floats = lambda found: np.asarray(found, np.float64)

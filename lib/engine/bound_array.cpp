@@ -149,12 +149,12 @@ void BoundArray::take_values(DType dtype, const std::byte* elements, std::size_t
 
 void BoundArray::take(DType dtype, const std::byte* elements, std::size_t count, std::byte* compared) {
   const Operation& operation = plan_.operation;
+  const bool is_float = is_floating(plan_.input.dtype);
   take_values(dtype, elements, count);
+  if (is_float) round_floats(dtype, elements, count);
   if (!is_other_ && results_.empty()) return;
   if (!operation.cast)
     return convert_elements(conversion(dtype, operation.dtype, Round::trunc), elements, compared, count);
-  const bool is_float = is_floating(plan_.input.dtype);
-  if (is_float) round_floats(dtype, elements, count);
   if (wide_.empty())
     compare(0, count, compared);
   else

@@ -223,9 +223,12 @@ void Figures::set_array(const Field& figure, DType dtype, std::vector<std::byte>
 /// Error{usage} for figures of integers that no dtype has.
 void Figures::expect_one_dtype(const Field& figure, const FoundArray& array) const {
   if (count() <= 1 || !array.is_mixed()) return;
-  refuse_figure(ErrorKind::usage, request_, figure,
-                "some indexes have fractions, others integers beyond 2^53: no dtype has both, so that each " +
-                    Message("index must be clipped alone"));
+  with_path(path_, [&] {
+    refuse_figure(
+        ErrorKind::usage, request_, figure,
+        "some indexes have fractions, others integers beyond 2^53, and no dtype has both; clip each "
+        "index alone");
+  });
 }
 
 /// Whether a group has no bound that replaces NaN. Error{input} for an integer dtype, which has no NaN.
