@@ -265,9 +265,8 @@ namespace {
 void validate_existing(const RawOptions& raw, Command& command) {
   if (raw.has(kNoClobber) || (raw.has(kFlat) && !raw.has(kForce)))
     command.existing = OutputFile::Existing::refuse;
-  const bool may_exist = !tensor_goes_to_stdout(raw);  // whose reader waits for it
-  if (may_exist && raw.has(kSkipExisting)) command.skip = Command::Skip::existing;
-  if (may_exist && raw.has(kNewer)) command.skip = Command::Skip::not_newer;
+  if (raw.has(kSkipExisting)) command.skip = Command::Skip::existing;
+  if (raw.has(kNewer)) command.skip = Command::Skip::not_newer;
   if (raw.has(kBackup)) command.settings.backup = Backup{raw.text(kBackup), raw.has(kForce)};
   if (raw.text(kBackup).find('/') != std::string::npos)
     refuse(fmt::format("--backup: '{}' has a slash; a backup is in the same directory", raw.text(kBackup)));

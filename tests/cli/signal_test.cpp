@@ -188,6 +188,21 @@ TEST_CASE("a signal that ends a run says which files are done: by --json, the cl
   }
 }
 
+TEST_CASE("a signal that ends --update-golden says how many golden files of all are in place") {
+  const std::string header = npy_file("<f4", "False", "(25000000000,)", "");  // takes longer than the signal
+  const WorkingDirectory directory{{"a.npy", kInput}, {"b.npy", kInput}, {"huge.npy", header}};
+  std::filesystem::resize_file(directory / "huge.npy", header.size() + 100'000'000'000);
+  std::filesystem::create_directory(directory / "golden");
+  Process process(clipper_words({"--min", "0", "--max", "6", "--update-golden", "--verify", "golden", "a.npy",
+                                 "b.npy", "huge.npy"}),
+                  {directory.path(), without_core_file});
+  wait_until([&] { return count_entries(directory / "golden") == 2; });
+  process.send(SIGTERM);
+  const Result result = process.finish();
+  CHECK(result.signal == SIGTERM);
+  CHECK(result.error.ends_with("clipper: 2 of 3 files are in place; ended by a signal\n"));
+}
+
 TEST_CASE("a report that nobody reads does not hold a signal, and a line says what is in place") {
   for (const int signal : {SIGTERM, SIGINT}) {
     CAPTURE(signal);
