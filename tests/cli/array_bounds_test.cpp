@@ -128,32 +128,6 @@ TEST_CASE("arrays of bounds with NaN and zeros, in long rows and in tiles, follo
       "exceeds --max -1");
 }
 
-TEST_CASE("an output that is an array's file is refused, however it is named") {
-  const Arrays arrays;
-  std::filesystem::create_hard_link(arrays / "lo.npy", arrays / "link.npy");
-  const auto refused = [&](const Words& words, std::string_view why) {
-    arrays.refused(words, 2, fmt::format("clipper: {}\n", why));
-  };
-  refused({"--min", "@lo.npy", "x.npy", "lo.npy"}, "x.npy would be written to lo.npy, which --min reads");
-  refused({"--max", "@lo.npy", "x.npy", "link.npy"}, "x.npy would be written to link.npy, which --max reads");
-  refused({"--scale", "@lo.npy", "-i", "link.npy"},
-          "link.npy would be written to link.npy, which --scale reads");
-  refused({"--bias", "@x.npy", "-i", "--direct", "x.npy"},
-          "x.npy would be written to x.npy, which --bias reads");
-}
-
-TEST_CASE("shards recognise an array by its content") {
-  const Arrays arrays;
-  arrays.write("copy.npy", arrays.read("lo.npy"));
-  for (const char* const shard : {"0/2", "1/2"})
-    arrays.done({"--min", "@lo.npy", "--shard", shard, "x.npy", "o"});
-  check_refused(arrays.run({"--finalize", "--min", "@hi.npy", "--shard", "0/2", "x.npy", "o"}), 5,
-                "o.shards belongs to another run: 2 shards, float32 (2, 3), little-endian, C order, "
-                "min @lo.npy (3,), ");
-  arrays.done({"--finalize", "--min", "@copy.npy", "--shard", "0/2", "x.npy", "o"});
-  CHECK(arrays.read("o") == floats("(2, 3)", {0, 1, 2, 2, 3, kNan}));
-}
-
 TEST_CASE("arrays give numpy's bytes as a file, through pipes, in place and with --direct") {
   const std::vector<std::string> names{"min.npy", "max.npy", "scale.npy", "bias.npy"};
   std::size_t number = 0;
