@@ -31,6 +31,16 @@ void ParameterTile::refuse(std::uint64_t position) {
   for (Values* const factor : {&scale_, &bias_, &a_, &b_}) refuse_factor(*factor, position);
 }
 
+void ParameterTile::refuse_nan(const Values& bound, std::uint64_t position) const {
+  if (!bound.array || plan_.arrays->takes_nan) return;
+  const bool has_nan =
+      exact_min_ ? (&bound == &min_ ? *exact_min_ : *exact_max_).is_nan(0)
+                 : with_type(plan_.operation.dtype, [&]<class T>() { return is_nan(*bound.expanded<T>()); });
+  if (has_nan)
+    throw Error(ErrorKind::usage,
+                label_of(*bound.array) + ": NaN" + place_in(*bound.array, position) + " cannot be a bound");
+}
+
 void ParameterTile::refuse_bounds(std::uint64_t position) const {
   const DType dtype = plan_.operation.dtype;
   const auto text = [&](const Values& bound) {
@@ -42,12 +52,7 @@ void ParameterTile::refuse_bounds(std::uint64_t position) const {
     return bound.array ? label_of(*bound.array) + (" (" + text(bound) + ")")
                        : Term{field, field} + Message(" " + bound_text(plan_, parameter));
   };
-  for (const Values* const bound : {&min_, &max_})
-    if (bound->array && !plan_.arrays->takes_nan &&
-        (exact_min_ ? (bound == &min_ ? *exact_min_ : *exact_max_).is_nan(0)
-                    : with_type(dtype, [&]<class T>() { return is_nan(*bound->expanded<T>()); })))
-      throw Error(ErrorKind::usage, label_of(*bound->array) + ": NaN" + place_in(*bound->array, position) +
-                                        " cannot be a bound");
+  for (const Values* const bound : {&min_, &max_}) refuse_nan(*bound, position);
   if (!bounds_vary_) return;
   const std::string at = " at " + index_text(plan_.input, position);
   if (!first_refused_bound(1)) {

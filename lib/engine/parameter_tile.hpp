@@ -165,6 +165,7 @@ class ParameterTile {
   void exchange_bounds(std::size_t count);
   void set_exact_bounds(Operation& operation) const;
   void restore_numbers(std::size_t count);
+  void refuse_nan(const Values& bound, std::uint64_t position) const;
   void refuse_bounds(std::uint64_t position) const;
   void refuse_factor(Values& factor, std::uint64_t position);
 

@@ -99,6 +99,15 @@ void set_number(Given& given, const Number& number, const std::string& text) {
   given.found = text;
 }
 
+/// Makes the figure the statistic that was found, if any.
+void set_statistic(std::optional<Given>& given, const std::optional<Number>& found) {
+  if (found)
+    set_number(*given, *found,
+               is_integer(*found) ? decimal_text(*found) : fmt::format("{}", round_to<double>(*found)));
+  else
+    given.reset();
+}
+
 /// Calculates and sets the figures of a request in the units of the sources.
 class Figures {
  public:
@@ -257,23 +266,18 @@ void Figures::find_percentiles() {
     Request one = alone;
     set_percentiles(bounds, one, found, group);
     one.stretch.reset();
-    if (scaled_) {
-      for (std::size_t i = 0; i < bounds.size(); ++i)
-        if (leaves_nan(bounds[i], found[i], group))
-          elements[i].add_nan();
-        else
-          elements[i].add((one.*bounds[i].number())->number);
-      return;
-    }
     const std::string place = path_ + (path_.empty() ? "" : ":") + place_of(group);
-    const Plan plan =
-        with_path(place.substr(path_.empty() ? 1 : 0), [&] { return make_plan_in_units(one, layout()); });
+    std::optional<Plan> plan;
+    if (!scaled_)
+      plan =
+          with_path(place.substr(path_.empty() ? 1 : 0), [&] { return make_plan_in_units(one, layout()); });
     for (std::size_t i = 0; i < bounds.size(); ++i)
       if (leaves_nan(bounds[i], found[i], group))
         elements[i].add_nan();
+      else if (const Number& number = (one.*bounds[i].number())->number; plan)
+        elements[i].add(number, bounds[i].number() == &Request::min ? plan->min : plan->max);
       else
-        elements[i].add((one.*bounds[i].number())->number,
-                        bounds[i].number() == &Request::min ? plan.min : plan.max);
+        elements[i].add(number);
   };
   const Nodata nodata = nodata_of(request_, layout().dtype);
   ElementSource source = elements_of(sources_, groups_, nodata, options_.level);
@@ -393,17 +397,11 @@ void Figures::find_statistics() {
     const bool is_rounded = factors[i].number() == &Request::subtract && found[i] &&
                             is_extreme(*request_.subtract->statistic) && clipped == DType::float64 &&
                             is_long_integer(layout().dtype) && !request_.scale && !request_.bias;
-    DType dtype = dtype_of(factors[i]);
-    if (is_rounded) dtype = find_exactly(factors[i], found[i], elements[i]);
-    std::optional<Given>& given = request_.*factors[i].number();
+    const DType dtype = is_rounded ? find_exactly(factors[i], found[i], elements[i]) : dtype_of(factors[i]);
     if (count() > 1)
       set_array(factors[i], dtype, std::move(elements[i]));
-    else if (found[i])
-      set_number(
-          *given, *found[i],
-          is_integer(*found[i]) ? decimal_text(*found[i]) : fmt::format("{}", round_to<double>(*found[i])));
     else
-      given.reset();
+      set_statistic(request_.*factors[i].number(), found[i]);
   }
 }
 
