@@ -11,7 +11,6 @@ import random
 import re
 import shutil
 import statistics
-import struct
 import subprocess
 import sys
 import tempfile
@@ -19,6 +18,9 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "faults"))
+from modes import header  # noqa: E402
 
 COUNTS = (1, 2, 4, 8, 16)
 MANY = 1000
@@ -35,10 +37,8 @@ BYTES_READ, BYTES_WRITTEN, SYNCED, METADATA = NAMES = ("bytes read", "bytes writ
 
 
 def write_tensor(path: Path, size: int) -> None:
-    text = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({size // 4},), }}".encode()
-    header = b"\x93NUMPY\x01\x00" + struct.pack("<H", HEADER - 10) + text.ljust(HEADER - 11) + b"\n"
     with path.open("wb") as file:
-        file.write(header)
+        file.write(header("<f4", (size // 4,)))
         for left in range(size, 0, -(1 << 20)):
             file.write(random.randbytes(min(left, 1 << 20)))
 

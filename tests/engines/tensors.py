@@ -1,9 +1,11 @@
 """Writes the test tensors: tensors.py DIRECTORY. No, few and many elements; each element size, memory order and byte order."""
 
 import random
-import struct
 import sys
 from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "faults"))
+from modes import header  # noqa: E402
 
 TENSORS = {"empty": ("<f4", False, (0, 7)), "one": ("|i1", False, (1,)), "float32": ("<f4", False, (1500, 1747)),
            "float16": ("<f2", True, (1999, 1001)), "uint8": ("|u1", False, (3, 5, 333_333)),
@@ -15,7 +17,4 @@ for name, (descr, fortran, shape) in TENSORS.items():
     size = int(descr[2])
     for length in shape:
         size *= length
-    text = f"{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}".encode()
-    rest = -(10 + len(text) + 1) % 64 + len(text) + 1
-    header = b"\x93NUMPY\x01\x00" + struct.pack("<H", rest) + text.ljust(rest - 1) + b"\n"
-    (directory / f"{name}.npy").write_bytes(header + random.Random(name).randbytes(size))
+    (directory / f"{name}.npy").write_bytes(header(descr, shape, fortran) + random.Random(name).randbytes(size))

@@ -23,11 +23,15 @@ class Link(bytes):
     """The content of a symbolic link: its target."""
 
 
-def tensor(values: array) -> bytes:
-    """The bytes of a .npy file, as numpy writes it."""
-    text = f"{{'descr': '<f{values.itemsize}', 'fortran_order': False, 'shape': ({len(values)},), }}".encode()
+def header(descr: str, shape: tuple[int, ...], fortran: bool = False) -> bytes:
+    """The header of a .npy file, as numpy writes it."""
+    text = f"{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}".encode()
     size = -(10 + len(text) + 1) % 64 + len(text) + 1
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", size) + text.ljust(size - 1) + b"\n" + values.tobytes()
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", size) + text.ljust(size - 1) + b"\n"
+
+
+def tensor(values: array) -> bytes:
+    return header(f"<f{values.itemsize}", (len(values),)) + values.tobytes()
 
 
 def result(values: array, times: int = 1, bias: int = 1) -> array:

@@ -1,8 +1,9 @@
 """The random setting of a schedule: the tensor, the number of shards, and how often something happens to the processes."""
 
 import random
-import struct
 from dataclasses import dataclass
+
+from modes import header
 
 MIB = 1 << 20
 MAX_SIZE = 12 * MIB
@@ -35,10 +36,8 @@ def random_tensors(source: random.Random) -> tuple[bytes, bytes, tuple[str, ...]
     row = columns * int(descr[2])
     rows = int(source.choice((2 ** source.uniform(0, 20), source.uniform(0, MAX_SIZE)))) // row
     shape = (rows,) if columns == 1 else (rows, columns)
-    text = f"{{'descr': '{descr}', 'fortran_order': {source.random() < 0.5}, 'shape': {shape}, }}".encode()
-    size = -(10 + len(text) + 1) % 64 + len(text) + 1
-    header = b"\x93NUMPY\x01\x00" + struct.pack("<H", size) + text.ljust(size - 1) + b"\n"
-    one, other = (header + source.randbytes(rows * row) for _ in range(2))
+    start = header(descr, shape, source.random() < 0.5)
+    one, other = (start + source.randbytes(rows * row) for _ in range(2))
     return one, other, OPAQUE.get(descr, ())
 
 
