@@ -228,9 +228,8 @@ void find_figures(const Command& command, const Jobs& jobs, TensorPool& pool, Co
     print_note("pooled: " + figures_text(command.settings.request, found.settings.request));
 }
 
-/// The inputs and their outputs, all of which can be in place at once.
-Jobs planned_jobs(const Command& command, const ClipWay& way, RunLog& log) {
-  Jobs jobs;
+/// Fills in the inputs and their outputs, all of which can be in place at once.
+void plan_jobs(const Command& command, const ClipWay& way, RunLog& log, Jobs& jobs) {
   take_inputs(command, jobs, [&](const std::string& input, std::exception_ptr why) {
     ClipReport report = log.report_of({input, std::nullopt});
     report.has_output = false;
@@ -242,7 +241,6 @@ Jobs planned_jobs(const Command& command, const ClipWay& way, RunLog& log) {
   check_conflicts(jobs, everything_read(command.settings.reading, jobs, also_read(command)), way.keeps_inputs,
                   command.settings.backup);
   if (command.share) keep_share(*command.share, jobs);
-  return jobs;
 }
 
 int clip_files(const Command& command, const ClipWay& way) {
@@ -252,7 +250,8 @@ int clip_files(const Command& command, const ClipWay& way) {
     place();
   });
   RunLog log(command, engine, way.placing ? RunLog::Scope::part : RunLog::Scope::run);
-  Jobs jobs = planned_jobs(command, way, log);
+  Jobs jobs;
+  plan_jobs(command, way, log, jobs);
   Command found = command;
   std::optional<TensorPool> pool;
   if (command.settings.request.pooled) pool.emplace(engine, command.settings);
