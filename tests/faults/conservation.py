@@ -75,6 +75,13 @@ class Scene:
         """clipper's temporary files. clipper may change these even if they were renamed."""
         return {file.inode for path, file in self.stopped.items() if OWN.fullmatch(path) and file not in self.strangers}
 
+    def is_older_backup(self, path: str, file: File) -> bool:
+        """Whether --force replaces the file. It gets a hidden name before it is removed."""
+        before = self.stopped if self.again else self.begun
+        older = {each.inode for name, each in before.items() if name.endswith("~")}
+        kept = {each.inode for name, each in before.items() if not name.endswith("~")}
+        return "--force" in self.mode.words and (path.endswith("~") or file.inode in older) and file.inode not in kept
+
     @property
     def results_seen(self) -> set[bytes]:
         """What had a name that is not hidden when the outsider acted. It may have removed a result."""
@@ -83,7 +90,7 @@ class Scene:
     def is_written_result(self, path: str, file: File) -> bool:
         """Whether the outsider has written into the result. clipper may take it back."""
         was = self.stopped.get(path)
-        return self.action.writes and was is not None and was.inode == file.inode and was.content in {*self.mode.after.values(), *self.correct}
+        return self.action.writes and was is not None and was.inode == file.inode and was.content in self.mode.results | self.correct
 
     @property
     def changed_directly(self) -> set[int]:
@@ -92,7 +99,7 @@ class Scene:
     @property
     def correct(self) -> set[bytes]:
         given = {self.mode.stdin or b"", *self.mode.before.values(), *contents(self.acted), *contents(self.first), self.stuff.same, self.stuff.other}
-        given -= set(self.mode.after.values())  # no result may be clipped again
+        given -= self.mode.results  # no result may be clipped again
         tensors = [each for each in given if is_tensor(each)]
         archives = [each for each in given if members_of(each)]
         if any(":" in word for word in self.mode.words):
@@ -178,8 +185,8 @@ def may_go(scene: Scene, path: str, file: File, kept: set[bytes]) -> bool:
             return overwritten or is_poisoned(file.content) or is_poisoned(now)
     if scene.mode.in_place and not scene.is_done and file.content in scene.correct:
         return True  # clipper took back a result
-    if "--backup" in scene.mode.words and not (path.endswith("~") and "--force" in scene.mode.words):
-        return False  # what is replaced is kept
+    if "--backup" in scene.mode.words:  # what is replaced is kept
+        return scene.is_done and scene.is_older_backup(path, file)
     if scene.mode.in_place:
         done = can_be_clipped(file.content) and clipped(file.content, scene.mode.bias) in kept | scene.results_seen
         return done and (scene.is_done or len(scene.mode.after) > 1)

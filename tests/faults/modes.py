@@ -75,6 +75,11 @@ class Mode:
     directories: tuple[str, ...] = field(default=())  # directories that the run creates
 
     @property
+    def results(self) -> set[bytes]:
+        """What the run makes: a backup has been there before."""
+        return {*self.after.values()} - {*self.before.values()}
+
+    @property
     def direct(self) -> bool:
         return "--direct" in self.words
 

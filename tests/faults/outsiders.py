@@ -301,7 +301,8 @@ def try_case(case: Case) -> Outcome:
 
 def unprotected(scene: Scene) -> list[str]:
     """Whether a result that is in place lacks the mode that the outsider gave to its file."""
-    if not scene.action.protects or scene.late or not scene.is_done or scene.path not in scene.end.keys() & scene.mode.after.keys():
+    results = {path for path in scene.mode.after if not path.endswith("~")}
+    if not scene.action.protects or scene.late or not scene.is_done or scene.path not in scene.end.keys() & results:
         return []
     mode = stat.S_IMODE(os.stat(scene.path).st_mode)
     return [] if mode == actions.PRIVATE else [f"exit {scene.run.code}, but {scene.path} has the mode {mode:o}"]
@@ -311,7 +312,7 @@ def took_result(mode: Mode, action: str, path: str, stopped: Tree, acted: Tree) 
     """Whether another clipper has clipped the result."""
     real = os.path.relpath(os.path.realpath(path))
     was = stopped.get(real)
-    return action == ANOTHER and was is not None and was.content in mode.after.values() and acted.get(real) != was
+    return action == ANOTHER and was is not None and was.content in mode.results and acted.get(real) != was
 
 
 def show(name: str, text: str) -> int:
