@@ -31,6 +31,7 @@ class Case:
     profile: contract.Profile = NATIVE
     divides: bool = False
     lost: np.ndarray | None = None  # where NaN stays NaN, because the percentile that replaces it does not exist
+    is_stretched: bool = False  # after the clip, so that bounds may lie beyond the dtype
 
     def arrays(self):
         return {option: given for option, given in self.parameters.items() if isinstance(given, Tensor)}
@@ -221,7 +222,7 @@ def exact_array(case, side, found):
     limits = np.iinfo(case.x.dtype)
     whole = [number if abs(number) == math.inf else math.trunc(number) for number in found.ravel().tolist()]
     wrong = any(number > limits.max if side == "--min" else number < limits.min for number in whole)
-    if wrong and (case.x.elements.size or found.size == 1) and not case.arithmetic and "--stretch" not in case.parameters:
+    if wrong and (case.x.elements.size or found.size == 1) and not case.arithmetic and not case.is_stretched:
         raise Refused("range of an array", USAGE)
     if case.exact_bounds:
         return Bound(found, None)
@@ -247,7 +248,7 @@ def exact_bound(case, side, text):
     number = percentile_in(case, text) if text.endswith("%") else contract.exact(text)
     if number != number:
         raise Refused("NaN", USAGE, text)
-    if not case.arithmetic and "--stretch" not in case.parameters:
+    if not case.arithmetic and not case.is_stretched:
         contract.int_bound(case.profile, case.x.dtype, number, side, text)
     number = number or 0  # integers have no -0
     return Bound(plain(number if case.arithmetic != "float64" else figures.as_double(number)), None)
@@ -619,6 +620,7 @@ def normalized(case):
     if any(given.get(option, "0").lower() == "nan" for option in ("--replace-below", "--replace-above")) and case.to in INTS:
         raise Refused("NaN as an integer", USAGE)
     first = {option: each for option, each in given.items() if option not in (*NORMALIZATION, "--round", "--zero-point", "--saturate")}
+    case = replace(case, is_stretched="--stretch" in given)
     clip = replace(case, parameters=first | {"--to": "float64"})
     for option in ("--replace-below", "--replace-above"):
         replacement(clip, option)
