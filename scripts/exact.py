@@ -487,6 +487,9 @@ def without_percentages(case, parameters):
     if "--stretch" in case.parameters:
         check_normalization(case)
         ends_of_stretch(case)
+        typed = [given for given in map(case.parameters.get, BOUNDS) if isinstance(given, str) and not given.endswith("%")]
+        if not all(math.isfinite(contract.exact(text)) for text in typed):
+            raise Refused("infinite range", USAGE)
     ends = {} if case.profile is NATIVE else {side: figures.widest(case, side, parameters) for side in percentages}
     return {option: each for option, each in parameters.items() if option not in lost} | ends
 

@@ -73,6 +73,7 @@ def as_double(number):
 
 def found_bound(number):
     """A percentile of integers as a bound: whole, or the nearest float64 in the fewest digits."""
+    number = number.item() if isinstance(number, np.generic) else number
     if number == math.trunc(number):
         return int(number) if -2**63 <= number < 2**64 else Fraction(repr(float(number)))
     return Fraction(repr(float(number))) if abs(float(number)) < 2**53 else math.trunc(number)
@@ -177,7 +178,7 @@ def without(case):
             continue
         typed = case.parameters.get(other)
         number = exact(typed) if isinstance(typed, str) and not is_percentile(typed) else 0
-        if "--stretch" in given and case.x.dtype in FORMATS and not math.isfinite(number):
+        if "--stretch" in given and not math.isfinite(number):
             raise Refused("infinite range", USAGE)
         if "--stretch" in given and math.isfinite(number):
             given[side] = str(max(math.ceil(number), 1) if side == "--max" else min(math.floor(number), 0))
@@ -252,7 +253,7 @@ def found_in(case, bound, result, find):
                 number = float(option == "--divide")
             if option == "--divide" and number == 0:
                 raise Refused("a divisor of 0", INPUT, "--divide")
-            values[option].append(number)
+            values[option].append(number.item() if isinstance(number, np.generic) else number)
         if not parts:
             given = {option: each for option, each in given.items() if option not in words}
         for option, its in values.items() if parts else ():
