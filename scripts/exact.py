@@ -191,7 +191,7 @@ def array_bound(case, side):
     found = numbers(given.elements, given.dtype)
     if case.exact_bounds or is_native and case.x.dtype in INTS and given.dtype != case.x.dtype:
         return exact_array(case, side, plain(found))
-    if is_native and given.dtype not in (case.x.dtype, case.bound_dtype):
+    if is_native and given.dtype not in (case.x.dtype, case.bound_dtype) and (case.x.elements.size or found.size == 1):
         shape, texts = found.shape, found.ravel().tolist()
         if any(is_far(case, case.bound_dtype, number) for number in texts):
             return far_array(case, side, found)
@@ -484,6 +484,7 @@ def without_percentages(case, parameters):
     lost |= {"--nan"} if f"--{case.parameters.get('--nan')}" in percentages else set()
     for option in ("--replace-below", "--replace-above"):
         replacement(case, option)
+    rule_of(case)
     if "--stretch" in case.parameters:
         check_normalization(case)
         ends_of_stretch(case)

@@ -182,7 +182,7 @@ def without(case):
             raise Refused("infinite range", USAGE)
         if "--stretch" in given and math.isfinite(number):
             given[side] = str(max(math.ceil(number), 1) if side == "--max" else min(math.floor(number), 0))
-            lost = {"--nan", "--replace-below", "--replace-above"}
+            lost = {"--replace-below", "--replace-above"} | ({"--nan"} if given.get("--nan") != "keep" else set())
         else:
             lost = {side, "--stretch", replacement} | ({"--nan"} if given.get("--nan") == side[2:] else set())
         given = {option: each for option, each in given.items() if option not in lost}
