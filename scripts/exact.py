@@ -482,8 +482,9 @@ def without_percentages(case, parameters):
     percentages = percentages_of(case)
     lost = {"--stretch", *percentages} | {option for side, option in zip(BOUNDS, ("--replace-below", "--replace-above")) if side in percentages}
     lost |= {"--nan"} if f"--{case.parameters.get('--nan')}" in percentages else set()
+    first = replace(case, parameters=case.parameters | {"--to": "float64"}) if case.normalizes else case
     for option in ("--replace-below", "--replace-above"):
-        replacement(case, option)
+        replacement(first, option)
     rule_of(case)
     if "--stretch" in case.parameters:
         check_normalization(case)
