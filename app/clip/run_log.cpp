@@ -128,9 +128,9 @@ void add_action(const ClipReport& report, Json& json) {
 
 /// The members of an object, each followed by a comma.
 std::string members_of(const Json& json) {
-  std::string text = json.dump().substr(1);
-  if (text.size() == 1) return "";
-  text.back() = ',';
+  std::string text = json.dump();
+  if (text.size() == 2) return "";
+  text.erase(0, 1).back() = ',';
   return text;
 }
 

@@ -78,11 +78,11 @@ class JsonLines {
   /// What all lines begin with: see json_start().
   void set_start(std::string start) { start_ = std::move(start); }
 
-  void add(const JsonRest& json) {
+  void add(JsonRest json) {
     texts_.add(json.member);
     texts_.add(json.plan == plan_ ? kSame : json.plan);
     texts_.add(json.result);
-    plan_ = json.plan;
+    plan_ = std::move(json.plan);
   }
 
   /// Calls `visit` with the texts of each line, the last of which is "\n", in order.

@@ -56,9 +56,10 @@ Json Json::list() {
   return json;
 }
 
-Json Json::list_of(std::string_view values) {
+Json Json::list_of(std::string values) {
   Json json;
-  json.text_ = "[" + std::string(values) + "]";
+  json.text_ = std::move(values);
+  json.text_.insert(0, "[").append("]");
   return json;
 }
 
@@ -96,6 +97,7 @@ Json& Json::add_name(std::string_view key, std::string_view name) {
 
 std::string Json::dump(std::size_t indent) const {
   std::string text;
+  text.reserve(size());
   append_to(text, indent, 0);
   return text;
 }
@@ -117,6 +119,13 @@ std::string Json::quoted(std::string_view text) {
       json += from.substr(0, from.size() - text.size());
   }
   return json + '"';
+}
+
+std::size_t Json::size() const noexcept {
+  constexpr std::size_t kPunctuation = 4;  // of a member
+  std::size_t size = text_.size();
+  for (const auto& [key, value] : members_) size += key.size() + value.size() + kPunctuation;
+  return size;
 }
 
 void Json::append_to(std::string& text, std::size_t indent, std::size_t level) const {
@@ -174,7 +183,7 @@ Json array_json(const ArrayParameter& parameter) {
     for (const ElementBits element : found_elements(parameter))
       values.append(values.empty() ? "" : ",")
           .append(element_json(parameter.array->layout().dtype, {}, element).dump());
-    json.add("values", Json::list_of(values));
+    json.add("values", Json::list_of(std::move(values)));
   } else {
     json.add_name("file", file_in(parameter.text));
   }

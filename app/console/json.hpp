@@ -57,7 +57,7 @@ class Json {
   [[nodiscard]] static Json object();  ///< an empty object
 
   /// A list of values that are dumped already, with commas between them: of many it takes less memory.
-  [[nodiscard]] static Json list_of(std::string_view values);
+  [[nodiscard]] static Json list_of(std::string values);
 
   /// The number that the text of an element or of a bound names: see parse_number(). Of a floating dtype, a
   /// JSON number if the double nearest to it has the same shortest decimal, otherwise its decimal as a
@@ -83,6 +83,7 @@ class Json {
   }
   static std::string quoted(std::string_view text);
   void append_to(std::string& text, std::size_t indent, std::size_t level) const;
+  [[nodiscard]] std::size_t size() const noexcept;  ///< of dump(), about
 
   Kind kind_ = Kind::scalar;
   std::string text_ = "null";                          ///< of a scalar
