@@ -250,7 +250,7 @@ def exact_bound(case, side, text):
         raise Refused("NaN", USAGE, text)
     if not case.arithmetic and not case.is_stretched:
         contract.int_bound(case.profile, case.x.dtype, number, side, text)
-    number = number or 0  # integers have no -0
+    number = number if case.arithmetic == "float64" else number or 0  # integers have no -0
     return Bound(plain(number if case.arithmetic != "float64" else figures.as_double(number)), None)
 
 
