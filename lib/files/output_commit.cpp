@@ -116,9 +116,12 @@ bool OutputFile::rename_to_new() {
   return false;
 }
 
+/// The backup's link changes the time by which expect_unchanged() knows other attributes: they are read
+/// before it.
 void OutputFile::keep_replaced(InputFile& input) {
   if (!backup_) return;
   with_way_back([&] {
+    attributes_ = std::make_unique<KeptAttributes>(input);
     input.expect_unchanged();
     kept_ = KeptFile::keep(*place_, *backup_);
     if (kept_ && kept_->file() == id_of(input.status())) return input.accept_links();
@@ -134,10 +137,10 @@ void OutputFile::replace(InputFile& input) {
     std::ignore = clipper::lock(fd_, path_);
     name_complete();
     const FileId old = id_of(input.status());
-    KeptAttributes attributes(input);
+    if (!attributes_) attributes_ = std::make_unique<KeptAttributes>(input);
     take_place_of({old,
                    [&] {
-                     return temporary_->id() == old && !input.has_changed() && attributes.are_unchanged() &&
+                     return temporary_->id() == old && !input.has_changed() && attributes_->are_unchanged() &&
                             (!kept_ || kept_->has_backup());
                    },
                    [&] { input.expect_unchanged(); }, ErrorKind::io,

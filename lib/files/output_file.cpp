@@ -232,7 +232,8 @@ OutputFile::OutputFile(OutputFile&& other) noexcept
       new_mode_(other.new_mode_),
       existing_(other.existing_),
       backup_(std::move(other.backup_)),
-      kept_(std::move(other.kept_)) {}
+      kept_(std::move(other.kept_)),
+      attributes_(std::move(other.attributes_)) {}
 
 OutputFile::~OutputFile() {
   drop_pages(fd_, 0, 0);

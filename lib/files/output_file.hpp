@@ -9,6 +9,7 @@
 #include <string>
 
 #include "error.hpp"
+#include "files/attributes.hpp"
 #include "files/backup.hpp"
 #include "files/descriptor.hpp"
 #include "files/input_file.hpp"
@@ -222,7 +223,8 @@ class OutputFile {
   os::Mode new_mode_ = 0666;        ///< of a new file, before the umask
   Existing existing_ = Existing::replace;
   std::optional<Backup> backup_;
-  std::unique_ptr<KeptFile> kept_;  ///< the file that is about to be replaced, with backup_
+  std::unique_ptr<KeptFile> kept_;              ///< the file that is about to be replaced, with backup_
+  std::unique_ptr<KeptAttributes> attributes_;  ///< of the input that is about to be replaced
 };
 
 }  // namespace clipper
