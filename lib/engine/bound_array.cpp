@@ -65,6 +65,14 @@ T within(double value, double rest, bool is_min) {
   }
 }
 
+/// The last double that does not become more than, or less than, all finite elements of the output.
+double float_end(const Operation& operation, bool is_highest) {
+  Operation of_doubles = conversion(DType::float64, operation.to);
+  of_doubles.cast->round = operation.cast->round;
+  set_limits(of_doubles);
+  return from_bits<double>(is_highest ? of_doubles.cast->highest : of_doubles.cast->lowest);
+}
+
 }  // namespace
 
 bool exchanges_exactly(const Plan& plan) {
@@ -79,9 +87,12 @@ bool is_other_bound(const Plan& plan, DType array) {
   if (!operation.cast || operation.arithmetic == Arithmetic::integer) return array != from;
   if (exchanges_exactly(plan)) return true;
   const bool is_long = !is_floating(array) && traits(array).size == sizeof(double);
-  if (is_long && operation.normalization && operation.normalization->stretches) return true;
+  const bool stretches = operation.normalization && operation.normalization->stretches;
+  if (is_long && stretches) return true;
   if (operation.arithmetic == Arithmetic::float64) return is_long;
-  return is_floating(array) || !has_all(operation.dtype, array);
+  // A stretch takes bounds beyond the input, which are refused otherwise.
+  const bool checks_input = operation.arithmetic == Arithmetic::none && !stretches;
+  return is_floating(array) || !has_all(checks_input ? from : operation.dtype, array);
 }
 
 BoundArray::BoundArray(const Plan& plan, Parameter bound, std::size_t capacity)
@@ -118,7 +129,11 @@ void BoundArray::set_ends() {
   if (is_float || (operation.arithmetic == Arithmetic::none && !stretches))
     input_end_ = end_of(input_, input_end_rest_);
   takes_infinity_ = is_float && traits(plan_.bound_dtype).has_infinity && traits(operation.to).has_infinity;
-  if (!operation.cast || is_floating(operation.to)) return;
+  if (!operation.cast) return;
+  if (is_floating(operation.to)) {
+    if (!is_float) output_end_ = float_end(operation, is_min_);
+    return;
+  }
   double rest = 0;
   output_end_ = end_of(operation.to, rest) - static_cast<double>(operation.cast->zero_point.value());
 }
@@ -229,8 +244,13 @@ std::optional<DType> BoundArray::beyond(std::size_t i) const {
     return is_min_ ? value > end : value < end;
   };
   if (is_beyond(input_end_, input_end_rest_)) return input_;
+  const DType to = plan_.operation.to;
+  if (is_floating(to)) {
+    if (std::isinf(value) && traits(to).has_infinity) return std::nullopt;
+    return (is_min_ ? values_[i] > output_end_ : values_[i] < output_end_) ? std::optional(to) : std::nullopt;
+  }
   return is_beyond(output_end_, std::numeric_limits<double>::infinity() * (is_min_ ? 1 : -1))
-             ? std::optional(plan_.operation.to)
+             ? std::optional(to)
              : std::nullopt;
 }
 
