@@ -190,7 +190,9 @@ std::vector<std::string> files_behind(const Reading& how, const std::string& pat
     };
     if (const auto external = onnx::parse(read, input.size()).external)
       return {beside(file, external->location)};
-  } catch (const Error&) {
+  } catch (const Error& error) {  // what is wrong with a name or contents, the work reports
+    constexpr std::array kOfNames{0, ENOENT, ENOTDIR, EISDIR, EACCES, EPERM, ELOOP, ENAMETOOLONG};
+    if (std::ranges::find(kOfNames, error.system_error()) == kOfNames.end()) throw;
   }
   return {};
 }

@@ -117,6 +117,7 @@ def code_violations(mode: Mode, fault: Fault | None, run: Run, checked: bool) ->
     elif fault and fault.what in ("EIO", "ENOSPC", "ENOMEM"):
         allowed = {4} if checked else {0, 4}
         allowed |= {5} if fired & REFUSING else set()
+        allowed |= {5} if "--backup" in mode.words and not mode.in_place else set()  # a look that fails may hide another file
         allowed |= {6} if mode.durable and fired & {*CONFIRMING, "malloc"} else set()
     if fault and fault.what in FULL and mode.in_place and len(mode.after) > 1:
         allowed |= {0}  # a file that found no room is tried again alone
