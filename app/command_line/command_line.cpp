@@ -154,9 +154,9 @@ std::vector<const Option*> RawOptions::given() const {
 }
 
 const RawOption& RawOptions::of(const Option& option) const {
-  static const RawOption kNotGiven;
+  static const RawOption not_given;
   const RawOption* const typed = find(option);
-  return typed != nullptr ? *typed : kNotGiven;
+  return typed != nullptr ? *typed : not_given;
 }
 
 /// CLI11's view of the options that words may name.

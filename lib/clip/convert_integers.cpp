@@ -96,14 +96,21 @@ double rest_of(const Wide& x, double head) noexcept {
   return static_cast<double>(x.negative ? -magnitude : magnitude);
 }
 
+/// That of a bound, unless it is a fraction.
+double rest_of(const WideBound& bound, double head) noexcept {
+  return bound.ceil == bound.floor ? rest_of(bound.ceil, head) : 0;
+}
+
+template <class To>
+Stored<To> stored_bound(const Operation& operation, const WideBound& bound) noexcept {
+  return bound.result ? stored_element<To>(operation.to, *bound.result)
+                      : stored_integer<To>(operation, bound.ceil);
+}
+
 /// One element after the other. To: std::uint8_t for float8.
 template <class From, class To>
 Converted convert_all(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
                       std::byte* out, std::size_t count, double* rests) noexcept {
-  const auto stored_bound = [&](const WideBound& bound) {
-    return bound.result ? stored_element<To>(operation.to, *bound.result)
-                        : stored_integer<To>(operation, bound.ceil);
-  };
   const ParameterVectors given = vectors == nullptr ? ParameterVectors{} : *vectors;
   const Cast& cast = *operation.cast;
   const WideBounds& range = cast.wide;
@@ -124,8 +131,8 @@ Converted convert_all(const Operation& operation, const ParameterVectors* vector
                                                               : std::nullopt;
     count_element(operation, g, is_below, is_above, replacement.has_value(), counts);
     auto [result, is_beyond] = replacement ? Stored<To>{from_bits<To>(*replacement), false}
-                               : is_below  ? stored_bound(lo)
-                               : is_above  ? stored_bound(hi)
+                               : is_below  ? stored_bound<To>(operation, lo)
+                               : is_above  ? stored_bound<To>(operation, hi)
                                            : stored_integer<To>(operation, g);
     if (is_beyond && !converted.first_beyond) converted.first_beyond = i;
     if constexpr (sizeof(From) == sizeof(To))
@@ -134,14 +141,11 @@ Converted convert_all(const Operation& operation, const ParameterVectors* vector
       counts.changed = true;
     if (out != nullptr) std::memcpy(out + i * sizeof(result), &result, sizeof(result));
     if constexpr (std::is_same_v<To, double>)
-      if (rests != nullptr) {
-        const bool is_fraction = (is_below && lo.ceil != lo.floor) || (is_above && hi.ceil != hi.floor);
-        rests[i] = replacement || is_fraction ? 0
-                                              : rest_of(is_below   ? lo.ceil
-                                                        : is_above ? hi.ceil
-                                                                   : g,
-                                                        result);
-      }
+      if (rests != nullptr)
+        rests[i] = replacement ? 0
+                   : is_below  ? rest_of(lo, result)
+                   : is_above  ? rest_of(hi, result)
+                               : rest_of(g, result);
   }
   return converted;
 }
