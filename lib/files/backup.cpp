@@ -62,23 +62,27 @@ bool KeptFile::link_to(const Place& name) const noexcept {
 bool KeptFile::replace_older() {
   const auto older = name_.status();
   if (older && S_ISDIR(older->st_mode)) throw_system_error(name_.path(), "cannot be replaced", EISDIR);
-  const Place hidden = place_.beside(fmt::format(".clipper-{}", random_suffix()), true);
-  if (!link_to(hidden)) return false;
-  if (os::exchange_names(hidden.directory(), hidden.name(), name_.directory(), name_.name()) == 0) {
-    older_ = hidden;
+  // The name needs the heap, which could fail after the link.
+  older_ = place_.beside(fmt::format(".clipper-{}", random_suffix()), true);
+  const Place& hidden = *older_;
+  const bool is_linked = link_to(hidden);
+  if (is_linked &&
+      os::exchange_names(hidden.directory(), hidden.name(), name_.directory(), name_.name()) == 0)
     return true;
-  }
-  const bool done = os::is_unsupported(errno) &&
+  const bool done = is_linked && os::is_unsupported(errno) &&
                     os::renameat(hidden.directory(), hidden.name(), name_.directory(), name_.name()) == 0;
   const int error = errno;
-  std::ignore = hidden.remove(file_);  // a rename of one link to another link of the file changes nothing
+  if (is_linked)
+    std::ignore = hidden.remove(file_);  // a rename of one link to another link of the file changes nothing
+  older_.reset();
   errno = error;
   return done;
 }
 
 void KeptFile::drop_older() {
   if (!older_) return;
-  const Place hidden = *std::exchange(older_, std::nullopt);
+  const Place hidden = *std::move(older_);
+  older_.reset();
   if (os::unlinkat(hidden.directory(), hidden.name(), 0) != 0 && errno != ENOENT)
     throw Error(ErrorKind::not_durable, fmt::format("{}: complete, but the older backup is now {}: {}",
                                                     place_.path(), hidden.path(), os::error_text(errno)));
