@@ -132,6 +132,7 @@ void check_accepted(const Request& request, const Plan& plan) {
     require(above != MinAboveMax::error, "min above max is accepted only if the rules allow it", text);
   if (is_plain(request, op)) check_native(request, op);
   if (op.poisons) return;
+  if (op.cast && !is_floating(plan.input.dtype)) return;  // exact, which bounds alone would not be
 
   Request again;
   again.min = number_of_text("min", element_text(op.dtype, op.lo));
