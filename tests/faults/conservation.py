@@ -176,14 +176,15 @@ def lost(scene: Scene) -> list[str]:
 def may_go(scene: Scene, path: str, file: File, kept: set[bytes]) -> bool:
     if scene.late and (scene.action.writes or scene.mode.flagless or OWN.fullmatch(path)):
         return True
-    if scene.mode.in_place and not scene.is_done and scene.is_written_result(path, file):
+    takes_back = scene.mode.in_place or "--backup" in scene.mode.words  # names are exchanged, and back if a stranger came out
+    if takes_back and not scene.is_done and scene.is_written_result(path, file):
         return True
     if file.inode in scene.changed_directly:
         overwritten = scene.action.writes and file != scene.stopped.get(path)
         now = next((each.content for each in scene.end.values() if each.inode == file.inode), b"")
         if not overwritten and is_poisoned(file.content) or not scene.is_done:
             return overwritten or is_poisoned(file.content) or is_poisoned(now)
-    if scene.mode.in_place and not scene.is_done and file.content in scene.correct:
+    if takes_back and not scene.is_done and file.content in scene.correct:
         return True  # clipper took back a result
     if "--backup" in scene.mode.words:  # what is replaced is kept
         return scene.is_done and scene.is_older_backup(path, file)

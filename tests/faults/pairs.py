@@ -12,7 +12,7 @@ import outsiders
 from actions import Stuff
 from conservation import Scene, Tree, tree
 from loops import Outcome
-from modes import Mode, archives, in_place, linked_input, many_files, numbers, replacement
+from modes import Mode, archives, backups, in_place, linked_input, many_files, numbers, replacement
 from outsiders import ACTIONS, COUNT, took_result
 from process import Fault, wait_for_stop
 from zip_bytes import STORED
@@ -25,7 +25,8 @@ def modes() -> list[tuple[Mode, str]]:
     """The modes, each with the file that the outsiders act on."""
     bare = [(in_place("in place", numbers(COUNT)), "o/in.npy"), (linked_input(COUNT), "o/real.npy"),
             (many_files("3 files, --in-place", ("--in-place",), "", durable=True), "o/b.npy"),
-            (archives(COUNT, STORED)[1], "o/in.npz"), (replacement("replace", ()), "o/out.npy")]
+            (archives(COUNT, STORED)[1], "o/in.npz"), (replacement("replace", ()), "o/out.npy"),
+            *((mode, next(f"o/{name}" for name in mode.after)) for mode in backups())]
     return [(outsiders.placed(mode), target) for mode, target in bare]
 
 
