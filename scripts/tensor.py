@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+import clipper_files
 from contract import FLOAT8, stored_type
 
 
@@ -44,12 +45,7 @@ class Tensor:
         """The header that np.save writes."""
         one_order = self.elements.size == 0 or sum(size > 1 for size in self.shape) < 2
         fortran = self.fortran and not one_order
-        text = f"{{'descr': '{self.descr}', 'fortran_order': {fortran}, 'shape': {self.shape}, }}"
-        if self.shape:
-            text += " " * (21 - len(str(self.shape[-1 if fortran else 0])))
-        length = len(text) + 1
-        length += 64 - (10 + length) % 64
-        return b"\x93NUMPY\x01\x00" + length.to_bytes(2, "little") + text.ljust(length - 1).encode() + b"\n"
+        return clipper_files.header(self.descr, self.shape, fortran)
 
     def data(self):
         swapped = self.elements.byteswap() if self.big else self.elements

@@ -7,7 +7,6 @@ from pathlib import Path
 
 IN, OTHER, OUT, ALIAS, PROBE = "in.npy", "other.npy", "out.npy", "alias.npy", "probe"
 OWN_NAMES = {IN, OTHER, OUT, ALIAS, PROBE}
-TEMPORARY = re.compile(r"\..+\.clipper-[0-9a-f]{16}")
 OF_SHARD = re.compile(r"out\.npy\.shard-(\d+)-of-\d+\.[0-9a-f]{16}(\.done)?")
 RUN = "out.npy.shards"
 

@@ -9,10 +9,9 @@ import struct
 from contextlib import suppress
 from pathlib import Path
 
-from modes import Files, Link, Mode
+from modes import TEMPORARY, Files, Link, Mode
 from process import Call, Fault, Run
 
-TEMPORARY = re.compile(r"(.*/)?\.[^/]+\.clipper-[0-9a-f]{16}")
 SHARED = re.compile(r"(.*/)?[^/]+\.(shards(\.[0-9a-f]{16})?|shard-\d+-of-\d+\.[0-9a-f]{16}(\.done)?)")
 # Calls whose failure must not be ignored, because data may be lost.
 MUST_FAIL = {"read", "pread", "write", "pwrite", "pwritev", "pwritev2", "fallocate", "fsync", "syncfs", "fdatasync", "rename",

@@ -5,7 +5,6 @@ Each function returns the violations of one rule as texts."""
 import functools
 import io
 import os
-import re
 import stat
 import struct
 import zipfile
@@ -15,12 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from actions import ACTIONS, Action, Stuff
-from modes import Files, Link, Mode, difference, elements, result, slab_index, tensor
+from modes import TEMPORARY, UNFINISHED, VERSION_AT, Files, Link, Mode, difference, elements, result, slab_index, tensor
 from process import Run
 from zip_bytes import numpy_archive
-
-OWN = re.compile(r"(.*/)?(\.[^/]+\.clipper-[0-9a-f]{16})")
-PREAMBLE, VERSION_AT, POISON = b"\x93NUMPY", 6, 204  # POISON: see npy/file_kind.hpp
 
 
 @dataclass(frozen=True)
@@ -68,12 +64,12 @@ class Scene:
     @property
     def strangers(self) -> set[File]:
         """Files that clipper has not made. They may get a hidden name of clipper when names are exchanged."""
-        return {*self.begun.values(), *(file for path, file in self.first.items() if not OWN.fullmatch(path))}
+        return {*self.begun.values(), *(file for path, file in self.first.items() if not TEMPORARY.fullmatch(path))}
 
     @property
     def own(self) -> set[int]:
         """clipper's temporary files. clipper may change these even if they were renamed."""
-        return {file.inode for path, file in self.stopped.items() if OWN.fullmatch(path) and file not in self.strangers}
+        return {file.inode for path, file in self.stopped.items() if TEMPORARY.fullmatch(path) and file not in self.strangers}
 
     def is_older_backup(self, path: str, file: File) -> bool:
         """Whether --force replaces the file. It gets a hidden name before it is removed."""
@@ -85,7 +81,7 @@ class Scene:
     @property
     def results_seen(self) -> set[bytes]:
         """What had a name that is not hidden when the outsider acted. It may have removed a result."""
-        return {file.content for path, file in [*self.earlier.items(), *self.stopped.items()] if not OWN.fullmatch(path)}
+        return {file.content for path, file in [*self.earlier.items(), *self.stopped.items()] if not TEMPORARY.fullmatch(path)}
 
     def is_written_result(self, path: str, file: File) -> bool:
         """Whether the outsider has written into the result. clipper may take it back."""
@@ -112,7 +108,7 @@ class Scene:
 
 @functools.lru_cache(256)
 def is_tensor(content: bytes) -> bool:
-    return content.startswith(PREAMBLE + b"\1") and tensor(elements(content[: len(content) // 4 * 4])) == content
+    return content.startswith(b"\x93NUMPY\1") and tensor(elements(content[: len(content) // 4 * 4])) == content
 
 
 @functools.lru_cache(256)
@@ -152,7 +148,7 @@ def stuff_like(content: bytes) -> Stuff:
 
 
 def is_poisoned(content: bytes) -> bool:
-    return content.startswith(PREAMBLE[:2]) and content[VERSION_AT] == POISON
+    return content.startswith(b"\x93N") and content[VERSION_AT] == UNFINISHED
 
 
 def lost(scene: Scene) -> list[str]:
@@ -174,7 +170,7 @@ def lost(scene: Scene) -> list[str]:
 
 
 def may_go(scene: Scene, path: str, file: File, kept: set[bytes]) -> bool:
-    if scene.late and (scene.action.writes or scene.mode.flagless or OWN.fullmatch(path)):
+    if scene.late and (scene.action.writes or scene.mode.flagless or TEMPORARY.fullmatch(path)):
         return True
     takes_back = scene.mode.in_place or "--backup" in scene.mode.words  # names are exchanged, and back if a stranger came out
     if takes_back and not scene.is_done and scene.is_written_result(path, file):
@@ -212,7 +208,7 @@ def done_nevertheless(scene: Scene) -> list[str]:
         return []
     new = contents(scene.end) - contents(scene.acted) - contents(scene.stopped)
     made = {path for path, file in scene.end.items()
-            if file.content in new & scene.correct and file.inode not in scene.own and not OWN.fullmatch(path)}
+            if file.content in new & scene.correct and file.inode not in scene.own and not TEMPORARY.fullmatch(path)}
     texts = [f"exit {scene.run.code}, but {path} is done" for path in made]
     return texts + ([f"exit {scene.run.code}, but another clipper has clipped the result"] if scene.took_result else [])
 
@@ -223,13 +219,13 @@ def mixed(scene: Scene) -> list[str]:
     names = {*scene.mode.before, *scene.mode.after}
     texts = []
     for path, file in scene.end.items():
-        is_own = OWN.fullmatch(path) or (file.inode in scene.own and path not in names)
+        is_own = TEMPORARY.fullmatch(path) or (file.inode in scene.own and path not in names)
         if file.content in allowed or is_own or (scene.late and scene.action.writes):
             continue
         if is_poisoned(file.content) and scene.mode.direct:
             if scene.run.code == 0:
                 texts.append(f"exit 0, but {path} is unfinished")
-        elif file.inode not in scene.changed_directly or file.content.startswith(PREAMBLE):
+        elif file.inode not in scene.changed_directly or file.content.startswith(b"\x93NUMPY"):
             texts.append(f"exit {scene.run.code}, and {path} is a mixture")
     streamed = scene.drained | ({scene.run.stdout} if scene.mode.stdout else set())
     if scene.run.code == 0 and not streamed <= scene.correct:
@@ -257,14 +253,14 @@ def wrong_ending(scene: Scene) -> list[str]:
 
 def litter(scene: Scene) -> list[str]:
     """Rule 5: no temporary file stays."""
-    if scene.run.code == -9 or OWN.fullmatch(scene.path):
+    if scene.run.code == -9 or TEMPORARY.fullmatch(scene.path):
         return []
     texts = []
     for path, file in scene.end.items():
         theirs = path in scene.acted and scene.acted[path].inode != scene.stopped.get(path, File(0, b"")).inode
         theirs |= file.inode not in scene.own and scene.run.code in (4, 5, 6) and path in scene.run.stderr
         outsiders = path in scene.acted and (theirs or scene.again)
-        if OWN.fullmatch(path) and not outsiders:
+        if TEMPORARY.fullmatch(path) and not outsiders:
             texts.append(f"exit {scene.run.code}, and {path} is left")
     return texts
 

@@ -5,10 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from checks import IN_PLACE, MODE, SUDDEN, code_violations, found, message_violations, prepare
-from modes import OPERATION, Mode
+from modes import OPERATION, UNFINISHED, VERSION_AT, Mode
 from process import Clipper, Fault, Run
 
-VERSION_AT, POISON = 6, 204
 NAME = "in.npy"
 
 
@@ -16,7 +15,7 @@ def state(mode: Mode, content: bytes) -> str:
     """The state of the file: old, new, poisoned, or mixed, which must never happen."""
     if content == mode.after[NAME]:
         return "new"
-    if len(content) == len(mode.after[NAME]) and content[VERSION_AT] == POISON:
+    if len(content) == len(mode.after[NAME]) and content[VERSION_AT] == UNFINISHED:
         return "poisoned"
     return "old" if content == mode.before[NAME] else "mixed"
 

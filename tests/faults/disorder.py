@@ -19,12 +19,11 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 
 import figures  # noqa: E402
-from modes import Mode, archives, batches, in_place, many_files, numbers, one_file, replacement  # noqa: E402
+from modes import UNFINISHED, VERSION_AT, Mode, archives, batches, in_place, many_files, numbers, one_file, replacement  # noqa: E402
 from zip_bytes import DEFLATED  # noqa: E402
 
 CALLS = "openat,pwrite64,pwritev,write,fsync,fdatasync,syncfs,linkat,renameat,renameat2,unlinkat,fallocate,ftruncate"
 SECTOR = 512
-UNFINISHED = 204
 
 
 @dataclass
@@ -185,7 +184,7 @@ class Checker:
             whole = all(files.get(name) in (before.get(name), after[name]) for name in after)
             return "" if whole else "neither old nor new"
         present = files[self.name]
-        if present[6] != UNFINISHED and present not in (before[self.name], self.new):
+        if present[VERSION_AT] != UNFINISHED and present not in (before[self.name], self.new):
             return "a readable mixture of old and new"
         clear()
         for name, content in files.items():

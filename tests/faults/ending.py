@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from attempts import DONE, KILLED, SHARD, STRANGER
-from beside import ALIAS, IN, OF_SHARD, OUT, OWN_NAMES, RUN, TEMPORARY
+from beside import ALIAS, IN, OF_SHARD, OUT, OWN_NAMES, RUN
+from modes import TEMPORARY
 from settings import OPERATION, OTHER_OPERATION
 from watch import PATIENCE
 

@@ -3,10 +3,15 @@
 import json
 import random
 import struct
+import sys
 from array import array
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from zip_bytes import DEFLATED, STORED, numpy_archive
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "scripts"))
+from clipper_files import TEMPORARY, UNFINISHED, VERSION_AT, header  # noqa: E402, F401
 
 # Clipping a result again gives other bytes, so a result that was clipped twice is noticed.
 OPERATION = ("--bias", "1", "--min", "-50", "--max", "1000")
@@ -21,13 +26,6 @@ Files = dict[str, bytes]
 
 class Link(bytes):
     """The content of a symbolic link: its target."""
-
-
-def header(descr: str, shape: tuple[int, ...], fortran: bool = False) -> bytes:
-    """The header of a .npy file, as numpy writes it."""
-    text = f"{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}".encode()
-    size = -(10 + len(text) + 1) % 64 + len(text) + 1
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", size) + text.ljust(size - 1) + b"\n"
 
 
 def tensor(values: array) -> bytes:

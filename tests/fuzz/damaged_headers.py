@@ -17,9 +17,9 @@ import trials
 from trials import np
 
 import corpus
+from clipper_files import UNFINISHED, VERSION_AT
 
 PER_PROCESS = 500  # files
-VERSION_AT, UNFINISHED = 6, 204  # the version while --direct works on a file: see npy/file_kind.hpp
 ONES = ",".join(["1"] * 16)
 EDGES = ("edge/int8", "edge/int64", "edge/uint8", "edge/float32", "edge/float64", "edge/bfloat16", "bounds/float32-lo", "bounds/int16-hi")
 HEADERS = ((">f2", "True", "3,4"), (">i4", "False", ""), ("<u4", "False", "7"), (">u2", "False", "3,4"), (">f8", "True", "3,4"),

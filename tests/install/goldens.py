@@ -16,6 +16,8 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "scripts"))
+from clipper_files import header  # noqa: E402
 DATA = ROOT / "data"
 
 
@@ -29,9 +31,7 @@ def read(path):
 
 def npy(descr, shape, elements):
     """A .npy file as numpy writes it."""
-    header = f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': {shape}, }}"
-    header += " " * (-(10 + len(header) + 1) % 64) + "\n"
-    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() + elements
+    return header(descr, shape) + elements
 
 
 def rows(name):

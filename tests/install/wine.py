@@ -17,6 +17,8 @@ import unittest
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "scripts"))
+from clipper_files import header  # noqa: E402
 DATA = ROOT / "data"
 EMULATOR, DIRECTORY = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
 COMMAND = [EMULATOR, str(DIRECTORY / "clipper.exe")]
@@ -25,8 +27,7 @@ GOLDEN = (DATA / "golden.npy").read_bytes()
 
 
 def npy(descr, count, elements):
-    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': ({count},), }}".ljust(117) + "\n"
-    return b"\x93NUMPY\x01\x00\x76\x00" + header.encode() + elements
+    return header(descr, (count,)) + elements
 
 
 class Windows(unittest.TestCase):
