@@ -123,7 +123,7 @@ class SecondFailure : public Error {
 TEST_CASE("one chunk is clipped like its single elements") {
   const TemporaryDirectory directory;
   const std::vector<std::int16_t> elements{-3, 16, 17, 18, 99, 100, 101, 32767};
-  directory.write("in.npy", npy_file("<i2", "False", "(8,)", bytes_of(elements)));
+  directory.write("in.npy", tensor_of("<i2", elements));
   CHECK(in_one_chunk(directory, "header") ==
         "header" + bytes_of(std::vector<std::int16_t>{17, 17, 17, 18, 99, 100, 100, 100}));
 }
@@ -132,7 +132,7 @@ TEST_CASE("where parts may be shared, the output has the same bytes, whether or 
   for (const std::size_t changes : {0U, 1U, 20U, 200'000U}) {
     std::vector<std::int16_t> elements(600'000, 50);
     for (std::size_t i = 0; i < changes; ++i) elements[i * 7919 % elements.size()] = 101;
-    const TemporaryDirectory directory{{"in.npy", npy_file("<i2", "False", "(600000,)", bytes_of(elements))}};
+    const TemporaryDirectory directory{{"in.npy", tensor_of("<i2", elements)}};
     InputFile input = InputFile::open(directory / "in.npy");
     std::vector<std::byte> header;
     const Plan plan = make_plan(clip_request(), read_header(input, std::nullopt, &header));
@@ -143,7 +143,7 @@ TEST_CASE("where parts may be shared, the output has the same bytes, whether or 
     output.commit();
     CHECK(counts.lowered == changes);
     std::ranges::replace(elements, std::int16_t{101}, std::int16_t{100});
-    CHECK((directory.read("out.npy") == npy_file("<i2", "False", "(600000,)", bytes_of(elements))));
+    CHECK((directory.read("out.npy") == tensor_of("<i2", elements)));
   }
 }
 

@@ -191,8 +191,8 @@ TEST_CASE("a comparison has a summary, if the tensors differ") {
   const TemporaryDirectory directory;
   const std::string a = directory / "a.npy";
   const std::string b = directory / "b.npy";
-  write_file(a, npy_file("<f4", "False", "(2,)", bytes_of(std::vector<float>{1, 2})));
-  write_file(b, npy_file("<f4", "False", "(2,)", bytes_of(std::vector<float>{1, 2.5})));
+  write_file(a, float32_file({1, 2}));
+  write_file(b, float32_file({1, 2.5}));
   CHECK(compare_files(a, b).summary ==
         "1 of 2 differ (50 %); first [1] actual 2 expected 2.5 (0.5, 2097152 ulp); max abs 0.5 at [1]; would "
         "pass with atol=0.5 or ulp=2097152");

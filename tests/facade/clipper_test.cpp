@@ -187,8 +187,8 @@ TEST_CASE("a tolerance that is negative or not finite is an error that names the
   const TemporaryDirectory directory;
   const std::string path = directory / "x.npy";
   const std::string other = directory / "y.npy";
-  write_file(path, npy_file("<i4", "False", "(1,)", bytes_of(std::vector<std::int32_t>{1})));
-  write_file(other, npy_file("<i4", "False", "(1,)", bytes_of(std::vector<std::int32_t>{9})));
+  write_file(path, tensor_of<std::int32_t>("<i4", {1}));
+  write_file(other, tensor_of<std::int32_t>("<i4", {9}));
   const double inf = std::numeric_limits<double>::infinity();
   for (const double bad : {-1.0, -1e-300, inf, -inf, std::nan("")}) {
     CAPTURE(bad);

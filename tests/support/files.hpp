@@ -57,11 +57,6 @@ inline void make_link(const std::string& to, const std::string& path) {
   std::filesystem::create_symlink(to, path);
 }
 
-inline void set_mode(const std::string& path, os::Mode mode) {
-  needs_posix("modes of files");
-  std::filesystem::permissions(path, std::filesystem::perms(mode));
-}
-
 /// The status of the file at `path`, following links.
 inline os::Status status_of(const std::string& path) {
   os::Status status{};

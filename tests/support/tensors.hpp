@@ -36,9 +36,15 @@ std::string bytes_of(const std::vector<T>& elements) {
   return bytes;
 }
 
-/// A 1-D float32 file.
+/// A file in C order: "<M8[D]"; 1-D without a shape such as "(2, 3)".
+template <class T>
+std::string tensor_of(std::string_view descr, const std::vector<T>& elements, std::string_view shape = "") {
+  const std::string line = fmt::format("({},)", elements.size());
+  return npy_file(descr, "False", shape.empty() ? line : shape, bytes_of(elements));
+}
+
 inline std::string float32_file(const std::vector<float>& elements) {
-  return npy_file("<f4", "False", fmt::format("({},)", elements.size()), bytes_of(elements));
+  return tensor_of("<f4", elements);
 }
 
 /// `count` unordered floats from -20 to 20.
