@@ -9,10 +9,6 @@
 namespace clipper::testing {
 namespace {
 
-std::string floats(std::string_view shape, const std::vector<float>& elements) {
-  return npy_file("<f4", "False", shape, bytes_of(elements));
-}
-
 /// Files of a tensor of shape (2, 3) and of arrays that broadcast to it.
 struct Files {
   TemporaryDirectory directory;
@@ -23,7 +19,7 @@ struct Files {
 
   [[nodiscard]] std::string write(std::string_view name, std::string_view shape,
                                   const std::vector<float>& elements) const {
-    directory.write(name, floats(shape, elements));
+    directory.write(name, tensor_of("<f4", elements, shape));
     return directory / name;
   }
 };
@@ -43,7 +39,7 @@ Request percentiles_as_bounds() {
 TEST_CASE("files are clipped to arrays from files") {
   const Files files;
   const Request request{.min = from_file(files.lo), .max = from_file(files.hi)};
-  const std::string expected = floats("(2, 3)", {0, 1, 2, 2, 3, 5});
+  const std::string expected = tensor_of<float>("<f4", {0, 1, 2, 2, 3, 5}, "(2, 3)");
   const Counts counts = clip_file(files.tensor, files.out, request);
   CHECK(counts.elements == 6);
   CHECK(counts.raised == 3);
@@ -76,9 +72,9 @@ TEST_CASE("arrays of other dtypes in memory are exact bounds") {
 TEST_CASE("scale and bias can be arrays, mixed with numbers") {
   const Files files;
   clip_file(files.tensor, files.out, {.max = 12, .scale = from_file(files.hi), .bias = from_file(files.lo)});
-  CHECK(read_file(files.out) == floats("(2, 3)", {-2, 1, 4, 10, 12, 12}));
+  CHECK(read_file(files.out) == tensor_of<float>("<f4", {-2, 1, 4, 10, 12, 12}, "(2, 3)"));
   clip_file(files.tensor, files.out, {.scale = 2, .bias = from_file(files.lo)});
-  CHECK(read_file(files.out) == floats("(2, 3)", {-2, 1, 4, 4, 7, 20}));
+  CHECK(read_file(files.out) == tensor_of<float>("<f4", {-2, 1, 4, 4, 7, 20}, "(2, 3)"));
 }
 
 TEST_CASE("elements in memory are clipped to an array of shape (count,) or (1,)") {
@@ -124,7 +120,7 @@ TEST_CASE("an array is read once and serves many calls") {
   const Request request{.min = from_file(files.lo)};
   std::filesystem::remove(files.lo);
   for (int i = 0; i < 2; ++i) clip_file(files.tensor, files.out, request);
-  CHECK(read_file(files.out) == floats("(2, 3)", {0, 1, 2, 2, 3, 9}));
+  CHECK(read_file(files.out) == tensor_of<float>("<f4", {0, 1, 2, 2, 3, 9}, "(2, 3)"));
 }
 
 TEST_CASE("percentiles() finds the percentiles of a file") {

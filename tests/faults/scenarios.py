@@ -210,32 +210,6 @@ def in_place_killed(place: Place) -> list[str]:
     return texts
 
 
-def golden_updated(place: Place) -> list[str]:
-    place.put({"in.npy": OLD, "golden.npy": OTHER})
-    words = (*OPERATION, "in.npy", "--verify", "golden.npy")
-    codes = [place.run(*words, *more).code for more in ((), ("--update-golden",), ())]
-    return differences({"in.npy": OLD, "golden.npy": NEW}) + ([] if codes == [1, 0, 0] else [f"exit {codes}"])
-
-
-def directories_compared(place: Place) -> list[str]:
-    files = {"a/x.npy": OLD, "a/t/y.npy": NEW, "b/x.npy": OLD, "b/t/y.npy": NEW}
-    place.put(files)
-    codes = [place.run("compare", "a", "b").code]
-    Path("b/t/y.npy").write_bytes(OTHER)
-    codes.append(place.run("compare", "a", "b").code)
-    os.unlink("b/t/y.npy")
-    codes.append(place.run("compare", "a", "b").code)
-    return [] if codes == [0, 1, 1] else [f"exit {codes}"]
-
-
-def difference_written(place: Place) -> list[str]:
-    before = {"a.npy": OLD, "b.npy": NEW}
-    place.put(before)
-    run = place.run("compare", "--diff-out", "d.npy", "a.npy", "b.npy")
-    distance = array("f", (abs(a - b) for a, b in zip(FEW, result(FEW), strict=True)))
-    return differences(before | {"d.npy": tensor(distance)}) + ([] if run.code == 1 else [f"exit {run.code}: {run.stderr}"])
-
-
 WAYS = (one_file("new", (), FEW), replacement("replace", ()), in_place("in place", FEW), DIRECT)
 
 
@@ -430,9 +404,6 @@ SCENARIOS = (
     Scenario("--direct, hard links", direct_with_links, needs=("links",)),
     Scenario("--direct, killed and finished", direct_killed),
     Scenario("--direct, killed, mounted again and finished", partial(direct_killed, then=mount_again), needs=("a disk",)),
-    Scenario("--verify --update-golden", golden_updated),
-    Scenario("compare, directories", directories_compared),
-    Scenario("compare --diff-out", difference_written),
     *(mode_scenario(mode) for method in (STORED, DEFLATED) for mode in archives(10_000, method)),
     mode_scenario(many_archives("3 archives in place", ("--in-place",), "")),
     Scenario("full disk", full_disk),

@@ -3,12 +3,14 @@
 import os
 import pathlib
 import subprocess
+import sys
 
 import ml_dtypes
 import numpy as np
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))  # the oracle: contract.py, conversion.py
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 FLOATS = ["float16", "float32", "float64", "bfloat16"]
 DTYPES = INTEGERS + FLOATS  # those that kernels know
