@@ -24,6 +24,9 @@ import zlib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "scripts"))
+from clipper_files import TEMPORARY, header  # noqa: E402
+
 FORMS = dict(zip("f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1 M8 m8 c8 c16".split(), "efdbhiqBHIQBqqfd"))  # of struct
 SAFETENSORS = dict(zip("b1 f1 V1 V2 f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8".split(),
                        "BOOL F8_E5M2 F8_E4M3 BF16 F16 F32 F64 I8 I16 I32 I64 U8 U16 U32 U64".split()))
@@ -79,9 +82,7 @@ def npy(text):
     data = struct.pack(f"{'>' if order == '>' else '<'}{len(values)}{form}", *values)
     shape = ast.literal_eval(shape or f"({len(values) // (2 if descr[0] == 'c' else 1)},)")
     order = order or ("|" if descr in ("u1", "i1", "b1") else "<")
-    head = f"{{'descr': '{order}{descr}', 'fortran_order': {bool(fortran)}, 'shape': {shape}, }}"
-    head = head.ljust(max(117, (len(head) + 74) // 64 * 64 - 11)) + "\n"
-    return b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head.encode() + data
+    return header(order + descr, shape, fortran) + data
 
 
 def npz(words, directory, method):
@@ -192,13 +193,16 @@ class Runner:
         self.program = program
         self.records = []
         name = bin_directory / "clipper"
-        name.write_text(f'#!/bin/sh\nexec {prefix} {shlex.quote(program)} "$@"\n')
-        name.chmod(0o755)
+        if prefix:
+            name.write_text(f'#!/bin/sh\nexec {prefix} {shlex.quote(program)} "$@"\n')
+            name.chmod(0o755)
+        else:
+            name.symlink_to(program)
         self.environment = {**os.environ, "PATH": f"{bin_directory}:{os.environ['PATH']}", "DATA": str(ROOT / "data"), "RUN": __file__,
                             "CLIPPER": program, "CLIPPER_PREFIX": prefix}
 
     def shell(self, line, directory):
-        done = subprocess.run(["/bin/sh", "-c", line], cwd=directory, env=self.environment, stdin=subprocess.DEVNULL, capture_output=True)
+        done = subprocess.run(["bash", "-eo", "pipefail", "-c", line], cwd=directory, env=self.environment, stdin=subprocess.DEVNULL, capture_output=True)
         out, err = (stream.decode(errors="backslashreplace") for stream in (done.stdout, done.stderr))
         if re.match("clipper [^|>]*--json", line):
             self.records.append(json.dumps({"words": [self.program, line], "output": out, "error": err}))
@@ -253,6 +257,8 @@ class Runner:
                     case.updates[step.number] = new
                     lines = [f"-{line}" for line in old] + [f"+{line}" for line in new]
                     case.reports.append(f"{step.number}: {case.title}\n" + "".join(f"{line[:1000]}\n" for line in lines))
+            case.reports += [f"{case.number}: {case.title}\n+{path.name} is left\n" for path in directory.rglob(".*")
+                             if TEMPORARY.fullmatch(path.name) and not any(path.name in step.line for step in case.steps)]
 
     def step(self, case, step, directory):
         if step.line.startswith(("$ ", "? ")):
