@@ -8,7 +8,7 @@
 #include "support/mounts.hpp"
 
 /// Files with several names: clipper overwrites no input, and never writes two results to the same file.
-namespace clipper::testing {
+namespace clipper::testing::aliases_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -104,49 +104,6 @@ TEST_CASE("two outputs that are one file through a bind mount are refused") {
   refused({"--output-dir=.", "--relative-to=in", "in/mount/deep/er/y.npy", "in/real/deep/er/y.npy"});
 }
 
-TEST_CASE("an output does not replace another new output of the same run") {
-  // When clipper compares the outputs, out/second leads nowhere. After clipper creates out/first, both
-  // outputs are the same file.
-  const Directory directory;
-  fs::create_directory(directory / "in/first");
-  fs::create_directory(directory / "in/second");
-  directory.write("in/first/x.npy", input(1));
-  directory.write("in/second/x.npy", input(2));
-  fs::create_directory(directory / "out");
-  fs::create_directory_symlink("first", directory / "out/second");
-  const Result result =
-      directory.run(clip({"--output-dir=out", "--relative-to=in", "in/first/x.npy", "in/second/x.npy"}));
-  check_refused(result, 5, "out/");
-  const std::string kept = directory.read("out/first/x.npy");
-  CHECK((kept == output(1) || kept == output(2)));
-}
-
-TEST_CASE("an output that is a link to an input or to another output is refused") {
-  const Directory directory;
-  const auto refused = [&](const Words& words, const char* why) { directory.refused(clip(words), 2, why); };
-  fs::create_hard_link(directory / "b.npy", directory / "a.out");
-  refused({"a.npy", "b.npy", "-o", "{stem}.out"},
-          "a.npy would be written to a.out, which is the input b.npy");
-  fs::remove(directory / "a.out");
-  directory.write("a.out", "old");
-  fs::create_hard_link(directory / "a.out", directory / "b.out");
-  refused({"a.npy", "b.npy", "-o", "{stem}.out"}, "would both be written to a.out, the same file as b.out");
-  refused({"a.npy", "b.npy", "-o", "new/../{name}"}, "new/..: '..' after a directory that does not exist");
-}
-
-TEST_CASE("a file that numbers or names are read from is refused as an output") {
-  const Directory directory;
-  directory.write("lo.npy", npy_file("<f4", "False", "()", float32_file({0.25F}).substr(128)));
-  const auto refused = [&](const Words& words, const char* why) { directory.refused(words, 2, why); };
-  refused({"-i", "--scale", "2", "--min", "@lo.npy", "a.npy", "lo.npy", "b.npy"},
-          "lo.npy would be written to lo.npy, which --min reads");
-  refused({"--max", "@./lo.npy", "-o", "{dir}/lo.npy", "a.npy"},
-          "a.npy would be written to ./lo.npy, which --max reads");
-  directory.write("list", "a.npy\n");
-  refused({"--max", "1", "-o", "list", "--files-from", "list"},
-          "a.npy would be written to list, which --files-from reads");
-}
-
 TEST_CASE("IN and OUT that cannot be examined are not assumed to be different files") {
   const Directory directory;
   directory.refused(clip({"a.npy", "a.npy"}), 4, "a.npy: cannot be examined", fail_stat);
@@ -163,21 +120,6 @@ TEST_CASE("IN that is also mounted at OUT is not replaced") {
   CHECK(directory.read("out.npy") == "below the mount");
 }
 
-TEST_CASE("standard output that is the input is refused before anything is written") {
-  const WorkingDirectory directory{{"in.npy", input(1)}};
-  for (const char* const script : {"\"$@\" in.npy - 1<>in.npy", "\"$@\" in.npy - >>in.npy",
-                                   "\"$@\" - - <in.npy 1<>in.npy", "\"$@\" in.npy /dev/fd/3 3>>in.npy"}) {
-    CAPTURE(script);
-    if (!has_proc() && std::string_view(script).find("/dev/fd") != std::string_view::npos) {
-      skip_without("/proc");
-      continue;
-    }
-    const Result result = directory.run_in_shell(script, clip({}));
-    CHECK(result.exit_code == (std::string_view(script).ends_with("3>>in.npy") ? 0 : 5));
-    if (result.exit_code == 5) CHECK(directory.read("in.npy") == input(1));
-  }
-}
-
 TEST_CASE("an output directory that is the input directory through a bind mount is refused") {
   if (!may_mount()) return;
   const Directory directory;
@@ -185,4 +127,4 @@ TEST_CASE("an output directory that is the input directory through a bind mount 
                     mount_real);
 }
 
-}  // namespace clipper::testing
+}  // namespace clipper::testing::aliases_test

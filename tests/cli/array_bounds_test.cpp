@@ -1,45 +1,16 @@
-#include <nlohmann/json.hpp>
-
 #include "cli/clipper.hpp"
 #include "simd/levels.hpp"
 #include "support/tsv.hpp"
 
 /// Arrays as --min, --max, --scale and --bias, as users see them.
-namespace clipper::testing {
+namespace clipper::testing::array_bounds_test {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-template <class T>
-std::string array_file(std::string_view descr, std::string_view shape, const std::vector<T>& elements) {
-  return npy_file(descr, "False", shape, bytes_of(elements));
-}
-
 std::string floats(std::string_view shape, const std::vector<float>& elements) {
-  return array_file("<f4", shape, elements);
+  return tensor_of("<f4", elements, shape);
 }
-
-/// A directory with a tensor x.npy of shape (2, 3) and arrays that broadcast to it: rows 0 to 2 and 3 to 5.
-class Arrays : public WorkingDirectory {
- public:
-  Arrays() {
-    write("x.npy", floats("(2, 3)", {-1, 0, 1, 2, 3, kNan}));
-    write("lo.npy", floats("(3,)", {0, 1, 2}));
-    write("hi.npy", floats("(1, 3)", {1, 2, 2}));
-    write("column.npy", floats("(2, 1)", {5, 7}));
-  }
-
-  /// The object that clipper prints with --json.
-  [[nodiscard]] Json json(Words words) const {
-    words.emplace_back("--json");
-    const Result result = run(words);
-    CAPTURE(words);
-    check_done(result);
-    return Json::parse(result.output);
-  }
-};
 
 /// A cell of data/arrays/cases.tsv, "pool;descr;fortran_order;shape;begin;count", as a file.
 std::string file_of(const std::string& cell) {
@@ -66,25 +37,6 @@ Words settings(std::size_t number) {
 }
 
 }  // namespace
-
-TEST_CASE("info counts beyond arrays of many chunks") {
-  const Arrays arrays;
-  constexpr std::size_t kRows = 1000;
-  constexpr std::size_t kColumns = 1001;
-  std::vector<float> elements;
-  std::vector<float> row(kColumns);
-  for (std::size_t i = 0; i < kColumns; ++i) row[i] = static_cast<float>(i % 7);
-  std::size_t below = 0;
-  for (std::size_t i = 0; i < kRows * kColumns; ++i) {
-    elements.push_back(static_cast<float>(i % 11));
-    if (elements.back() < row[i % kColumns]) ++below;
-  }
-  arrays.write("x.npy", floats("(1000, 1001)", elements));
-  arrays.write("row.npy", floats("(1001,)", row));
-  const Json bounds = arrays.json({"info", "--min", "@row.npy", "x.npy"})["statistics"]["bounds"];
-  CHECK(bounds["below"] == below);
-  CHECK(bounds["above"] == 0);
-}
 
 TEST_CASE("arrays of bounds with NaN and zeros, in long rows and in tiles, follow the profile") {
   const float payload = from_bits<float>(0xff812345);
@@ -157,4 +109,4 @@ TEST_CASE("arrays give numpy's bytes as a file, through pipes, in place and with
   CHECK(number > 400);
 }
 
-}  // namespace clipper::testing
+}  // namespace clipper::testing::array_bounds_test

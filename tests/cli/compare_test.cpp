@@ -1,15 +1,29 @@
-#include "cli/compare.hpp"
-
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
 
+#include "cli/clipper.hpp"
 #include "compare/tolerance.hpp"
 #include "support/tsv.hpp"
 
-namespace clipper::testing {
+namespace clipper::testing::compare_test {
+
+namespace {
 
 using Json = nlohmann::json;
+
+Result run_compare(const WorkingDirectory& directory, const Words& arguments, std::string_view input = "") {
+  return directory.run(joined({"compare"}, arguments), input);
+}
+
+void check_same(const WorkingDirectory& directory, const Words& arguments) {
+  const Result result = run_compare(directory, arguments);
+  CAPTURE(arguments, result.output);
+  check_done(result);
+  CHECK(result.output.empty());
+}
+
+}  // namespace
 
 TEST_CASE("the files pass with the tolerance that compare suggests") {
   const WorkingDirectory directory;
@@ -52,7 +66,7 @@ TEST_CASE("large tensors of different memory orders are compared by index") {
       c[i] = fortran[position] = static_cast<std::uint32_t>(i);
     }
     CAPTURE(text);
-    directory.write("c.npy", npy_file("<u4", "False", "(" + text + ")", bytes_of(c)));
+    directory.write("c.npy", tensor_of("<u4", c, "(" + text + ")"));
     directory.write("f.npy", npy_file("<u4", "True", "(" + text + ")", bytes_of(fortran)));
     check_same(directory, {"c.npy", "f.npy"});
     check_same(directory, {"--threads", "1", "f.npy", "c.npy"});
@@ -81,8 +95,8 @@ TEST_CASE("metrics have the same digits with every number of threads and in ever
   const std::vector<float> elements = scattered_floats(600'000);
   std::vector<float> nearby = elements;
   for (std::size_t i = 0; i < nearby.size(); i += 3) nearby[i] *= 1.01F;
-  directory.write("a.npy", npy_file("<f4", "False", "(600, 1000)", bytes_of(nearby)));
-  directory.write("e.npy", npy_file("<f4", "False", "(600, 1000)", bytes_of(elements)));
+  directory.write("a.npy", tensor_of("<f4", nearby, "(600, 1000)"));
+  directory.write("e.npy", tensor_of("<f4", elements, "(600, 1000)"));
   directory.write("f.npy", npy_file("<f4", "True", "(600, 1000)", bytes_of(elements)));
   for (const char* const expected : {"e.npy", "f.npy"}) {
     std::set<std::string> outputs;
@@ -93,4 +107,40 @@ TEST_CASE("metrics have the same digits with every number of threads and in ever
   }
 }
 
-}  // namespace clipper::testing
+TEST_CASE("--diff-out is the same for all chunks, streams and memory orders") {
+  const WorkingDirectory directory;
+  constexpr std::size_t kRows = 700;
+  constexpr std::size_t kColumns = 500;
+  std::vector<std::int16_t> expected(kRows * kColumns);
+  std::vector<std::int16_t> actual(expected.size());
+  std::vector<std::uint16_t> difference(expected.size());
+  std::vector<std::int16_t> fortran(expected.size());
+  std::vector<std::uint16_t> fortran_difference(expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const std::size_t place = i % kColumns * kRows + i / kColumns;
+    expected[i] = static_cast<std::int16_t>(i * 40'503 % 65'536 - 32'768);
+    actual[i] = fortran[place] = static_cast<std::int16_t>(i * 25'717 % 65'536 - 32'768);
+    difference[i] = fortran_difference[place] = static_cast<std::uint16_t>(std::abs(actual[i] - expected[i]));
+  }
+  const auto file = [&](const char* descr, const char* order, const auto& elements) {
+    return npy_file(descr, order, "(700, 500)", bytes_of(elements));
+  };
+  directory.write("c.npy", file("<i2", "False", actual));
+  directory.write("f.npy", file("<i2", "True", fortran));
+  directory.write("e.npy", file("<i2", "False", expected));
+  for (const char* const threads : {"1", "2", "5"}) {
+    CAPTURE(threads);
+    const auto check = [&](const char* a, const char* e, const std::string& d, std::string_view input = "") {
+      CAPTURE(a, e);
+      CHECK(run_compare(directory, {a, e, "--threads", threads, "--diff-out", "d.npy"}, input).exit_code ==
+            1);
+      CHECK(directory.read("d.npy") == d);
+    };
+    check("c.npy", "e.npy", file("<u2", "False", difference));
+    check("f.npy", "e.npy", file("<u2", "False", difference));
+    check("e.npy", "f.npy", file("<u2", "True", fortran_difference));
+    check("-", "e.npy", file("<u2", "False", difference), directory.read("c.npy"));
+  }
+}
+
+}  // namespace clipper::testing::compare_test

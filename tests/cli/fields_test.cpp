@@ -11,7 +11,7 @@
 #include "support/archives.hpp"
 
 /// A member of a request that is added to contract/fields.hpp must be typed, documented and reported.
-namespace clipper::testing {
+namespace clipper::testing::fields_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -123,4 +123,4 @@ TEST_CASE("values of --json are as typed") {
         Json{{"min", "25%"}, {"max", "75%"}, {"stretch", "0:255"}, {"to", "uint8"}, {"pooled", true}});
 }
 
-}  // namespace clipper::testing
+}  // namespace clipper::testing::fields_test

@@ -7,7 +7,7 @@
 #include "generate/generate_command.hpp"
 #include "support/archives.hpp"
 
-namespace clipper::testing {
+namespace clipper::testing::json_schema_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -142,7 +142,7 @@ TEST_CASE("every member in the schema is printed by some command") {
       {"x.npy", float32_file({1, 2})},
       {"y.npy", float32_file({1, 9})},
       {kNotUtf8 + ".npy", float32_file({1})},
-      {"i.npy", npy_file("<i4", "False", "(2,)", bytes_of<std::int32_t>({1, 2}))},
+      {"i.npy", tensor_of<std::int32_t>("<i4", {1, 2})},
       {"text.npy", "text"},
       {"a.npz", npz_file({{"x.npy", float32_file({1, 2})}, {"note.txt", "text"}})},
       {"empty.npz", npz_file({})},
@@ -185,4 +185,4 @@ TEST_CASE("the schema has all dtypes and profiles") {
   CHECK(kSchema.at("$defs").at("profile_name").at("enum") == names);
 }
 
-}  // namespace clipper::testing
+}  // namespace clipper::testing::json_schema_test

@@ -1,11 +1,10 @@
 #include <sys/resource.h>
 
 #include "cli/numbered.hpp"
-#include "cli/safetensors_files.hpp"
 #include "support/archives.hpp"
 #include "support/fork.hpp"
 
-namespace clipper::testing {
+namespace clipper::testing::limits_test {
 namespace {
 
 const std::vector<float> kElements = scattered_floats(400'000);
@@ -31,18 +30,6 @@ class Directory : public WorkingDirectory {
 };
 
 }  // namespace
-
-TEST_CASE("an output beyond the file size limit is an I/O error, and nothing changes") {
-  const Directory directory;
-  for (const rlim_t size : {0U, 100U, 1'599'999U}) {
-    for (const Words& arguments : {Words{"in.npy", "out.npy"}, Words{"in.npy", "new.npy"},
-                                   Words{"-i", "in.npy"}, Words{"--threads", "1", "in.npy", "out.npy"}}) {
-      const std::string& named = arguments.back();
-      directory.refused(clip(arguments), 4, named + ": ", limit(RLIMIT_FSIZE, size));
-    }
-    directory.refused(clip({"-", "out.npy"}), 4, "out.npy: ", limit(RLIMIT_FSIZE, size), kInput);
-  }
-}
 
 TEST_CASE("too few file descriptors are an I/O error, and nothing changes") {
   const Directory directory;
@@ -147,28 +134,6 @@ TEST_CASE("clipper works if it cannot create threads") {
   }
 }
 
-TEST_CASE("no message is written into a file if a standard stream is closed") {
-  const auto closing = [](const std::vector<int>& streams) {
-    return [=] {
-      for (const int stream : streams) ::close(stream);
-    };
-  };
-  for (const std::vector<int>& streams : {std::vector{0}, {1}, {2}, {0, 1}, {0, 2}, {1, 2}, {0, 1, 2}}) {
-    CAPTURE(streams);
-    const Directory directory;
-    directory.done(clip({"in.npy", "out.npy"}), closing(streams));
-    CHECK((directory.read("out.npy") == kOutput));
-    const auto before = directory.snapshot();
-    const Result result = directory.run(clip({"missing.npy", "out.npy"}), closing(streams));
-    CHECK(result.exit_code == 4);
-    CHECK(directory.snapshot() == before);
-  }
-  const Directory directory;
-  directory.refused(clip({"-", "out.npy"}), 4, "standard input: ", closing({0}));
-  directory.refused(clip({"in.npy", "-"}), 4, "standard output: ", closing({1}));
-  directory.refused({"--help"}, 4, "standard output: ", closing({1}));
-}
-
 TEST_CASE("an input that shrinks while it is read is an I/O error") {
   for (const char* threads : {"1", "3"}) {
     const Directory directory;
@@ -223,22 +188,6 @@ TEST_CASE("info lists 65,536 members of an archive within 64 MiB") {
   }
 }
 
-TEST_CASE("a set may have more files than a process may open") {
-  const WorkingDirectory directory;
-  std::string index;
-  for (int i = 0; i < 100; ++i) {
-    directory.write(fmt::format("{}.safetensors", i),
-                    file_of({{fmt::format("w{}", i), "F32", floats({1.5, 7})}}));
-    index += fmt::format(R"({}"w{}":"{}.safetensors")", i == 0 ? "" : ",", i, i);
-  }
-  const std::string set = "model.safetensors.index.json";
-  directory.write(set, R"({"weight_map":{)" + index + "}}");
-  for (const Words& way :
-       {clip({set, "--output-dir", "out"}), clip({set, "--verify", "out/" + set}),
-        Words{"info", "--stats", set}, clip({"--in-place", set}), Words{"compare", set, "out/" + set}})
-    directory.done(way, limit(RLIMIT_NOFILE, 32));
-}
-
 TEST_CASE("more files than one commit holds are all clipped in place") {
   const WorkingDirectory directory;
   for (const char* threads : {"1", "4"}) {
@@ -255,37 +204,4 @@ TEST_CASE("more files than one commit holds are all clipped in place") {
   }
 }
 
-TEST_CASE("info without --stats does not read the elements") {
-  const WorkingDirectory directory;
-  const std::string header = npy_file("<f4", "False", "(25000000000,)", "");
-  directory.write("huge.npy", header);
-  std::filesystem::resize_file(directory / "huge.npy", header.size() + 100'000'000'000);
-  const Result result = directory.run({"info", "--json", "huge.npy"}, limit(RLIMIT_CPU, 1));
-  check_done(result);
-  CHECK(contains(result.output, "\"bytes\":100000000000,"));
-}
-
-TEST_CASE("a copy in $TMPDIR beyond the file size limit is an I/O error") {
-  const WorkingDirectory directory{
-      {"big.npy", npy_file("<i2", "True", "(300, 7, 200)", std::string(840'000, '\1'))}};
-  directory.refused({"--min", "0", "big.npy", "big.pb"}, 4,
-                    "big.npy: cannot be copied to /var/tmp: File too large; set TMPDIR",
-                    limit(RLIMIT_FSIZE, 4096));
-}
-
-TEST_CASE(
-    "a large compressed member is inflated in $TMPDIR, and a directory that cannot hold it is an error") {
-  const WorkingDirectory directory;
-  const std::vector<float> large = scattered_floats(400'000);
-  directory.write("a.npz", npz_file({{"w.npy", float32_file(large), true}}));
-  const auto run = [&](const char* temporary) {
-    return directory.run(clip({"a.npz:w", "out.npy"}), [=] { ::setenv("TMPDIR", temporary, 1); });
-  };
-  check_refused(run("/dev/null/none"), 4,
-                "a.npz:w: cannot be copied to /dev/null/none: Not a directory; set TMPDIR");
-  check_done(run(directory.path().c_str()));
-  CHECK((directory.read("out.npy") == float32_file(clipped(large, 0, 6))));
-  CHECK(directory.entries() == std::vector<std::string>{"a.npz", "out.npy"});
-}
-
-}  // namespace clipper::testing
+}  // namespace clipper::testing::limits_test

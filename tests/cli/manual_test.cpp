@@ -11,7 +11,7 @@
 #include "support/archives.hpp"
 
 /// The manual as readers see it, compared with the program, and what else --generate prints.
-namespace clipper::testing {
+namespace clipper::testing::manual_test {
 namespace {
 
 constexpr std::size_t kColumns = 80;
@@ -382,4 +382,4 @@ TEST_CASE("--generate refuses unknown kinds and other options") {
   check_refused(run_in_shell("\"$@\" >/dev/full", {"--generate", "clipper.1"}), 4, "standard output: ");
 }
 
-}  // namespace clipper::testing
+}  // namespace clipper::testing::manual_test

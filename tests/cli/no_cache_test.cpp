@@ -14,7 +14,7 @@
 #include "support/archives.hpp"
 
 /// --no-cache, on the file system of the temporary directory.
-namespace clipper::testing {
+namespace clipper::testing::no_cache_test {
 namespace {
 
 constexpr unsigned kDontCache = 0x80;          // RWF_DONTCACHE
@@ -213,4 +213,4 @@ TEST_CASE("--no-cache leaves an input in the page cache that was there") {
   CHECK(cached(directory / "in.npy") >= input().size());
 }
 
-}  // namespace clipper::testing
+}  // namespace clipper::testing::no_cache_test

@@ -3,7 +3,7 @@
 #include "simd/levels.hpp"
 #include "support/tsv.hpp"
 
-namespace clipper::testing {
+namespace clipper::testing::operation_test {
 namespace {
 
 constexpr std::size_t kUsualHeader = 128;
@@ -91,4 +91,4 @@ TEST_CASE("every SIMD level, thread count and chunk size gives the same bytes") 
   }
 }
 
-}  // namespace clipper::testing
+}  // namespace clipper::testing::operation_test

@@ -6,11 +6,10 @@
 #include "cli/clipper.hpp"
 #include "cli/no_unnamed_files.hpp"
 #include "support/append_only.hpp"
-#include "support/archives.hpp"
 #include "support/attributes.hpp"
 #include "support/fork.hpp"
 
-namespace clipper::testing {
+namespace clipper::testing::output_test {
 namespace {
 
 const std::string kOutput = float32_file({0, 0.5F, 6});
@@ -19,10 +18,6 @@ const std::string kOutput = float32_file({0, 0.5F, 6});
 class Directory : public WorkingDirectory {
  public:
   Directory() { write("in.npy", float32_file({-1, 0.5F, 9})); }
-
-  [[nodiscard]] Result clip_to(const std::string& out, mode_t umask = 022) const {
-    return run(to(out), [=] { ::umask(umask); });
-  }
 
   static Words to(const std::string& out) { return {"--min", "0", "--max", "6", "in.npy", out}; }
 };
@@ -53,53 +48,33 @@ TEST_CASE("nothing is left behind in an append-only directory") {
   directory.refused({"--min", "0", "-i", "in.npy"}, 5, "append-only");
   directory.refused(Directory::to("out.npy"), 5, "append-only", [] { be_without_unnamed_files(); });
   if (!has_proc()) return skip_without("/proc");
-  check_done(directory.clip_to("out.npy"));
+  directory.done(Directory::to("out.npy"));
   CHECK(directory.read("out.npy") == kOutput);
 }
 
-TEST_CASE("a new file has the input's mode and follows the umask; that of a stream is for all") {
-  for (const mode_t umask : {0000U, 0022U, 0027U, 0077U, 0777U})
-    for (const mode_t mode : {0644U, 0600U, 0440U, 06755U}) {
-      CAPTURE(umask, mode);
-      const Directory directory;
-      REQUIRE(::chmod((directory / "in.npy").c_str(), mode) == 0);
-      check_done(directory.clip_to("out.npy", umask));
-      CHECK(mode_of(directory / "out.npy") == (mode & 0777 & ~umask));
-      REQUIRE(::chmod((directory / "out.npy").c_str(), 0600) == 0);
-      CHECK(directory.read("out.npy") == kOutput);
-      CHECK(directory.entries() == Words{"in.npy", "out.npy"});
-
-      const auto prepare = [=] { ::umask(umask); };
-      directory.done(clip({"-", "piped.npy"}), prepare, float32_file({7}));
-      CHECK(mode_of(directory / "piped.npy") == (0666 & ~umask));
-    }
+TEST_CASE("--no-clobber works on file systems without O_TMPFILE and rename flags") {
+  const Directory directory;
+  const auto poor = [] {
+    be_without_unnamed_files();
+    be_without_rename_flags();
+  };
+  const Words words = joined({"-n"}, Directory::to("out.npy"));
+  directory.done(words, poor);
+  CHECK(directory.read("out.npy") == kOutput);
+  directory.refused(words, 5, "out.npy: already exists", poor);
+  directory.done({"--min", "0", "--max", "6", "-i", "in.npy"}, poor);
+  CHECK(directory.read("in.npy") == kOutput);
+  CHECK(directory.entries() == Words{"in.npy", "out.npy"});
 }
 
-TEST_CASE("all new files that are made from a private file are private") {
+TEST_CASE("the umask, which all threads share, is never changed") {
   const Directory directory;
-  const std::string archive = directory / "in.npz";
-  write_file(archive, npz_file({{"w.npy", float32_file({-1, 7})}}));
-  for (const char* name : {"in.npy", "in.npz"}) REQUIRE(::chmod((directory / name).c_str(), 0600) == 0);
-  directory.write("expected.npy", kOutput);
-  const std::vector<Words> commands{
-      clip({"in.npz", "out.npz"}),
-      clip({"in.npz:w", "w.npy"}),
-      clip({"--output-dir", "made", "in.npy", "in.npz"}),
-      clip({"--shard", "0/1", "--split-output", "in.npy", "slab.npy"}),
-      clip({"--shard", "0/1", "in.npy", "joined.npy"}),
-      clip({"in.npy", "--verify", "golden.npy", "--update-golden"}),
-      {"--finalize", "joined.npy"},
-      {"compare", "--atol", "9", "in.npy", "expected.npy", "--diff-out", "difference.npy"},
-  };
-  for (const Words& words : commands) {
-    CHECK(directory.run(words, [] { ::umask(022); }).exit_code == 0);
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(directory.path())) {
-      const std::string path = entry.path();
-      CAPTURE(words, path);
-      if (entry.is_regular_file() && entry.path().filename() != "expected.npy") CHECK(mode_of(path) == 0600);
-    }
-  }
-  CHECK(directory.entries().size() == 11);
+  directory.done(Directory::to("out.npy"), [] {
+    ::umask(077);
+    be_without_unnamed_files();
+    be_without(SYS_umask, 0, 0, EPERM);
+  });
+  CHECK(mode_of(directory / "out.npy") == 0600);
 }
 
 TEST_CASE("system calls that old container runtimes refuse with EPERM are done without") {
@@ -133,38 +108,6 @@ TEST_CASE("system calls that old container runtimes refuse with EPERM are done w
   }
 }
 
-TEST_CASE("the file of a descriptor that has no name gets the output, as by cp") {
-  const Directory directory;
-  directory.write("x (deleted)", "neighbour");
-  const std::string script = "exec 3<>x; rm x; \"$@\" && exec 4</dev/fd/3 && cat <&4";
-  directory.write("x", std::string(1000, 'x'));
-  const Result result = directory.run_in_shell(script, Directory::to("/dev/fd/3"));
-  CHECK(result.exit_code == 0);
-  CHECK(result.output == kOutput);
-  CHECK(directory.read("x (deleted)") == "neighbour");
-  CHECK(directory.entries() == Words{"in.npy", "x (deleted)"});
-}
-
-TEST_CASE("an existing file is replaced by a new inode and keeps its mode") {
-  for (const mode_t mode : {0600U, 0644U, 0755U}) {
-    CAPTURE(mode);
-    const Directory directory;
-    const std::string out = directory / "out.npy";
-    write_file(out, std::string(100'000, 'x'));
-    REQUIRE(::chmod(out.c_str(), mode) == 0);
-    const Descriptor reader(::open(out.c_str(), O_RDONLY | O_CLOEXEC));
-    check_done(directory.clip_to("out.npy", 077));
-    CHECK(read_file(out) == kOutput);
-    CHECK(mode_of(out) == mode);
-    CHECK(directory.entries() == Words{"in.npy", "out.npy"});
-
-    struct stat old {};
-    REQUIRE(::fstat(reader.get(), &old) == 0);
-    CHECK(old.st_size == 100'000);
-    CHECK(old.st_ino != status_of(out).st_ino);
-  }
-}
-
 TEST_CASE("a large new file is complete where its pages cannot be mapped") {
   constexpr std::size_t kElements = 17'000'000;
   const WorkingDirectory directory{{"in.npy", float32_file(std::vector<float>(kElements, 7))}};
@@ -195,4 +138,4 @@ TEST_CASE("missing permissions are errors that name the file, and nothing change
   REQUIRE(::chmod(directory.path().c_str(), 0755) == 0);
 }
 
-}  // namespace clipper::testing
+}  // namespace clipper::testing::output_test

@@ -1,7 +1,7 @@
 #include "cli/clipper.hpp"
 
 /// --report of compare and --verify, and both as jobs of continuous integration use them.
-namespace clipper::testing {
+namespace clipper::testing::reports_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -42,4 +42,4 @@ TEST_CASE("10,000 pairs in a tree take few MiB of memory and end with one line")
   CHECK(contains(directory.read("s.xml"), "tests=\"10000\" failures=\"0\""));
 }
 
-}  // namespace clipper::testing
+}  // namespace clipper::testing::reports_test

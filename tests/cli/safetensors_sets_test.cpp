@@ -3,7 +3,7 @@
 #include "cli/safetensors_files.hpp"
 
 /// A set of safetensors files: an index, model.safetensors.index.json, stands for the files that it names.
-namespace clipper::testing {
+namespace clipper::testing::safetensors_sets_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -54,4 +54,4 @@ TEST_CASE("a run that was killed has no index and no half file, and --skip-exist
   }
 }
 
-}  // namespace clipper::testing
+}  // namespace clipper::testing::safetensors_sets_test

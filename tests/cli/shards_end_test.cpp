@@ -1,91 +1,101 @@
-#include <sys/file.h>
-#include <sys/socket.h>
-#include <sys/sysmacros.h>
-#include <sys/un.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 
 #include "cli/safetensors_files.hpp"
-#include "cli/shard_directory.hpp"
 #include "support/append_only.hpp"
 
 /// Runs of shards whose file names other programs have taken, or whose file system lacks a feature.
-namespace clipper::testing {
+namespace clipper::testing::shards_end_test {
+
 namespace {
 
 namespace fs = std::filesystem;
 
-void make_socket(const std::string& path) {
-  const Descriptor fd(::socket(AF_UNIX, SOCK_STREAM, 0));
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  REQUIRE(path.size() < sizeof address.sun_path);
-  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-  REQUIRE(::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+/// SIGALRM ends a process that hangs, which fails the test.
+constexpr unsigned kHang = 60;  // seconds
+
+/// Contains in.npy, which is large enough for three shards (2.5 MiB), and no output.
+class ShardDirectory : public WorkingDirectory {
+ public:
+  /// Some of the shards are done.
+  explicit ShardDirectory(int done = 0) {
+    write("in.npy", float32_file(scattered_floats(655'363)));
+    for (int index = 0; index < done; ++index) check_done(shard(index));
+  }
+
+  [[nodiscard]] Result shard(
+      int index, int count = 3, const Words& more = {}, const std::function<void()>& prepare = [] {}) const {
+    Words words{"--shard", fmt::format("{}/{}", index, count), "--max", "6", "in.npy", "out.npy"};
+    words.insert(words.begin(), more.begin(), more.end());
+    return run(words, prepare);
+  }
+
+  [[nodiscard]] Result finalize(
+      const Words& more = {}, const std::function<void()>& prepare = [] {}) const {
+    Words words{"--finalize", "out.npy"};
+    words.insert(words.begin(), more.begin(), more.end());
+    return run(words, prepare);
+  }
+
+  [[nodiscard]] std::string run_file() const { return *this / "out.npy.shards"; }
+
+  [[nodiscard]] std::string only(const std::function<bool(const std::string&)>& is_wanted) const {
+    std::vector<std::string> names = entries();
+    std::erase_if(names, [&](const std::string& name) { return !is_wanted(name); });
+    REQUIRE(names.size() == 1);
+    return *this / names.front();
+  }
+  [[nodiscard]] std::string common() const {
+    return only([](const std::string& name) { return name.starts_with("out.npy.shards."); });
+  }
+  [[nodiscard]] std::string record(int index) const {
+    const std::string begin = fmt::format("out.npy.shard-{}-of-", index);
+    return only([&](const std::string& name) { return name.starts_with(begin) && name.ends_with(".done"); });
+  }
+
+  /// Checks that the output equals the output of one process, and that no other files are left.
+  void check_result() const {
+    CHECK(entries() == std::vector<std::string>{"in.npy", "out.npy"});
+    check_done(run({"--max", "6", "in.npy", "expected.npy"}, [] {}));
+    CHECK((read("out.npy") == read("expected.npy")));  // not printed: 2.5 MiB
+  }
+
+ private:
+  [[nodiscard]] Result run(const Words& words, const std::function<void()>& prepare) const {
+    return run_clipper(words, {path(), [&] {
+                                 ::alarm(kHang);
+                                 prepare();
+                               }});
+  }
+};
+
+/// A system call and the error that fail() makes it return.
+struct Failing {
+  unsigned call;
+  unsigned error;  ///< 0: the process is killed
+};
+/// Makes the calls fail from now on. For Settings::prepare.
+void fail(const std::vector<Failing>& calls) {
+  std::vector<sock_filter> filter{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
+  for (const Failing& each : calls) {
+    filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, each.call, 0, 1));
+    filter.push_back(BPF_STMT(BPF_RET | BPF_K,
+                              each.error == 0 ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_ERRNO | each.error));
+  }
+  filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+  const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+    ::_exit(125);
 }
-
-struct Kind {
-  const char* name;
-  void (*make)(const std::string& path);
-};
-
-const std::vector<Kind> kNoFiles{
-    {"FIFO", make_fifo},
-    {"socket", make_socket},
-    {"device",
-     [](const std::string& path) { REQUIRE(::mknod(path.c_str(), S_IFCHR | 0666, ::makedev(1, 3)) == 0); }},
-    {"dangling link", [](const std::string& path) { fs::create_symlink("nowhere", path); }},
-    {"loop", [](const std::string& path) { fs::create_symlink(fs::path(path).filename(), path); }},
-    {"link to a file",
-     [](const std::string& path) {
-       write_file(path + "-target", "");
-       fs::create_symlink(path + "-target", path);
-     }},
-};
 
 }  // namespace
 
-TEST_CASE("shards and --finalize refuse an OUT.shards that no shard made") {
-  const ShardDirectory directory;
-  const Kind kind = GENERATE(from_range(kNoFiles));
-  CAPTURE(kind.name);
-  if (kind.name == std::string("device") && ::geteuid() != 0)
-    return skip_unless_possible("mknod of a device");
-  kind.make(directory.run_file());
-  const auto before = directory.snapshot();
-  check_refused(directory.shard(0), 5, "out.npy.shards: is not a file that shards made; remove it");
-  check_refused(directory.finalize(), 5, "out.npy.shards: is not a file that shards made; remove it");
-  CHECK(directory.snapshot() == before);
-}
-
-TEST_CASE("files of a run by an older version are refused") {
-  const ShardDirectory directory;
-  fs::create_directory(directory.run_file());
-  directory.write("out.npy.partial", "");
-  const auto before = directory.snapshot();
-  const std::string why = "out.npy.shards: was left by an older version of clipper; remove it and";
-  check_refused(directory.shard(0), 5, why);
-  check_refused(directory.finalize(), 5, why);
-  CHECK(directory.snapshot() == before);
-}
-
-TEST_CASE("--finalize refuses a common file or a record that is not a regular file") {
-  const ShardDirectory directory;
-  const Kind kind = GENERATE(from_range(kNoFiles));
-  CAPTURE(kind.name);
-  if (kind.name == std::string("device") && ::geteuid() != 0)
-    return skip_unless_possible("mknod of a device");
-  for (int index = 0; index < 3; ++index) check_done(directory.shard(index));
-  const std::string path = GENERATE(true, false) ? directory.common() : directory.record(1);
-  fs::remove(path);
-  kind.make(path);
-  check_refused(directory.finalize(), 5, "is not a file that shards made; remove it");
-  CHECK_FALSE(fs::exists(directory / "out.npy"));
-}
-
 TEST_CASE("shards do not use files of other users") {
   if (::geteuid() != 0) return skip_unless_possible("files of another user");
-  const ShardDirectory directory;
+  const ShardDirectory directory(3);
   constexpr uid_t kOther = 1234;
-  for (int index = 0; index < 3; ++index) check_done(directory.shard(index));
   const std::string path = GENERATE(true, false) ? directory.run_file() : directory.record(1);
   REQUIRE(::chown(path.c_str(), kOther, kOther) == 0);
   check_refused(directory.finalize(), 5, "belongs to user 1234, not to you");
@@ -110,43 +120,6 @@ TEST_CASE("a shard whose user may not read the files of another user names that 
   check_refused(directory.finalize({}, as_other), 5, why);
 }
 
-TEST_CASE("--discard-shards removes what abandoned shards have left; --dry-run lists it") {
-  const ShardDirectory directory;
-  check_done(directory.shard(0));
-  check_done(directory.shard(1, 4));
-  directory.write("out.npy", "old");
-  const auto before = directory.entries();
-  const Result listed = run_clipper({"--discard-shards", "--dry-run", "out.npy"}, {directory.path()});
-  CHECK(listed.exit_code == 0);
-  CHECK(std::ranges::count(listed.output, '\n') == static_cast<std::ptrdiff_t>(before.size()) - 2);
-  CHECK(listed.output.ends_with("out.npy.shards\n"));
-  CHECK(directory.entries() == before);
-  check_done(run_clipper({"--discard-shards", "out.npy"}, {directory.path()}));
-  CHECK(directory.entries() == std::vector<std::string>{"in.npy", "out.npy"});
-  CHECK(directory.read("out.npy") == "old");
-}
-
-TEST_CASE("--discard-shards refuses while a shard is running, and takes OUT alone") {
-  const ShardDirectory directory;
-  check_done(directory.shard(0));
-  const Descriptor running(::open(directory.run_file().c_str(), O_RDONLY | O_CLOEXEC));
-  REQUIRE(::flock(running.get(), LOCK_SH) == 0);
-  const auto before = directory.snapshot();
-  const Words words{"--discard-shards", "out.npy"};
-  check_refused(run_clipper(words, {directory.path()}), 5,
-                "out.npy: a shard or --finalize is running and uses out.npy.shards");
-  CHECK(directory.snapshot() == before);
-  check_refused(run_clipper({"--discard-shards", "in.npy", "out.npy"}, {directory.path()}), 2,
-                "--discard-shards takes only OUT");
-  for (const Words& more :
-       {Words{"--finalize"}, Words{"--min", "0"}, Words{"--in-place", "--direct"}, Words{"--json"},
-        Words{"--flat"}, Words{"--member", "w"}, Words{"--fail-if-clipped", "1%"}, Words{"--force"}}) {
-    check_refused(run_clipper(joined(words, more), {directory.path()}), 2,
-                  "--discard-shards and " + more.front() + " cannot be used together");
-  }
-  CHECK(directory.snapshot() == before);
-}
-
 TEST_CASE("shards refuse an append-only directory") {
   const ShardDirectory directory;
   const AppendOnly append_only(directory.path());
@@ -156,27 +129,9 @@ TEST_CASE("shards refuse an append-only directory") {
   CHECK(directory.snapshot() == before);
 }
 
-TEST_CASE("--finalize refuses an OUT that is not a regular file, and changes nothing") {
-  const ShardDirectory directory;
-  for (int index = 0; index < 3; ++index) check_done(directory.shard(index));
-  SECTION("FIFO") {
-    make_fifo(directory / "out.npy");
-  }
-  SECTION("directory") {
-    fs::create_directory(directory / "out.npy");
-  }
-  const auto before = directory.snapshot();
-  check_refused(directory.finalize(), 5, "out.npy: is not a regular file; shards need one");
-  CHECK(directory.snapshot() == before);
-  fs::remove(directory / "out.npy");
-  check_done(directory.finalize());
-  directory.check_result();
-}
-
 TEST_CASE("--finalize keeps the parts if it cannot put the output in place") {
   if (!has_proc()) return skip_without("/proc");  // which renames the output instead of linking it
-  const ShardDirectory directory;
-  for (int index = 0; index < 3; ++index) check_done(directory.shard(index));
+  const ShardDirectory directory(3);
   const auto before = directory.snapshot();
   check_refused(directory.finalize({}, [] { fail({{SYS_linkat, EIO}}); }), 4, "cannot be put in place");
   CHECK(directory.snapshot() == before);
@@ -184,21 +139,8 @@ TEST_CASE("--finalize keeps the parts if it cannot put the output in place") {
   directory.check_result();
 }
 
-TEST_CASE("--no-clobber holds until --finalize puts the output in place") {
-  const ShardDirectory directory;
-  for (int index = 0; index < 3; ++index) check_done(directory.shard(index));
-  directory.write("out.npy", "mine");
-  const auto before = directory.snapshot();
-  check_refused(directory.finalize({"-n"}), 5, "out.npy: already exists (--no-clobber or --flat)");
-  CHECK(directory.snapshot() == before);
-  fs::remove(directory / "out.npy");
-  check_done(directory.finalize({"-n"}));
-  directory.check_result();
-}
-
 TEST_CASE("--finalize reports parts that it cannot remove; the output is complete") {
-  const ShardDirectory directory;
-  for (int index = 0; index < 3; ++index) check_done(directory.shard(index));
+  const ShardDirectory directory(3);
   check_refused(directory.finalize({},
                                    [] {
                                      fail({{SYS_unlinkat, EIO}});
@@ -210,8 +152,7 @@ TEST_CASE("--finalize reports parts that it cannot remove; the output is complet
 }
 
 TEST_CASE("the next --finalize completes one that was killed while it removed files") {
-  const ShardDirectory directory;
-  for (int index = 0; index < 3; ++index) check_done(directory.shard(index));
+  const ShardDirectory directory(3);
   CHECK(directory.finalize({}, [] { fail({{SYS_unlinkat, 0}}); }).signal == SIGSYS);
   CHECK(fs::exists(directory / "out.npy"));
   check_done(directory.finalize());
@@ -230,8 +171,7 @@ TEST_CASE("shards write files of their own if the file system has no locks") {
 }
 
 TEST_CASE("--finalize flushes an output that is already in place to the disk") {
-  const ShardDirectory directory;
-  for (int index = 0; index < 3; ++index) check_done(directory.shard(index));
+  const ShardDirectory directory(3);
   fs::create_hard_link(directory.common(), directory / "out.npy");  // as a killed --finalize leaves it
   check_refused(directory.finalize({}, [] { fail({{SYS_fsync, EIO}}); }), 6, "out.npy: complete, but");
   check_done(directory.finalize());
@@ -258,8 +198,7 @@ TEST_CASE("a set is finished although what was left of one of its files cannot b
 }
 
 TEST_CASE("--finalize does not rely on locks if the file system may be shared by machines") {
-  const ShardDirectory directory;
-  for (int index = 0; index < 3; ++index) check_done(directory.shard(index));
+  const ShardDirectory directory(3);
   const auto common = status_of(directory.common());
   const int kept = ::open(directory.common().c_str(), O_RDONLY | O_CLOEXEC);
   check_done(directory.finalize({}, [] { fail({{SYS_fstatfs, ENOSYS}}); }));
@@ -269,8 +208,7 @@ TEST_CASE("--finalize does not rely on locks if the file system may be shared by
 }
 
 TEST_CASE("--finalize copies the parts if the file system has no locks") {
-  const ShardDirectory directory;
-  for (int index = 0; index < 3; ++index) check_done(directory.shard(index));
+  const ShardDirectory directory(3);
   const ino_t common = status_of(directory.common()).st_ino;
   const Descriptor held(
       ::open(directory.common().c_str(), O_RDONLY | O_CLOEXEC));  // prevents reuse of the inode
@@ -279,4 +217,4 @@ TEST_CASE("--finalize copies the parts if the file system has no locks") {
   directory.check_result();
 }
 
-}  // namespace clipper::testing
+}  // namespace clipper::testing::shards_end_test

@@ -7,7 +7,7 @@
 #include "cli/clipper.hpp"
 #include "cli/no_unnamed_files.hpp"
 
-namespace clipper::testing {
+namespace clipper::testing::signal_test {
 namespace {
 
 const std::vector<float> kElements = scattered_floats(600'000);
@@ -241,4 +241,4 @@ TEST_CASE("SIGSTOP and SIGCONT do not change the result") {
   CHECK((directory.read("out.npy") == kOutput));
 }
 
-}  // namespace clipper::testing
+}  // namespace clipper::testing::signal_test

@@ -8,7 +8,7 @@
 #include "cli/clipper.hpp"
 
 /// Colors and progress, which only a terminal shows.
-namespace clipper::testing {
+namespace clipper::testing::terminal_test {
 namespace {
 
 const std::string kFail = "\x1b[1;31mFAIL\x1b[0m ";
@@ -448,4 +448,4 @@ TEST_CASE("a terminal is refused as IN and OUT") {
   directory.refused(clip({"in.npy", terminal.path()}), 2, "terminal");
 }
 
-}  // namespace clipper::testing
+}  // namespace clipper::testing::terminal_test

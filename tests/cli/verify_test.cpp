@@ -1,6 +1,6 @@
 #include "cli/clipper.hpp"
 
-namespace clipper::testing {
+namespace clipper::testing::verify_test {
 namespace {
 
 /// The transpose of an m x n matrix, both in C order.
@@ -16,7 +16,7 @@ TEST_CASE("--verify accepts a golden file with another memory order, byte order 
   const WorkingDirectory directory;
   const std::vector<float> elements = scattered_floats(210'000);
   std::vector<float> golden = clipped(elements, 0, 6);
-  directory.write("in.npy", npy_file("<f4", "False", "(700, 300)", bytes_of(elements)));
+  directory.write("in.npy", tensor_of("<f4", elements, "(700, 300)"));
   const auto write_golden = [&] {
     const std::string swapped = byte_swapped(bytes_of(transposed(golden, 700, 300)), 4);
     directory.write("golden.npy", npy_file(">f4", "True", "(700, 300)", swapped, 16));
@@ -31,4 +31,4 @@ TEST_CASE("--verify accepts a golden file with another memory order, byte order 
   CHECK(result.output.starts_with("FAIL in.npy: 1 of 210000 differ (0.000476 %); first [17, 5] actual "));
 }
 
-}  // namespace clipper::testing
+}  // namespace clipper::testing::verify_test

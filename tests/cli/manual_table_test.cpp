@@ -1,17 +1,15 @@
-#pragma once
-
 #include <sstream>
 
 #include "cli/clipper.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
-#include "support/tensors.hpp"
 
 /// The manual's tables of elements, options and results.
-namespace clipper::testing {
+namespace clipper::testing::manual_table_test {
+namespace {
 
 /// A file with these elements: "uint8", "0 100 255".
-inline std::string file_of(const std::string& name, const std::string& elements) {
+std::string file_of(const std::string& name, const std::string& elements) {
   const DType dtype = dtype_named(name).value();
   std::string bytes;
   std::size_t count = 0;
@@ -31,13 +29,13 @@ inline std::string file_of(const std::string& name, const std::string& elements)
                   bytes);
 }
 
-inline Words words_of(const std::string& text) {
+Words words_of(const std::string& text) {
   std::istringstream stream(text);
   return {std::istream_iterator<std::string>(stream), {}};
 }
 
 /// The cells of a line, between which are two blanks or more.
-inline Words cells_of(std::string line) {
+Words cells_of(std::string line) {
   Words cells;
   while (!line.empty()) {
     const std::size_t end = std::min(line.find("  "), line.size());
@@ -48,7 +46,7 @@ inline Words cells_of(std::string line) {
 }
 
 /// The rows of the last table of a manual's section: dtype, elements, options, elements of the result.
-inline std::vector<Words> manual_rows(std::string_view section) {
+std::vector<Words> manual_rows(std::string_view section) {
   const std::string manual = read_file(source_path("app/generate/clipper-bounds.7.in"));
   const std::size_t title = manual.find(section);
   const std::size_t begin = manual.rfind(".nf\n", manual.find("\n.S", title)) + 4;
@@ -59,19 +57,23 @@ inline std::vector<Words> manual_rows(std::string_view section) {
   return rows;
 }
 
-/// Runs every row of the table.
-inline void check_rows(std::string_view section, std::size_t count) {
-  const WorkingDirectory dir;
-  const std::vector<Words> rows = manual_rows(section);
-  CHECK(rows.size() == count);
-  for (const Words& row : rows) {
-    CAPTURE(row);
-    const Words options = words_of(row.at(2));
-    const auto to = std::ranges::find(options, "--to");
-    dir.write("in.npy", file_of(row.at(0), row.at(1)));
-    dir.done(joined(options, {"--quiet", "in.npy", "out.npy"}));
-    CHECK(dir.read("out.npy") == file_of(to == options.end() ? row.at(0) : *std::next(to), row.at(3)));
+}  // namespace
+
+TEST_CASE("the manual's tables of casts, nodata and steps after the clip are what clipper does") {
+  for (const auto& [section, count] :
+       {std::pair(".SS Other dtypes", 13), {".SS Nodata", 7}, {".SS After the clip", 10}}) {
+    const WorkingDirectory dir;
+    const std::vector<Words> rows = manual_rows(section);
+    CHECK(rows.size() == static_cast<std::size_t>(count));
+    for (const Words& row : rows) {
+      CAPTURE(row);
+      const Words options = words_of(row.at(2));
+      const auto to = std::ranges::find(options, "--to");
+      dir.write("in.npy", file_of(row.at(0), row.at(1)));
+      dir.done(joined(options, {"--quiet", "in.npy", "out.npy"}));
+      CHECK(dir.read("out.npy") == file_of(to == options.end() ? row.at(0) : *std::next(to), row.at(3)));
+    }
   }
 }
 
-}  // namespace clipper::testing
+}  // namespace clipper::testing::manual_table_test
