@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "clip/reference_clip.hpp"
+#include "contract/exact_bounds.hpp"
 #include "contract/plan.hpp"
 #include "element/element.hpp"
 #include "error.hpp"
@@ -100,10 +101,12 @@ bool is_plain(const Request& request, const Operation& op) {
   return request.profile == profile_named("native") && !swapped;
 }
 
-void check_native(const Request& request, const Operation& op) {
-  if (request.min)
+void check_native(const Request& request, const Plan& plan) {
+  const Operation& op = plan.operation;
+  const bool is_exact = has_exact_bounds(plan);  // then lo and hi are the integers within the bounds
+  if (request.min && !is_exact)
     require(op.lo == element(op.dtype, request.min->text), "min is what libc reads", request.min->text);
-  if (request.max)
+  if (request.max && !is_exact)
     require(op.hi == element(op.dtype, request.max->text), "max is what libc reads", request.max->text);
   const auto check_factor = [&](const std::optional<Given>& given, double factor) {
     if (!given) return;
@@ -128,11 +131,11 @@ void check_accepted(const Request& request, const Plan& plan) {
     require(is_canonical == reference::is_nan(op.dtype, *op.nan), "--nan is not NaN", text);
   require(std::isfinite(op.scale) && std::isfinite(op.bias), "scale and bias are finite", text);
   const MinAboveMax above = request.min_above_max.value_or(request.profile->min_above_max);
-  if (number_of(op.dtype, op.lo) > number_of(op.dtype, op.hi))
+  if (!has_exact_bounds(plan) && number_of(op.dtype, op.lo) > number_of(op.dtype, op.hi))
     require(above != MinAboveMax::error, "min above max is accepted only if the rules allow it", text);
-  if (is_plain(request, op)) check_native(request, op);
+  if (is_plain(request, op)) check_native(request, plan);
   if (op.poisons) return;
-  if (op.cast && !is_floating(plan.input.dtype)) return;  // exact, which bounds alone would not be
+  if (has_exact_bounds(plan)) return;  // op.lo and hi do not say them
 
   Request again;
   again.min = number_of_text("min", element_text(op.dtype, op.lo));
