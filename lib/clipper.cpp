@@ -17,7 +17,7 @@
 #include "element/number.hpp"
 #include "element/strides.hpp"
 #include "engine/engine.hpp"
-#include "files/foreign.hpp"
+#include "files/formats.hpp"
 #include "files/parameter_file.hpp"
 #include "flows/clip_file.hpp"
 #include "flows/memory_clip.hpp"
@@ -215,7 +215,7 @@ Reading reading_of(const FileOptions& options, bool raw_if_needed) {
   how.dtype = options.dtype;
   how.over_integers = true;
   if (!options.raw.empty()) how.raw = std::make_shared<const raw::Layout>(raw::parse(options.raw));
-  how.pb = options.pb;
+  if (options.pb) how.format = format_of_word("pb");
   how.raw_if_needed = raw_if_needed;
   how.ignore_trailing = options.ignore_trailing;
   how.caching = options.no_cache ? Caching::dropped : Caching::kept;

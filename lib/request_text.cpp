@@ -39,7 +39,7 @@ Given number_in_file(std::string_view name, const std::string& path, Files files
 }
 
 bool looks_like_file(const std::string& text) {
-  const TensorFormat* const format = format_named(text);
+  const Format* const format = format_named(text);
   return (format != nullptr && !format->has_entries()) || member_path(text) ||
          (!text.empty() && os::access(text.c_str(), F_OK) == 0);
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "contract/fields.hpp"
-#include "files/foreign.hpp"
+#include "files/formats.hpp"
 
 /// A request from texts: those of the command line, which are also those of the C interface.
 namespace clipper {

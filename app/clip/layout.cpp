@@ -16,7 +16,7 @@
 #include "command_line/input_names.hpp"
 #include "error.hpp"
 #include "files/container.hpp"
-#include "files/foreign.hpp"
+#include "files/formats.hpp"
 #include "files/place.hpp"
 #include "os/os.hpp"
 

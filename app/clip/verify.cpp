@@ -21,7 +21,7 @@
 #include "console/terminal.hpp"
 #include "error.hpp"
 #include "files/container.hpp"
-#include "files/foreign.hpp"
+#include "files/formats.hpp"
 #include "files/place.hpp"
 #include "flows/file_clip.hpp"
 #include "flows/selection.hpp"
@@ -158,7 +158,9 @@ Outcome Verifier::verify(PairReport& report, const Job& job) {
         ErrorKind::usage,
         fmt::format("--update-golden: {} is a member of an archive; use a .npy file", report.expected));
   InputFile input = open(report.actual, Role::input, job.is_walked);
-  const bool has_members = is_archive_for(command_.settings, input, job.is_named);
+  const Format* const format = archive_format(input);
+  const bool has_members = format != nullptr;
+  expect_archive(command_.settings, input, format, job.is_named);
   const bool may_be_other = !has_members && !job.is_named && input.is_regular() && !input.is_member();
   const std::string_view reason = may_be_other ? why_other(command_.settings, input) : "";
   const bool is_other = !reason.empty();

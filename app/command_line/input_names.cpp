@@ -127,8 +127,8 @@ bool is_taken(const TensorWalk& walk, const std::string& path) {
   };
   if (is_in(walk.exclude)) return false;
   if (!walk.include.empty()) return is_in(walk.include);
-  const TensorFormat* const format = format_named(path);
-  return format != nullptr && (walk.every_format || format->is_walked);
+  const Format* const format = format_named(path);
+  return format != nullptr && format->walked <= walk.takes;
 }
 
 Kind kind_of(os::Mode mode) {
@@ -268,15 +268,16 @@ namespace {
 /// What an empty walk of the directory has not found, and which option finds what else is there.
 std::string what_is_missing(const std::string& directory, TensorWalk walk) {
   if (!walk.include.empty()) return "file that --include names";
-  std::set<std::string_view> others;
-  walk.every_format = true;
+  const std::string taken = walked_suffixes(walk.takes);
+  std::set<std::string> others;
+  walk.takes = Walked::if_all;
   walk.found = [&](const std::string& path, Kind kind) {
-    if (may_be_tensor(kind)) others.insert(is_index(path) ? ".safetensors" : format_named(path)->suffix);
+    if (may_be_tensor(kind)) others.insert(is_index(path) ? ".safetensors" : path.substr(path.rfind('.')));
   };
   walk.failed = [](const std::string&) {};
   walk_tensors(directory, walk);
-  if (others.empty()) return ".npy or .npz file; --include GLOB takes files with other names";
-  return fmt::format(".npy or .npz file; --include '*{0}' takes its {0} files", *others.begin());
+  if (others.empty()) return taken + " file; --include GLOB takes files with other names";
+  return fmt::format("{0} file; --include '*{1}' takes its {1} files", taken, *others.begin());
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "files/formats.hpp"
 #include "files/place.hpp"
 
 /// The names of inputs: from lists of files, and from directories.
@@ -43,11 +44,11 @@ struct TensorWalk {
   enum class Kind { file, directory, other, nowhere };
 
   Links links = Links::followed;
-  bool may_be_empty = false;  ///< for for_each_tensor()
-  bool every_format = false;  ///< also formats that must otherwise be asked for
+  bool may_be_empty = false;      ///< for for_each_tensor()
+  Walked takes = Walked::always;  ///< of formats that nothing asks for
 
   /// Patterns of fnmatch() for paths; * also stands for /. NAME.safetensors.index.json is found as
-  /// NAME.safetensors, too. Without `include`, all names that end in .npy or .npz are taken. A set of which
+  /// NAME.safetensors, too. Without `include`, all names of the formats in `takes` are taken. A set of which
   /// `exclude` leaves out a file, but not the index, is an Error{usage} for `failed`.
   std::vector<std::string> include;
   std::vector<std::string> exclude;

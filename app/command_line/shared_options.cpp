@@ -209,8 +209,8 @@ Reading parse_reading(const RawOptions& raw) {
   Reading how;
   how.dtype = parse_dtype(raw, kDtype);
   if (raw.has(kRaw)) how.raw = std::make_shared<const raw::Layout>(raw::parse(raw.text(kRaw)));
-  how.pb = word_of(raw, kFormat) != 0;
-  if (how.raw && how.pb) refuse_pair(kRaw, kFormat);
+  how.format = format_of_word(kFormat.words()[word_of(raw, kFormat)]);
+  if (how.raw && how.format != nullptr) refuse_pair(kRaw, kFormat);
   how.ignore_trailing = word_of(raw, kTrailing) != 0;
   if (raw.has(kNoCache)) how.caching = Caching::dropped;
   return how;

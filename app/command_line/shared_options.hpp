@@ -16,7 +16,7 @@
 #include "element/percentage.hpp"
 #include "element/type_choice.hpp"
 #include "files/container.hpp"
-#include "files/foreign.hpp"
+#include "files/formats.hpp"
 #include "files/input_file.hpp"
 #include "files/name_choice.hpp"
 #include "shards/shard.hpp"
@@ -89,7 +89,7 @@ format: they are copied. A result is such a file, too, unless its name ends in .
 DTYPE other files are read so as well. RAW AND PB FILES in clipper-formats(5) has the rules.)"};
 
 inline constexpr Option kFormat{
-    .names = "--format", .type = "FORMAT", .words = [] { return Words{"auto", "pb"}; }, .group = "Files",
+    .names = "--format", .type = "FORMAT", .words = &format_words, .group = "Files",
     .help = "What files are that do not tell it: auto (by their names, default), or pb: an ONNX TensorProto",
     .details = R"(What files are that are neither .npy files nor archives. `auto`: a file whose name ends in .pb or
 .onnx-tensor is an ONNX TensorProto. `pb`: all are, also standard input.)"};

@@ -26,7 +26,7 @@
 #include "engine/engine.hpp"
 #include "error.hpp"
 #include "files/container.hpp"
-#include "files/foreign.hpp"
+#include "files/formats.hpp"
 #include "files/output_file.hpp"
 #include "files/place.hpp"
 #include "npy/utf8.hpp"
@@ -86,7 +86,7 @@ class FilePairs {
 
   void find(const CompareCommand& command) {
     TensorWalk walk = command.walk;
-    walk.every_format = true;
+    walk.takes = Walked::if_all;
     for (const bool is_actual : {true, false}) {
       walk.found = [&](const std::string& name, TensorWalk::Kind kind) {
         found_.push_back({names_.add(name), is_actual, !is_actual, may_be_tensor(kind)});
@@ -98,9 +98,10 @@ class FilePairs {
     leave_out_parts();
     std::erase_if(found_, [](const Found& pair) { return !pair.may_be_tensor; });
     if (found_.empty() && !command.output.allow_empty)
-      throw Error(ErrorKind::input, fmt::format("{} and {} contain no {}", actual_, expected_,
-                                                walk.include.empty() ? ".npy, .npz or .safetensors file"
-                                                                     : "file that --include names"));
+      throw Error(ErrorKind::input,
+                  fmt::format("{} and {} contain no {}", actual_, expected_,
+                              walk.include.empty() ? walked_suffixes(Walked::unless_replaced) + " file"
+                                                   : "file that --include names"));
   }
 
   /// Makes one pair of two that follow each other and have the same name.

@@ -2,15 +2,20 @@
 
 #include <algorithm>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "element/joined.hpp"
+#include "files/formats.hpp"
 #include "generate/generate_command.hpp"
 
 namespace clipper {
 namespace {
 
-// The constant parts of the completions. fmt replaces names in braces, and turns two braces into one.
+// The constant parts of the completions. fmt replaces names in braces, and turns two braces into one;
+// with_formats() replaces names like @GLOBS@.
 
 constexpr std::string_view kBash =
     R"text(# Completions for clipper, written by clipper completion bash.
@@ -27,8 +32,9 @@ _clipper_files() {{
 
 # Offers @ and a tensor. compopt -o filenames would quote the @.
 _clipper_number() {{
+  local pattern
   [[ $current == @* ]] || return
-  mapfile -t COMPREPLY < <(compgen -f -X '!*.np[yz]' -- "${{current#@}}"; compgen -f -X '!*.safetensors' -- "${{current#@}}"; compgen -f -X '!*.safetensors.index*.json' -- "${{current#@}}"; compgen -f -X '!*.pb' -- "${{current#@}}"; compgen -S / -d -- "${{current#@}}")
+  mapfile -t COMPREPLY < <(for pattern in @GLOBS@; do compgen -f -X "!$pattern" -- "${{current#@}}"; done; compgen -S / -d -- "${{current#@}}")
   [[ ${{COMPREPLY[*]}} != */ ]] || compopt -o nospace
   ((${{#COMPREPLY[@]}} == 0)) || mapfile -t COMPREPLY < <(printf '@%q\n' "${{COMPREPLY[@]}}")
 }}
@@ -36,7 +42,7 @@ _clipper_number() {{
 # Offers the members of the archive if FILE.npz: or FILE.safetensors: is typed. What is completed begins after the last : or = of the member.
 # Keys are compared as text and printed by %q: compgen -W would execute $(...) in them.
 _clipper_members() {{
-  local line=${{COMP_LINE:0:COMP_POINT}} pattern='(^|[[:blank:]])(--[a-z-]+=)?@?(([^[:blank:]\\"'"'"'`$]|\\.)+\.(npz|safetensors|safetensors\.index[^/:[:blank:]]*\.json)):(([^[:blank:]\\]|\\.)*)$'
+  local line=${{COMP_LINE:0:COMP_POINT}} pattern='(^|[[:blank:]])(--[a-z-]+=)?@?(([^[:blank:]\\"'"'"'`$]|\\.)+\.(@ARCHIVE_REGEX@)):(([^[:blank:]\\]|\\.)*)$'
   [[ $line =~ $pattern ]] || return
   local archive=${{BASH_REMATCH[3]//\\/}} typed=${{BASH_REMATCH[6]}} key
   local before=${{typed%"${{typed##*[:=]}}"}}
@@ -53,7 +59,7 @@ _clipper_member_names() {{
   for word in "${{COMP_WORDS[@]:1}}"; do
     word=${{word//\\/}}
     word=${{word/#~\//$HOME/}}
-    [[ $word == *.@(npz|safetensors|safetensors.index*.json) && -f $word ]] || continue
+    [[ $word == *.@(@ARCHIVES@) && -f $word ]] || continue
     while IFS= read -r key; do
       [[ $key != "$typed"* ]] || {{ printf -v key %q "$key"; COMPREPLY+=("$key"); }}
     done < <(clipper --generate members -- "$word" 2>/dev/null)
@@ -96,9 +102,9 @@ complete -F _clipper clipper
 constexpr std::string_view kZsh = R"text(
 # Offers files of tensors, and the members of the archive if FILE.npz: or FILE.safetensors: is typed.
 _clipper_tensors() {
-  local tensor=$PREFIX archive='*.(npz|safetensors|safetensors.index*.json):'
+  local tensor=$PREFIX archive='*.(@ARCHIVES@):'
   if [[ $PREFIX != ${~archive}* ]]; then
-    _files -g "*.(npy|npz|safetensors|safetensors.index*.json|pb)"
+    _files -g "*.(@TENSORS@)"
     return
   fi
   compset -P 1 $archive
@@ -114,7 +120,7 @@ _clipper_member_names() {
   local -a keys expl
   local word
   for word in ${(Q)words}; do
-    [[ $word != *.(npz|safetensors|safetensors.index*.json) ]] || keys+=(${(f)"$(clipper --generate members -- ${word/#\~\//$HOME/} 2>/dev/null)"})
+    [[ $word != *.(@ARCHIVES@) ]] || keys+=(${(f)"$(clipper --generate members -- ${word/#\~\//$HOME/} 2>/dev/null)"})
   done
   _wanted members expl member compadd -a keys
 }
@@ -136,16 +142,16 @@ end
 
 # Offers files of tensors, and the members of the archive if FILE.npz: or FILE.safetensors: is typed.
 function __clipper_tensors --argument-names typed
-    if set --local parts (string unescape -- "$typed" | string match --regex '^(.*?\.(?:npz|safetensors(?:\.index[^/:]*\.json)?)):')
+    if set --local parts (string unescape -- "$typed" | string match --regex '^(.*?\.(?:@ARCHIVE_REGEX@)):')
         printf '%s\n' "$parts[2]:"(clipper --generate members -- (string replace --regex '^~/' "$HOME/" -- "$parts[2]") 2>/dev/null)
     else
-        __fish_complete_suffix "$typed" .npz | string match --regex '^.*(?:\.np[yz]|\.safetensors(?:\.index[^/]*\.json)?|\.pb|/)$'
+        __fish_complete_suffix "$typed" .npz | string match --regex '^.*(?:\.(?:@TENSOR_REGEX@)|/)$'
     end
 end
 
 # Offers the members of all archives on the command line.
 function __clipper_member_names
-    for word in (string unescape -- (commandline --tokenize --current-process) | string match --regex '^.*\.(?:npz|safetensors(?:\.index[^/]*\.json)?)$')
+    for word in (string unescape -- (commandline --tokenize --current-process) | string match --regex '^.*\.(?:@ARCHIVE_REGEX@)$')
         clipper --generate members -- (string replace --regex '^~/' "$HOME/" -- "$word") 2>/dev/null
     end
 end
@@ -158,6 +164,33 @@ end
 
 complete --command clipper --no-files
 )text";
+
+std::string replaced(std::string text, std::string_view name, std::string_view by) {
+  for (std::size_t at = text.find(name); at != text.npos; at = text.find(name, at + by.size()))
+    text.replace(at, name.size(), by);
+  return text;
+}
+
+/// The text with the names of files of the formats in place of @NAME@.
+std::string with_formats(std::string text) {
+  std::vector<std::string> tensors;
+  std::vector<std::string> archives;
+  std::vector<std::string> globs;
+  for (const Format& format : formats()) {
+    if (format.pattern.empty()) continue;
+    tensors.emplace_back(format.pattern);
+    if (format.has_entries()) archives.emplace_back(format.pattern);
+    globs.push_back(fmt::format("'*.{}'", format.pattern));
+  }
+  const auto regex = [](const std::vector<std::string>& patterns) {
+    return replaced(replaced(joined(patterns, "|"), ".", "\\."), "*", "[^/:[:blank:]]*");
+  };
+  text = replaced(std::move(text), "@GLOBS@", joined(globs, " "));
+  text = replaced(std::move(text), "@TENSORS@", joined(tensors, "|"));
+  text = replaced(std::move(text), "@ARCHIVES@", joined(archives, "|"));
+  text = replaced(std::move(text), "@TENSOR_REGEX@", regex(tensors));
+  return replaced(std::move(text), "@ARCHIVE_REGEX@", regex(archives));
+}
 
 /// What each shell offers for a value.
 struct Offer {
@@ -173,8 +206,8 @@ Offer offer_of(Value value) {
       return {"_clipper_number", "{compset -P @ && _clipper_tensors}",
               "--exclusive --arguments '(__clipper_number)'"};
     case Value::tensor:
-      return {"_clipper_files '*.np[yz]' '*.safetensors' '*.safetensors.index*.json' '*.pb'",
-              "_clipper_tensors", "--exclusive --arguments '(__clipper_tensors (__clipper_value))'"};
+      return {"_clipper_files @GLOBS@", "_clipper_tensors",
+              "--exclusive --arguments '(__clipper_tensors (__clipper_value))'"};
     case Value::member:
       return {"_clipper_member_names", "_clipper_member_names",
               "--exclusive --arguments '(__clipper_member_names)'"};
@@ -318,9 +351,10 @@ std::string bash_completions(const CommandSpecs& commands) {
       positionals += fmt::format("    '{}') {} ;;\n", command->name, bash_action(positional_of(*command)));
   }
   using namespace fmt::literals;
-  return fmt::format(kBash, "commands"_a = names_after_main(commands, " | "), "values"_a = values,
-                     "options"_a = options, "positionals"_a = positionals,
-                     "command_words"_a = names_after_main(commands, " "));
+  const std::string text = fmt::format(
+      kBash, "commands"_a = names_after_main(commands, " | "), "values"_a = values, "options"_a = options,
+      "positionals"_a = positionals, "command_words"_a = names_after_main(commands, " "));
+  return with_formats(text);
 }
 
 std::string zsh_completions(const CommandSpecs& commands) {
@@ -331,21 +365,21 @@ std::string zsh_completions(const CommandSpecs& commands) {
                          command->name, zsh_arguments(*command));
     rows += fmt::format(" '{}:{}'", command->name, escaped(command->summary, "'", R"('\')"));
   }
-  return fmt::format(
-      "#compdef clipper\n# Written by clipper completion zsh.\n{}"
-      "local result=1\n"
-      "(( CURRENT > 2 )) && case $words[2] in\n{}esac\n"
-      "if (( CURRENT == 2 )); then\n  local -a commands=({})\n"
-      "  _describe -t commands command commands && result=0\nfi\n"
-      "{} && result=0\nreturn result\n",
-      kZsh, cases, rows, zsh_arguments(*commands.front()));
+  return with_formats(
+      fmt::format("#compdef clipper\n# Written by clipper completion zsh.\n{}"
+                  "local result=1\n"
+                  "(( CURRENT > 2 )) && case $words[2] in\n{}esac\n"
+                  "if (( CURRENT == 2 )); then\n  local -a commands=({})\n"
+                  "  _describe -t commands command commands && result=0\nfi\n"
+                  "{} && result=0\nreturn result\n",
+                  kZsh, cases, rows, zsh_arguments(*commands.front())));
 }
 
 std::string fish_completions(const CommandSpecs& commands) {
   using namespace fmt::literals;
   std::string text = fmt::format(kFish, "commands"_a = names_after_main(commands, " "));
   for (const CommandSpec* const command : commands) text += fish_command(*command);
-  return text;
+  return with_formats(std::move(text));
 }
 
 }  // namespace clipper

@@ -24,7 +24,7 @@
 #include "engine/engine.hpp"
 #include "error.hpp"
 #include "files/container.hpp"
-#include "files/foreign.hpp"
+#include "files/formats.hpp"
 #include "files/output_file.hpp"
 #include "flows/figure_groups.hpp"
 #include "flows/tensor_pool.hpp"
@@ -36,8 +36,13 @@
 namespace clipper {
 namespace {
 
-void add_header(npy::Header header, const std::vector<std::byte>& bytes, TensorInfo& tensor) {
+/// A tensor without a .npy header has the one that numpy would write, in JSON only.
+void add_header(npy::Header header, std::span<const std::byte> bytes, TensorInfo& tensor) {
   tensor.header = std::move(header);
+  tensor.has_npy_header = !bytes.empty();
+  const std::string written = tensor.has_npy_header ? "" : npy::format(tensor.header);
+  if (!tensor.has_npy_header) bytes = std::as_bytes(std::span(written));
+  tensor.header_bytes = bytes.size();
   tensor.version_major = std::to_integer<int>(bytes[npy::kVersionAt]);
   tensor.version_minor = std::to_integer<int>(bytes[npy::kVersionAt + 1]);
 }
@@ -154,7 +159,6 @@ void inspect(const InfoCommand& command, Engine& engine, InputFile& input, const
   npy::Header header =
       read_header(input, command.reading, &bytes, std::nullopt, npy::Opaque::refused, npy::Types::all);
   add_header(std::move(header), bytes, tensor);
-  tensor.has_npy_header = input.foreign() == nullptr;
   if (!command.statistics || !has_statistics(tensor)) return use(tensor);
   tally.expect(tensor.header.data_size());
   use_statistics(command, engine, input, tensor, use);

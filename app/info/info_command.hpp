@@ -9,7 +9,7 @@
 #include "console/progress.hpp"
 #include "contract/plan.hpp"
 #include "engine/engine.hpp"
-#include "files/foreign.hpp"
+#include "files/formats.hpp"
 
 namespace clipper {
 

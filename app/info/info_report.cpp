@@ -248,7 +248,7 @@ std::string data_text(const TensorInfo& tensor) {
   const std::string size = header.has_objects() ? "pickled Python objects, which clipper does not read,"
                                                 : fmt::format("{} bytes", header.data_size());
   if (!tensor.has_npy_header) return size + " without a .npy header";
-  return fmt::format("{} after a {}-byte header, npy {}.{}", size, header.data_offset, tensor.version_major,
+  return fmt::format("{} after a {}-byte header, npy {}.{}", size, tensor.header_bytes, tensor.version_major,
                      tensor.version_minor);
 }
 
@@ -401,7 +401,7 @@ void add_header_json(const TensorInfo& tensor, Json& json) {
   json.add("shape", header.shape);
   json.add("fortran_order", header.fortran_order);
   json.add("elements", tensor.index.empty() ? header.count : tensor.count);
-  json.add("header_bytes", header.data_offset);
+  json.add("header_bytes", tensor.header_bytes);
   json.add("bytes", header.has_objects() ? Json() : Json(header.data_size()));
   json.add("commands", commands_of(header));
   if (tensor.statistics) json.add("statistics", statistics_json(tensor));

@@ -49,6 +49,7 @@ struct TensorInfo {
   std::string_view other;         ///< what the member is if it has no header that numpy reads: "not .npy"
   npy::Header header;             ///< not with `other`
   bool has_npy_header = true;
+  std::uint64_t header_bytes = 0;
   int version_major = 1;  ///< of the .npy format
   int version_minor = 0;
   std::optional<ElementStatistics> statistics;

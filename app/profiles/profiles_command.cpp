@@ -24,7 +24,7 @@
 #include "element/joined.hpp"
 #include "element/tensor_layout.hpp"
 #include "error.hpp"
-#include "files/foreign.hpp"
+#include "files/formats.hpp"
 #include "files/input_file.hpp"
 #include "npy/header.hpp"
 #include "simd/levels.hpp"

@@ -22,7 +22,7 @@
 #include "element/tensor_layout.hpp"
 #include "error.hpp"
 #include "files/container.hpp"
-#include "files/foreign.hpp"
+#include "files/formats.hpp"
 #include "files/input_file.hpp"
 #include "flows/selection.hpp"
 #include "npy/header.hpp"

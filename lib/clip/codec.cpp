@@ -30,7 +30,7 @@ bool is_reversed(const TensorLayout& stored) noexcept {
 
 }  // namespace
 
-bool is_plain(const TensorLayout& stored) noexcept {
+bool is_decoded(const TensorLayout& stored) noexcept {
   return !is_reversed(stored) && stored.meaning.kind != Meaning::Kind::boolean;
 }
 

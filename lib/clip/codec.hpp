@@ -13,7 +13,7 @@
 namespace clipper {
 
 /// Whether kernels take the elements as they are stored.
-[[nodiscard]] bool is_plain(const TensorLayout& stored) noexcept;
+[[nodiscard]] bool is_decoded(const TensorLayout& stored) noexcept;
 
 /// Whether elements of `size` bytes are aligned, as kernels want them.
 [[nodiscard]] inline bool is_aligned(const void* elements, std::size_t size) noexcept {

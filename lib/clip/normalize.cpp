@@ -287,7 +287,7 @@ class ThreeLoops {
     }
     auto* const integers = reinterpret_cast<std::int32_t*>(loaded + kNormalizedBlock);
     NumberStep step = step_;
-    step.is_plain = step.is_plain || (step.a != 0 && run_loop<FindFinite>(level_, x, count));
+    step.is_ordinary = step.is_ordinary || (step.a != 0 && run_loop<FindFinite>(level_, x, count));
     const bool has_nan = to_ == DType::float32
                              ? normalize_elements(x, reinterpret_cast<float*>(out), step, count)
                              : normalize_elements(x, integers, step, count);
@@ -325,8 +325,8 @@ class ThreeLoops {
     const auto is_moderate = [](double x) { return std::fabs(x) >= 0x1p-100 && std::fabs(x) <= 0x1p100; };
     step_.multiplies =
         from_ != DType::float64 && is_moderate(step_.divisor) && (given.a == 0 || is_moderate(given.a));
-    step_.is_plain = given.stretches || !is_floating(from_) ||
-                     (given.a != 0 && std::isfinite(step_.lo) && std::isfinite(step_.hi));
+    step_.is_ordinary = given.stretches || !is_floating(from_) ||
+                        (given.a != 0 && std::isfinite(step_.lo) && std::isfinite(step_.hi));
     const auto [least, most] = with_type(from_, [&]<class From>() {
       const auto number = [&](ElementBits element) { return as_double(from_bits<From>(element)); };
       return std::pair{number(lowest_element(from_)), number(highest_element(from_))};

@@ -84,10 +84,10 @@ struct NumberStep {
   double high;
   double lowest;
   double highest;
-  bool clips;       ///< whether any element of the dtype is beyond lo or hi
-  bool multiplies;  ///< whether quotient() may multiply, because no step of it can underflow or overflow
-  bool is_plain;    ///< whether quotient() never has a dividend of -0 or infinity
-  bool holds;       ///< whether a result may be beyond lowest and highest, or not reach low or high
+  bool clips;        ///< whether any element of the dtype is beyond lo or hi
+  bool multiplies;   ///< whether quotient() may multiply, because no step of it can underflow or overflow
+  bool is_ordinary;  ///< whether quotient() never has a dividend of -0 or infinity
+  bool holds;        ///< whether a result may be beyond lowest and highest, or not reach low or high
 };
 
 enum class Quotient : std::uint8_t { divides, multiplies, multiplies_plain };
@@ -165,7 +165,7 @@ struct NormalizeElements {
     if constexpr (kLevel != SimdLevel::baseline)
       if (step.multiplies) {
         if (step.holds) return run_with<Quotient::multiplies, true, true>(y, out, step, count);
-        if (!step.is_plain) return run_with<Quotient::multiplies, false, true>(y, out, step, count);
+        if (!step.is_ordinary) return run_with<Quotient::multiplies, false, true>(y, out, step, count);
         return step.clips ? run_with<Quotient::multiplies_plain, false, true>(y, out, step, count)
                           : run_with<Quotient::multiplies_plain, false, false>(y, out, step, count);
       }

@@ -8,7 +8,7 @@
 #include "contract/plan.hpp"
 #include "element/tensor_layout.hpp"
 #include "engine/engine.hpp"
-#include "files/foreign.hpp"
+#include "files/formats.hpp"
 
 /// Compares two files, from their headers to the difference file.
 namespace clipper {

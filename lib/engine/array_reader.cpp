@@ -55,7 +55,7 @@ const std::byte* ArrayReader::in_order(std::uint64_t position) const noexcept {
   const std::size_t size = traits(layout_.dtype).size;
   const bool is_held = !memory_ && reinterpret_cast<std::uintptr_t>(window_) % size == 0;
   const bool is_whole = parameter_.strides.size() == 1 && parameter_.strides[0] == 1;
-  return is_held && is_whole && is_plain(layout_) ? window_ + position * size : nullptr;
+  return is_held && is_whole && is_decoded(layout_) ? window_ + position * size : nullptr;
 }
 
 /// The offset of the array's element for the tensor's element at `position`, whose index it calculates.

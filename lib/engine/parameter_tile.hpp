@@ -27,7 +27,7 @@ class ArrayReader {
   void read(std::uint64_t position, std::size_t count, std::byte* to);
 
   /// The array's elements for the elements of the tensor from index `position` on, if they lie in memory in
-  /// the tensor's order, aligned and is_plain(); otherwise null.
+  /// the tensor's order, aligned and is_decoded(); otherwise null.
   [[nodiscard]] const std::byte* in_order(std::uint64_t position) const noexcept;
 
   /// Whether the element of the array for the tensor's element at `position` is in the band.

@@ -115,7 +115,7 @@ TensorClip::TensorClip(const Plan& plan, const KernelOptions& options, std::stri
       path_(std::move(path)),
       in_size_(traits(plan.input.dtype).size),
       out_size_(traits(plan.output.dtype).size),
-      is_plain_(is_plain(plan.input) && is_plain(plan.output)),
+      is_decoded_(is_decoded(plan.input) && is_decoded(plan.output)),
       capacity_(capacity_of(plan)) {
   if (!plan.arrays || plan.slice.count == 0) return;
   row_ = long_row(*plan.arrays);
@@ -263,7 +263,7 @@ Converted TensorClip::look_up_bytes(const std::byte* in, std::byte* out, std::si
 /// as they are stored, or where they lie, are decoded and encoded in blocks that the first-level cache holds.
 Converted TensorClip::clip_part(const Operation& operation, const ParameterVectors* vectors,
                                 const std::byte* in, std::byte* out, std::size_t count, Counting counting) {
-  if (is_plain_ && is_aligned(in, in_size_) && is_aligned(out, out_size_))
+  if (is_decoded_ && is_aligned(in, in_size_) && is_aligned(out, out_size_))
     return clip_plain(operation, vectors, in, out, count, counting);
   constexpr std::size_t kBlock = 2048;  // elements
   alignas(64) std::array<std::byte, kBlock * sizeof(ElementBits)> block;

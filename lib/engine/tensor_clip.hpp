@@ -98,7 +98,7 @@ class TensorClip {
   std::string path_;
   std::size_t in_size_;
   std::size_t out_size_;
-  bool is_plain_;          ///< whether kernels take the elements as they are stored
+  bool is_decoded_;        ///< whether kernels take the elements as they are stored
   std::size_t capacity_;   ///< elements of a tile
   std::uint64_t row_ = 0;  ///< length of the ranges in which all parameters are numbers; 0 if it is short
   bool checked_ = true;

@@ -31,7 +31,7 @@ auto reading(const InputFile& archive, const std::string& path, Work work) {
 /// The last colon before byte `end` of a path that may be the one of FILE:MEMBER.
 std::size_t entry_colon(std::string_view path, std::size_t end) {
   for (std::size_t at = path.substr(0, end).rfind(':'); at != path.npos; at = path.substr(0, at).rfind(':')) {
-    const TensorFormat* const format = format_named(path.substr(0, at));
+    const Format* const format = format_named(path.substr(0, at));
     if (format != nullptr && format->has_entries()) return at;
   }
   return path.npos;
@@ -48,9 +48,9 @@ std::string_view refused_type(const Error& error) {
   return type;
 }
 
-Container::Container(const InputFile& file, Records records)
+Container::Container(const InputFile& file, const Format& format, Records records)
     : file_(file),
-      format_(*container_format(file)),
+      format_(format),
       entries_(reading(file, file.path(), [&] { return format_.entries(file, records); })) {}
 
 std::string Container::path_of(const Entry& member) const {
@@ -101,45 +101,50 @@ std::shared_ptr<const InputFile> Container::file_of(const Entry& member) const {
 InputFile Container::open(const Entry& member, Check check) const {
   const std::shared_ptr<const InputFile> file = file_of(member);
   std::string path = path_of(member);
-  MemberContents contents =
-      reading(*file, path, [&] { return format_.open(*file, path, member, check, member.contents.size); });
-  return file->member(std::move(path), std::move(contents));
+  Source source =
+      reading(*file, path, [&] { return format_.entry(*file, path, member, check, member.contents.size); });
+  return file->member(std::move(path), std::move(source));
 }
 
 std::vector<std::byte> Container::start(const Entry& member, std::uint64_t size) const {
   const std::shared_ptr<const InputFile> file = file_of(member);
   const std::string path = path_of(member);
   return reading(*file, path, [&] {
-    const MemberContents contents = format_.open(*file, path, member, Check::by_caller, size);
-    const std::uint64_t elements = member.type.empty() ? 0 : member.contents.size;
-    std::vector<std::byte> bytes(contents.size() - elements);
+    const MemberContents contents = format_.entry(*file, path, member, Check::by_caller, size).contents;
+    std::vector<std::byte> bytes(contents.size());
     bytes.resize(contents.read_at(file->descriptor(), bytes, 0, file->path()));
     return bytes;
   });
 }
 
 EntryHeader Container::header(const Entry& member, const npy::GivenDType& dtype, npy::Types types) const {
-  EntryHeader result{{}, start(member, npy::kKindSize), member.other};
-  if (!npy::can_be_npy(result.bytes) && !member.name.ends_with(".npy")) result.other = "not .npy";
-  if (!result.other.empty()) return result;
+  EntryHeader result{{}, {}, member.other};
   const std::string path = path_of(member);
-  const std::uint64_t offset = with_path(path, [&] { return npy::data_offset(result.bytes); });
-  if (offset > result.bytes.size()) result.bytes = start(member, offset);
-  const std::uint64_t size = member.contents.size + (member.type.empty() ? 0 : offset);
-  with_path(path, [&] {
-    try {
-      result.header = npy::parse(result.bytes, dtype, npy::Opaque::refused, types);
-    } catch (const Error& error) {
-      result.other = refused_type(error);
-      if (result.other.empty()) throw;
-    }
-    if (result.header && !result.header->has_objects()) npy::expect_data(*result.header, size);
-  });
-  if (!result.header) return result;
-  result.bytes.resize(offset);
-  const std::uint64_t end = offset + result.header->data_size();
-  if (!file_.ignores_trailing() && !result.header->has_objects() && size > end)
-    refuse_trailing(path, size - end);
+  const bool is_npy = member.type.empty();
+  if (is_npy) {
+    result.bytes = start(member, npy::kKindSize);
+    if (!npy::can_be_npy(result.bytes) && !member.name.ends_with(".npy")) result.other = "not .npy";
+  }
+  if (!result.other.empty()) return result;
+  if (is_npy) {
+    const std::uint64_t offset = with_path(path, [&] { return npy::data_offset(result.bytes); });
+    if (offset > result.bytes.size()) result.bytes = start(member, offset);
+  }
+  try {
+    result.header =
+        is_npy ? npy::parse(result.bytes, dtype, npy::Opaque::refused, types)
+               : npy::accepted(*format_.entry(file_, path, member, Check::by_caller, 0).layout, dtype, types);
+  } catch (const Error& error) {
+    result.other = refused_type(error);
+    if (result.other.empty()) throw_with_path(path, error);
+    return result;
+  }
+  if (is_npy) result.bytes.resize(result.header->data_offset);
+  if (result.header->has_objects()) return result;
+  with_path(path, [&] { npy::expect_data(*result.header, member.contents.size); });
+  const std::uint64_t end = result.header->data_offset + result.header->data_size();
+  if (!file_.ignores_trailing() && member.contents.size > end)
+    refuse_trailing(path, member.contents.size - end);
   return result;
 }
 
@@ -158,12 +163,12 @@ std::optional<MemberPath> member_path(const std::string& path) {
 }
 
 InputFile open_member(const MemberPath& path, Caching caching) {
-  const TensorFormat& format = *format_named(path.archive);
   const InputFile file = InputFile::open_regular_file(path.archive, caching);
-  if (!is_archive(file))
-    throw Error(ErrorKind::input,
-                fmt::format("{}: not {}, so it has no member '{}'", path.archive, format.name, path.member));
-  const Container archive(file);
+  const Format* const format = archive_format(file);
+  if (format == nullptr)
+    throw Error(ErrorKind::input, fmt::format("{}: not {}, so it has no member '{}'", path.archive,
+                                              format_named(path.archive)->name, path.member));
+  const Container archive(file, *format);
   return archive.open(archive.named(path.member));
 }
 

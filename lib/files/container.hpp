@@ -14,17 +14,15 @@
 
 #include "element/dtype.hpp"
 #include "error.hpp"
+#include "files/formats.hpp"
 #include "files/input_file.hpp"
 #include "npy/header.hpp"
 #include "npz/archive.hpp"
 
-/// Files that hold tensors: .npy files, which InputFile reads, and containers with many entries, which are
-/// .npz archives, safetensors files and the indexes of sets of these; all are called archives. Errors have
-/// the path in front.
+/// The entries of archives. Errors have the path in front.
 namespace clipper {
 
 using Codec = npz::Method;
-using npz::Contents;
 
 /// A file of a set as it was when its header was read. It is closed since then: a set may have more files
 /// than a process may open.
@@ -45,7 +43,7 @@ struct Entry {
   // Of an entry that is no .npy file, because the container says what the elements in it are.
   std::string_view type{};  ///< as the container calls it
   std::vector<std::int64_t> shape{};
-  std::string_view other{};  ///< what it is, if no .npy header can say it: "float4_e2m1fn"
+  std::string_view other{};  ///< what it is, if clipper does not read such elements: "float4_e2m1fn"
 
   /// What FILE:MEMBER calls it: np.load's key or, if another entry has that name, its own name.
   [[nodiscard]] std::string_view key() const { return std::string_view(name).substr(0, key_size); }
@@ -54,8 +52,8 @@ struct Entry {
 /// What the first bytes of an entry say: the header of a tensor, or what else the entry is.
 struct EntryHeader {
   std::optional<npy::Header> header;
-  std::vector<std::byte> bytes;  ///< before the first element
-  std::string_view other;        ///< without a header: "bool", "structured", "not .npy"
+  std::vector<std::byte> bytes;  ///< the .npy header, if there is one
+  std::string_view other;        ///< without `header`: "bool", "structured", "not .npy"
 };
 
 /// What becomes of an entry in a new container.
@@ -64,28 +62,6 @@ struct NewEntry {
   bool is_dropped;
   std::uint64_t size;       ///< of its elements
   std::optional<DType> to;  ///< the dtype of its elements, if it is another one
-};
-
-/// What a new container has around the bytes of its entries, which are known by their index in the container
-/// that was read.
-struct Frame {
-  using Write = std::function<void(std::string_view bytes)>;
-
-  std::vector<std::size_t> order;  ///< in which the entries are written; empty: as they were given
-  std::vector<std::byte> front;    ///< before the first entry
-
-  /// In front of the bytes of an entry. The length depends on the entry and contents.size only, so that this
-  /// can be written after the bytes.
-  std::function<std::string(std::size_t entry, const Contents& contents)> before =
-      [](std::size_t /*entry*/, const Contents& /*contents*/) { return std::string(); };
-
-  /// Notes an entry that begins, with `before`, at byte `begin` of the new container.
-  std::function<void(std::size_t entry, const Contents& contents, std::uint64_t begin)> add =
-      [](std::size_t /*entry*/, const Contents& /*contents*/, std::uint64_t /*begin*/) {};
-
-  /// Writes what comes after all entries, at byte `begin`.
-  std::function<void(std::uint64_t begin, const Write& write)> finish = [](std::uint64_t /*begin*/,
-                                                                           const Write& /*write*/) {};
 };
 
 /// What the structure of a container says.
@@ -99,60 +75,11 @@ struct Entries {
   std::deque<SetFile> files{};  ///< of an index
 };
 
-/// What the name of the index of a set of safetensors files ends with; with a variant, as transformers and
-/// diffusers have it, ".safetensors.index.fp16.json".
-inline constexpr std::string_view kIndexSuffix = ".safetensors.index.json";
-
-[[nodiscard]] bool is_index(std::string_view name);
-
 /// Whether Entries::frame exists: what it needs takes most of the memory.
 enum class Records : bool { kept, dropped };
 
 /// Who compares the contents of an entry with their CRC-32.
 enum class Check : std::uint8_t { now, by_caller };
-
-/// A kind of file that holds tensors: a row of the table in formats.cpp. The functions throw Error{input}
-/// without a path in front, and may be called from many threads.
-struct TensorFormat {
-  std::string_view suffix;
-  std::string_view name;  ///< "an .npz archive"
-  bool is_walked;         ///< found below directories without being asked for
-  bool has_crc;           ///< of each entry
-
-  /// Whether a file with these first npy::kKindSize bytes can be one.
-  bool (*begins)(std::span<const std::byte> start);
-
-  Framing framing = Framing::npy;  ///< of a file that is one tensor
-
-  // Null for files that are one tensor.
-  Entries (*entries)(const InputFile& file, Records records) = nullptr;
-
-  /// The contents of an entry, which are a .npy file if they are a tensor; at least the first `size` bytes,
-  /// if there are as many. `path` is that of the entry.
-  MemberContents (*open)(const InputFile& file, const std::string& path, const Entry& entry, Check check,
-                         std::uint64_t size) = nullptr;
-
-  bool (*has_dtype)(DType dtype) = nullptr;
-
-  /// Whether FILE:NAME is a tensor in such a file.
-  [[nodiscard]] bool has_entries() const { return entries != nullptr; }
-
-  /// Whether the entries are in other files.
-  [[nodiscard]] bool is_index() const { return suffix == kIndexSuffix; }
-};
-
-/// The format whose suffix the name of a file has. Null for other names.
-[[nodiscard]] const TensorFormat* format_named(std::string_view name);
-
-/// The format of a container with entries that begins with these npy::kKindSize bytes. Null for others. A
-/// PyTorch file is no .npz archive, although it is a zip file, too.
-[[nodiscard]] const TensorFormat* container_format(std::span<const std::byte> start);
-
-/// The same for a regular file. Null for a member of an archive. Leaves the file as it is.
-[[nodiscard]] const TensorFormat* container_format(const InputFile& file);
-[[nodiscard]] inline bool is_archive(const InputFile& file) {
-  return container_format(file) != nullptr;
-}
 
 /// The path of a file that is named relative to the directory of another one.
 [[nodiscard]] std::string beside(const std::string& path, std::string_view name);
@@ -172,14 +99,16 @@ struct TensorFormat {
 /// The entries of an open container.
 class Container {
  public:
-  /// Reads the structure. Error{input}: see npz::read_archive() and safetensors::parse(). `file` must outlive
-  /// this.
-  explicit Container(const InputFile& file, Records records = Records::kept);
+  /// Reads the structure of an archive of this format. Error{input}: see npz::read_archive() and
+  /// safetensors::parse(). `file` must outlive this.
+  Container(const InputFile& file, const Format& format, Records records = Records::kept);
+  explicit Container(const InputFile& file, Records records = Records::kept)
+      : Container(file, *archive_format(file), records) {}
   Container(const Container&) = delete;
   Container& operator=(const Container&) = delete;
 
   [[nodiscard]] const std::vector<Entry>& entries() const noexcept { return entries_.list; }
-  [[nodiscard]] const TensorFormat& format() const noexcept { return format_; }
+  [[nodiscard]] const Format& format() const noexcept { return format_; }
   [[nodiscard]] const InputFile& file() const noexcept { return file_; }
 
   /// The files of an index.
@@ -214,13 +143,13 @@ class Container {
                                    npy::Types types = npy::Types::dtypes) const;
 
  private:
-  /// The first `size` bytes of a member's contents, or all if there are fewer; its header if it has a type.
+  /// The first `size` bytes of a member's contents, or all if there are fewer.
   [[nodiscard]] std::vector<std::byte> start(const Entry& member, std::uint64_t size) const;
   [[nodiscard]] std::string first_keys() const;
   [[nodiscard]] std::shared_ptr<const InputFile> file_of(const Entry& member) const;
 
   const InputFile& file_;
-  const TensorFormat& format_;
+  const Format& format_;
   Entries entries_;
   mutable std::mutex mutex_;
   mutable std::shared_ptr<const InputFile> opened_;  ///< the file of a set that was needed last

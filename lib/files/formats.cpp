@@ -1,334 +1,72 @@
+#include "files/formats.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
-#include <iterator>
-#include <map>
-#include <memory>
-#include <set>
-#include <system_error>
-#include <unordered_set>
+#include <cerrno>
 #include <utility>
 
+#include "element/boxes.hpp"
+#include "element/joined.hpp"
 #include "error.hpp"
 #include "files/container.hpp"
-#include "files/place.hpp"
-#include "files/temporary_file.hpp"
-#include "npy/dict.hpp"
+#include "files/format_functions.hpp"
 #include "npy/file_kind.hpp"
-#include "npz/archive_writer.hpp"
-#include "npz/codecs.hpp"
-#include "onnx/tensor_proto.hpp"
 #include "safetensors/header.hpp"
 
-/// The formats of container.hpp: the functions of each, and the table.
 namespace clipper {
 namespace {
 
-std::vector<std::byte> bytes_of(const std::string& text) {
-  const std::span bytes = std::as_bytes(std::span(text));
-  return {bytes.begin(), bytes.end()};
-}
+enum Row : std::uint8_t { kNpy, kNpz, kSafetensors, kIndex, kPb, kRawRow, kRows };
 
-// .npz archives. An entry is a member, whose contents are a .npy file or anything else.
-
-/// The largest deflated member that is held in memory.
-constexpr std::uint64_t kMaxHeld = 1UL << 20;
-
-npz::ReadAt reader(const InputFile& file) {
-  return [&](std::span<std::byte> bytes, std::uint64_t offset) {
-    return read_at(file.descriptor(), bytes, offset, file.path());
-  };
-}
-
-bool begins_npz(std::span<const std::byte> start) {
-  return npz::can_be_archive(start) && !npy::is_torch(start);
-}
-
-Frame npz_frame(const std::shared_ptr<const npz::Archive>& from) {
-  const auto list = std::make_shared<npz::ArchiveWriter>(from->comment);
-  std::size_t size = 0;
-  for (const npz::Member& member : from->members) size += member.listed.size();
-  list->reserve(size);
-  Frame frame;
-  frame.before = [from](std::size_t entry, const Contents& contents) {
-    return npz::ArchiveWriter::local_header(from->members[entry], contents);
-  };
-  frame.add = [from, list](std::size_t entry, const Contents& contents, std::uint64_t begin) {
-    list->add(from->members[entry], contents, begin);
-  };
-  frame.finish = [list](std::uint64_t begin, const Frame::Write& write) {
-    write(list->list());
-    write(list->end_records(begin));
-  };
-  return frame;
-}
-
-Entries npz_entries(const InputFile& file, Records records) {
-  const auto archive = std::make_shared<npz::Archive>(npz::read_archive(reader(file), file.size()));
-  std::vector<npz::Member>& members = archive->members;
-  const bool has_npy_keys = std::ranges::any_of(
-      members, [](const npz::Member& member) { return member.is_npy() && member.key().ends_with(".npy"); });
-  std::unordered_set<std::string_view> names;  // those that can be the key of another member
-  for (const npz::Member& member : members)
-    if (!member.is_npy() || has_npy_keys) names.insert(member.name);
-  Entries result;
-  result.list.reserve(members.size());
-  for (const npz::Member& member : members)
-    result.list.push_back({.key_size = (names.contains(member.key()) ? member.name : member.key()).size(),
-                           .method = member.method,
-                           .contents = member.contents,
-                           .data = member.data});
-  for (std::size_t i = 0; i < members.size(); ++i) result.list[i].name = std::move(members[i].name);
-  if (records == Records::kept)
-    result.frame = [archive](std::span<const NewEntry> /*entries*/) { return npz_frame(archive); };
-  return result;
-}
-
-[[noreturn]] void refuse_method(unsigned method) {
-  constexpr std::pair<unsigned, std::string_view> kNames[] = {
-      {9, ", Deflate64"}, {12, ", bzip2"}, {14, ", LZMA"}, {93, ", Zstandard"}, {95, ", xz"}};
-  const auto* const row = std::ranges::find(kNames, method, &std::pair<unsigned, std::string_view>::first);
-  throw Error(ErrorKind::input,
-              fmt::format("compressed by a method ({}{}) that is not supported; save the archive again with "
-                          "np.savez_compressed",
-                          method, row == std::end(kNames) ? "" : row->second));
-}
-
-/// Error{input} if the contents do not have the CRC-32 of the archive.
-void expect_crc(const InputFile& file, const MemberContents& contents, std::uint32_t expected) {
-  constexpr std::uint64_t kBuffer = 1UL << 18;
-  std::vector<std::byte> buffer(std::min(kBuffer, contents.size()));
-  std::uint32_t crc = 0;
-  std::uint64_t at = 0;
-  while (const std::size_t got = contents.read_at(file.descriptor(), buffer, at, file.path())) {
-    crc = npz::crc32(std::span(buffer).first(got), crc);
-    at += got;
-  }
-  if (at != contents.size() || crc != expected)
-    throw Error(ErrorKind::input, "damaged: its CRC-32 is not the one in the archive");
-}
-
-MemberContents open_npz(const InputFile& file, const std::string& path, const Entry& entry, Check check,
-                        std::uint64_t size) {
-  struct Enough {};
-  size = std::min(entry.contents.size, size);
-  if (entry.method == Codec::stored) {
-    MemberContents contents(entry.data, size);
-    if (check == Check::now) expect_crc(file, contents, entry.contents.crc);
-    return contents;
-  }
-  if (entry.method != Codec::deflated) refuse_method(static_cast<unsigned>(entry.method));
-  const auto inflate = [&](const auto& write) {
-    npz::inflate(reader(file), entry.data, entry.contents, write);
-  };
-  if (size > kMaxHeld) {
-    TemporaryFile unnamed(path, size);
-    inflate([&](std::span<const std::byte> bytes) { unnamed.write(bytes); });
-    return {unnamed.release(), size};
-  }
-  std::vector<std::byte> held;
-  try {
-    inflate([&](std::span<const std::byte> bytes) {
-      bytes = bytes.first(std::min(bytes.size(), size - held.size()));
-      held.insert(held.end(), bytes.begin(), bytes.end());
-      if (check == Check::by_caller && held.size() == size) throw Enough{};
-    });
-  } catch (const Enough&) {
-  }
-  return MemberContents(std::move(held));
-}
-
-// safetensors files. An entry is a tensor: its elements, which the file's header describes.
-
-Frame safetensors_frame(const InputFile& file, std::uint64_t header_size,
-                        const std::optional<safetensors::Metadata>& metadata,
-                        std::span<const NewEntry> entries) {
-  Frame frame;
-  if (std::ranges::all_of(entries, [](const NewEntry& entry) { return !entry.is_dropped && !entry.to; })) {
-    frame.front.resize(header_size);
-    file.read_at(frame.front, 0);
-    return frame;
-  }
-  safetensors::Header header{{}, metadata};
-  std::vector<std::size_t> dropped;
-  std::map<std::string_view, std::size_t> by_name;
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    const NewEntry& entry = entries[i];
-    const Entry& from = *entry.from;
-    if (entry.is_dropped) {
-      dropped.push_back(i);
-      continue;
-    }
-    header.tensors.push_back({from.name,
-                              entry.to ? safetensors::type_of(*entry.to) : safetensors::type_named(from.type),
-                              from.shape, 0, entry.size});
-    by_name.emplace(from.name, i);
-  }
-  safetensors::arrange(header.tensors);
-  for (const safetensors::Tensor& tensor : header.tensors) frame.order.push_back(by_name.at(tensor.name));
-  frame.order.insert(frame.order.end(), dropped.begin(), dropped.end());
-  frame.front = bytes_of(safetensors::format(header));
-  return frame;
-}
-
-/// numpy's descriptor of a type that is no dtype of clipper; the type's own name if numpy does not have it.
-/// The name of a float8, whose descriptor would not say which one it is.
-std::string_view descr_of(const safetensors::Type& type) {
-  if (type.dtype) return traits(*type.dtype).name;
-  return type.name == "BOOL" ? "|b1" : type.name == "C64" ? "<c8" : type.name;
-}
-
-/// What a tensor is that no .npy header describes.
-std::string_view other_of(const safetensors::Tensor& tensor) {
-  if (tensor.shape.size() > kMaxRank) return "number of dimensions";
-  return !tensor.type->dtype && descr_of(*tensor.type) == tensor.type->name ? tensor.type->meaning : "";
-}
-
-Entries safetensors_entries(const InputFile& file, Records /*records*/) {
-  std::string text(safetensors::kLengthSize, '\0');
-  text.resize(file.read_some_at(std::as_writable_bytes(std::span(text)), 0));
-  const std::uint64_t size = safetensors::header_size(std::as_bytes(std::span(text)), file.size());
-  const std::uint64_t begin = safetensors::kLengthSize + size;
-  text.resize(size);
-  file.read_at(std::as_writable_bytes(std::span(text)), safetensors::kLengthSize);
-  safetensors::Header header = safetensors::parse(text, file.size() - begin);
-  Entries result;
-  result.list.reserve(header.tensors.size());
-  for (const safetensors::Tensor& tensor : header.tensors) {
-    const std::uint64_t bytes = tensor.end - tensor.begin;
-    result.list.push_back({.name = tensor.name,
-                           .contents = {0, bytes, bytes},
-                           .data = begin + tensor.begin,
-                           .type = tensor.type->name,
-                           .shape = tensor.shape,
-                           .other = other_of(tensor)});
-  }
-  result.frame = [&file, begin, metadata = std::move(header.metadata)](std::span<const NewEntry> entries) {
-    return safetensors_frame(file, begin, metadata, entries);
-  };
-  return result;
-}
-
-/// The .npy header for a tensor.
-std::vector<std::byte> header_of(const Entry& tensor) {
-  const safetensors::Type& type = *safetensors::type_named(tensor.type);
-  if (!type.dtype) return bytes_of(npy::format(descr_of(type), false, tensor.shape));
-  const ByteOrder order = traits(*type.dtype).size == 1 ? kNativeOrder : ByteOrder::little;
-  return bytes_of(
-      npy::format_named(TensorLayout{.dtype = *type.dtype, .order = order, .shape = tensor.shape}));
-}
-
-MemberContents open_safetensors(const InputFile& /*file*/, const std::string& /*path*/, const Entry& entry,
-                                Check /*check*/, std::uint64_t /*size*/) {
-  return {header_of(entry), entry.data, entry.contents.size};
-}
-
-// Indexes. An entry is a tensor in a safetensors file of the set.
-
-std::string text_of(const InputFile& index) {
-  if (index.size() > safetensors::kMaxHeaderSize)
-    throw Error(ErrorKind::input, fmt::format("an index of {} bytes exceeds the limit of {}", index.size(),
-                                              safetensors::kMaxHeaderSize));
-  std::string text(index.size(), '\0');
-  index.read_at(std::as_writable_bytes(std::span(text)), 0);
-  return text;
-}
-
-/// The tensors of each file that the index names.
-std::map<std::string, std::vector<std::string>> by_file(const safetensors::WeightMap& map) {
-  std::map<std::string, std::vector<std::string>> files;
-  for (const auto& [tensor, file] : map) files[file].push_back(tensor);
-  return files;
-}
-
-/// Opens a file of the set. It lies below the directory of the index, or of the file that the index is a link
-/// to: in the cache of huggingface_hub all names of a model are links into one directory.
-InputFile open_part(const std::string& index, const std::string& name) {
-  const auto refuse_part = [&](std::string_view why) {
-    throw Error(ErrorKind::input, fmt::format("its file '{}' {}", npy::excerpt(name), why));
-  };
-  const auto is_bad = [](std::string_view part) { return part.empty() || part == ".."; };
-  for (std::size_t begin = 0, end = 0; begin <= name.size(); begin = end + 1) {
-    end = std::min(name.find('/', begin), name.size());
-    if (is_bad(std::string_view(name).substr(begin, end - begin)) || name.find('\0') != name.npos)
-      refuse_part("is not a relative path below its directory");
-  }
-  const std::string path = beside(index, name);
-  if (!find_file(path)) refuse_part("cannot be found");
-  const std::string real = resolved(path);
-  std::error_code ignored;
-  if (!std::filesystem::is_regular_file(os::native(real), ignored)) refuse_part("is no regular file");
-  const auto is_below = [&](const std::string& directory) {
-    return real.starts_with(directory.ends_with('/') ? directory : directory + "/");
-  };
-  if (!is_below(resolved(directory_of(index))) && !is_below(directory_of(resolved(index))))
-    refuse_part("is, or is behind, a symbolic link out of its directory");
-  InputFile file = InputFile::open_regular_file(path);
-  const TensorFormat* const format = container_format(file);
-  if (format == nullptr || format->entries != &safetensors_entries) refuse_part("is no safetensors file");
-  return file;
-}
-
-/// The entries of a file of the set, all of which the index has.
-Entries entries_of_part(const InputFile& file, const std::string& name, const safetensors::WeightMap& map) {
-  Entries result = with_path(name, [&] { return safetensors_entries(file, Records::dropped); });
-  file.expect_unwritten();
-  for (const Entry& entry : result.list) {
-    const auto listed = map.find(entry.name);
-    if (listed == map.end() || listed->second != name)
-      throw Error(ErrorKind::input,
-                  fmt::format("{} has the tensor '{}', which the index {}", name, npy::excerpt(entry.name),
-                              listed == map.end() ? "lacks" : "has in " + npy::excerpt(listed->second)));
-  }
-  return result;
-}
-
-[[noreturn]] void refuse_lacking(const std::string& name, const std::string& tensor) {
-  throw Error(ErrorKind::input,
-              fmt::format("{} lacks the tensor '{}', which the index has", name, npy::excerpt(tensor)));
-}
-
-Entries index_entries(const InputFile& index, Records /*records*/) {
-  const safetensors::WeightMap map = safetensors::parse_index(text_of(index));
-  Entries result;
-  result.list.reserve(map.size());
-  for (const auto& [name, tensors] : by_file(map)) {
-    const InputFile file = open_part(index.path(), name);
-    result.files.push_back({file.path(), file.status()});
-    Entries part = entries_of_part(file, name, map);
-    std::set<std::string_view> found;
-    for (Entry& entry : part.list) {
-      found.insert(entry.name);
-      entry.file = &result.files.back();
-    }
-    for (const std::string& tensor : tensors)
-      if (!found.contains(tensor)) refuse_lacking(name, tensor);
-    std::ranges::move(part.list, std::back_inserter(result.list));
-  }
-  return result;
-}
-
-/// A TensorProto has no magic number: its name tells what it is. So does that of an index.
-bool begins_nowhere(std::span<const std::byte> /*start*/) {
-  return false;
-}
-
-// Suffix and name; whether it is found below directories; whether entries have a CRC-32.
-constexpr TensorFormat kFormats[] = {
-    {".npy", "a .npy file", true, false, &npy::can_be_npy},
-    {".npz", "an .npz archive", true, true, &begins_npz, Framing::npy, &npz_entries, &open_npz,
-     [](DType /*dtype*/) { return true; }},
-    {".pb", "an ONNX TensorProto", false, false, &begins_nowhere, Framing::pb},
-    {".onnx-tensor", "an ONNX TensorProto", false, false, &begins_nowhere, Framing::pb},
-    {".safetensors", "a safetensors file", false, false, &safetensors::can_be_safetensors, Framing::npy,
-     &safetensors_entries, &open_safetensors,
-     [](DType dtype) { return safetensors::type_of(dtype) != nullptr; }},
-    {kIndexSuffix, "the index of a set", false, false, &begins_nowhere, Framing::npy, &index_entries,
-     &open_safetensors, [](DType dtype) { return safetensors::type_of(dtype) != nullptr; }}};
+constexpr std::array<Format, kRows> kFormats{
+    Format{.name = "a .npy file",
+           .suffixes = {".npy"},
+           .pattern = "npy",
+           .walked = Walked::always,
+           .begins = &npy::can_be_npy,
+           .frame = &npy_frame},
+    Format{.name = "an .npz archive",
+           .suffixes = {".npz"},
+           .pattern = "npz",
+           .walked = Walked::always,
+           .has_crc = true,
+           .begins = &begins_npz,
+           .entries = &npz_entries,
+           .entry = &npz_entry,
+           .has_dtype = [](DType /*dtype*/) { return true; }},
+    Format{.name = "a safetensors file",
+           .suffixes = {".safetensors"},
+           .pattern = "safetensors",
+           .walked = Walked::unless_replaced,
+           .begins = &safetensors::can_be_safetensors,
+           .entries = &safetensors_entries,
+           .entry = &safetensors_entry,
+           .has_dtype = &has_safetensors_dtype},
+    Format{.name = "the index of a set",
+           .suffixes = {kIndexSuffix},
+           .pattern = "safetensors.index*.json",
+           .walked = Walked::unless_replaced,
+           .entries = &index_entries,
+           .entry = &safetensors_entry,
+           .has_dtype = &has_safetensors_dtype},
+    Format{.name = "a TensorProto",
+           .suffixes = {".pb", ".onnx-tensor"},
+           .pattern = "pb",
+           .word = "pb",
+           .in_c_order = true,
+           .little_endian = true,
+           .source = &pb_source,
+           .frame = &pb_frame},
+    Format{.name = "a raw file", .in_c_order = true, .source = &raw_source, .frame = &raw_frame},
+};
 
 }  // namespace
+
+std::span<const Format> formats() noexcept {
+  return kFormats;
+}
 
 bool is_index(std::string_view name) {
   constexpr std::string_view kEnd = ".json";
@@ -340,65 +78,138 @@ bool is_index(std::string_view name) {
          (variant != name.npos && name[variant] == '.' && name.substr(0, variant).ends_with(kStart));
 }
 
-const TensorFormat* format_named(std::string_view name) {
-  if (is_index(name)) name = kIndexSuffix;
-  const auto* const row = std::ranges::find_if(
-      kFormats, [&](const TensorFormat& format) { return name.ends_with(format.suffix); });
-  return row == std::end(kFormats) ? nullptr : row;
+const Format* format_named(std::string_view name) {
+  if (is_index(name)) return &kFormats[kIndex];
+  const auto* const row = std::ranges::find_if(kFormats, [&](const Format& format) {
+    return std::ranges::any_of(
+        format.suffixes, [&](std::string_view suffix) { return !suffix.empty() && name.ends_with(suffix); });
+  });
+  return row == kFormats.end() ? nullptr : row;
 }
 
-const TensorFormat* container_format(std::span<const std::byte> start) {
-  const auto* const row = std::ranges::find_if(
-      kFormats, [&](const TensorFormat& format) { return format.has_entries() && format.begins(start); });
-  return row == std::end(kFormats) ? nullptr : row;
+std::vector<std::string_view> format_words() {
+  std::vector<std::string_view> words{"auto"};
+  for (const Format& format : kFormats)
+    if (!format.word.empty()) words.push_back(format.word);
+  return words;
 }
 
-const TensorFormat* container_format(const InputFile& file) {
-  if (!file.is_regular() || !file.is_plain()) return nullptr;
+const Format* format_of_word(std::string_view word) {
+  const auto* const row = std::ranges::find(kFormats, word, &Format::word);
+  return word.empty() || row == kFormats.end() ? nullptr : row;
+}
+
+std::string walked_suffixes(Walked walk) {
+  std::vector<std::string_view> suffixes;
+  for (const Format& format : kFormats)
+    if (format.walked <= walk && !format.suffix().empty() && !format.is_index())
+      suffixes.push_back(format.suffix());
+  const std::string_view last = suffixes.back();
+  suffixes.pop_back();
+  return fmt::format("{} or {}", joined(suffixes, ", "), last);
+}
+
+const Format* archive_format(std::span<const std::byte> start) {
+  const auto* const row = std::ranges::find_if(kFormats, [&](const Format& format) {
+    return format.has_entries() && format.begins != nullptr && format.begins(start);
+  });
+  return row == kFormats.end() ? nullptr : row;
+}
+
+const Format* archive_format(const InputFile& file) {
+  if (!file.is_regular() || file.source() != nullptr) return nullptr;
   std::array<std::byte, npy::kKindSize> bytes{};
-  const auto* const format = container_format(std::span(bytes).first(file.read_some_at(bytes, 0)));
-  return format == nullptr && is_index(file.path()) ? format_named(kIndexSuffix) : format;
+  const Format* const format = archive_format(std::span(bytes).first(file.read_some_at(bytes, 0)));
+  return format == nullptr && is_index(file.path()) ? &kFormats[kIndex] : format;
 }
 
-std::string beside(const std::string& path, std::string_view name) {
-  return path.substr(0, path.rfind('/') + 1).append(name);
+namespace {
+
+/// What `how` or the name says that a file is which its content does not tell; null: a .npy file.
+const Format* format_said(const Reading& how, const std::string& path) {
+  if (how.format != nullptr) return how.format;
+  const Format* const named = format_named(path);
+  return named != nullptr && named->source != nullptr ? named : nullptr;
 }
 
-std::vector<std::string> paths_of_set(const std::string& index) {
-  const InputFile file = InputFile::open_regular_file(index);
-  return with_path(index, [&] {
-    std::vector<std::string> paths;
-    for (const auto& [name, tensors] : by_file(safetensors::parse_index(text_of(file))))
-      paths.push_back(beside(index, name));
-    return paths;
-  });
+bool is_forced(const Reading& how) {
+  return how.raw && how.raw->forced && !how.raw_if_needed;
 }
 
-std::string index_text(const InputFile& index, const std::string& path,
-                       const std::set<std::string>& dropped) {
-  const std::string text = with_path(index.path(), [&] { return text_of(index); });
-  return with_path(path, [&] {
-    const safetensors::WeightMap map = safetensors::parse_index(text);
-    const auto is_dropped = [&](const std::string& tensor) { return dropped.contains(tensor); };
-    std::vector<std::string> gone;
-    std::uint64_t total = 0;
-    for (const auto& [name, tensors] : by_file(map)) {
-      std::set<std::string> found;
-      if (!std::ranges::all_of(tensors, is_dropped)) {
-        const InputFile file = open_part(path, name);
-        for (const Entry& entry : entries_of_part(file, name, map).list) {
-          found.insert(entry.name);
-          total += entry.contents.size;
-        }
-      }
-      for (const std::string& tensor : tensors) {
-        if (found.contains(tensor)) continue;
-        if (!is_dropped(tensor)) refuse_lacking(name, tensor);
-        gone.push_back(tensor);
-      }
-    }
-    return safetensors::changed_index(text, gone, total);
-  });
+}  // namespace
+
+void read_as(InputFile& file, const Reading& how) {
+  if (how.ignore_trailing) file.ignore_trailing();
+  const bool is_read = file.source() != nullptr && !file.is_member();
+  const Format* const said = format_said(how, file.path());
+  if (is_read || (!how.raw && said == nullptr)) return;
+  std::array<std::byte, npy::kKindSize> bytes{};
+  MemberContents own = file.is_regular() ? MemberContents(0, file.size()) : contents_of_stream(file);
+  const std::span start = std::span(bytes).first(
+      file.is_member() ? file.read_some_at(bytes, 0) : own.read_at(file.descriptor(), bytes, 0, file.path()));
+  const Format* known = archive_format(start);
+  if (known == nullptr && (file.is_member() || npy::can_be_npy(start))) known = &kFormats[kNpy];
+  const bool forces = is_forced(how) && !file.is_member();
+  if (how.raw && !forces && !how.raw_if_needed && (known != nullptr || said != nullptr))
+    throw Error(
+        ErrorKind::usage,
+        file.path() + ": " + Term{"raw", "raw"} +
+            fmt::format(" is for files without a header, and this is {}; force: in front of the dtype "
+                        "reads it so all the same",
+                        known != nullptr ? known->name : said->name));
+  if (known != nullptr && !forces) {
+    if (!file.is_regular()) file.read_from({std::move(own)});
+    return;
+  }
+  const Format& format = said != nullptr && !forces ? *said : kFormats[kRawRow];
+  Source source = format.source(file, how, std::move(own));
+  source.format = &format;
+  file.read_from(std::move(source));
+}
+
+std::vector<std::string> files_behind(const Reading& how, const std::string& path) {
+  if (path == "-" || is_forced(how)) return {};
+  try {
+    const auto member = member_path(path);
+    const std::string& file = member ? member->archive : path;
+    if (is_index(file)) return paths_of_set(file);
+    if (member || format_said(how, file) != &kFormats[kPb]) return {};
+    return external_file(file);
+  } catch (const Error& error) {  // what is wrong with a name or contents, the work reports
+    constexpr std::array kOfNames{0, ENOENT, ENOTDIR, EISDIR, EACCES, EPERM, ELOOP, ENAMETOOLONG};
+    if (std::ranges::find(kOfNames, error.system_error()) == kOfNames.end()) throw;
+  }
+  return {};
+}
+
+InputFile open_as(const Reading& how, const std::string& path, Streams streams) {
+  const auto open = streams == Streams::taken ? &InputFile::open : &InputFile::open_regular;
+  InputFile file = open(path, how.caching);
+  read_as(file, how);
+  return file;
+}
+
+const Format& result_format(const InputFile& input, const std::optional<std::string>& out, bool to_raw) {
+  if (const Format* const named = out ? format_named(*out) : nullptr) return *named;
+  if (to_raw) return kFormats[kRawRow];
+  const Source* const source = input.source();
+  return source != nullptr && source->format != nullptr ? *source->format : kFormats[kNpy];
+}
+
+Frame result_frame(const InputFile& input, const TensorLayout& result, const std::optional<std::string>& out,
+                   bool to_raw) {
+  const Format& format = result_format(input, out, to_raw);
+  if (to_raw && format.source != &raw_source)
+    throw Error(ErrorKind::usage, *out + ": " + Term{"to_raw", "to_raw"} +
+                                      " writes no header; name a file that does not end in " +
+                                      std::string(format.suffix()));
+  if (format.in_c_order && result.fortran_order && !has_one_order(result))
+    throw Error(ErrorKind::input,
+                fmt::format("{}: is in Fortran order, and {} is in C order, which a stream cannot become; "
+                            "save it as a file first",
+                            input.path(), format.name));
+  const bool is_kept = &format == &result_format(input, std::nullopt, false);
+  return with_path(input.path(), [&] { return format.frame(result, is_kept ? input.source() : nullptr); });
 }
 
 }  // namespace clipper

@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "error.hpp"
-#include "files/container.hpp"
 #include "files/file_state.hpp"
+#include "files/formats.hpp"
 #include "npy/file_kind.hpp"
 #include "npy/utf8.hpp"
 
@@ -18,7 +18,7 @@ namespace clipper {
 InputFile::InputFile(Descriptor fd, std::string path, Look& look)
     : fd_(std::move(fd)), path_(std::move(path)), status_(look(fd_, path_)) {}
 
-InputFile::InputFile(Descriptor fd, std::string path, const InputFile& archive, MemberContents contents)
+InputFile::InputFile(Descriptor fd, std::string path, const InputFile& archive, Source source)
     : fd_(std::move(fd)),
       path_(std::move(path)),
       status_(archive.status_),
@@ -26,26 +26,27 @@ InputFile::InputFile(Descriptor fd, std::string path, const InputFile& archive, 
       regular_(true),
       locked_(archive.locked_),
       trailing_ignored_(archive.trailing_ignored_),
-      contents_(std::move(contents)) {}
+      member_(true),
+      source_(std::move(source)) {}
 
-InputFile InputFile::member(std::string path, MemberContents contents) const {
+InputFile InputFile::member(std::string path, Source source) const {
   Descriptor copy(os::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0));
   if (copy.get() < 0) throw_system_error(path, "cannot be opened");
   copy.set_caching(fd_.caching());
-  return {std::move(copy), std::move(path), *this, std::move(contents)};
+  return {std::move(copy), std::move(path), *this, std::move(source)};
 }
 
 /// The status of a stream changes while it is read.
-void InputFile::set_foreign(Foreign foreign) {
-  foreign_ = std::move(foreign);
+void InputFile::read_from(Source source) {
+  source_ = std::move(source);
   if (!regular_) status_ = status_of(fd_, path_);
   regular_ = true;
 }
 
 /// A member drops only its own bytes: others of its archive may have been read ahead.
 InputFile::~InputFile() {
-  if (contents_)
-    drop_pages(fd_, contents_->begin(), contents_->size());
+  if (member_)
+    drop_pages(fd_, begin(), size());
   else
     drop_pages(fd_, 0, 0);
 }
@@ -200,14 +201,14 @@ void InputFile::accept_links() {
 
 bool InputFile::has_changed() const noexcept {
   os::Status now{};
-  if (foreign_ && foreign_->other && foreign_->other->has_changed()) return true;
+  if (source_ && source_->other && source_->other->has_changed()) return true;
   return os::fstat(fd_.get(), &now) != 0 || is_changed(now);
 }
 
 /// A program that writes may set the modification time back, but not the time of the last change of
 /// attributes.
 void InputFile::expect_unwritten() const {
-  if (foreign_ && foreign_->other) foreign_->other->expect_unwritten();
+  if (source_ && source_->other) source_->other->expect_unwritten();
   const os::Status now = status_of(fd_, path_);
   if (is_changed(now)) throw_changed(path_);
   if (regular_) expect_same_attributes(now);
@@ -300,8 +301,8 @@ void InputFile::read_next_at(std::span<std::byte> bytes, std::uint64_t offset) {
 }
 
 std::size_t InputFile::read_some_at(std::span<std::byte> bytes, std::uint64_t offset) const {
-  if (is_plain()) return read_own_at(bytes, offset);
-  return contents()->read_with(
+  if (!source_) return read_own_at(bytes, offset);
+  return source_->contents.read_with(
       [this](std::span<std::byte> part, std::uint64_t at) { return read_own_at(part, at); }, bytes, offset,
       path_);
 }
@@ -336,9 +337,9 @@ std::string python_text(const InputFile& file) {
 /// Error{input} if a file that begins with `start` is an archive.
 void expect_no_archive(const InputFile& file, std::span<const std::byte> start) {
   const std::string& path = file.path();
-  const TensorFormat* const format = container_format(start);
+  const Format* const format = archive_format(start);
   if (format == nullptr) return;
-  const bool has_name = path.ends_with(format->suffix);
+  const bool has_name = format_named(path) == format;
   if (!has_name && npz::can_be_archive(start) && !npy::is_npz(start)) return;  // a zip archive of other files
   std::string advice = fmt::format("name a tensor in it: {}:NAME", npy::name_for_commands(path));
   if (!file.is_regular())
@@ -347,8 +348,29 @@ void expect_no_archive(const InputFile& file, std::span<const std::byte> start) 
     advice = "extract it first";
   else if (!has_name)
     advice = fmt::format("rename it to name a tensor in it: {}{}:NAME", npy::name_for_commands(path),
-                         format->suffix);
+                         format->suffix());
   throw Error(ErrorKind::input, fmt::format("{}: not a .npy file but {}; {}", path, format->name, advice));
+}
+
+/// The .npy header at the start of the file, whose bytes become `bytes`.
+npy::Header parse_header(InputFile& file, const npy::GivenDType& dtype, std::vector<std::byte>& bytes,
+                         const std::optional<npy::Start>& start, npy::Opaque opaque, npy::Types types) {
+  read_up_to(file, npy::kPreambleSize, bytes);
+  if (!npy::can_be_npy(bytes)) {
+    read_up_to(file, npy::kKindSize, bytes);
+    expect_no_archive(file, bytes);
+    if (file.path().ends_with(".onnx"))
+      throw Error(ErrorKind::input, file.path() + ": not a tensor but an ONNX model");
+    const Format* const named = format_named(file.path());
+    const std::string_view expected = named != nullptr ? named->name : "a .npy file";
+    throw Error(ErrorKind::input,
+                file.path() + ": " + npy::not_npy(bytes, npy::name_for_commands(file.path()), expected));
+  }
+  if (start) std::ranges::copy(*start, bytes.begin());
+  return with_path(file.path(), [&] {
+    read_up_to(file, npy::data_offset(bytes), bytes);
+    return npy::parse(bytes, dtype, opaque, types, python_text(file));
+  });
 }
 
 }  // namespace
@@ -357,22 +379,14 @@ npy::Header read_header(InputFile& file, const npy::GivenDType& dtype, std::vect
                         std::optional<npy::Start> start, npy::Opaque opaque, npy::Types types) {
   std::vector<std::byte> bytes;
   file.rewind();
-  read_up_to(file, npy::kPreambleSize, bytes);
-  if (!npy::can_be_npy(bytes)) {
-    read_up_to(file, npy::kKindSize, bytes);
-    expect_no_archive(file, bytes);
-    if (file.path().ends_with(".onnx"))
-      throw Error(ErrorKind::input, file.path() + ": not a tensor but an ONNX model");
-    const TensorFormat* const named = format_named(file.path());
-    const std::string_view expected = named != nullptr ? named->name : "a .npy file";
-    throw Error(ErrorKind::input,
-                file.path() + ": " + npy::not_npy(bytes, npy::name_for_commands(file.path()), expected));
-  }
-  if (start) std::ranges::copy(*start, bytes.begin());
-  npy::Header header = with_path(file.path(), [&] {
-    read_up_to(file, npy::data_offset(bytes), bytes);
-    return npy::parse(bytes, dtype, opaque, types, python_text(file));
-  });
+  const Source* const source = file.source();
+  if (source != nullptr && !source->why_none.empty())
+    throw Error(ErrorKind::input, file.path() + ": " + source->why_none);
+  npy::Header header =
+      source != nullptr && source->layout
+          ? with_path(file.path(),
+                      [&] { return npy::accepted(*source->layout, dtype, types, python_text(file)); })
+          : parse_header(file, dtype, bytes, start, opaque, types);
   if (file.is_regular()) with_path(file.path(), [&] { npy::expect_data(header, file.size()); });
   if (!header.has_objects()) file.expect_size(header.data_offset + header.data_size());
   file.set_data_begin(header.data_offset);
@@ -386,7 +400,7 @@ std::uint64_t stored_bytes(const InputFile& file) noexcept {
 }
 
 bool is_sparse(const InputFile& file) noexcept {
-  return file.is_regular() && file.is_plain() && stored_bytes(file) < file.size();
+  return file.is_regular() && file.source() == nullptr && stored_bytes(file) < file.size();
 }
 
 /// Where the file system does not know holes, it answers that the first one is at the end of the file.

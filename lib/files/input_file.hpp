@@ -31,32 +31,27 @@ inline constexpr Term kDirectChange{"direct", "a direct change"};
   return os::kIsWindows ? Message("write to another file") : kDirectChange + keeps;
 }
 
-/// Where the contents of a member of an archive, or of a file that is no .npy file, are: in the file itself,
-/// in another file, or in memory. They may begin with a header that none of these has.
+/// Where the bytes are that are read in place of a file's own: in a part of the file itself, in another file,
+/// or in memory.
 class MemberContents {
  public:
   /// A stored member: the bytes of the archive from `begin` on.
   MemberContents(std::uint64_t begin, std::uint64_t size) : begin_(begin), size_(size) {}
-  MemberContents(std::vector<std::byte> header, std::uint64_t begin, std::uint64_t size)
-      : header_(std::move(header)), begin_(begin), size_(size) {}
   MemberContents(Descriptor file, std::uint64_t size) : where_(std::move(file)), size_(size) {}
   explicit MemberContents(std::vector<std::byte> held) : size_(held.size()) { where_ = std::move(held); }
 
-  /// A part of these contents, which have no header, after a header.
-  [[nodiscard]] MemberContents part(std::vector<std::byte> header, std::uint64_t begin,
-                                    std::uint64_t size) && {
-    header_ = std::move(header);
+  /// A part of these contents.
+  [[nodiscard]] MemberContents part(std::uint64_t begin, std::uint64_t size) && {
     begin_ += begin;
     size_ = size;
     return std::move(*this);
   }
 
-  [[nodiscard]] std::uint64_t size() const noexcept { return header_.size() + size_; }
+  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
 
-  /// Where the contents begin in the file that is read. Modulo 2^64: a header that is not in the file may be
-  /// longer than what is before the elements.
+  /// Where the contents begin in the file that is read; 0 if they are elsewhere.
   [[nodiscard]] std::uint64_t begin() const noexcept {
-    return std::holds_alternative<std::monostate>(where_) ? begin_ - header_.size() : 0;
+    return std::holds_alternative<std::monostate>(where_) ? begin_ : 0;
   }
 
   /// Reads at `offset` of the contents. Returns the number of bytes, less than requested only at the end.
@@ -64,21 +59,15 @@ class MemberContents {
   template <class ReadFile>
   [[nodiscard]] std::size_t read_with(const ReadFile& read_file, std::span<std::byte> bytes,
                                       std::uint64_t offset, const std::string& path) const {
-    if (offset >= size()) return 0;
-    bytes = bytes.first(std::min<std::uint64_t>(bytes.size(), size() - offset));
-    std::size_t done = 0;
-    if (offset < header_.size()) {
-      done = std::min<std::uint64_t>(bytes.size(), header_.size() - offset);
-      std::copy_n(header_.begin() + static_cast<std::ptrdiff_t>(offset), done, bytes.begin());
-    }
-    bytes = bytes.subspan(done);
-    const std::uint64_t at = begin_ + offset + done - header_.size();
+    if (offset >= size_) return 0;
+    bytes = bytes.first(std::min<std::uint64_t>(bytes.size(), size_ - offset));
+    const std::uint64_t at = begin_ + offset;
     if (const auto* const held = std::get_if<std::vector<std::byte>>(&where_)) {
       std::copy_n(held->begin() + static_cast<std::ptrdiff_t>(at), bytes.size(), bytes.begin());
-      return done + bytes.size();
+      return bytes.size();
     }
     const auto* const file = std::get_if<Descriptor>(&where_);
-    return done + (file != nullptr ? clipper::read_at(*file, bytes, at, path) : read_file(bytes, at));
+    return file != nullptr ? clipper::read_at(*file, bytes, at, path) : read_file(bytes, at);
   }
 
   [[nodiscard]] std::size_t read_at(const Descriptor& archive, std::span<std::byte> bytes,
@@ -89,23 +78,27 @@ class MemberContents {
   }
 
  private:
-  std::vector<std::byte> header_;
   std::variant<std::monostate, Descriptor, std::vector<std::byte>> where_;  ///< nothing: the file itself
   std::uint64_t begin_ = 0;
-  std::uint64_t size_ = 0;  ///< without the header
+  std::uint64_t size_ = 0;
 };
 
-/// How a file frames one tensor.
-enum class Framing : std::uint8_t { npy, raw, pb };
-
 class InputFile;
+struct Format;
 
-/// How a file that is no .npy file is read as one, and what of it a result keeps.
-struct Foreign {
+/// What is read in place of a file's own bytes: an entry of an archive, a stream that was read to its end, or
+/// the tensor of a file that is no .npy file.
+struct Source {
   MemberContents contents;
-  Framing framing = Framing::npy;
-  std::string before{};                      ///< raw: the bytes before the elements; pb: see onnx::Kept
-  std::string after{};                       ///< pb
+
+  /// Of the tensor whose elements the contents are. Nothing: they begin with a .npy header, if they are one.
+  std::optional<TensorLayout> layout{};
+  std::string why_none{};  ///< in place of `layout`: why clipper does not read such elements
+
+  // Of a file that is one tensor:
+  const Format* format = nullptr;  ///< null: .npy
+  std::string before{};            ///< what a result of this format keeps: see the format's frame()
+  std::string after{};
   std::shared_ptr<const InputFile> other{};  ///< the file that has the elements, if it is another one
 };
 
@@ -140,7 +133,7 @@ class InputFile {
   ~InputFile();
 
   /// A member of this archive, which may be closed before it.
-  [[nodiscard]] InputFile member(std::string path, MemberContents contents) const;
+  [[nodiscard]] InputFile member(std::string path, Source source) const;
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] const Descriptor& descriptor() const noexcept { return fd_; }
@@ -176,24 +169,24 @@ class InputFile {
   /// which is read once and in order. Standard input always is a stream, because its position in a file may
   /// be anywhere.
   [[nodiscard]] bool is_regular() const noexcept { return regular_; }
-  [[nodiscard]] bool is_member() const noexcept { return contents_.has_value(); }
+  [[nodiscard]] bool is_member() const noexcept { return member_; }
 
-  /// Whether what is read are the bytes of the file, as they are.
-  [[nodiscard]] bool is_plain() const noexcept { return contents() == nullptr; }
+  /// From now on, this is read in place of the file's own bytes. A stream, which the caller has read to its
+  /// end, is a regular file then.
+  void read_from(Source source);
 
-  /// From now on, what is read is a .npy file that the file is not. A stream has been read by the caller.
-  void set_foreign(Foreign foreign);
-
-  /// Null for a .npy file, and for a member.
-  [[nodiscard]] const Foreign* foreign() const noexcept { return foreign_ ? &*foreign_ : nullptr; }
+  /// Null if what is read are the bytes of the file, as they are.
+  [[nodiscard]] const Source* source() const noexcept { return source_ ? &*source_ : nullptr; }
 
   /// The permissions of a new file that gets what is read, before the umask: those of a regular file, as cp
   /// keeps them.
   [[nodiscard]] os::Mode mode_of_copy() const noexcept { return regular_ ? status_.st_mode & 0777 : 0666; }
 
   /// Where the contents begin in the file that is read: not 0 for a stored member.
-  [[nodiscard]] std::uint64_t begin() const noexcept { return is_plain() ? 0 : contents()->begin(); }
-  [[nodiscard]] std::uint64_t size() const noexcept { return is_plain() ? file_size() : contents()->size(); }
+  [[nodiscard]] std::uint64_t begin() const noexcept { return source_ ? source_->contents.begin() : 0; }
+  [[nodiscard]] std::uint64_t size() const noexcept {
+    return source_ ? source_->contents.size() : file_size();
+  }
   [[nodiscard]] std::uint64_t file_size() const noexcept {
     return static_cast<std::uint64_t>(status_.st_size);
   }
@@ -236,15 +229,12 @@ class InputFile {
  private:
   using Look = os::Status(const Descriptor& fd, const std::string& path);
   InputFile(Descriptor fd, std::string path, Look& look);
-  InputFile(Descriptor fd, std::string path, const InputFile& archive, MemberContents contents);
+  InputFile(Descriptor fd, std::string path, const InputFile& archive, Source source);
   [[nodiscard]] static InputFile open_path(const std::string& path, int flags, Caching caching);
   [[noreturn]] static void refuse_replaced(const std::string& path, const os::Status& was,
                                            const InputFile& now);
   void set_caching(Caching caching) noexcept;
   void read_start();
-  [[nodiscard]] const MemberContents* contents() const noexcept {
-    return foreign_ ? &foreign_->contents : contents_ ? &*contents_ : nullptr;
-  }
   [[nodiscard]] std::size_t read_own_at(std::span<std::byte> bytes, std::uint64_t offset) const;
   void lock();
   [[nodiscard]] bool is_changed(const os::Status& now) const noexcept;
@@ -257,8 +247,8 @@ class InputFile {
   bool regular_ = false;
   bool locked_ = false;
   bool trailing_ignored_ = false;
-  std::optional<MemberContents> contents_;  ///< of a member
-  std::optional<Foreign> foreign_;
+  bool member_ = false;
+  std::optional<Source> source_;
   std::uint64_t position_ = 0;  ///< of read() in a regular file
   std::uint64_t data_begin_ = 0;
   std::vector<std::byte> start_;  ///< the first bytes as they were when the file was opened to be read
@@ -267,11 +257,11 @@ class InputFile {
 /// Throws Error{input}: there are `count` bytes after the array.
 [[noreturn]] void refuse_trailing(const std::string& path, std::uint64_t count);
 
-/// Reads the header at the start of the file, and leaves a stream before the first element. Errors have the
-/// path in front; for an archive, the error says how to name a member. A regular file must have the size that
-/// its header says: see expect_size(). If `header_bytes` is given, it receives the bytes before the first
-/// element. If `start` is given, it is used in place of the file's first bytes: see DirectFile.
-/// `opaque` and `types` are for npy::parse().
+/// What the file's Source says of its tensor, or else the header at its start; leaves a stream before the
+/// first element. Errors have the path in front; for an archive, the error says how to name a member. A
+/// regular file must have the size that its header says: see expect_size(). If `header_bytes` is given, it
+/// receives the .npy header, or nothing if the file has none. If `start` is given, it is used in place of the
+/// file's first bytes: see DirectFile. `opaque` and `types` are for npy::parse().
 [[nodiscard]] npy::Header read_header(InputFile& file, const npy::GivenDType& dtype,
                                       std::vector<std::byte>* header_bytes = nullptr,
                                       std::optional<npy::Start> start = std::nullopt,

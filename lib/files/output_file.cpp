@@ -270,7 +270,7 @@ bool OutputFile::may_share_parts(const InputFile& input) noexcept {
 }
 
 Sharing OutputFile::may_share(const InputFile& input) const {
-  if (!is_regular() || !input.is_regular() || !input.is_plain() || base_ != 0) return Sharing::none;
+  if (!is_regular() || !input.is_regular() || input.source() != nullptr || base_ != 0) return Sharing::none;
   if (!shares_blocks(fd_.get())) return Sharing::none;
   return durability_ == Durability::none ? Sharing::whole : Sharing::parts;
 }

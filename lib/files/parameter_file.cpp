@@ -15,7 +15,7 @@
 #include "error.hpp"
 #include "files/checksum.hpp"
 #include "files/descriptor.hpp"
-#include "files/foreign.hpp"
+#include "files/formats.hpp"
 #include "files/input_file.hpp"
 
 namespace clipper {

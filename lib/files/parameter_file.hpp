@@ -6,7 +6,7 @@
 
 #include "contract/profile.hpp"
 #include "element/tensor_layout.hpp"
-#include "files/foreign.hpp"
+#include "files/formats.hpp"
 
 namespace clipper {
 

@@ -55,7 +55,7 @@ class MemberWriter {
   /// `output` is empty and regular.
   MemberWriter(Engine& engine, const Container& from, OutputFile& output, const Frame& frame)
       : engine_(engine), from_(from), output_(output), frame_(frame) {
-    append(frame.front);
+    append(as_bytes(frame.front));
   }
 
   /// Adds a member in place of `from`, with `data` as its bytes in the archive.
@@ -133,8 +133,8 @@ class MemberWriter {
   std::uint64_t written_ = 0;       ///< bytes of the archive before them
 };
 
-ArchiveClip::ArchiveClip(const Clipping& clipping, const InputFile& input)
-    : clipping_(clipping), archive_(input), uses_(member_uses(clipping.settings, archive_)) {
+ArchiveClip::ArchiveClip(const Clipping& clipping, const InputFile& input, const Format& format)
+    : clipping_(clipping), archive_(input, format), uses_(member_uses(clipping.settings, archive_)) {
   if (clipping.is_named) expect_clipped_member(clipping.settings, archive_, uses_);
   frame_ = frame_of(archive_, uses_);
 }
@@ -294,11 +294,11 @@ void ArchiveClip::count_members() {
   for_each(end_large, [&](std::size_t begin, std::size_t end) { in_order(begin, end, scan, end_one); });
 }
 
-void ArchiveClip::clip_small(std::size_t index, Headers headers, Small& small) const {
+void ArchiveClip::clip_small(std::size_t index, Small& small) const {
   small.result = result_of(index);
   if (!is_clipped(index)) return;
   MemberClip clip(clipping_, archive_, member(index));
-  clip.clip(headers, small.clipped);
+  clip.clip(small.clipped);
   const std::span bytes = small.clipped.bytes();
   small.contents = {archive_.format().has_crc ? npz::crc32(bytes) : 0, bytes.size(), bytes.size()};
   if (member(index).method != Codec::stored) {
@@ -309,7 +309,7 @@ void ArchiveClip::clip_small(std::size_t index, Headers headers, Small& small) c
   clipping_.engine.add_done(uses_[index].size);
 }
 
-void ArchiveClip::write_large(std::size_t index, Headers headers, MemberWriter& writer) {
+void ArchiveClip::write_large(std::size_t index, MemberWriter& writer) {
   if (!is_clipped(index)) {
     ClipResult result = result_of(index);
     if (result.action == MemberAction::copied) writer.copy(member(index));
@@ -317,13 +317,12 @@ void ArchiveClip::write_large(std::size_t index, Headers headers, MemberWriter& 
   }
   MemberClip clip(clipping_, archive_, member(index));
   clipping_.observer.planned(clip.result());
-  writer.add(member(index), clip.size(headers),
-             [&](OutputFile& output) { return clip.write(headers, output); });
+  writer.add(member(index), clip.size(), [&](OutputFile& output) { return clip.write(output); });
   end(clip.result());
 }
 
 void ArchiveClip::expect_written(InputFile& output, const std::string& /*out*/) const {
-  if (container_format(output) != &archive_.format())
+  if (archive_format(output) != &archive_.format())
     throw Error(ErrorKind::input, output.path() + ": is not " + std::string(archive_.format().name));
   const Container written(output, Records::dropped);
   const auto header_of = [](const Container& archive, const Entry& entry) {
@@ -345,14 +344,14 @@ void ArchiveClip::expect_written(InputFile& output, const std::string& /*out*/) 
   }
 }
 
-void ArchiveClip::write(OutputFile& output, Headers headers) {
-  attempt([&] { write_members(output, headers); });
+void ArchiveClip::write(OutputFile& output) {
+  attempt([&] { write_members(output); });
 }
 
-void ArchiveClip::write_members(OutputFile& output, Headers headers) {
+void ArchiveClip::write_members(OutputFile& output) {
   begin();
   MemberWriter writer(clipping_.engine, archive_, output, frame_);
-  const auto make = [&](std::size_t i, Small& small) { clip_small(i, headers, small); };
+  const auto make = [&](std::size_t i, Small& small) { clip_small(i, small); };
   const auto end_one = [&](std::size_t i, Small& small) {
     if (small.result.action == MemberAction::copied) writer.copy(member(i));
     const bool is_stored = member(i).method == Codec::stored;
@@ -360,7 +359,7 @@ void ArchiveClip::write_members(OutputFile& output, Headers headers) {
       writer.add(member(i), small.contents, is_stored ? small.clipped.bytes() : small.deflated);
     end_small(small.result);
   };
-  for_each([&](std::size_t i) { write_large(i, headers, writer); },
+  for_each([&](std::size_t i) { write_large(i, writer); },
            [&](std::size_t begin, std::size_t end) { in_order(begin, end, make, end_one); });
   writer.finish();
 }

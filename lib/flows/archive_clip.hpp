@@ -23,7 +23,7 @@ class ArchiveClip : public ContentsClip {
  public:
   /// Reads the members' headers. Throws all errors that do not depend on elements; notifies nobody. `input`
   /// must outlive this.
-  ArchiveClip(const Clipping& clipping, const InputFile& input);
+  ArchiveClip(const Clipping& clipping, const InputFile& input, const Format& format);
 
   /// Why the archive as a whole is not clipped: the reason of its first member. Empty if a member is clipped,
   /// and for an archive without members.
@@ -38,7 +38,7 @@ class ArchiveClip : public ContentsClip {
   void expect_written(InputFile& output, const std::string& out) const override;
 
   /// Writes the archive with clipped members to `output`, which is regular.
-  void write(OutputFile& output, Headers headers) override;
+  void write(OutputFile& output) override;
 
  private:
   /// What became of a small member, in memory.
@@ -58,10 +58,10 @@ class ArchiveClip : public ContentsClip {
   void for_each(const Large& large, const SmallOnes& small) const;
   template <class Make, class End>
   void in_order(std::size_t begin, std::size_t end, const Make& make, const End& end_member);
-  void clip_small(std::size_t index, Headers headers, Small& small) const;
-  void write_large(std::size_t index, Headers headers, MemberWriter& writer);
+  void clip_small(std::size_t index, Small& small) const;
+  void write_large(std::size_t index, MemberWriter& writer);
   [[nodiscard]] bool has_changes();
-  void write_members(OutputFile& output, Headers headers);
+  void write_members(OutputFile& output);
   void count_members();
 
   /// Calls `work`. If a member cannot be clipped, looks at all others for the observer that wants that.

@@ -18,7 +18,7 @@
 #include "error.hpp"
 #include "files/container.hpp"
 #include "files/direct_file.hpp"
-#include "files/foreign.hpp"
+#include "files/formats.hpp"
 #include "files/input_file.hpp"
 #include "files/place.hpp"
 #include "flows/archive_clip.hpp"
@@ -49,7 +49,7 @@ class OtherFile : public ContentsClip {
   }
 
   /// Writes the same bytes.
-  void write(OutputFile& output, Headers /*headers*/) override {
+  void write(OutputFile& output) override {
     const std::uint64_t size = input_.file_size();
     if (!output.is_regular()) return stream_to(output);
     if (output.may_share(input_) != Sharing::none && output.share(input_, 0, size)) return;
@@ -76,16 +76,15 @@ class OtherFile : public ContentsClip {
 /// An index, whose files have their results before it.
 class IndexFile : public ContentsClip {
  public:
-  /// `out` is null for an index in place.
-  IndexFile(const Clipping& clipping, const InputFile& input, const std::string* out)
-      : input_(input), path_(out != nullptr ? *out : input.path()) {
+  IndexFile(const Clipping& clipping, const InputFile& input, const Format& format)
+      : input_(input), path_(clipping.out.value_or(input.path())) {
     if (!clipping.has_files)
       throw Error(ErrorKind::usage,
                   input.path() +
                       ": stands for several files, which this way to clip does not take; name one of them");
     clipping.result.name = input.path();
-    if (out == nullptr) return;
-    const Container set(input, Records::dropped);
+    if (!clipping.out) return;
+    const Container set(input, format, Records::dropped);
     for (const MemberUse& use : member_uses(clipping.settings, set))
       if (use.action == MemberAction::dropped) dropped_.insert(use.member->name);
   }
@@ -109,7 +108,7 @@ class IndexFile : public ContentsClip {
       throw Error(ErrorKind::input, out + ": is not the index of its files");
   }
 
-  void write(OutputFile& output, Headers /*headers*/) override {
+  void write(OutputFile& output) override {
     const std::string text = index_text(input_, path_, dropped_);
     output.write(std::as_bytes(std::span(text)));
   }
@@ -120,14 +119,13 @@ class IndexFile : public ContentsClip {
   std::set<std::string> dropped_;
 };
 
-/// What is done to the file; notes in the result if it is not clipped. `out` is null in place.
-std::unique_ptr<ContentsClip> contents_of(const Clipping& clipping, InputFile& input, const std::string* out,
+/// What is done to the file; notes in the result if it is not clipped. `format` is that of an archive.
+std::unique_ptr<ContentsClip> contents_of(const Clipping& clipping, InputFile& input, const Format* format,
                                           std::optional<npy::Start> start = std::nullopt) {
-  const TensorFormat* const format = container_format(input);
-  if (format != nullptr && format->is_index()) return std::make_unique<IndexFile>(clipping, input, out);
+  if (format != nullptr && format->is_index()) return std::make_unique<IndexFile>(clipping, input, *format);
+  expect_archive(clipping.settings, input, format, clipping.is_named);
   std::unique_ptr<ArchiveClip> archive;
-  if (is_archive_for(clipping.settings, input, clipping.is_named))
-    archive = std::make_unique<ArchiveClip>(clipping, input);
+  if (format != nullptr) archive = std::make_unique<ArchiveClip>(clipping, input, *format);
   const bool was_interrupted = start.has_value();
   // Of many archives, one that is named may have no chosen member, too.
   if ((!clipping.is_named || archive) && input.is_regular() && !input.is_member() && !was_interrupted) {
@@ -144,44 +142,34 @@ std::unique_ptr<ContentsClip> contents_of(const Clipping& clipping, InputFile& i
   return std::make_unique<FileClip>(clipping, input, start);
 }
 
-Clipping with_output(Clipping clipping, const std::string& out) {
-  const TensorFormat* const named = format_named(out);
-  if (named != nullptr) clipping.framing = named->framing;
-  if (clipping.settings.to_raw) clipping.framing = Framing::raw;
-  return clipping;
-}
-
 class ToFile : public Prepared {
  public:
-  ToFile(const Clipping& clipping, const std::string& in, std::string out, Existing existing,
-         Directory directory, const OutputRoot* root)
-      : Prepared(with_output(clipping, out),
-                 clipping.purpose == Purpose::check
-                     ? InputFile::open_regular(in, clipping.settings.reading.caching)
-                     : InputFile::open(in, clipping.settings.reading.caching)),
-        out_(std::move(out)),
+  /// `clipping` has the name of the result.
+  ToFile(const Clipping& clipping, const std::string& in, Existing existing, Directory directory,
+         const OutputRoot* root)
+      : Prepared(clipping, clipping.purpose == Purpose::check
+                               ? InputFile::open_regular(in, clipping.settings.reading.caching)
+                               : InputFile::open(in, clipping.settings.reading.caching)),
         existing_(existing),
         root_(root) {
-    const bool is_archive = clipper::is_archive(input_);
-    if (clipping_.settings.to_raw) expect_tensor(input_, {"to_raw", "to_raw"});
-    if (is_archive) check_output_name(input_, true, out_);
-    contents_ = contents_of(clipping_, input_, &out_);
-    if (!is_archive) check_output_name(input_, false, out_);
-    const bool has_npy_header = clipping_.framing == Framing::npy && input_.foreign() == nullptr;
-    if (!is_archive && is_clipped() && !has_npy_header)
-      static_cast<void>(
-          around_result(input_, clipping_.result.plan->output, {out_, clipping_.settings.to_raw}));
-    check_output(clipping_, out_, existing, directory, root);
+    const std::string& out = *clipping_.out;
+    const bool to_raw = clipping_.settings.to_raw;
+    if (to_raw) expect_tensor(input_, {"to_raw", "to_raw"});
+    if (archive_ != nullptr) check_output_name(input_, archive_, out);
+    contents_ = contents_of(clipping_, input_, archive_);
+    if (archive_ == nullptr) check_output_name(input_, archive_, out);
+    if (archive_ == nullptr && is_clipped())
+      static_cast<void>(result_frame(input_, clipping_.result.plan->output, out, to_raw));
+    check_output(clipping_, out, existing, directory, root);
   }
 
   void write() override {
     if (clipping_.result.action == MemberAction::dropped) return complete(false);
     write_output(
-        out_, existing_, [] {}, root_);
+        existing_, [] {}, root_);
   }
 
  private:
-  std::string out_;
   Existing existing_;
   const OutputRoot* root_;
 };
@@ -204,7 +192,7 @@ class InPlace : public Prepared {
   InPlace(const Clipping& clipping, const std::string& path, ReplacementBatch& batch,
           std::function<void(std::exception_ptr)> done)
       : Prepared(clipping, open_to_change(path, clipping)), batch_(batch), done_(std::move(done)) {
-    contents_ = contents_of(clipping_, input_, nullptr);
+    contents_ = contents_of(clipping_, input_, archive_);
     if (clipping_.purpose == Purpose::dry_run && is_clipped())
       OutputFile::check_in_place(input_, clipping_.settings.backup);
   }
@@ -241,7 +229,7 @@ class InPlace : public Prepared {
     }
     OutputFile output = OutputFile::create_in_place(input_, clipping_.settings.backup);
     output.set_caching(clipping_.settings.reading.caching);
-    contents_->write(output, Headers::kept);
+    contents_->write(output);
     complete(true);
     batch_.add({std::move(input_), std::move(output), std::move(done_)});
   }
@@ -319,7 +307,7 @@ class Direct : public Prepared {
   Direct(const Clipping& clipping, const std::string& path)
       : Prepared(clipping, open_to_change(path, clipping)), file_(expect_tensor_to_change()) {
     expect_repeatable(input_, clipping.settings.request);
-    contents_ = contents_of(clipping_, input_, nullptr, file_.start());
+    contents_ = contents_of(clipping_, input_, archive_, file_.start());
     if (!is_clipped()) return;
     if (!is_repeatable(*clipping_.result.plan))
       refuse_repeated(input_, "a replacement that may lie beyond the bounds");
@@ -330,10 +318,11 @@ class Direct : public Prepared {
 
  private:
   const InputFile& expect_tensor_to_change() {
-    if (is_archive_for(clipping_.settings, input_, clipping_.is_named))
+    expect_archive(clipping_.settings, input_, archive_, clipping_.is_named);
+    if (archive_ != nullptr)
       throw Error(ErrorKind::usage, input_.path() + ": is an archive, which " + kDirectChange +
                                         " does not take; " + Term{"direct", "replace the file"});
-    if (input_.foreign() != nullptr)
+    if (input_.source() != nullptr)
       throw Error(ErrorKind::usage, input_.path() + ": is no .npy file, and " + kDirectChange +
                                         " marks its header; " + Term{"direct", "replace the file"});
     return input_;
@@ -344,7 +333,7 @@ class Direct : public Prepared {
 
 void Direct::write() {
   if (!is_clipped()) return complete(false);
-  const auto& [settings, engine, observer, result, purpose, is_named, has_files, framing] = clipping_;
+  const auto& [settings, engine, observer, result, purpose, is_named, has_files, out] = clipping_;
   if (!file_.was_interrupted() && (result.plan->may_refuse_elements() || settings.max_clipped)) {
     result.counts = engine.scan(*result.plan, input_, Counting::on);
     check_clip_limit(settings, result);
@@ -373,6 +362,7 @@ void Direct::write() {
 Prepared::Prepared(const Clipping& clipping, InputFile input)
     : clipping_(clipping), input_(std::move(input)) {
   read_as(input_, clipping.settings.reading);
+  archive_ = archive_format(input_);
 }
 
 void Prepared::complete(bool written) {
@@ -385,13 +375,13 @@ void Prepared::count() {
   complete(false);
 }
 
-void Prepared::write_output(const std::string& out, Existing existing,
-                            const std::function<void()>& before_commit, const OutputRoot* root) {
-  OutputFile output =
-      OutputFile::create(out, existing, clipping_.settings.durability, input_.mode_of_copy(), root);
+void Prepared::write_output(Existing existing, const std::function<void()>& before_commit,
+                            const OutputRoot* root) {
+  OutputFile output = OutputFile::create(*clipping_.out, existing, clipping_.settings.durability,
+                                         input_.mode_of_copy(), root);
   output.set_caching(clipping_.settings.reading.caching);
   output.set_backup(clipping_.settings.backup);
-  contents_->write(output, Headers::numpys);
+  contents_->write(output);
   if (input_.is_regular()) input_.expect_unwritten();
   complete(true);
   before_commit();
@@ -451,10 +441,15 @@ bool is_in_place(const std::string& in, const std::string& out, Existing existin
   return true;
 }
 
+Clipping with_output(Clipping clipping, std::string out) {
+  clipping.out = std::move(out);
+  return clipping;
+}
+
 std::unique_ptr<Prepared> prepare_to_file(const Clipping& clipping, const std::string& in,
                                           const std::string& out, Existing existing, Directory directory,
                                           const OutputRoot* root) {
-  return std::make_unique<ToFile>(clipping, in, out, existing, directory, root);
+  return std::make_unique<ToFile>(with_output(clipping, out), in, existing, directory, root);
 }
 
 std::unique_ptr<Prepared> prepare_in_place(const Clipping& clipping, const std::string& path,

@@ -42,17 +42,22 @@ class Prepared {
  protected:
   Prepared(const Clipping& clipping, InputFile input);
 
-  /// Writes to a new output; calls `before_commit` when it is complete, before it gets its name.
+  /// Writes to a new output, Clipping::out; calls `before_commit` when it is complete, before it gets its
+  /// name.
   void write_output(
-      const std::string& out, OutputFile::Existing existing,
-      const std::function<void()>& before_commit = [] {}, const OutputRoot* root = nullptr);
+      OutputFile::Existing existing, const std::function<void()>& before_commit = [] {},
+      const OutputRoot* root = nullptr);
   void complete(bool written);
   [[nodiscard]] bool is_clipped() const { return clipping_.result.action == MemberAction::clipped; }
 
   const Clipping clipping_;
   InputFile input_;
+  const Format* archive_;  ///< the format of an archive; null for other files
   std::unique_ptr<ContentsClip> contents_;
 };
+
+/// The same for a result with this name.
+[[nodiscard]] Clipping with_output(Clipping clipping, std::string out);
 
 /// Whether the directory of an output exists, or the run makes it after the check.
 enum class Directory : std::uint8_t { expected, made_by_run };

@@ -11,7 +11,7 @@
 #include "element/percentage.hpp"
 #include "element/type_choice.hpp"
 #include "engine/engine.hpp"
-#include "files/foreign.hpp"
+#include "files/formats.hpp"
 #include "files/name_choice.hpp"
 #include "files/output_file.hpp"
 
@@ -115,11 +115,8 @@ struct Clipping {
 
   /// Whether the files of an index are clipped before it. Otherwise: Error{usage} for an index.
   bool has_files = false;
-  Framing framing = Framing::npy;  ///< that OUT asks for: raw and pb are in C order, pb is little-endian
+  std::optional<std::string> out{};  ///< the name of the result; nothing: it replaces the input
 };
-
-/// Which .npy header a clipped member of an archive gets: numpy's, or that of the input.
-enum class Headers : std::uint8_t { numpys, kept };
 
 /// What is clipped: the tensor of a file, or the members of an archive.
 class ContentsClip {
@@ -146,8 +143,9 @@ class ContentsClip {
   /// sizes tell.
   virtual void expect_written(InputFile& output, const std::string& out) const = 0;
 
-  /// Writes the clipped contents to `output`, which the caller commits.
-  virtual void write(OutputFile& output, Headers headers) = 0;
+  /// Writes the clipped contents to `output`, which the caller commits. In place, tensors that keep their
+  /// dtype keep their .npy header, too.
+  virtual void write(OutputFile& output) = 0;
 };
 
 }  // namespace clipper

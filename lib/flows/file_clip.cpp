@@ -10,7 +10,7 @@
 #include "element/boxes.hpp"
 #include "engine/tensor_clip.hpp"
 #include "error.hpp"
-#include "files/foreign.hpp"
+#include "files/formats.hpp"
 #include "files/input_file.hpp"
 #include "files/place.hpp"
 #include "files/temporary_file.hpp"
@@ -43,10 +43,12 @@ void order_in_c(Engine& engine, InputFile& input, TensorLayout layout) {
       ordered.write_at({memory + room + range.at * size, range.count * size}, range.position * size);
   });
   layout.fortran_order = false;
-  const std::string header = npy::format_named(layout);
-  const std::span text = std::as_bytes(std::span(header));
-  input.set_foreign({MemberContents(ordered.release(), layout.data_size())
-                         .part({text.begin(), text.end()}, 0, layout.data_size())});
+  const std::uint64_t bytes = layout.data_size();
+  input.read_from({MemberContents(ordered.release(), bytes), std::move(layout)});
+}
+
+const Format& format_of(const Clipping& clipping, const InputFile& input) {
+  return result_format(input, clipping.out, clipping.out && clipping.settings.to_raw);
 }
 
 /// The shell command `clipper IN - >>IN` would append to the file that is read.
@@ -93,8 +95,8 @@ Plan read_plan(Engine& engine, const ClipSettings& settings, InputFile& input, s
 }
 
 FileClip::FileClip(const Clipping& clipping, InputFile& input, std::optional<npy::Start> start)
-    : clipping_(clipping), input_(input) {
-  if (clipping.framing != Framing::npy && clipping.purpose != Purpose::check && input.is_regular()) {
+    : clipping_(clipping), input_(input), format_(format_of(clipping, input)) {
+  if (format_.in_c_order && clipping.purpose != Purpose::check && input.is_regular()) {
     const npy::Header header = header_of(clipping.settings, input, start);
     if (header.fortran_order && !has_one_order(header))
       order_in_c(clipping.engine, input, static_cast<const TensorLayout&>(header));
@@ -105,7 +107,7 @@ FileClip::FileClip(const Clipping& clipping, InputFile& input, std::optional<npy
 }
 
 FileClip::FileClip(const Clipping& clipping, InputFile& input, Plan part)
-    : clipping_(clipping), input_(input) {
+    : clipping_(clipping), input_(input), format_(format_of(clipping, input)) {
   take(std::move(part));
 }
 
@@ -114,8 +116,8 @@ void FileClip::take(Plan plan) {
   result.name = input_.path();
   result.plan = std::move(plan);
   TensorLayout& output = result.plan->output;
-  if (clipping_.framing != Framing::npy && input_.is_regular()) output.fortran_order = false;
-  if (clipping_.framing == Framing::pb) output.order = ByteOrder::little;
+  if (format_.in_c_order && input_.is_regular()) output.fortran_order = false;
+  if (format_.little_endian) output.order = ByteOrder::little;
   if (clipping_.purpose == Purpose::check) return;
   clipping_.engine.prepare(size());
   clipping_.observer.planned(result);
@@ -124,7 +126,7 @@ void FileClip::take(Plan plan) {
 /// Blocks that the result may share with the input need no room, nor do holes that may remain.
 std::uint64_t FileClip::least_room() const {
   const Plan& plan = *clipping_.result.plan;
-  if (!plan.changes_dtype() && input_.is_plain() && OutputFile::may_share_parts(input_)) return 0;
+  if (!plan.changes_dtype() && input_.source() == nullptr && OutputFile::may_share_parts(input_)) return 0;
   const std::uint64_t size = plan.output_size();
   if (!is_sparse(input_) || !may_keep_zeros(plan, clipping_.engine.kernel_options())) return size;
   const std::uint64_t stored = stored_bytes(input_) / traits(plan.input.dtype).size;
@@ -140,7 +142,7 @@ bool FileClip::changes() {
 }
 
 void FileClip::count() {
-  const auto& [settings, engine, observer, result, purpose, is_named, has_files, framing] = clipping_;
+  const auto& [settings, engine, observer, result, purpose, is_named, has_files, out] = clipping_;
   if (result.plan->arrays) {
     TensorClip clip(*result.plan, engine.kernel_options(), input_.path());
     engine.check(*result.plan, clip);
@@ -164,15 +166,15 @@ void FileClip::check_limit_of_stream() {
 /// A .npy file may have another header than this clipper writes.
 void FileClip::expect_written(InputFile& output, const std::string& out) const {
   const Plan& plan = *clipping_.result.plan;
-  const Around around = around_result(input_, plan.output, {out, clipping_.settings.to_raw});
-  std::string start(around.before.size(), '\0');
+  const Frame frame = result_frame(input_, plan.output, out, clipping_.settings.to_raw);
+  std::string start(frame.front.size(), '\0');
   start.resize(output.read_some_at(std::as_writable_bytes(std::span(start)), 0));
-  const std::uint64_t size = around.before.size() + plan.output_size() + around.after.size();
-  if (start == around.before && output.file_size() == size) return;
+  const std::uint64_t size = frame.front.size() + plan.output_size() + frame.back.size();
+  if (start == frame.front && output.file_size() == size) return;
   const auto refuse_output = [&](std::string_view why) {
     throw Error(ErrorKind::input, fmt::format("{}: {}", output.path(), why));
   };
-  if (clipping_.framing != Framing::npy || start.size() < around.before.size())
+  if (format_.begins == nullptr || start.size() < frame.front.size())
     refuse_output(fmt::format("has {} bytes, not {}", output.file_size(), size));
   const npy::Header header = read_header(output, {plan.output.dtype}, nullptr, std::nullopt,
                                          npy::Opaque::taken, npy::Types::clipped);
@@ -181,29 +183,25 @@ void FileClip::expect_written(InputFile& output, const std::string& out) const {
     refuse_output("has another dtype or shape than the result");
 }
 
-void FileClip::write(OutputFile& output, Headers headers) {
-  const auto& [settings, engine, observer, result, purpose, is_named, has_files, framing] = clipping_;
+void FileClip::write(OutputFile& output) {
+  const auto& [settings, engine, observer, result, purpose, is_named, has_files, out] = clipping_;
   expect_other_file(input_, output);
   if (settings.max_clipped && !output.is_regular()) check_limit_of_stream();
-  const bool is_in_place = headers == Headers::kept;
-  const Around around = around_result(
-      input_, result.plan->output,
-      {is_in_place ? std::nullopt : std::optional(output.path()), settings.to_raw && !is_in_place});
-  const bool keeps = is_in_place && input_.is_plain() && !result.plan->changes_dtype();
+  const Frame frame = result_frame(input_, result.plan->output, out, out && settings.to_raw);
+  const bool keeps = !out && input_.source() == nullptr && !result.plan->changes_dtype();
   const std::span header =
-      keeps ? std::span<const std::byte>(header_) : std::as_bytes(std::span(around.before));
+      keeps ? std::span<const std::byte>(header_) : std::as_bytes(std::span(frame.front));
   const Counting counting = counting_of(settings);
   const Sharing sharing = std::ranges::equal(header, header_) ? output.may_share(input_) : Sharing::none;
-  const bool shared = headers == Headers::numpys && sharing != Sharing::none &&
-                      input_.size() == header.size() + size() && !changes() &&
-                      output.share(input_, 0, input_.size());
+  const bool shared = out && sharing != Sharing::none && input_.size() == header.size() + size() &&
+                      !changes() && output.share(input_, 0, input_.size());
   const ElementCounts counts =
       shared ? *result.counts : engine.run(*result.plan, input_, output, header, counting, {}, sharing);
-  const std::span after = std::as_bytes(std::span(around.after));
-  if (output.is_regular() && !after.empty())
-    output.write_at(after, header.size() + result.plan->output_size());
+  const std::span back = std::as_bytes(std::span(frame.back));
+  if (output.is_regular() && !back.empty())
+    output.write_at(back, header.size() + result.plan->output_size());
   else
-    output.write(after);
+    output.write(back);
   result.counts = counting == Counting::on ? std::optional(counts) : std::nullopt;
   check_clip_limit(settings, result);
 }

@@ -49,7 +49,7 @@ class FileClip : public ContentsClip {
   void expect_written(InputFile& output, const std::string& out) const override;
 
   /// Error{refused} if the output is the input file.
-  void write(OutputFile& output, Headers headers) override;
+  void write(OutputFile& output) override;
 
  private:
   void take(Plan plan);
@@ -57,7 +57,8 @@ class FileClip : public ContentsClip {
 
   const Clipping& clipping_;
   InputFile& input_;
-  std::vector<std::byte> header_;  ///< of the input
+  const Format& format_;           ///< of the result
+  std::vector<std::byte> header_;  ///< of the input, if it is .npy
 };
 
 }  // namespace clipper

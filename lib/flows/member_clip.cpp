@@ -43,16 +43,16 @@ MemberClip::MemberClip(const Clipping& clipping, const Container& archive, const
 }
 
 /// Empty if the archive's own header describes the elements.
-std::vector<std::byte> MemberClip::header(Headers headers) const {
+std::vector<std::byte> MemberClip::header() const {
   if (!member_.type.empty()) return {};
-  if (headers == Headers::kept && !result_.plan->changes_dtype()) return header_;
+  if (!clipping_.out && !result_.plan->changes_dtype()) return header_;
   const std::string text = npy::format(result_.plan->output);
   const std::span bytes = std::as_bytes(std::span(text));
   return {bytes.begin(), bytes.end()};
 }
 
-std::uint64_t MemberClip::size(Headers headers) const {
-  return header(headers).size() + result_.plan->output_size();
+std::uint64_t MemberClip::size() const {
+  return header().size() + result_.plan->output_size();
 }
 
 /// Adds what is read to the CRC-32.
@@ -82,10 +82,10 @@ bool MemberClip::scan(Counting counting) {
   return changes;
 }
 
-void MemberClip::clip(Headers headers, HeaderAndElements& contents) {
+void MemberClip::clip(HeaderAndElements& contents) {
   const Plan& plan = *result_.plan;
   const std::size_t size = plan.largest_element();
-  contents.assign(header(headers), plan.output_size(), plan.slice.count * size);
+  contents.assign(header(), plan.output_size(), plan.slice.count * size);
   const Chunks whole(plan.slice.count, size, std::max<std::size_t>(plan.slice.count, 1) * size, 0);
   Transfer transfer(plan, input_, whole, clipping_.engine.kernel_options());
   if (whole.size() != 0) {
@@ -98,8 +98,8 @@ void MemberClip::clip(Headers headers, HeaderAndElements& contents) {
   note(transfer.counts());
 }
 
-Contents MemberClip::write(Headers headers, OutputFile& output) {
-  const std::vector<std::byte> header = this->header(headers);
+Contents MemberClip::write(OutputFile& output) {
+  const std::vector<std::byte> header = this->header();
   const Contents contents =
       member_.method == Codec::stored ? write_stored(header, output) : write_deflated(header, output);
   expect_sound();

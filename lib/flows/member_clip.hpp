@@ -63,16 +63,16 @@ class MemberClip {
   bool scan(Counting counting);
 
   /// The size of the clipped contents.
-  [[nodiscard]] std::uint64_t size(Headers headers) const;
+  [[nodiscard]] std::uint64_t size() const;
 
   /// Puts the clipped contents of a small member into memory.
-  void clip(Headers headers, HeaderAndElements& contents);
+  void clip(HeaderAndElements& contents);
 
   /// Writes the clipped contents to a regular output, stored or deflated as the member is.
-  [[nodiscard]] Contents write(Headers headers, OutputFile& output);
+  [[nodiscard]] Contents write(OutputFile& output);
 
  private:
-  [[nodiscard]] std::vector<std::byte> header(Headers headers) const;
+  [[nodiscard]] std::vector<std::byte> header() const;
   [[nodiscard]] Look look();
   [[nodiscard]] Contents write_stored(std::span<const std::byte> header, OutputFile& output);
   [[nodiscard]] Contents write_deflated(std::span<const std::byte> header, OutputFile& output);

@@ -35,7 +35,7 @@ bool streams(const ElementsInMemory& elements, std::size_t size, unsigned thread
 
 /// Whether a kernel does all of the work on aligned elements. Scaled bytes are looked up in a table.
 bool is_alone(const Plan& plan, Counting counting) {
-  return is_plain(plan.input) && !plan.arrays && !plan.has_nodata() && !plan.operation.cast &&
+  return is_decoded(plan.input) && !plan.arrays && !plan.has_nodata() && !plan.operation.cast &&
          (!plan.may_lose() || (counting == Counting::off && traits(plan.input.dtype).size > 1));
 }
 
@@ -144,7 +144,7 @@ class MemoryClip {
 /// Whether no memory for chunks is needed: a NaN to refuse must be in the input, not a result of the scale.
 bool is_one_step(const Plan& plan, const ElementsInMemory& elements, std::size_t size) {
   if (!plan.looks_for_nan()) return true;
-  return is_plain(plan.input) && !plan.has_nodata() && is_aligned(elements.in, size) &&
+  return is_decoded(plan.input) && !plan.has_nodata() && is_aligned(elements.in, size) &&
          plan.operation.arithmetic == Arithmetic::none;
 }
 
@@ -194,7 +194,7 @@ Plan plan_for(const Request& request, const TensorLayout& layout, const void* el
       expect_going_on(workers.stop);
       wanted(chunks[i].begin, chunks[i].count, [&](std::uint64_t begin, std::uint64_t count) {
         const std::span stored(static_cast<const std::byte*>(elements) + begin * size, count * size);
-        if (is_plain(layout)) return look(begin, stored);
+        if (is_decoded(layout)) return look(begin, stored);
         std::ranges::copy(stored, memory);
         decode(layout, {memory, stored.size()}, engine->level());
         look(begin, {memory, stored.size()});
@@ -329,7 +329,7 @@ class BoundsClip {
 };
 
 bool can_have_other_bounds(const Plan& plan) {
-  return plan.takes_other_bounds && is_plain(plan.input) && !plan.arrays && !plan.has_nodata() &&
+  return plan.takes_other_bounds && is_decoded(plan.input) && !plan.arrays && !plan.has_nodata() &&
          !plan.refuse_nan && !plan.replaces_nan() && plan.operation.arithmetic == Arithmetic::none;
 }
 

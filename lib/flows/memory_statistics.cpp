@@ -24,7 +24,7 @@ void read_in_memory(Engine& engine, const TensorLayout& layout, const void* elem
     expect_going_on(workers.stop);
     const auto [begin, count] = chunks[i];
     const std::span stored(static_cast<const std::byte*>(elements) + begin * size, count * size);
-    if (is_plain(layout) && is_aligned(stored.data(), size)) return look(stored);
+    if (is_decoded(layout) && is_aligned(stored.data(), size)) return look(stored);
     std::ranges::copy(stored, memory);
     decode(layout, {memory, stored.size()}, engine.level());
     look({memory, stored.size()});

@@ -169,12 +169,11 @@ void expect_clipped_member(const ClipSettings& settings, const Container& archiv
   refuse_first(uses.front(), "member can be clipped", "");
 }
 
-bool is_archive_for(const ClipSettings& settings, const InputFile& input, bool is_named) {
-  const bool found = is_archive(input);
+void expect_archive(const ClipSettings& settings, const InputFile& input, const Format* archive,
+                    bool is_named) {
   const NameChoice& members = settings.selection.members;
-  if (!found && is_named && members.needs_archive())
+  if (archive == nullptr && is_named && members.needs_archive())
     refuse_usage(input.path(), members.term() + Message(" needs an archive"));
-  return found;
 }
 
 void expect_tensor(const InputFile& input, const Term& what) {
@@ -184,16 +183,15 @@ void expect_tensor(const InputFile& input, const Term& what) {
                                           npy::name_for_commands(input.path())));
 }
 
-void check_output_name(const InputFile& input, bool is_archive, const std::string& out) {
+void check_output_name(const InputFile& input, const Format* archive, const std::string& out) {
   if (member_path(out)) refuse_usage(out, "a member cannot be written; write a file, or clip the archive");
-  if (is_archive && is_stream(out))
+  if (archive != nullptr && is_stream(out))
     refuse_usage(input.path(), "an archive cannot be written to a stream; write to a file");
-  const TensorFormat* const named = format_named(out);
-  const TensorFormat* const format = container_format(input);
-  if (named != nullptr && (format != nullptr ? named != format : named->has_entries()))
+  const Format* const named = format_named(out);
+  if (named != nullptr && (archive != nullptr ? named != archive : named->has_entries()))
     refuse_usage(out, fmt::format("{} is {}, so the result needs a name like OUT{}", input.path(),
-                                  format != nullptr ? format->name : "not an archive",
-                                  format != nullptr ? format->suffix : ".npy"));
+                                  archive != nullptr ? archive->name : "not an archive",
+                                  archive != nullptr ? archive->suffix() : ".npy"));
   if (input.is_member() && find_file(out) == id_of(input.status()))
     refuse(input.path(), fmt::format("refused to avoid data loss: {} is its archive", out));
 }

@@ -55,15 +55,17 @@ struct MemberUse {
 void expect_clipped_member(const ClipSettings& settings, const Container& archive,
                            const std::vector<MemberUse>& uses);
 
-/// Whether the input is an archive. Error{usage} if members were chosen and it is none, but was named.
-[[nodiscard]] bool is_archive_for(const ClipSettings& settings, const InputFile& input, bool is_named);
+/// Error{usage} if members were chosen and the input, which was named, is no archive: `archive` is null.
+void expect_archive(const ClipSettings& settings, const InputFile& input, const Format* archive,
+                    bool is_named);
 
 /// Error{usage} if the input is an archive, which `what` does not take, but a member of it.
 void expect_tensor(const InputFile& input, const Term& what);
 
 /// Error{usage} if the result would be an archive in OUT.npy or in a stream, or a tensor in OUT.npz; also if
-/// `out` is FILE:MEMBER. Error{refused} if a member would replace its archive.
-/// For a tensor call this after its plan is made: if the input is damaged, another name would not help.
-void check_output_name(const InputFile& input, bool is_archive, const std::string& out);
+/// `out` is FILE:MEMBER. Error{refused} if a member would replace its archive. `archive` is the input's
+/// format. For a tensor call this after its plan is made: if the input is damaged, another name would not
+/// help.
+void check_output_name(const InputFile& input, const Format* archive, const std::string& out);
 
 }  // namespace clipper

@@ -10,7 +10,7 @@
 #include "error.hpp"
 #include "files/container.hpp"
 #include "files/file_state.hpp"
-#include "files/foreign.hpp"
+#include "files/formats.hpp"
 #include "files/place.hpp"
 #include "flows/figure_groups.hpp"
 #include "flows/selection.hpp"
@@ -31,7 +31,7 @@ std::string_view one_of(DType dtype, DType first) {
 struct TensorPool::Opened {
   Opened(const std::string& path, const ClipSettings& settings)
       : file(open_as(settings.reading, path, Streams::refused)) {
-    if (is_archive(file)) archive.emplace(file, Records::dropped);
+    if (const Format* const format = archive_format(file)) archive.emplace(file, *format, Records::dropped);
   }
 
   InputFile file;
@@ -53,17 +53,18 @@ void TensorPool::add(const std::string& path, bool is_named) {
     return read_header(input, settings_.reading, nullptr, std::nullopt, npy::Opaque::refused,
                        npy::Types::clipped);
   };
-  if (!is_archive_for(settings_, file, is_named)) {
+  const Container* const archive = opened_->archive ? &*opened_->archive : nullptr;
+  expect_archive(settings_, file, archive != nullptr ? &archive->format() : nullptr, is_named);
+  if (archive == nullptr) {
     const bool may_be_other = !is_named && !file.is_member();
     if (may_be_other && !why_other(settings_, file).empty()) return;
     file.rewind();
     return add_tensor({name, 0}, path, header_of(file).layout());
   }
-  const Container& archive = *opened_->archive;
-  for (const MemberUse& use : member_uses(settings_, archive)) {
+  for (const MemberUse& use : member_uses(settings_, *archive)) {
     if (use.action != MemberAction::clipped) continue;
-    InputFile member = archive.open(*use.member);
-    add_tensor({name, archive.index_of(*use.member)}, member.path(), header_of(member).layout());
+    InputFile member = archive->open(*use.member);
+    add_tensor({name, archive->index_of(*use.member)}, member.path(), header_of(member).layout());
   }
 }
 

@@ -41,8 +41,8 @@ std::optional<std::uint64_t> flexible_size(std::string_view type) {
   std::uint64_t length = 0;
   if (!digits.empty()) {
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), length);
-    const bool is_plain = digits.front() >= '1' || digits == "0";
-    if (error != std::errc{} || end != digits.data() + digits.size() || !is_plain) return std::nullopt;
+    const bool is_canonical = digits.front() >= '1' || digits == "0";
+    if (error != std::errc{} || end != digits.data() + digits.size() || !is_canonical) return std::nullopt;
   }
   const std::uint64_t each = type.front() == 'U' ? 4 : 1;
   return length <= kMaxSize / each ? std::optional(length * each) : std::nullopt;
@@ -301,6 +301,14 @@ void read_other(std::string_view descr, Types types, std::string_view python, He
   }
 }
 
+/// Error{input} if the user has given another dtype.
+void expect_given(std::optional<DType> expected, std::string_view descr, const Header& header) {
+  const bool is_other = header.other || header.meaning != Meaning{};
+  if (expected && (is_other || *expected != header.dtype))
+    refuse(fmt::format("the file's dtype is '{}' ({}), but ", excerpt(descr), type_name(header)) +
+           Term{"dtype", "the request says"} + " " + std::string(traits(*expected).name));
+}
+
 /// Sets what the descriptor says in the header: dtype, byte order, meaning, `stored_as` or `other`. The other
 /// parameters are those of parse().
 void read_descr(const Descr& descr, const GivenDType& given, Opaque opaque, Types types,
@@ -335,10 +343,7 @@ void read_descr(const Descr& descr, const GivenDType& given, Opaque opaque, Type
       if (is_raw && opaque == Opaque::refused) refuse(opaque_dtype(descr.text));
     }
   }
-  const bool is_other = header.other || header.meaning != Meaning{};
-  if (expected && (is_other || *expected != header.dtype))
-    refuse(fmt::format("the file's dtype is '{}' ({}), but ", excerpt(descr.text), type_name(header)) +
-           Term{"dtype", "the request says"} + " " + std::string(traits(*expected).name));
+  expect_given(expected, descr.text, header);
 }
 
 constexpr std::size_t kLengthAt = 8;  // after the magic and two version bytes
@@ -470,9 +475,25 @@ std::string format(std::string_view descr, bool fortran_order, std::span<const s
   return bytes + text + std::string(length - text.size() - 1, ' ') + '\n';
 }
 
-std::string format_named(const TensorLayout& layout) {
-  return is_float8(layout.dtype) ? npy::format(traits(layout.dtype).name, false, layout.shape)
-                                 : npy::format(layout);
+Header accepted(const TensorLayout& layout, const GivenDType& given, Types types, std::string_view python) {
+  Header header;
+  static_cast<TensorLayout&>(header) = layout;
+  const DTypeTraits& stored = traits(layout.dtype);
+  const std::string descr =
+      is_float8(layout.dtype) && layout.stored_as.empty() ? std::string(stored.name) : descr_text(layout);
+  const bool is_number = layout.meaning == Meaning{};
+  if (!is_number && types < (layout.meaning.is_complex() ? Types::comparable : Types::clipped))
+    refuse_dtype(descr, python);
+  const bool is_integer = is_number && stored.kind != NumberKind::floating;
+  if (is_integer && given.over_integers && given.dtype && is_foreign(*given.dtype) &&
+      traits(*given.dtype).size == stored.size) {
+    header.dtype = *given.dtype;
+    header.stored_as = kept_descr(stored, true, '|', layout.order);
+  }
+  if (header.element_size() == 1) header.order = kNativeOrder;
+  expect_given(given.dtype, descr, header);
+  header.count = count_elements(header);
+  return header;
 }
 
 }  // namespace clipper::npy

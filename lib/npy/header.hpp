@@ -104,8 +104,9 @@ void expect_data(const Header& header, std::uint64_t size);
 [[nodiscard]] std::string format(std::string_view descr, bool fortran_order,
                                  std::span<const std::int64_t> shape);
 
-/// A header that parse() reads as this layout: the descriptor of a float8 would not say which one it is, so
-/// that its name takes the place of it.
-[[nodiscard]] std::string format_named(const TensorLayout& layout);
+/// What parse() makes of a header that says this layout: for a tensor of which another format says it.
+/// Error{input} for what parse() refuses.
+[[nodiscard]] Header accepted(const TensorLayout& layout, const GivenDType& dtype, Types types,
+                              std::string_view python = "x");
 
 }  // namespace clipper::npy

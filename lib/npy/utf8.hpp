@@ -56,7 +56,7 @@ inline void append_code_point(char32_t code, std::string& text) {
 /// with a dash, or has what messages print as \xNN. A colon is only taken after the letter of a drive.
 inline std::string_view name_for_commands(std::string_view path, std::string_view otherwise = "FILE") {
   const auto is_letter = [](char32_t c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-  const auto is_plain = [&](char32_t c) {
+  const auto is_shown = [&](char32_t c) {
     return is_letter(c) || (c >= '0' && c <= '9') ||
            (c < 0x80 ? std::string_view("._/-+,@").find(static_cast<char>(c)) != std::string_view::npos
                      : is_printed(c));
@@ -64,7 +64,7 @@ inline std::string_view name_for_commands(std::string_view path, std::string_vie
   const bool has_drive =
       path.size() > 2 && is_letter(static_cast<unsigned char>(path[0])) && path.substr(1, 2) == ":/";
   for (std::string_view rest = path.substr(has_drive ? 2 : 0); !rest.empty();)
-    if (const std::optional<char32_t> c = take_code_point(rest); !c || !is_plain(*c)) return otherwise;
+    if (const std::optional<char32_t> c = take_code_point(rest); !c || !is_shown(*c)) return otherwise;
   return path.starts_with('-') ? otherwise : path;
 }
 

@@ -12,7 +12,7 @@
 
 #include "error.hpp"
 #include "files/checksum.hpp"
-#include "files/foreign.hpp"
+#include "files/formats.hpp"
 #include "files/place.hpp"
 #include "flows/file_clip.hpp"
 #include "flows/selection.hpp"
@@ -77,8 +77,8 @@ class Part : public Prepared {
     expect_tensor(input_, kShard);
     const Plan whole = plan_header(clipping_.settings, input_, make_plan);
     contents_ = std::make_unique<FileClip>(clipping_, input_, part_plan(whole, job));
-    check_output_name(input_, false, job.out);
-    if (around_result(input_, whole.output, {job.out, clipping_.settings.to_raw}).before !=
+    check_output_name(input_, archive_, job.out);
+    if (result_frame(input_, whole.output, job.out, clipping_.settings.to_raw).front !=
         npy::format(whole.output))
       throw Error(ErrorKind::usage, job.out + ": " + kShard + " writes a .npy file; name OUT.npy");
     const bool must_be_new = job.existing == OutputFile::Existing::refuse;
@@ -95,7 +95,7 @@ class Part : public Prepared {
 };
 
 void Part::write() {
-  const auto& [settings, engine, observer, result, purpose, is_named, has_files, framing] = clipping_;
+  const auto& [settings, engine, observer, result, purpose, is_named, has_files, out] = clipping_;
   output_->write_run();
   OutputFile part = output_->begin_part();
   part.set_caching(settings.reading.caching);
@@ -120,8 +120,8 @@ class Slab : public Prepared {
  public:
   Slab(const Clipping& clipping, const ShardJob& job,
        const std::function<std::string(const Plan&)>& index_text)
-      : Prepared(clipping, InputFile::open(job.in, clipping.settings.reading.caching)),
-        out_(slab_path(job.out, job.shard)),
+      : Prepared(with_output(clipping, slab_path(job.out, job.shard)),
+                 InputFile::open(job.in, clipping.settings.reading.caching)),
         existing_(job.existing),
         index_(os::text_of(os::native(job.out).replace_extension(".json"))) {
     expect_tensor(input_, kSlab);
@@ -131,16 +131,15 @@ class Slab : public Prepared {
     check_slab_index(index_, input_);
     contents_ = std::make_unique<FileClip>(clipping_, input_, slab_plan(whole, rows));
     static_cast<void>(has_slab_index(index_, text_));
-    check_output_name(input_, false, out_);
-    check_output(clipping_, out_, existing_);
+    check_output_name(input_, archive_, *clipping_.out);
+    check_output(clipping_, *clipping_.out, existing_);
   }
 
   void write() override {
-    write_output(out_, existing_, [&] { write_slab_index(index_, text_, input_.mode_of_copy()); });
+    write_output(existing_, [&] { write_slab_index(index_, text_, input_.mode_of_copy()); });
   }
 
  private:
-  std::string out_;
   OutputFile::Existing existing_;
   std::string index_;
   std::string text_;

@@ -24,7 +24,7 @@ TEST_CASE("elements in any byte order are decoded to this machine's and encoded 
     for (const ByteOrder order : {ByteOrder::little, ByteOrder::big})
       for (const std::size_t count : {0UL, 1UL, 2UL, 7UL, 63UL, 64UL, 65UL, 130UL, 4099UL}) {
         const TensorLayout layout = layout_of(row.dtype, order);
-        CHECK(is_plain(layout) == (order == kNativeOrder || row.size == 1));
+        CHECK(is_decoded(layout) == (order == kNativeOrder || row.size == 1));
         std::mt19937_64 random(count);
         std::vector<ElementBits> elements(count);
         for (ElementBits& element : elements) element = random() & reference::all_ones(row.dtype);
@@ -42,7 +42,7 @@ TEST_CASE("elements in any byte order are decoded to this machine's and encoded 
 
 TEST_CASE("every byte of a bool but 0 is decoded to 1, and stays 1") {
   const TensorLayout layout = layout_of(DType::uint8, kNativeOrder, Meaning::Kind::boolean);
-  CHECK_FALSE(is_plain(layout));
+  CHECK_FALSE(is_decoded(layout));
   for (const SimdLevel level : simd_levels()) {
     std::vector<std::byte> bytes(259);
     for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i);

@@ -117,7 +117,7 @@ Given number_of_argument(std::string_view field, nb::handle number) {
   refuse_type(field, number, "a number, text, a numpy array or a path");
 }
 
-bool is_plain(nb::handle value, std::optional<DType> dtype) {
+bool needs_no_conversion(nb::handle value, std::optional<DType> dtype) {
   PyObject* const object = value.ptr();
   if (object == Py_None || PyFloat_Check(object) || PyLong_Check(object) || PyUnicode_Check(object))
     return true;
@@ -144,7 +144,7 @@ std::optional<Given> given_of(std::string_view field, nb::handle object, HeldReq
     return given_of_array(field, reinterpret_cast<PyArrayObject*>(object.ptr()), held.arrays);
   if (PyUnicode_Check(object.ptr()))
     return number_of_text(field, std::string(characters_of(object)), held.reading);
-  if (is_plain(object)) return number_of_argument(field, object);
+  if (needs_no_conversion(object)) return number_of_argument(field, object);
   if (is_path(object)) return from_file(path_of(object), *held.options);
   return given_of(field, plain(field, object, nb::none()), held);
 }
@@ -223,8 +223,8 @@ struct SetMember {
   }
 
   void take(OnNan& nan) const {
-    nan = number_of_argument(field.name,
-                             is_plain(object) ? nb::borrow(object) : plain(field.name, object, nb::none()));
+    nan = number_of_argument(
+        field.name, needs_no_conversion(object) ? nb::borrow(object) : plain(field.name, object, nb::none()));
   }
 
   void take(std::optional<std::pair<Given, Given>>& range) const {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "contract/fields.hpp"
-#include "files/foreign.hpp"
+#include "files/formats.hpp"
 #include "python/core/array.hpp"
 
 /// Python objects as a Request. `field` is the name of the argument.
@@ -30,7 +30,7 @@ namespace clipper::python {
 
 /// Whether C++ code takes the parameter as it is: a number of Python or numpy, text, or an array of this
 /// dtype, or of any without `dtype`.
-[[nodiscard]] bool is_plain(nb::handle value, std::optional<DType> dtype = std::nullopt);
+[[nodiscard]] bool needs_no_conversion(nb::handle value, std::optional<DType> dtype = std::nullopt);
 
 /// What clipper._parameters.plain() makes of a parameter that is none of these. `dtype` is numpy's, or None.
 [[nodiscard]] nb::object plain(std::string_view field, nb::handle value, nb::handle dtype);

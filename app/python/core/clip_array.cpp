@@ -384,7 +384,7 @@ class PlainArguments {
   /// An array or a sequence gets the dtype of x, unless the elements of x are raw bytes.
   static void make_plain(std::string_view field, nb::handle& bound, nb::object& kept, PyArrayObject* x,
                          std::optional<DType> dtype) {
-    if (is_plain(bound, dtype)) return;
+    if (needs_no_conversion(bound, dtype)) return;
     const std::optional<ArrayType> of_x = type_of(x);
     const bool has_dtype = dtype && of_x && of_x->dtype == dtype;
     kept = plain(field, bound, has_dtype ? reinterpret_cast<PyObject*>(PyArray_DESCR(x)) : Py_None);
