@@ -23,6 +23,24 @@ void check_same(const WorkingDirectory& directory, const Words& arguments) {
   CHECK(result.output.empty());
 }
 
+/// The transpose of an m x n matrix, both in C order.
+std::vector<float> transposed(const std::vector<float>& elements, std::size_t m, std::size_t n) {
+  std::vector<float> result(elements.size());
+  for (std::size_t i = 0; i < elements.size(); ++i) result[i % n * m + i / n] = elements[i];
+  return result;
+}
+
+namespace fs = std::filesystem;
+
+/// Checks the file with Debian's xmllint.
+void check_valid_junit(const WorkingDirectory& directory, const std::string& name) {
+  const Result result =
+      Process({"xmllint", "--noout", "--schema", source_path("tests/cli/junit.xsd"), directory / name}, {})
+          .finish();
+  CAPTURE(result.error);
+  CHECK(result.exit_code == 0);
+}
+
 }  // namespace
 
 TEST_CASE("the files pass with the tolerance that compare suggests") {
@@ -141,6 +159,50 @@ TEST_CASE("--diff-out is the same for all chunks, streams and memory orders") {
     check("e.npy", "f.npy", file("<u2", "True", fortran_difference));
     check("-", "e.npy", file("<u2", "False", difference), directory.read("c.npy"));
   }
+}
+
+TEST_CASE("--verify accepts a golden file with another memory order, byte order and header") {
+  const WorkingDirectory directory;
+  const std::vector<float> elements = scattered_floats(210'000);
+  std::vector<float> golden = clipped(elements, 0, 6);
+  directory.write("in.npy", tensor_of("<f4", elements, "(700, 300)"));
+  const auto write_golden = [&] {
+    const std::string swapped = byte_swapped(bytes_of(transposed(golden, 700, 300)), 4);
+    directory.write("golden.npy", npy_file(">f4", "True", "(700, 300)", swapped, 16));
+  };
+  write_golden();
+  const Words words{"--min", "0", "--max", "6", "in.npy", "--verify", "golden.npy"};
+  directory.done(words);
+  golden[5105] = 100;  // [17, 5]
+  write_golden();
+  const Result result = directory.run(words);
+  CHECK(result.exit_code == 1);
+  CHECK(result.output.starts_with("FAIL in.npy: 1 of 210000 differ (0.000476 %); first [17, 5] actual "));
+}
+
+TEST_CASE("10,000 pairs in a tree take few MiB of memory and end with one line") {
+  const WorkingDirectory directory;
+  const std::string file = float32_file({1, 2, 3});
+  for (int i = 0; i < 10'000; ++i) directory.write(fmt::format("in/{}/{}.npy", i % 100, i), file);
+  fs::copy(directory / "in", directory / "golden", fs::copy_options::recursive);
+  const auto limited = [&](const Words& words) {
+    return directory.run_in_shell("ulimit -d 65536; \"$@\"", words);  // KiB of memory, stacks of threads, too
+  };
+  for (const Words& words :
+       {Words{"compare", "in", "golden", "-j", "1", "--report", "junit=r.xml"},
+        Words{"--max", "6", "-r", "in", "--verify", "golden", "-j", "1", "--report", "junit=r.xml"}}) {
+    const Result result = limited(words);
+    CAPTURE(words, result.error);
+    CHECK(result.exit_code == 0);
+    CHECK(result.output == "10000 pairs: 10000 ok\n");
+    CHECK(contains(directory.read("r.xml"), "tests=\"10000\" failures=\"0\""));
+  }
+  check_valid_junit(directory, "r.xml");
+  const Result piped = directory.run_in_shell(
+      "\"$@\" | cat >s.xml", {"compare", "in", "golden", "-q", "--report", "junit=/dev/fd/1"});
+  CHECK(piped.exit_code == 0);
+  check_valid_junit(directory, "s.xml");
+  CHECK(contains(directory.read("s.xml"), "tests=\"10000\" failures=\"0\""));
 }
 
 }  // namespace clipper::testing::compare_test

@@ -31,13 +31,6 @@ class Directory : public WorkingDirectory {
 
 }  // namespace
 
-TEST_CASE("too few file descriptors are an I/O error, and nothing changes") {
-  const Directory directory;
-  // Three descriptors are open. The dynamic loader needs a fourth, which the input gets afterwards.
-  directory.refused(clip({"in.npy", "out.npy"}), 4, "out.npy: ", limit(RLIMIT_NOFILE, 4));
-  directory.refused(clip({"-i", "in.npy"}), 4, "in.npy: ", limit(RLIMIT_NOFILE, 4));
-}
-
 TEST_CASE("whatever file descriptor is missing, --direct calls a file unreadable only if it is") {
   for (rlim_t most = 4; most <= 12; ++most) {
     CAPTURE(most);
@@ -97,21 +90,6 @@ TEST_CASE("clipper uses fewer threads if memory is short") {
       const Result result = directory.run(all, limit(RLIMIT_DATA, size));
       check_done(result);
     }
-  }
-}
-
-TEST_CASE("clipper does not crash if memory is short") {
-  constexpr int kLoaderFailed = 127;
-  for (rlim_t mebibytes = 8; mebibytes < 200; mebibytes += 12) {
-    const Directory directory;
-    const Result result =
-        directory.run(clip({"--threads", "8", "in.npy", "out.npy"}), limit(RLIMIT_AS, mebibytes << 20));
-    CAPTURE(mebibytes, result.error);
-    CHECK(result.signal == 0);
-    const bool expected = result.exit_code == 0 || result.exit_code == 4 || result.exit_code == kLoaderFailed;
-    CHECK(expected);
-    CHECK((directory.read("out.npy") == (result.exit_code == 0 ? kOutput : "old")));
-    CHECK(directory.entries() == Words{"in.npy", "out.npy"});
   }
 }
 

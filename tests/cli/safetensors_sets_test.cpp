@@ -1,12 +1,22 @@
 #include <nlohmann/json.hpp>
 
-#include "cli/safetensors_files.hpp"
+#include "cli/clipper.hpp"
+#include "cli/no_unnamed_files.hpp"
+#include "support/archives.hpp"
 
 /// A set of safetensors files: an index, model.safetensors.index.json, stands for the files that it names.
 namespace clipper::testing::safetensors_sets_test {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// A safetensors file of one tensor.
+std::string file_of(const std::string& name, const std::vector<float>& elements) {
+  const std::string data = bytes_of(elements);
+  const std::string header = fmt::format(R"({{"{}":{{"dtype":"F32","shape":[{}],"data_offsets":[0,{}]}}}})",
+                                         name, elements.size(), data.size());
+  return zip::little(header.size(), 8) + header + data;
+}
 
 const std::string kIndex = "model.safetensors.index.json";
 constexpr int kFiles = 4;
@@ -26,7 +36,7 @@ TEST_CASE("a run that was killed has no index and no half file, and --skip-exist
     const WorkingDirectory directory;
     nlohmann::json index{{"metadata", {{"total_size", 0}}}};
     for (int i = 1; i <= kFiles; ++i) {
-      directory.write(file(i), file_of({{fmt::format("w{}", i), "F32", std::string(8 << 20, '\1')}}));
+      directory.write(file(i), file_of(fmt::format("w{}", i), std::vector<float>(2 << 20, 1)));
       index["weight_map"][fmt::format("w{}", i)] = file(i);
     }
     directory.write(kIndex, index.dump());
@@ -52,6 +62,24 @@ TEST_CASE("a run that was killed has no index and no half file, and --skip-exist
     directory.done(cast({"-q", kIndex, "--output-dir", "out", "--skip-existing"}));
     CHECK(directory.read("out/" + kIndex) == directory.read("whole/" + kIndex));
   }
+}
+
+TEST_CASE("a set is finished although what was left of one of its files cannot be removed") {
+  const std::string index = kIndex;
+  const auto text = [](int total_size) {
+    return fmt::format(
+        R"({{"metadata":{{"total_size":{}}},"weight_map":{{"a":"1.safetensors","b":"2.safetensors"}}}})",
+        total_size);
+  };
+  const WorkingDirectory directory{
+      {"1.safetensors", file_of("a", {1, 2})}, {"2.safetensors", file_of("b", {3})}, {index, text(12)}};
+  const Words cast{"--threads", "1", "--to", "bfloat16", "-i", index};
+  const Result result = directory.run(cast, [] { be_without(SYS_unlinkat, 0, 0, EIO); });
+  CAPTURE(result.error);
+  CHECK(result.exit_code == 6);
+  CHECK(contains(result.error, "/1.safetensors: complete, but"));
+  CHECK(contains(result.error, "/2.safetensors: complete, but"));
+  CHECK(directory.read(index) == text(6));
 }
 
 }  // namespace clipper::testing::safetensors_sets_test

@@ -1,8 +1,5 @@
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
-
-#include "cli/safetensors_files.hpp"
+#include "cli/clipper.hpp"
+#include "cli/no_unnamed_files.hpp"
 #include "support/append_only.hpp"
 
 /// Runs of shards whose file names other programs have taken, or whose file system lacks a feature.
@@ -70,26 +67,6 @@ class ShardDirectory : public WorkingDirectory {
   }
 };
 
-/// A system call and the error that fail() makes it return.
-struct Failing {
-  unsigned call;
-  unsigned error;  ///< 0: the process is killed
-};
-/// Makes the calls fail from now on. For Settings::prepare.
-void fail(const std::vector<Failing>& calls) {
-  std::vector<sock_filter> filter{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
-  for (const Failing& each : calls) {
-    filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, each.call, 0, 1));
-    filter.push_back(BPF_STMT(BPF_RET | BPF_K,
-                              each.error == 0 ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_ERRNO | each.error));
-  }
-  filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-  const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
-  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-      ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
-    ::_exit(125);
-}
-
 }  // namespace
 
 TEST_CASE("shards do not use files of other users") {
@@ -133,7 +110,8 @@ TEST_CASE("--finalize keeps the parts if it cannot put the output in place") {
   if (!has_proc()) return skip_without("/proc");  // which renames the output instead of linking it
   const ShardDirectory directory(3);
   const auto before = directory.snapshot();
-  check_refused(directory.finalize({}, [] { fail({{SYS_linkat, EIO}}); }), 4, "cannot be put in place");
+  check_refused(directory.finalize({}, [] { be_without(SYS_linkat, 0, 0, EIO); }), 4,
+                "cannot be put in place");
   CHECK(directory.snapshot() == before);
   check_done(directory.finalize());
   directory.check_result();
@@ -141,11 +119,8 @@ TEST_CASE("--finalize keeps the parts if it cannot put the output in place") {
 
 TEST_CASE("--finalize reports parts that it cannot remove; the output is complete") {
   const ShardDirectory directory(3);
-  check_refused(directory.finalize({},
-                                   [] {
-                                     fail({{SYS_unlinkat, EIO}});
-                                   }),
-                6, "out.npy: complete, but out.npy.shard-0-of-3.");
+  check_refused(directory.finalize({}, [] { be_without(SYS_unlinkat, 0, 0, EIO); }), 6,
+                "out.npy: complete, but out.npy.shard-0-of-3.");
   check_done(directory.finalize());
   directory.check_result();
   check_refused(directory.finalize(), 5, "no shards to finalize");
@@ -153,7 +128,7 @@ TEST_CASE("--finalize reports parts that it cannot remove; the output is complet
 
 TEST_CASE("the next --finalize completes one that was killed while it removed files") {
   const ShardDirectory directory(3);
-  CHECK(directory.finalize({}, [] { fail({{SYS_unlinkat, 0}}); }).signal == SIGSYS);
+  CHECK(directory.finalize({}, [] { be_without(SYS_unlinkat, 0, 0, 0); }).signal == SIGSYS);
   CHECK(fs::exists(directory / "out.npy"));
   check_done(directory.finalize());
   directory.check_result();
@@ -162,7 +137,7 @@ TEST_CASE("the next --finalize completes one that was killed while it removed fi
 TEST_CASE("shards write files of their own if the file system has no locks") {
   const ShardDirectory directory;
   for (int index = 0; index < 3; ++index)
-    check_done(directory.shard(index, 3, {}, [] { fail({{SYS_flock, ENOLCK}}); }));
+    check_done(directory.shard(index, 3, {}, [] { be_without(SYS_flock, 0, 0, ENOLCK); }));
   std::size_t parts = 0;
   for (const std::string& name : directory.entries()) parts += name.starts_with("out.npy.shard-") ? 1 : 0;
   CHECK(parts == 6);
@@ -173,35 +148,17 @@ TEST_CASE("shards write files of their own if the file system has no locks") {
 TEST_CASE("--finalize flushes an output that is already in place to the disk") {
   const ShardDirectory directory(3);
   fs::create_hard_link(directory.common(), directory / "out.npy");  // as a killed --finalize leaves it
-  check_refused(directory.finalize({}, [] { fail({{SYS_fsync, EIO}}); }), 6, "out.npy: complete, but");
+  check_refused(directory.finalize({}, [] { be_without(SYS_fsync, 0, 0, EIO); }), 6,
+                "out.npy: complete, but");
   check_done(directory.finalize());
   directory.check_result();
-}
-
-TEST_CASE("a set is finished although what was left of one of its files cannot be removed") {
-  const std::string index = "model.safetensors.index.json";
-  const auto text = [](int total_size) {
-    return fmt::format(
-        R"({{"metadata":{{"total_size":{}}},"weight_map":{{"a":"1.safetensors","b":"2.safetensors"}}}})",
-        total_size);
-  };
-  const WorkingDirectory directory{{"1.safetensors", file_of({{"a", "F32", floats({1, 2})}})},
-                                   {"2.safetensors", file_of({{"b", "F32", floats({3})}})},
-                                   {index, text(12)}};
-  const Words cast{"--threads", "1", "--to", "bfloat16", "-i", index};
-  const Result result = directory.run(cast, [] { fail({{SYS_unlinkat, EIO}}); });
-  CAPTURE(result.error);
-  CHECK(result.exit_code == 6);
-  CHECK(contains(result.error, "/1.safetensors: complete, but"));
-  CHECK(contains(result.error, "/2.safetensors: complete, but"));
-  CHECK(directory.read(index) == text(6));
 }
 
 TEST_CASE("--finalize does not rely on locks if the file system may be shared by machines") {
   const ShardDirectory directory(3);
   const auto common = status_of(directory.common());
   const int kept = ::open(directory.common().c_str(), O_RDONLY | O_CLOEXEC);
-  check_done(directory.finalize({}, [] { fail({{SYS_fstatfs, ENOSYS}}); }));
+  check_done(directory.finalize({}, [] { be_without(SYS_fstatfs, 0, 0, ENOSYS); }));
   CHECK(status_of(directory / "out.npy").st_ino != common.st_ino);
   ::close(kept);
   directory.check_result();
@@ -212,7 +169,7 @@ TEST_CASE("--finalize copies the parts if the file system has no locks") {
   const ino_t common = status_of(directory.common()).st_ino;
   const Descriptor held(
       ::open(directory.common().c_str(), O_RDONLY | O_CLOEXEC));  // prevents reuse of the inode
-  check_done(directory.finalize({}, [] { fail({{SYS_flock, ENOLCK}}); }));
+  check_done(directory.finalize({}, [] { be_without(SYS_flock, 0, 0, ENOLCK); }));
   CHECK(status_of(directory / "out.npy").st_ino != common);
   directory.check_result();
 }

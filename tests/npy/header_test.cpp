@@ -1,7 +1,5 @@
 #include "npy/header.hpp"
 
-#include <stdexcept>
-
 #include "error.hpp"
 #include "npy/file_kind.hpp"
 #include "support/refusal.hpp"
@@ -68,12 +66,6 @@ npy::Header header_of(DType dtype, ByteOrder order, bool fortran_order, Shape sh
   return header;
 }
 
-DType dtype_of(std::string_view descr) {
-  for (const DTypeTraits& row : kKernelDTypes)
-    if (row.descr == descr.substr(1)) return row.dtype;
-  throw std::invalid_argument(std::string(descr));
-}
-
 /// Valid files of every kind of syntax, for the tests that damage them.
 std::vector<std::string> valid_files() {
   return {
@@ -90,51 +82,6 @@ std::vector<std::string> valid_files() {
 }
 
 }  // namespace
-
-TEST_CASE("A header is written as np.save writes it") {
-  struct Row {
-    std::string_view descr;
-    bool fortran_order;
-    Shape shape;
-    std::string_view written;  // by numpy 2.4.6 and ml_dtypes, after the descr
-    std::size_t blanks;        // between `written` and the newline
-  };
-  const std::vector<Row> rows = {
-      {"|i1", false, {5}, "'fortran_order': False, 'shape': (5,), }", 60},
-      {"|u1", false, {2, 3}, "'fortran_order': False, 'shape': (2, 3), }", 58},
-      {">i2", false, {5}, "'fortran_order': False, 'shape': (5,), }", 60},
-      {"<i4", true, {2, 3}, "'fortran_order': True, 'shape': (2, 3), }", 59},
-      {">i8", true, {2, 3}, "'fortran_order': True, 'shape': (2, 3), }", 59},
-      {"<u2", false, {1}, "'fortran_order': False, 'shape': (1,), }", 60},
-      {">u4", false, {1}, "'fortran_order': False, 'shape': (1,), }", 60},
-      {"<u8", true, {3, 4, 5}, "'fortran_order': True, 'shape': (3, 4, 5), }", 56},
-      {"<f2", false, {}, "'fortran_order': False, 'shape': (), }", 62},
-      {">f4", false, {}, "'fortran_order': False, 'shape': (), }", 62},
-      {"<f8", false, {1000, 1000}, "'fortran_order': False, 'shape': (1000, 1000), }", 52},
-      {"<V2", false, {2, 3}, "'fortran_order': False, 'shape': (2, 3), }", 58},
-      {">V2", true, {2, 3}, "'fortran_order': True, 'shape': (2, 3), }", 59},
-      {"|V2", true, {2, 3}, "'fortran_order': True, 'shape': (2, 3), }", 59},
-      {"<f4", false, {2, 300}, "'fortran_order': False, 'shape': (2, 300), }", 56},
-      {"<f4", true, {2, 300}, "'fortran_order': True, 'shape': (2, 300), }", 57},
-      {"<f4", true, {2, 1, 3}, "'fortran_order': True, 'shape': (2, 1, 3), }", 56},
-      // If both orders are the same, numpy writes C.
-      {"<f4", true, {}, "'fortran_order': False, 'shape': (), }", 62},
-      {"<f4", true, {5}, "'fortran_order': False, 'shape': (5,), }", 60},
-      {"<f4", true, {5, 1}, "'fortran_order': False, 'shape': (5, 1), }", 58},
-      {"<f4", true, {0, 3}, "'fortran_order': False, 'shape': (0, 3), }", 58},
-      {"<f4", true, {0, 3, 4}, "'fortran_order': False, 'shape': (0, 3, 4), }", 55},
-      {"<f4", true, {3, 0}, "'fortran_order': False, 'shape': (3, 0), }", 58},
-  };
-  for (const Row& row : rows) {
-    CAPTURE(row.descr, row.written);
-    npy::Header header =
-        header_of(dtype_of(row.descr), row.descr[0] == '>' ? kBig : kLittle, row.fortran_order, row.shape);
-    if (row.descr == "|V2") header.stored_as = "|V2";
-    CHECK(npy::format(header) == "\x93NUMPY\1\0\x76\0"s +
-                                     fmt::format("{{'descr': '{}', {}", row.descr, row.written) +
-                                     std::string(row.blanks, ' ') + '\n');
-  }
-}
 
 TEST_CASE("A written header is padded to a multiple of 64 bytes, with room for a dimension to grow") {
   using SizeAndBlanks = std::pair<std::size_t, std::size_t>;
