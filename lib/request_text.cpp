@@ -66,12 +66,11 @@ Given scale_of_text(std::string_view name, const std::string& text, Files files)
 }
 
 /// "0:255".
-std::pair<Given, Given> stretch_of_text(const std::string& text) {
+std::pair<Given, Given> range_of_text(std::string_view name, const std::string& text) {
   const std::size_t colon = text.find(':');
-  if (colon == std::string::npos)
-    refuse_text("stretch", fmt::format(": '{}' is not LO:HI, such as 0:255", text));
-  return {typed_number_of_text("stretch", text.substr(0, colon)),
-          typed_number_of_text("stretch", text.substr(colon + 1))};
+  if (colon == std::string::npos) refuse_text(name, fmt::format(": '{}' is not LO:HI, such as 0:255", text));
+  return {typed_number_of_text(name, text.substr(0, colon)),
+          typed_number_of_text(name, text.substr(colon + 1))};
 }
 
 const Profile* profile_of_text(std::string_view name, const std::string& text) {
@@ -119,7 +118,9 @@ struct SetMember {
   void operator()(OnNan& nan) const { nan = nan_of_text(text); }
   void operator()(ProfileChoice& profile) const { profile = profile_of_text(field.name, text); }
   void operator()(std::optional<DType>& dtype) const { dtype = dtype_of_text(field.name, text); }
-  void operator()(std::optional<std::pair<Given, Given>>& range) const { range = stretch_of_text(text); }
+  void operator()(std::optional<std::pair<Given, Given>>& range) const {
+    range = range_of_text(field.name, text);
+  }
   void operator()(bool& flag) const { flag = flag_of_text(field.name, text); }
   void operator()(std::optional<MinAboveMax>& rule) const {
     rule = static_cast<MinAboveMax>(place_of_text(field.name, text, kAboveWords));

@@ -158,6 +158,9 @@ struct Operation {
 
   std::optional<Cast> cast;
   std::optional<Normalization> normalization;  ///< only with a cast to float64
+
+  /// Whether the normalization calculates with lo and hi, which are finite then.
+  [[nodiscard]] bool uses_bounds() const noexcept { return normalization && normalization->stretches; }
 };
 
 /// What follows a normalization: its cast, of float64 elements without bounds.

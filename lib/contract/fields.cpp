@@ -22,6 +22,14 @@ bool Field::is_given(const Request& request) const {
       member);
 }
 
+void Field::copy(const Request& from, Request& to) const {
+  std::visit([&](const auto of) { to.*of = from.*of; }, member);
+}
+
+const Field* user_of_bounds(const Request& request) {
+  return first_given(request, [](const Field& field) { return field.uses_bounds; });
+}
+
 const Field* field_named(std::string_view name) noexcept {
   const auto* const row = std::ranges::find(fields::kAll, name, &Field::name);
   return row == fields::kAll.end() ? nullptr : row;

@@ -45,11 +45,15 @@ struct Field {
   Grammar grammar = Grammar::typed;
   bool broadcasts = false;  ///< may be an array
   Stage stage = Stage::after;
-  bool is_detail = false;  ///< changes no element unless another member does
-  bool repeats = false;    ///< what has been clipped with it stays the same if it is clipped again
+  bool is_detail = false;    ///< changes no element unless another member does
+  bool repeats = false;      ///< what has been clipped with it stays the same if it is clipped again
+  bool uses_bounds = false;  ///< calculates with both bounds, which are finite then
 
   /// Whether the request has another value than by default.
   [[nodiscard]] bool is_given(const Request& request) const;
+
+  /// Gives one request the member's value of the other.
+  void copy(const Request& from, Request& to) const;
 
   /// The member that is a number; null for others, and for lists of numbers.
   [[nodiscard]] constexpr std::optional<Given> Request::*number() const {
@@ -147,7 +151,7 @@ inline constexpr std::array kAll{
           .member = &Request::saturate,
           .is_detail = true,
           .repeats = true},
-    Field{.name = "stretch", .option = "--stretch", .member = &Request::stretch},
+    Field{.name = "stretch", .option = "--stretch", .member = &Request::stretch, .uses_bounds = true},
     Field{.name = "per_axis",
           .option = "--per-axis",
           .member = &Request::per_axis,
@@ -188,6 +192,9 @@ template <class Holds>
     if (holds(field) && field.is_given(request)) return &field;
   return nullptr;
 }
+
+/// The field that calculates with both bounds; null if the request gives none.
+[[nodiscard]] const Field* user_of_bounds(const Request& request);
 
 /// The row of a name; null for others.
 [[nodiscard]] const Field* field_named(std::string_view name) noexcept;

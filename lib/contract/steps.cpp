@@ -155,11 +155,11 @@ void convert_clip(const Request& request, Plan& plan) {
     if (const auto& bound = request.*field->number(); profile.family != "native" || (bound && bound->opaque))
       check_dtype(field->name, bound, plan.input.dtype, plan.bound_dtype);
   plan.arrays = plan_arrays(request, plan.input);
-  // plan_exact_bounds() converts bounds of integer arithmetic, which may exceed the tensor's dtype, and ends
-  // of what is stretched.
+  // plan_exact_bounds() converts bounds of integer arithmetic, which may exceed the tensor's dtype, and those
+  // with which a later step calculates.
   const bool is_wide =
       has_exact_bounds(plan) && (operation.arithmetic == Arithmetic::integer ||
-                                 (operation.arithmetic == Arithmetic::none && request.stretch));
+                                 (operation.arithmetic == Arithmetic::none && operation.uses_bounds()));
   const auto number_in = [&](const std::optional<Given>& given) {
     return is_wide || (given && given->array) ? std::nullopt : given;
   };

@@ -30,7 +30,7 @@ struct Step {
 /// Replacements, and unless the elements are normalized, rounding, zero point and the output's dtype.
 extern const Step kCast;
 
-/// The last step: subtract and divide, or stretch, and then rounding, zero point and the output's dtype.
+/// The last step: the normalization, and then rounding, zero point and the output's dtype.
 extern const Step kNormalization;
 
 /// Whether the request has the last step.

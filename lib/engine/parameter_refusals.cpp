@@ -56,8 +56,7 @@ void ParameterTile::refuse_bounds(std::uint64_t position) const {
   if (!bounds_vary_) return;
   const std::string at = " at " + index_text(plan_.input, position);
   if (!first_refused_bound(1)) {
-    const auto& normalization = plan_.operation.normalization;
-    if (normalization && normalization->stretches && first_infinite_range(1))
+    if (plan_.operation.uses_bounds() && first_infinite_range(1))
       throw Error(ErrorKind::usage, Term{"stretch", "stretch"} + Message(": from ") +
                                         quoted(min_, Parameter::min) + " to " + quoted(max_, Parameter::max) +
                                         at + " is not a finite float64 number");

@@ -183,7 +183,7 @@ void ParameterTile::read(std::uint64_t position, std::size_t count) {
     if (has_lost_bounds(*nan_bound_)) widen_lost_bounds(count);
   }
   for (Values* const factor : {&scale_, &bias_, &a_, &b_}) read_factor(*factor, position, count);
-  if (plan_.operation.normalization && plan_.operation.normalization->stretches) widen_bounds(count);
+  if (plan_.operation.uses_bounds()) widen_bounds(count);
 }
 
 /// Whether NaN of an array of percentiles, which no elements have, replace NaN, and are no bounds.
@@ -191,9 +191,8 @@ bool ParameterTile::has_lost_bounds(const Values& bound) const noexcept {
   return &bound == nan_bound_ && bound.array->parameter().array->is_found();
 }
 
-/// Makes these the widest bounds; for a stretch, which needs finite ones, the other bound.
+/// Makes these the widest bounds; for a step that needs finite ones, the other bound.
 void ParameterTile::widen_lost_bounds(std::size_t count) {
-  const bool stretches = plan_.operation.normalization && plan_.operation.normalization->stretches;
   const bool is_min = nan_bound_ == &min_;
   const DType dtype = plan_.operation.dtype;
   with_type(dtype, [&]<class T>() {
@@ -201,11 +200,11 @@ void ParameterTile::widen_lost_bounds(std::size_t count) {
     const T* const other = (is_min ? max_ : min_).expanded<T>();
     const T widest = from_bits<T>(is_min ? lowest_element(dtype) : highest_element(dtype));
     for (std::size_t i = 0; i < count; ++i)
-      if (is_nan(bound[i])) bound[i] = stretches ? other[i] : widest;
+      if (is_nan(bound[i])) bound[i] = plan_.operation.uses_bounds() ? other[i] : widest;
   });
 }
 
-/// Those that are arrays, for a stretch.
+/// Those that are arrays, for a step that calculates with them.
 void ParameterTile::widen_bounds(std::size_t count) {
   if (exact_min_) {
     std::copy_n(exact_min_->values(), count, a_.as<double>());
@@ -241,8 +240,7 @@ std::optional<std::size_t> ParameterTile::first_refused(std::size_t count) const
   };
   if (bounds_vary_) note(exchanges() ? refused_bound_ : first_refused_bound(count));
   for (const Values* const factor : {&scale_, &bias_, &a_, &b_}) note(first_refused_factor(*factor, count));
-  if (plan_.operation.normalization && plan_.operation.normalization->stretches)
-    note(first_infinite_range(count));
+  if (plan_.operation.uses_bounds()) note(first_infinite_range(count));
   return first;
 }
 
@@ -376,7 +374,7 @@ std::optional<std::size_t> ParameterTile::first_refused_factor(const Values& fac
   });
 }
 
-/// Bounds between which nothing can be stretched.
+/// Bounds whose distance is no number.
 std::optional<std::size_t> ParameterTile::first_infinite_range(std::size_t count) const {
   const double* const min = a_.as<double>();
   const double* const max = b_.as<double>();
@@ -443,7 +441,7 @@ ParameterVectors ParameterTile::vectors(std::size_t first) const noexcept {
   vectors.max = moved(exact_max_->results());
   vectors.wide_lo = moved(exact_min_->wide());
   vectors.wide_hi = moved(exact_max_->wide());
-  if (!plan_.operation.normalization || !plan_.operation.normalization->stretches) return vectors;
+  if (!plan_.operation.uses_bounds()) return vectors;
   vectors.a_rest = reinterpret_cast<const std::byte*>(exact_min_->rests() + first);
   vectors.b_rest = reinterpret_cast<const std::byte*>(exact_max_->rests() + first);
   return vectors;
@@ -485,7 +483,7 @@ void ParameterTile::set_exact_bounds(Operation& operation) const {
   if (const WideBound* const wide = exact_max_->wide()) cast.wide.hi = *wide;
   if (exact_min_->wide() != nullptr) cast.wide.lo_varies = false;
   if (exact_max_->wide() != nullptr) cast.wide.hi_varies = false;
-  if (!operation.normalization || !operation.normalization->stretches) return;
+  if (!operation.uses_bounds()) return;
   operation.normalization->a_rest = *exact_min_->rests();
   operation.normalization->b_rest = *exact_max_->rests();
 }

@@ -180,7 +180,7 @@ class ParameterTile {
   const Values* nan_bound_ = nullptr;  ///< the bound that replaces NaN, if it is an array
   Values scale_;
   Values bias_;
-  Values a_;  ///< of a Normalization; min and max as float64 if that stretches
+  Values a_;  ///< of a Normalization; min and max as float64 if it uses them
   Values b_;
   Values a_rest_;                        ///< only of 64-bit integers that are subtracted
   std::optional<BoundArray> exact_min_;  ///< if an array is_other_bound()

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "contract/bounds.hpp"
+#include "contract/fields.hpp"
 #include "error.hpp"
 
 namespace clipper {
@@ -39,8 +40,8 @@ Request bounds_alone(const Request& request) {
   Request alone{.min = request.min,
                 .max = request.max,
                 .profile = request.profile,
-                .min_above_max = request.min_above_max,
-                .stretch = request.stretch};
+                .min_above_max = request.min_above_max};
+  if (const Field* const user = user_of_bounds(request)) user->copy(request, alone);
   for (std::optional<Given>* const bound : {&alone.min, &alone.max})
     if (*bound && (*bound)->array) bound->reset();
   return alone;

@@ -202,17 +202,18 @@ void Figures::set_percentiles(const std::vector<Field>& bounds, Request& request
                               std::uint64_t group) {
   for (std::size_t i = 0; i < bounds.size(); ++i) {
     const Field& bound = bounds[i];
+    const Field* const user = user_of_bounds(request);
     Given& given = *(request.*bound.number());
     if (!found[i]) {
       drop(bound, group);
-      if (count() <= 1) request.stretch.reset();  // without both bounds
+      if (count() <= 1 && user != nullptr) user->copy({}, request);  // without both bounds
       set_number(given, widest(request, layout(), bound.number() == &Request::min), "none");
       if (request.action_on_nan() == (bound.number() == &Request::min ? OnNan::min : OnNan::max))
         request.nan = OnNan::keep;
       continue;
     }
-    if (request.stretch && found[i]->kind == Number::Kind::infinite)
-      refuse(bound, "the percentile is infinite; " + parameter("stretch") + " requires finite bounds" +
+    if (user != nullptr && found[i]->kind == Number::Kind::infinite)
+      refuse(bound, "the percentile is infinite; " + parameter(user->name) + " requires finite bounds" +
                         place_of(group));
     if (found[i]->kind == Number::Kind::nan)
       refuse(bound, "the percentile lies between -inf and inf" + place_of(group));
@@ -265,7 +266,7 @@ void Figures::find_percentiles() {
     if (count() == 1) return set_percentiles(bounds, request_, found, group);
     Request one = alone;
     set_percentiles(bounds, one, found, group);
-    one.stretch.reset();
+    if (const Field* const user = user_of_bounds(one)) user->copy({}, one);
     const std::string place = path_ + (path_.empty() ? "" : ":") + place_of(group);
     std::optional<Plan> plan;
     if (!scaled_)
@@ -458,7 +459,8 @@ Plan plan_before_reading(const Request& given, const TensorLayout& layout) {
     values.push_back(widest(request, layout, bound.number() == &Request::min));
   for (std::size_t i = 0; i < bounds.size(); ++i)
     set_number(*(request.*bounds[i].number()), values[i], percentile_text(layout, {}, values[i]));
-  if (!bounds.empty() && request.stretch)  // whether these numbers lie between the percentiles is not known
+  if (!bounds.empty() &&
+      user_of_bounds(request) != nullptr)  // whether these numbers lie between the percentiles is not known
     for (std::optional<Given>* const number :
          {&request.nan.number, &request.replace_below, &request.replace_above})
       if (*number && (*number)->number.kind != Number::Kind::nan)

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "contract/bounds.hpp"
+#include "contract/fields.hpp"
 #include "element/element.hpp"
 
 namespace clipper {
@@ -55,7 +56,7 @@ std::string lost_text(const LostBound& lost) {
 }
 
 Number widest(const Request& request, const TensorLayout& layout, bool is_min) {
-  if (request.stretch) {
+  if (user_of_bounds(request) != nullptr) {
     const std::optional<Given>& other = is_min ? request.max : request.min;
     if (!other || other->percentage) return 1;
     if (other->array) return number_of(layout.dtype, (is_min ? lowest_finite : highest_finite)(layout.dtype));

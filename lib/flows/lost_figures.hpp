@@ -32,7 +32,7 @@ class LostFigures {
   std::vector<Entry> entries_;
 };
 
-/// A percentile that is no bound. For a stretch, which needs finite ones, that of an empty range.
+/// A percentile that is no bound. For a step that needs finite ones, that of an empty range.
 [[nodiscard]] Number widest(const Request& request, const TensorLayout& layout, bool is_min);
 
 /// What the user is told: "--min 1% is no bound: all elements are NaN".
