@@ -70,7 +70,8 @@ Nodata set_limits(const InfoCommand& command, TensorInfo& tensor) {
   // As for a clip, bounds of a whole archive are those of its numbers.
   if (tensor.member != nullptr && header.meaning.kind != Meaning::Kind::number) return {};
   return with_path(tensor.path, [&] {
-    static_cast<void>(in_units({.nodata = command.bounds.nodata}, header));
+    Request nodata{.nodata = command.bounds.nodata};
+    set_units(nodata, header);
     tensor.min = min_limit(command.bounds, header);
     tensor.max = max_limit(command.bounds, header);
     return nodata_of(command.bounds, header.dtype);

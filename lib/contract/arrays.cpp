@@ -285,19 +285,17 @@ std::optional<Broadcast> plan_arrays(const Request& request, const TensorLayout&
   return result;
 }
 
-std::optional<Request> with_dtype(const Request& request, DType dtype) {
-  const auto untyped = [&](const Field* field) { return is_untyped(request.*field->number(), dtype); };
-  const auto differs = [&](const Field* field) {
+bool has_dtype(const Request& request, DType dtype) {
+  return std::ranges::none_of(fields::kBroadcasting, [&](const Field* field) {
     const std::optional<Given>& given = request.*field->number();
-    return given && given->dtype && given->dtype != dtype && !request.scale && !request.bias;
-  };
-  bool is_changed = std::ranges::any_of(fields::kBroadcasting, untyped);
-  if (!is_changed && std::ranges::none_of(fields::kBounds, differs)) return std::nullopt;
-  Request typed = request;
-  for (const Field* const field : fields::kBroadcasting) give_type(typed.*field->number(), dtype);
-  for (const Field* const bound : fields::kBounds)
-    if (differs(bound) && give_dtype_if_exact(typed.*bound->number(), dtype)) is_changed = true;
-  return is_changed ? std::optional(std::move(typed)) : std::nullopt;
+    return given && given->dtype && given->dtype != dtype;
+  });
+}
+
+void set_dtype(Request& request, DType dtype) {
+  for (const Field* const field : fields::kBroadcasting) give_type(request.*field->number(), dtype);
+  if (request.scale || request.bias) return;
+  for (const Field* const bound : fields::kBounds) give_dtype_if_exact(request.*bound->number(), dtype);
 }
 
 void give_dtype(std::optional<Given>& given, DType dtype) {

@@ -113,12 +113,15 @@ void check_dtype(std::string_view field, const std::optional<Given>& given, DTyp
 /// parameters. Error{usage} for an array that the profile does not take: see Profile::Arrays.
 [[nodiscard]] std::optional<Broadcast> plan_arrays(const Request& request, const TensorLayout& layout);
 
-/// The request with the tensor's dtype for parameters from files that leave it open, and for bounds from
-/// files of another dtype, unless there is a scale or a bias, if the tensor's is a float dtype that has each
-/// of the numbers exactly. Nothing if there are none. An array that is not held in memory keeps its dtype.
-[[nodiscard]] std::optional<Request> with_dtype(const Request& request, DType dtype);
+/// Gives the tensor's dtype to parameters from files that leave it open, and to bounds from files of another
+/// dtype, unless there is a scale or a bias, if the tensor's is a float dtype that has each of the numbers
+/// exactly. An array that is not held in memory keeps its dtype.
+void set_dtype(Request& request, DType dtype);
 
-/// The same for a parameter that may have any dtype.
+/// Whether set_dtype() leaves the request as it is.
+[[nodiscard]] bool has_dtype(const Request& request, DType dtype);
+
+/// set_dtype() for a parameter that may have any dtype.
 void give_dtype(std::optional<Given>& given, DType dtype);
 
 }  // namespace clipper

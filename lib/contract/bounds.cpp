@@ -352,20 +352,21 @@ void expect_no_percentage(std::string_view field, const std::optional<Given>& bo
                                     (is_factor ? Term{"statistic", ""} : Term{"percentile", ""}));
 }
 
-Request in_units(const Request& request, const TensorLayout& layout) {
+bool is_in_units(const Request& request, const TensorLayout& layout) {
+  return layout.meaning.kind == Meaning::Kind::number && !has_words(request);
+}
+
+void set_units(Request& request, const TensorLayout& layout) {
   const bool are_numbers = layout.meaning.kind == Meaning::Kind::number;
-  if (are_numbers && !has_words(request)) return request;
   if (!are_numbers) expect_only_bounds(request, layout);
-  Request result = request;
   const auto convert = [&](std::string_view field, std::optional<Given>& given) {
     if (!given || given->percentage || (are_numbers && !given->is_word)) return;
     given->number = number_in_units(field, *given, layout);
     given->is_word = false;
   };
-  convert("min", result.min);
-  convert("max", result.max);
-  convert("nan", result.nan.number);
-  return result;
+  convert("min", request.min);
+  convert("max", request.max);
+  convert("nan", request.nan.number);
 }
 
 ElementBits convert_min(const Profile& profile, DType dtype, const Given& min) {

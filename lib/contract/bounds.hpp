@@ -31,11 +31,13 @@ void expect_no_percentage(std::string_view field, const std::optional<Given>& bo
 /// Error{usage} for Request::per_axis or pooled without a percentile and a statistic.
 [[noreturn]] void refuse_no_figure(const Request& request);
 
-/// The request with words as numbers of the tensor's elements: dates as units since 1970, true as 1. For a
-/// tensor of numbers, the request itself. Error{usage} for bounds that the type does not have, and for what
-/// it does not take: scale, bias, conversions except another dtype for bool, and bounds from files. NaT
-/// cannot be a bound.
-[[nodiscard]] Request in_units(const Request& request, const TensorLayout& layout);
+/// Makes words numbers of the tensor's elements: dates units since 1970, true 1. Error{usage} for bounds that
+/// the type does not have, and for what it does not take: scale, bias, conversions except another dtype for
+/// bool, and bounds from files. NaT cannot be a bound.
+void set_units(Request& request, const TensorLayout& layout);
+
+/// Whether set_units() would leave the request as it is.
+[[nodiscard]] bool is_in_units(const Request& request, const TensorLayout& layout);
 
 /// The bounds as elements of the dtype; lowest_element() or highest_element() where there is no bound.
 struct Bounds {

@@ -48,6 +48,7 @@ struct Field {
   bool is_detail = false;    ///< changes no element unless another member does
   bool repeats = false;      ///< what has been clipped with it stays the same if it is clipped again
   bool uses_bounds = false;  ///< calculates with both bounds, which are finite then
+  bool groups = false;       ///< says whose percentiles and statistics the figures are
 
   /// Whether the request has another value than by default.
   [[nodiscard]] bool is_given(const Request& request) const;
@@ -156,12 +157,14 @@ inline constexpr std::array kAll{
           .option = "--per-axis",
           .member = &Request::per_axis,
           .is_detail = true,
-          .repeats = true},
+          .repeats = true,
+          .groups = true},
     Field{.name = "pooled",
           .option = "--pooled",
           .member = &Request::pooled,
           .is_detail = true,
-          .repeats = true},
+          .repeats = true,
+          .groups = true},
     Field{.name = "nodata",
           .option = "--nodata",
           .member = &Request::nodata,
@@ -182,8 +185,13 @@ template <class Holds>
 inline constexpr auto kBroadcasting = rows([](const Field& field) { return field.broadcasts; });
 inline constexpr auto kBounds = rows([](const Field& field) { return field.grammar == Grammar::bound; });
 inline constexpr auto kFactors = rows([](const Field& field) { return field.grammar == Grammar::factor; });
+inline constexpr auto kGroupings = rows([](const Field& field) { return field.groups; });
 
 }  // namespace fields
+
+[[nodiscard]] constexpr bool is_grouping(const Field& field) {
+  return field.groups;
+}
 
 /// The first field that the request gives and of which `holds` is true; null if there is none.
 template <class Holds>

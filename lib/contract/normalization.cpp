@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
-#include <tuple>
 #include <utility>
 
 #include "clip/exact_difference.hpp"
@@ -42,7 +42,7 @@ void check_stretch(const Request& request) {
 void check_normalization(const Request& request) {
   expect_no_percentage("subtract", request.subtract);
   expect_no_percentage("divide", request.divide);
-  if (!request.per_axis.empty() || request.pooled) refuse_no_figure(request);
+  if (first_given(request, is_grouping) != nullptr) refuse_no_figure(request);
   if (request.stretch) check_stretch(request);
   if (normalizes(request) && request.min_above_max)
     refuse_normalization(parameter(name_of_step(request)) + " cannot be combined with " +
@@ -126,15 +126,16 @@ void expect_within(std::string_view field, const std::optional<Given>& given, co
 void convert_normalization(const Request& request, Plan& plan) {
   if (!request.stretch) return;
   Normalization& stretch = *plan.operation.normalization;
-  for (const auto& [bound, given, to, rest] :
-       {std::tuple(Parameter::min, &request.min, &stretch.a, &stretch.a_rest),
-        std::tuple(Parameter::max, &request.max, &stretch.b, &stretch.b_rest)}) {
-    if ((*given)->array) continue;
-    const Number number = stretched_bound(plan, bound);
+  const std::array ends{std::pair(&stretch.a, &stretch.a_rest), std::pair(&stretch.b, &stretch.b_rest)};
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    const Given& given = *(request.*fields::kBounds[i]->number());
+    if (given.array) continue;
+    const auto [to, rest] = ends[i];
+    const Number number = stretched_bound(plan, static_cast<Parameter>(i));
     *to = round_to<double>(number);
     if (!is_floating(plan.input.dtype)) *rest = rest_of(number);
     if (!std::isfinite(*to))
-      refuse_normalization(label(name_of(bound), **given) + " is infinite; " + parameter("stretch") +
+      refuse_normalization(label(fields::kBounds[i]->name, given) + " is infinite; " + parameter("stretch") +
                            " requires finite bounds");
   }
   if (request.min->array || request.max->array) return;

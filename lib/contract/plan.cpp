@@ -78,32 +78,8 @@ void check_profile(const Request& request) {
                                       fmt::format(" is not supported by {}", profile.system));
 }
 
-}  // namespace
-
-Plan decoded(Plan plan) {
-  plan.input.order = plan.output.order = kNativeOrder;
-  return plan;
-}
-
-std::optional<Limit> min_limit(const Request& request, const TensorLayout& layout) {
-  const Request only = in_units({.min = request.min}, layout);
-  return limit("min", only, only.min, layout, least_from);
-}
-
-std::optional<Limit> max_limit(const Request& request, const TensorLayout& layout) {
-  const Request only = in_units({.max = request.max}, layout);
-  return limit("max", only, only.max, layout, greatest_to);
-}
-
-Plan make_plan(const Request& request, const TensorLayout& layout) {
-  check_tensor(*request.profile, layout);
-  return make_plan_in_units(in_units(request, layout), layout);
-}
-
-Plan make_plan_in_units(const Request& in_units, const TensorLayout& layout) {
-  const std::optional<Request> typed = with_dtype(in_units, layout.dtype);
-  const Request& request = typed ? *typed : in_units;
-  check_tensor(*request.profile, layout);
+/// The plan of a request in the tensor's units and dtype.
+Plan planned(const Request& request, const TensorLayout& layout) {
   check_profile(request);
   for (const Step* const step : steps()) step->check(request);
   Plan plan;
@@ -113,6 +89,42 @@ Plan make_plan_in_units(const Request& in_units, const TensorLayout& layout) {
   for (const Step* const step : steps()) step->choose(request, plan);
   for (const Step* const step : steps()) step->convert(request, plan);
   return plan;
+}
+
+}  // namespace
+
+Plan decoded(Plan plan) {
+  plan.input.order = plan.output.order = kNativeOrder;
+  return plan;
+}
+
+std::optional<Limit> min_limit(const Request& request, const TensorLayout& layout) {
+  Request only{.min = request.min};
+  set_units(only, layout);
+  return limit("min", only, only.min, layout, least_from);
+}
+
+std::optional<Limit> max_limit(const Request& request, const TensorLayout& layout) {
+  Request only{.max = request.max};
+  set_units(only, layout);
+  return limit("max", only, only.max, layout, greatest_to);
+}
+
+Plan make_plan(const Request& request, const TensorLayout& layout) {
+  check_tensor(*request.profile, layout);
+  if (is_in_units(request, layout) && has_dtype(request, layout.dtype)) return planned(request, layout);
+  Request own = request;
+  set_units(own, layout);
+  set_dtype(own, layout.dtype);
+  return planned(own, layout);
+}
+
+Plan make_plan_in_units(const Request& request, const TensorLayout& layout) {
+  check_tensor(*request.profile, layout);
+  if (has_dtype(request, layout.dtype)) return planned(request, layout);
+  Request own = request;
+  set_dtype(own, layout.dtype);
+  return planned(own, layout);
 }
 
 std::string Plan::fingerprint() const {

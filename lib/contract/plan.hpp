@@ -126,8 +126,8 @@ struct Limit {
 /// broadcast to. The elements of arrays are checked when they are used.
 [[nodiscard]] Plan make_plan(const Request& request, const TensorLayout& layout);
 
-/// The same for a request that in_units() has returned, or for a tensor of numbers.
-[[nodiscard]] Plan make_plan_in_units(const Request& in_units, const TensorLayout& layout);
+/// The same for a request that set_units() has changed, or for a tensor of numbers.
+[[nodiscard]] Plan make_plan_in_units(const Request& request, const TensorLayout& layout);
 
 /// The elements of the tensor that are no data. Error{usage} for what is no number.
 [[nodiscard]] Nodata nodata_of(const Request& request, DType dtype);

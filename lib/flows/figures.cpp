@@ -67,13 +67,11 @@ std::vector<Number> percentages_in(const Request& request) {
 
 void check_figures(const Request& request) {
   const bool has_any = !percentiles_in(request).empty() || !statistics_in(request).empty();
-  for (const auto& [field, is_given] :
-       {std::pair("per_axis", !request.per_axis.empty()), std::pair("pooled", request.pooled)}) {
-    if (!is_given) continue;
+  if (const Field* const grouping = first_given(request, is_grouping)) {
     if (request.profile->family != "native")
-      throw Error(ErrorKind::usage,
-                  parameter(field) + fmt::format(" is not supported by {}; only profile native has it",
-                                                 request.profile->system));
+      throw Error(ErrorKind::usage, parameter(grouping->name) +
+                                        fmt::format(" is not supported by {}; only profile native has it",
+                                                    request.profile->system));
     if (!has_any) refuse_no_figure(request);
   }
   for (const Field& bound : percentiles_in(request)) {
@@ -121,8 +119,7 @@ class Figures {
         groups_(groups_of(request, sources)) {
     shape_ = sources.size() == 1 ? groups_.front().shape() : lengths_of_groups(request, layout());
     for (const Groups& groups : groups_) row_ += groups.members();
-    request_.per_axis.clear();
-    request_.pooled = false;
+    for (const Field* const field : fields::kGroupings) field->copy({}, request_);
   }
 
   void find_percentiles();
@@ -433,8 +430,8 @@ DType Figures::find_exactly(const Field& factor, std::optional<Number>& found,
 }  // namespace
 
 bool has_figures(const Request& request) {
-  return !percentiles_in(request).empty() || !statistics_in(request).empty() || !request.per_axis.empty() ||
-         request.pooled;
+  return !percentiles_in(request).empty() || !statistics_in(request).empty() ||
+         first_given(request, is_grouping) != nullptr;
 }
 
 void expect_no_figures_of_stream(const Request& request) {
@@ -448,9 +445,10 @@ void expect_no_figures_of_stream(const Request& request) {
 
 Plan plan_before_reading(const Request& given, const TensorLayout& layout) {
   check_figures(given);
-  Request request = in_units(given, layout);
-  request.per_axis.clear();
-  request.pooled = false;
+  if (!has_figures(given)) return make_plan(given, layout);
+  Request request = given;
+  set_units(request, layout);
+  for (const Field* const field : fields::kGroupings) field->copy({}, request);
   for (const Field& factor : statistics_in(request))
     set_number(*(request.*factor.number()), factor.number() == &Request::divide ? 1 : 0, "unknown");
   const std::vector<Field> bounds = percentiles_in(request);
@@ -459,8 +457,8 @@ Plan plan_before_reading(const Request& given, const TensorLayout& layout) {
     values.push_back(widest(request, layout, bound.number() == &Request::min));
   for (std::size_t i = 0; i < bounds.size(); ++i)
     set_number(*(request.*bounds[i].number()), values[i], percentile_text(layout, {}, values[i]));
-  if (!bounds.empty() &&
-      user_of_bounds(request) != nullptr)  // whether these numbers lie between the percentiles is not known
+  // Whether these numbers lie between the percentiles is not known.
+  if (!bounds.empty() && user_of_bounds(request) != nullptr)
     for (std::optional<Given>* const number :
          {&request.nan.number, &request.replace_below, &request.replace_above})
       if (*number && (*number)->number.kind != Number::Kind::nan)
@@ -472,7 +470,8 @@ Plan plan_before_reading(const Request& given, const TensorLayout& layout) {
 
 Request with_figures(const Request& request, std::span<const TensorSource> sources,
                      const KernelOptions& options, std::vector<LostBound>& lost) {
-  Request result = in_units(request, sources.front().layout);
+  Request result = request;
+  set_units(result, sources.front().layout);
   Figures figures(result, sources, options, lost);
   figures.find_percentiles();
   figures.find_statistics();

@@ -36,7 +36,7 @@ void expect_no_figures_of_stream(const Request& request);
 /// dtype. A tensor or group without elements from which a figure can be calculated is left as it is by the
 /// step that needs the figure, which `lost` says; with OnNan::min or max of such a bound NaN is kept.
 /// Error{input}, which names the parameter, for figures that are infinite, a percentile between -inf and inf,
-/// or a divisor of 0. The result has the sources' units: see in_units().
+/// or a divisor of 0. The result has the sources' units: see set_units().
 [[nodiscard]] Request with_figures(const Request& request, std::span<const TensorSource> sources,
                                    const KernelOptions& options, std::vector<LostBound>& lost);
 
