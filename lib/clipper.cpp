@@ -14,6 +14,7 @@
 #include "compare/comparison_text.hpp"
 #include "compare/tolerance.hpp"
 #include "contract/plan.hpp"
+#include "counts.hpp"
 #include "element/number.hpp"
 #include "element/strides.hpp"
 #include "engine/engine.hpp"
@@ -30,8 +31,9 @@ namespace clipper {
 namespace {
 
 Counts counts_of(const ElementCounts& counts, std::uint64_t elements) {
-  return {elements,        counts.raised,          counts.lowered,     counts.nan,    counts.changed,
-          counts.replaced, counts.became_infinite, counts.became_zero, counts.nodata, counts.became_nodata};
+  Counts told{.elements = elements, .changed = counts.changed};
+  for (const CountedElements& row : kCountedElements) told.*row.told = counts.*row.found;
+  return told;
 }
 
 /// Counts the elements of the tensors that were clipped.

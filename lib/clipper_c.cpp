@@ -14,6 +14,7 @@
 #include "clipper.hpp"
 #include "compare/tolerance.hpp"
 #include "contract/fields.hpp"
+#include "counts.hpp"
 #include "element/element.hpp"
 #include "element/nearest_name.hpp"
 #include "element/number.hpp"
@@ -234,9 +235,9 @@ int count(const clipper_request* request, clipper_counts* counts, Work work) noe
     check_result(counts, "counts");
     check_texts(expect(request, "request").request);
     const Counts result = work(*request);
-    give(counts,
-         {0, result.elements, result.raised, result.lowered, result.nan, result.changed ? 1U : 0U,
-          result.replaced, result.became_infinite, result.became_zero, result.nodata, result.became_nodata});
+    clipper_counts told{.elements = result.elements, .changed = result.changed ? 1U : 0U};
+    for (const CountedElements& row : kCountedElements) told.*row.told_in_c = result.*row.told;
+    give(counts, told);
     return CLIPPER_OK;
   });
 }

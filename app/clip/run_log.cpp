@@ -15,6 +15,7 @@
 #include "console/terminal.hpp"
 #include "contract/fields.hpp"
 #include "contract/steps.hpp"
+#include "counts.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
 #include "flows/lost_figures.hpp"
@@ -35,11 +36,19 @@ std::string nan_text(const Plan& plan, const ElementCounts& counts) {
   return fmt::format("{} NaN became {}", counts.nan, replacement_text(plan));
 }
 
-/// ", 2 became infinite, 1 became 0": those that are not 0.
-std::string loss_text(const ElementCounts& counts) {
+/// "8.1 % raised, 4.3 % lowered", ", 2 became infinite" or ", 3 nodata".
+std::string text_of(CountedElements::Text kind, const Plan& plan, const ElementCounts& counts) {
+  using Text = CountedElements::Text;
+  const std::uint64_t all = plan.slice.count - counts.nodata;
   std::string text;
-  if (counts.became_infinite != 0) text += fmt::format(", {} became infinite", counts.became_infinite);
-  if (counts.became_zero != 0) text += fmt::format(", {} became 0", counts.became_zero);
+  for (const CountedElements& row : kCountedElements) {
+    const std::uint64_t found = counts.*row.found;
+    if (row.kind != kind || !row.is_reported(plan) || (kind == Text::loss && found == 0)) continue;
+    if (kind == Text::share)
+      text += fmt::format("{}{:.3g} % {}", text.empty() ? "" : ", ", percent(found, all), row.text);
+    else
+      text += fmt::format(", {} {}", found, row.text);
+  }
   return text;
 }
 
@@ -103,22 +112,15 @@ void add_plan(const Plan& plan, const std::string& name, Json& json) {
   if (const auto notes = notes_on(plan, name); !notes.empty()) json.add("notes", notes);
 }
 
-bool replaces(const Plan& plan) {
-  const auto& cast = plan.operation.cast;
-  return cast && (cast->below || cast->above);
-}
-
 void add_counts(const Plan& plan, const ElementCounts& counts, Json& json) {
-  json.add("raised", counts.raised);
-  json.add("lowered", counts.lowered);
-  if (replaces(plan)) json.add("replaced", counts.replaced);
-  json.add("nan", counts.nan);
-  if (plan.nodata) json.add("nodata", counts.nodata);
-  if (plan.nodata) json.add("became_nodata", counts.became_nodata);
+  const auto add = [&](bool are_losses) {
+    for (const CountedElements& row : kCountedElements)
+      if ((row.kind == CountedElements::Text::loss) == are_losses && row.is_reported(plan))
+        json.add(row.name, counts.*row.found);
+  };
+  add(false);
   json.add("changed", counts.changed);
-  if (!plan.may_lose()) return;
-  json.add("became_infinite", counts.became_infinite);
-  json.add("became_zero", counts.became_zero);
+  add(true);
 }
 
 void add_action(const ClipReport& report, Json& json) {
@@ -195,13 +197,10 @@ std::string as_text(const ClipReport& report) {
     if (report.plan->changes_dtype())
       text +=
           fmt::format(" {} to {},", type_name(report.plan->input), traits(report.plan->output.dtype).name);
-    const std::string replaced =
-        replaces(*report.plan) ? fmt::format(", {:.3g} % replaced", percent(counts.replaced, all)) : "";
-    text +=
-        fmt::format(" clipped {:.3g} % ({:.3g} % raised, {:.3g} % lowered{}){}, {}{};",
-                    percent(counts.raised + counts.lowered, all), percent(counts.raised, all),
-                    percent(counts.lowered, all), replaced, loss_text(counts), nan_text(*report.plan, counts),
-                    report.plan->nodata ? fmt::format(", {} nodata", counts.nodata) : "");
+    const auto counted = [&](CountedElements::Text kind) { return text_of(kind, *report.plan, counts); };
+    text += fmt::format(" clipped {:.3g} % ({}){}, {}{};", percent(counts.raised + counts.lowered, all),
+                        counted(CountedElements::Text::share), counted(CountedElements::Text::loss),
+                        nan_text(*report.plan, counts), counted(CountedElements::Text::number));
   }
   if (report.job.is_index && !report.trial)
     text += report.written ? " written after its files;" : " nothing changes, not rewritten;";

@@ -80,6 +80,11 @@ struct Plan {
     return std::max(traits(input.dtype).size, traits(output.dtype).size);
   }
 
+  /// Whether elements beyond a bound become other numbers than the bound.
+  [[nodiscard]] bool replaces_beyond() const {
+    return operation.cast && (operation.cast->below || operation.cast->above);
+  }
+
   [[nodiscard]] bool replaces_nan() const {
     return operation.nan.has_value() || (operation.cast && operation.cast->nan);
   }

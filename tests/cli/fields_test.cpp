@@ -7,6 +7,7 @@
 #include "cli/clipper.hpp"
 #include "clip/clip_option_table.hpp"
 #include "command_line/command_spec.hpp"
+#include "counts.hpp"
 #include "generate/generate_command.hpp"
 #include "support/archives.hpp"
 
@@ -108,6 +109,29 @@ TEST_CASE("--json and -v report every field of a request that is given") {
     }
   }
   CHECK(names == names_of_fields());
+}
+
+TEST_CASE("every count is in JSON, in the schema and in the types and documentation of the Python module") {
+  Names counts{"elements", "changed"};
+  for (const CountedElements& row : kCountedElements) counts.emplace(row.name);
+  const std::string stub = source("app/python/core/clipper/__init__.pyi");
+  CHECK(found_in(between(stub, "class Counts(", "class reciprocal"), "\n    (\\w+): ") == counts);
+  const std::string module = between(source("app/python/core/clipper/_files.py"), "class Counts(", "\ndef ");
+  CHECK(found_in(module, "\n        (\\w+): ") == counts);
+  CHECK(found_in(module, "\n    (\\w+): ") == counts);
+
+  const Json schema = Json::parse(source("data/clipper.schema.json")).at("$defs").at("clip").at("properties");
+  const WorkingDirectory directory{{"x.npy", float32_file({1, 2})}};
+  const Json all = Json::parse(directory
+                                   .run({"--max", "1", "--replace-above", "0", "--nodata", "9", "--to",
+                                         "float16", "--json", "x.npy", "o.npy"})
+                                   .output);
+  const Json some = Json::parse(directory.run({"--max", "1", "--json", "x.npy", "o.npy"}).output);
+  for (const std::string& name : counts) {
+    CAPTURE(name);
+    CHECK((schema.contains(name) && all.contains(name)));
+  }
+  CHECK_FALSE((some.contains("replaced") || some.contains("nodata") || some.contains("became_zero")));
 }
 
 TEST_CASE("values of --json are as typed") {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "clipper.hpp"
+#include "counts.hpp"
 #include "python/core/arguments.hpp"
 #include "python/core/array.hpp"
 #include "python/core/clip_array.hpp"
@@ -126,9 +127,11 @@ auto run(FileOptions options, Work work) {
 }
 
 nb::object object_of(const Counts& counts) {
-  return nb::make_tuple(counts.elements, counts.raised, counts.lowered, counts.nan, counts.changed,
-                        counts.replaced, counts.became_infinite, counts.became_zero, counts.nodata,
-                        counts.became_nodata);
+  nb::dict named;
+  named["elements"] = counts.elements;
+  named["changed"] = counts.changed;
+  for (const CountedElements& row : kCountedElements) named[row.name.data()] = counts.*row.told;
+  return named;
 }
 
 /// Those among the arguments of one of the package's functions, by name, of which the dict `request` has all

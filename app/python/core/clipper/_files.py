@@ -119,7 +119,7 @@ def clip_file(
     >>> np.load(y)
     array([[0., 2.]], dtype=float32)
     """
-    return Counts(*_core.clip_file(input, output, locals()))
+    return Counts(**_core.clip_file(input, output, locals()))
 
 
 @_shows_request
@@ -163,4 +163,4 @@ def clip_in_place(
     >>> np.load(x)
     array([-1,  2,  6])
     """
-    return Counts(*_core.clip_in_place(path, locals()))
+    return Counts(**_core.clip_in_place(path, locals()))
