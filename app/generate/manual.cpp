@@ -101,10 +101,12 @@ std::string item_of(const Option& option, bool has_words = true) {
 }
 
 std::string replaced_words(std::string text, std::string_view title, std::string_view more) {
-  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  const auto is_word_character = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
   for (std::size_t at = text.find(title); at != text.npos; at = text.find(title, at + 1)) {
     const std::size_t end = at + title.size();
-    if (at == 0 || is_word(text[at - 1]) || is_word(text[end]) || text.substr(end, 4) == " in ") continue;
+    if (at == 0 || is_word_character(text[at - 1]) || is_word_character(text[end]) ||
+        text.substr(end, 4) == " in ")
+      continue;
     text.insert(end, more);
   }
   return text;

@@ -18,7 +18,7 @@ namespace {
 }
 
 Number date_number(std::string_view field, const Given& given, const TensorLayout& layout) {
-  const std::optional<DateText> date = given.is_word ? parse_date(given.text) : std::nullopt;
+  const std::optional<DateText> date = given.needs_meaning ? parse_date(given.text) : std::nullopt;
   if (!date)
     refuse_word(field, given,
                 fmt::format(" is not a date, but the tensor is {}; write a date, such as 2020-02-29",
@@ -41,7 +41,7 @@ Number duration_number(std::string_view field, const Given& given, const TensorL
   if (given.unit) return duration_in(field, given, layout);
   const Number lowest = kNaT + 1;
   const Number highest = std::numeric_limits<std::int64_t>::max();
-  if (given.is_word || !is_integer(given.number) || given.number < lowest || given.number > highest)
+  if (given.needs_meaning || !is_integer(given.number) || given.number < lowest || given.number > highest)
     refuse_word(
         field, given,
         fmt::format(" is not a number of units, but the tensor is {}; write an integer", type_name(layout)));
@@ -49,8 +49,9 @@ Number duration_number(std::string_view field, const Given& given, const TensorL
 }
 
 Number flag_number(std::string_view field, const Given& given) {
-  if (given.is_word && (given.text == "true" || given.text == "false")) return given.text == "true" ? 1 : 0;
-  if (given.is_word || (given.number != Number(0) && given.number != Number(1)))
+  if (given.needs_meaning && (given.text == "true" || given.text == "false"))
+    return given.text == "true" ? 1 : 0;
+  if (given.needs_meaning || (given.number != Number(0) && given.number != Number(1)))
     refuse_word(field, given, " is not 0, 1, true or false, but the tensor is bool");
   return given.number;
 }
@@ -59,7 +60,7 @@ Number flag_number(std::string_view field, const Given& given) {
 Number number_in_units(std::string_view field, const Given& given, const TensorLayout& layout) {
   if (given.dtype || given.array)
     refuse_word(field, given, fmt::format(" cannot be a bound of {}; write it out", type_name(layout)));
-  if (given.is_word && (given.text == "NaT" || given.text == "nat"))
+  if (given.needs_meaning && (given.text == "NaT" || given.text == "nat"))
     refuse_word(field, given, ": NaT cannot be a bound");
   switch (layout.meaning.kind) {
     case Meaning::Kind::boolean: return flag_number(field, given);
@@ -68,7 +69,7 @@ Number number_in_units(std::string_view field, const Given& given, const TensorL
     case Meaning::Kind::number:
     case Meaning::Kind::complex: break;
   }
-  if (given.is_word)
+  if (given.needs_meaning)
     refuse_word(field, given, fmt::format(" is not a number, but the tensor is {}", type_name(layout)));
   return given.number;
 }
@@ -84,9 +85,9 @@ void expect_only_bounds(const Request& request, const TensorLayout& layout) {
                                       Message(fmt::format(": not for a tensor of {}", type_name(layout))));
 }
 
-bool has_words(const Request& request) {
-  const auto is_word = [](const std::optional<Given>& given) { return given && given->is_word; };
-  return is_word(request.min) || is_word(request.max) || is_word(request.nan.number);
+bool needs_meaning(const Request& request) {
+  const auto is_one = [](const std::optional<Given>& given) { return given && given->needs_meaning; };
+  return is_one(request.min) || is_one(request.max) || is_one(request.nan.number);
 }
 
 enum class Side : std::uint8_t { min, max };
@@ -353,16 +354,16 @@ void expect_no_percentage(std::string_view field, const std::optional<Given>& bo
 }
 
 bool is_in_units(const Request& request, const TensorLayout& layout) {
-  return layout.meaning.kind == Meaning::Kind::number && !has_words(request);
+  return layout.meaning.kind == Meaning::Kind::number && !needs_meaning(request);
 }
 
 void set_units(Request& request, const TensorLayout& layout) {
   const bool are_numbers = layout.meaning.kind == Meaning::Kind::number;
   if (!are_numbers) expect_only_bounds(request, layout);
   const auto convert = [&](std::string_view field, std::optional<Given>& given) {
-    if (!given || given->percentage || (are_numbers && !given->is_word)) return;
+    if (!given || given->percentage || (are_numbers && !given->needs_meaning)) return;
     given->number = number_in_units(field, *given, layout);
-    given->is_word = false;
+    given->needs_meaning = false;
   };
   convert("min", request.min);
   convert("max", request.max);

@@ -273,7 +273,7 @@ std::optional<Given> Given::word(std::string_view text) {
   constexpr std::array<std::string_view, 4> kWords{"true", "false", "NaT", "nat"};
   if (std::ranges::find(kWords, text) == kWords.end() && !parse_date(text)) return std::nullopt;
   Given word(Number{}, std::string(text));
-  word.is_word = true;
+  word.needs_meaning = true;
   return word;
 }
 
@@ -281,7 +281,7 @@ Given Given::duration(std::int64_t ticks, TimeUnit in) {
   if (in.base == TimeUnit::Base::generic) return ticks;
   const std::string unit = unit_text(in);
   Given given(ticks, std::to_string(ticks) + " " + unit.substr(1, unit.size() - 2));
-  given.is_word = true;
+  given.needs_meaning = true;
   given.unit = in;
   return given;
 }

@@ -192,7 +192,7 @@ struct Given {
   bool is_float = false;           ///< a C++ float, also a whole one, or such a text: 5.0, 1e3, inf
   bool divides = false;            ///< for scale: elements are divided by the number, not multiplied
   std::string found{};             ///< of a figure that has been found: the number's text, "6.5"
-  bool is_word = false;            ///< see word() and duration(): a number only for such a tensor
+  bool needs_meaning = false;      ///< see word() and duration(): a number only for such a tensor
   std::optional<TimeUnit> unit{};  ///< see duration()
 
   // NOLINTBEGIN(google-explicit-constructor): a Request's member is written as a number.

@@ -302,7 +302,7 @@ void check_nodata(const Request& request) {
   const auto expect_number = [](std::string_view field, const Given& given) {
     refuse_percentile(field, given);
     if (given.array) throw Error(ErrorKind::usage, label(field, given) + " must be one number, not an array");
-    if (given.is_word) throw Error(ErrorKind::usage, label(field, given) + " is not a number");
+    if (given.needs_meaning) throw Error(ErrorKind::usage, label(field, given) + " is not a number");
   };
   for (const Given& given : request.nodata) expect_number("nodata", given);
   if (!request.nodata_to) return;

@@ -33,7 +33,7 @@ bool is_letter(char c, char lower) {
   return (c | 0x20) == lower;
 }
 
-bool is_word(std::string_view text, std::string_view lower) {
+bool equals_lower(std::string_view text, std::string_view lower) {
   return std::ranges::equal(text, lower, is_letter);
 }
 
@@ -172,9 +172,9 @@ bool rounds_up(const Number& number, bool is_odd) {
 
 std::optional<Number> parse_number(std::string_view text) {
   const bool negative = take_sign(text);
-  if (is_word(text, "inf") || is_word(text, "infinity"))
+  if (equals_lower(text, "inf") || equals_lower(text, "infinity"))
     return special_number(Number::Kind::infinite, negative);
-  if (is_word(text, "nan")) return special_number(Number::Kind::nan, negative);
+  if (equals_lower(text, "nan")) return special_number(Number::Kind::nan, negative);
 
   const bool hexadecimal = text.starts_with("0x") || text.starts_with("0X");
   if (hexadecimal) text.remove_prefix(2);
