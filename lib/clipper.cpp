@@ -22,7 +22,6 @@
 #include "files/parameter_file.hpp"
 #include "flows/clip_file.hpp"
 #include "flows/memory_clip.hpp"
-#include "flows/memory_statistics.hpp"
 #include "flows/tensor_pool.hpp"
 #include "flows/tensor_statistics.hpp"
 #include "request_text.hpp"

@@ -235,7 +235,9 @@ int count(const clipper_request* request, clipper_counts* counts, Work work) noe
     check_result(counts, "counts");
     check_texts(expect(request, "request").request);
     const Counts result = work(*request);
-    clipper_counts told{.elements = result.elements, .changed = result.changed ? 1U : 0U};
+    clipper_counts told{};
+    told.elements = result.elements;
+    told.changed = result.changed ? 1 : 0;
     for (const CountedElements& row : kCountedElements) told.*row.told_in_c = result.*row.told;
     give(counts, told);
     return CLIPPER_OK;

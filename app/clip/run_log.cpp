@@ -18,7 +18,7 @@
 #include "counts.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
-#include "flows/lost_figures.hpp"
+#include "flows/figure_parts.hpp"
 #include "os/os.hpp"
 #include "request_text.hpp"
 

@@ -26,7 +26,7 @@
 #include "files/container.hpp"
 #include "files/formats.hpp"
 #include "files/output_file.hpp"
-#include "flows/figure_groups.hpp"
+#include "flows/figure_parts.hpp"
 #include "flows/tensor_pool.hpp"
 #include "flows/tensor_statistics.hpp"
 #include "info/info_report.hpp"

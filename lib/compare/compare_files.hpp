@@ -1,17 +1,75 @@
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 
 #include "compare/comparison.hpp"
-#include "compare/tensor_pair.hpp"
 #include "contract/plan.hpp"
 #include "element/tensor_layout.hpp"
 #include "engine/engine.hpp"
 #include "files/formats.hpp"
+#include "files/input_file.hpp"
+#include "files/output_file.hpp"
 
 /// Compares two files, from their headers to the difference file.
 namespace clipper {
+
+/// Writes |a - e| as a tensor with the shape and memory order of the expected tensor. Its dtype is float64
+/// for float64, float32 for other floats, and the unsigned integer of equal size for integers. Differences of
+/// float16, bfloat16 and float32 are rounded to float32 once; those of integers are exact. Equal elements,
+/// also infinities, differ by 0. The difference from NaN is NaN, except that two NaNs differ by 0 if
+/// `nan_equal`.
+class DifferenceFile {
+ public:
+  /// `output` must be a regular file.
+  DifferenceFile(OutputFile output, const TensorLayout& expected, bool nan_equal);
+
+  /// Writes the differences of these pairs. May be called from many threads at once.
+  void write(const ElementPairs& pairs) const;
+
+  /// Gives the complete file its name; before, it is not visible.
+  void commit() { output_.commit(); }
+
+ private:
+  OutputFile output_;
+  bool nan_equal_;
+  std::size_t data_offset_ = 0;
+};
+
+/// A tensor to compare: an open file or stream, read up to its first element, or elements in memory.
+struct TensorInput {
+  TensorInput(InputFile& opened, const TensorLayout& its_layout) : file(&opened), layout(its_layout) {}
+  TensorInput(const std::byte* memory, const TensorLayout& its_layout)
+      : layout(its_layout), elements(memory) {}
+
+  [[nodiscard]] bool is_regular() const { return file == nullptr || file->is_regular(); }
+
+  InputFile* file = nullptr;  ///< null for elements in memory
+  const TensorLayout& layout;
+  const std::byte* elements = nullptr;
+};
+
+/// How dtype or shape differ, for people. With `any_dtype`, numbers and bool may have any dtype: "shape (2,),
+/// expected (1, 2)". Empty if the elements can be compared.
+[[nodiscard]] std::string difference_as_whole(const TensorLayout& actual, const TensorLayout& expected,
+                                              bool any_dtype = false);
+
+/// Called with many pairs at a time before they are compared, from many threads, in any order. May change the
+/// actual elements; must do so if they have another dtype than the expected ones. `read` are then the
+/// elements as they were read and decoded, which end where pairs.actual ends or begin where it begins, or
+/// elsewhere; otherwise they are pairs.actual.
+using BeforeComparison = std::function<void(const ElementPairs& pairs, const std::byte* read)>;
+
+/// Compares two tensors of the same shape. If the dtypes differ, `before` makes them the same; without it the
+/// elements are compared as numbers of common_dtypes(). Positions
+/// are those of the expected file. Memory orders may differ only if both are regular files (Error{input}).
+/// Error{input} if a stream is shorter or longer than its header says, Error{io} if a file changes while it
+/// is read. engine.done() counts the bytes of one of the tensors.
+[[nodiscard]] ElementComparison compare(Engine& engine, const TensorInput& actual,
+                                        const TensorInput& expected, const ComparisonRule& rule,
+                                        const BeforeComparison& before = {});
 
 /// Which files match, and where to write the differences.
 struct CompareSettings {

@@ -12,7 +12,7 @@
 #include "files/file_state.hpp"
 #include "files/formats.hpp"
 #include "files/place.hpp"
-#include "flows/figure_groups.hpp"
+#include "flows/figure_parts.hpp"
 #include "flows/selection.hpp"
 #include "statistics/groups.hpp"
 

@@ -10,6 +10,7 @@
 #include "element/tensor_layout.hpp"
 #include "engine/engine.hpp"
 #include "files/input_file.hpp"
+#include "flows/memory_clip.hpp"
 #include "statistics/groups.hpp"
 #include "statistics/percentiles.hpp"
 #include "statistics/statistics.hpp"
@@ -65,5 +66,13 @@ void read_statistics_of_groups(std::span<const TensorSource> sources, std::span<
                                                                   const TensorLayout& layout,
                                                                   std::span<const Number> percentages,
                                                                   const Nodata& nodata = {});
+
+[[nodiscard]] ElementStatistics statistics_in_memory(const TensorLayout& layout, const void* elements,
+                                                     const Workers& workers);
+
+[[nodiscard]] std::vector<std::optional<Number>> percentiles_in_memory(const TensorLayout& layout,
+                                                                       const void* elements,
+                                                                       std::span<const Number> percentages,
+                                                                       const Workers& workers);
 
 }  // namespace clipper

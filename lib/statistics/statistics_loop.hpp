@@ -14,7 +14,7 @@
 
 #include "element/element_key.hpp"
 #include "simd/vector.hpp"
-#include "statistics/histogram.hpp"
+#include "statistics/statistics.hpp"
 
 /// The loops of statistics: templates over the element type that must be inlined into functions compiled for
 /// an instruction set. Elements are compared as keys (element_key.hpp): integers, for which every instruction

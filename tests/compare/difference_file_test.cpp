@@ -1,8 +1,7 @@
-#include "compare/difference_file.hpp"
-
 #include <random>
 
 #include "clip/clip_cases.hpp"
+#include "compare/compare_files.hpp"
 #include "compare/reference_comparison.hpp"
 #include "support/files.hpp"
 #include "support/proc.hpp"

@@ -1,9 +1,8 @@
-#include "compare/tensor_pair.hpp"
-
 #include <mutex>
 #include <random>
 
 #include "clip/clip_cases.hpp"
+#include "compare/compare_files.hpp"
 #include "compare/reference_comparison.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"

@@ -1,10 +1,9 @@
-#include "statistics/histogram.hpp"
-
 #include <random>
 
 #include "clip/clip_cases.hpp"
 #include "element/element.hpp"
 #include "statistics/reference_histogram.hpp"
+#include "statistics/statistics.hpp"
 #include "support/catch.hpp"
 
 namespace clipper::testing {

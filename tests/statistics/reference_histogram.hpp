@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "clip/reference_clip.hpp"
-#include "statistics/histogram.hpp"
+#include "statistics/statistics.hpp"
 
 /// Elements and the edges of a histogram's rows as exact numbers.
 namespace clipper::reference {

@@ -1,0 +1,232 @@
+#include "flows/figure_parts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "contract/bounds.hpp"
+#include "contract/exact_bounds.hpp"
+#include "contract/fields.hpp"
+#include "contract/plan.hpp"
+#include "element/element.hpp"
+#include "error.hpp"
+#include "statistics/percentiles.hpp"
+
+namespace clipper {
+namespace {
+
+constexpr std::string_view kAnd = " and --";
+
+bool is_bound(std::string_view field) {
+  return field.starts_with('m');
+}
+
+}  // namespace
+
+void LostFigures::add(std::string_view field, const std::string& text, std::string place,
+                      std::string_view why) {
+  const auto entry = std::ranges::find(entries_, field, &Entry::field);
+  if (entry == entries_.end())
+    entries_.push_back({field, text, std::move(place), why});
+  else
+    ++entry->groups;
+}
+
+void LostFigures::move_to(std::vector<LostBound>& lost) {
+  for (auto first = entries_.begin(); first != entries_.end();) {
+    const auto other = std::find_if(first, entries_.end(), [&](const Entry& entry) {
+      return is_bound(entry.field) != is_bound(first->field) || entry.place != first->place ||
+             entry.groups != first->groups || entry.why != first->why;
+    });
+    std::string text = first->text;
+    for (auto entry = first + 1; entry != other; ++entry)
+      text += fmt::format("{}{} {}", kAnd, entry->field, entry->text);
+    text += first->place;
+    if (first->groups > 1)
+      text += fmt::format(" and {} other {}", first->groups - 1, first->groups == 2 ? "index" : "indexes");
+    lost.push_back({first->field, std::move(text), first->why});
+    first = other;
+  }
+  entries_.clear();
+}
+
+std::string lost_text(const LostBound& lost) {
+  const bool are_two = lost.text.find(kAnd) != std::string::npos;
+  const std::string_view what = is_bound(lost.field) ? are_two ? "are no bounds" : "is no bound"
+                                : are_two            ? "are left out"
+                                                     : "is left out";
+  return fmt::format("--{} {} {}: {}", lost.field, lost.text, what, lost.why);
+}
+
+Number widest(const Request& request, const TensorLayout& layout, bool is_min) {
+  if (user_of_bounds(request) != nullptr) {
+    const std::optional<Given>& other = is_min ? request.max : request.min;
+    if (!other || other->percentage) return 1;
+    if (other->array) return number_of(layout.dtype, (is_min ? lowest_finite : highest_finite)(layout.dtype));
+    const std::optional<ElementBits> nearest =
+        is_min ? greatest_to(layout.dtype, other->number) : least_from(layout.dtype, other->number);
+    return nearest ? number_of(layout.dtype, *nearest) : other->number;
+  }
+  return number_of(layout.dtype, is_min ? lowest_element(layout.dtype) : highest_element(layout.dtype));
+}
+
+Request first_steps(const Request& request, DType dtype) {
+  Request first = request;
+  first.subtract.reset();
+  first.divide.reset();
+  first.round.reset();
+  first.zero_point.reset();
+  first.to.reset();
+  first.saturate = false;
+  first.per_axis.clear();
+  const bool is_wide = request.scale || request.bias || request.replace_below || request.replace_above ||
+                       request.nan.number ||
+                       (!is_floating(dtype) && (has_fraction(request.min) || has_fraction(request.max)));
+  if (is_wide || !request.nodata.empty()) first.to = DType::float64;
+  if (!request.nodata.empty()) first.nodata_to = std::numeric_limits<double>::quiet_NaN();
+  return first;
+}
+
+Request exact_steps(const Request& request, DType dtype, ElementBits otherwise) {
+  Request first = first_steps(request, dtype);
+  const Number none = number_of(dtype, otherwise);
+  first.to.reset();
+  first.round = Round::half_even;
+  if (first.nodata_to) first.nodata_to = none;
+  for (std::optional<Given>* const replacement : {&first.replace_below, &first.replace_above}) {
+    if (!*replacement) continue;
+    const Number& number = (*replacement)->number;
+    if (!is_integer(number) || number < number_of(dtype, lowest_element(dtype)) ||
+        number > number_of(dtype, highest_element(dtype)))
+      *replacement = none;
+  }
+  return first;
+}
+
+std::optional<Number> value_of(Statistic statistic, const ElementStatistics& of) {
+  const auto number = [](std::optional<double> value) {
+    return value ? std::optional(Number(*value)) : std::nullopt;
+  };
+  const auto element = [&](std::optional<ElementBits> bits) {
+    return bits ? std::optional(number_of(of.dtype, *bits)) : std::nullopt;
+  };
+  switch (statistic) {
+    case Statistic::mean: return number(of.mean());
+    case Statistic::std: return number(of.standard_deviation());
+    case Statistic::min: return element(of.min());
+    case Statistic::max: return element(of.max());
+  }
+  return std::nullopt;
+}
+
+std::vector<std::size_t> axes_of(const Request& request, const TensorLayout& layout) {
+  const auto rank = std::ssize(layout.shape);
+  std::vector<std::size_t> axes;
+  for (const std::int64_t axis : request.per_axis) {
+    if (axis < -rank || axis >= rank)
+      throw Error(ErrorKind::input,
+                  parameter("per_axis") + fmt::format(" {}: the tensor has no such axis, its shape is {}",
+                                                      axis, shape_text(layout.shape)));
+    axes.push_back(static_cast<std::size_t>(axis < 0 ? axis + rank : axis));
+  }
+  return axes;
+}
+
+std::vector<Groups> groups_of(const Request& request, std::span<const TensorSource> sources) {
+  std::vector<Groups> groups;
+  for (const TensorSource& source : sources)
+    groups.emplace_back(source.layout, axes_of(request, source.layout));
+  return groups;
+}
+
+std::vector<std::int64_t> lengths_of_groups(const Request& request, const TensorLayout& layout) {
+  const std::vector<std::int64_t> shape = Groups(layout, axes_of(request, layout)).shape();
+  return {std::ranges::find_if(shape, [](std::int64_t size) { return size != 1; }), shape.end()};
+}
+
+Request bounds_alone(const Request& request) {
+  Request alone{.min = request.min,
+                .max = request.max,
+                .profile = request.profile,
+                .min_above_max = request.min_above_max};
+  if (const Field* const user = user_of_bounds(request)) user->copy(request, alone);
+  for (std::optional<Given>* const bound : {&alone.min, &alone.max})
+    if (*bound && (*bound)->array) bound->reset();
+  return alone;
+}
+
+namespace {
+
+/// The exact x * scale + bias, of up to 129 bits.
+Number exact_value(const Operation& operation, DType dtype, ElementBits element) {
+  const Int128 x = to_integer(number_of(dtype, element), Rounding::toward_zero);
+  const auto magnitude = static_cast<UInt128>(x < 0 ? -x : x) * operation.integer_scale.magnitude;
+  const bool is_negative = (x < 0) != operation.integer_scale.negative;
+  const auto [bias_is_negative, bias] = operation.integer_bias;
+  const auto number = [](bool negative, UInt128 value) {
+    return *parse_number(fmt::format("{}{}", negative ? "-" : "", value));
+  };
+  if (is_negative == bias_is_negative) return number(is_negative, magnitude + bias);
+  return magnitude >= bias ? number(is_negative, magnitude - bias)
+                           : number(bias_is_negative, bias - magnitude);
+}
+
+/// The two operations, each rounded to T.
+template <class T>
+Number rounded_value(const Operation& operation, const Number& element) {
+  const auto scale = static_cast<T>(operation.scale);
+  // An infinity times 0 is NaN, which is none of the elements of a percentile.
+  const T x = scale == 0 && element.kind == Number::Kind::infinite ? T{0} : round_to<T>(element);
+  const T product = operation.divides ? x / scale : x * scale;
+  return product + static_cast<T>(operation.bias);
+}
+
+bool is_64_bits(const Number& number) {
+  return number >= std::numeric_limits<std::int64_t>::lowest() &&
+         number <= std::numeric_limits<std::uint64_t>::max();
+}
+
+}  // namespace
+
+std::optional<Scaled> scaled(const Request& request, const TensorLayout& layout) {
+  if (!request.scale && !request.bias) return std::nullopt;
+  Request alone{.scale = request.scale, .bias = request.bias, .profile = request.profile};
+  if (request.profile->family == "native") alone.to = DType::float64;
+  if (request.profile->bounds == Profile::Bounds::required) {
+    alone.min = -std::numeric_limits<double>::infinity();
+    alone.max = std::numeric_limits<double>::infinity();
+  }
+  const Operation operation = make_plan_in_units(alone, layout).operation;
+  const DType from = layout.dtype;
+  Scaled by;
+  by.is_exact = operation.arithmetic == Arithmetic::integer;
+  by.descends = by.is_exact ? operation.integer_scale.negative : std::signbit(operation.scale);
+  if (by.is_exact) {
+    by.value = [=](ElementBits element) { return exact_value(operation, from, element); };
+  } else if (operation.arithmetic == Arithmetic::float32) {
+    by.dtype = DType::float32;
+    by.value = [=](ElementBits element) { return rounded_value<float>(operation, number_of(from, element)); };
+  } else {
+    by.value = [=](ElementBits element) {
+      return rounded_value<double>(operation, number_of(from, element));
+    };
+  }
+  return by;
+}
+
+std::string percentile_text(const TensorLayout& layout, const std::optional<Scaled>& by,
+                            const Number& percentile) {
+  if (by && by->is_exact && is_64_bits(percentile)) {
+    const Scalar scalar = as_scalar(percentile.negative ? DType::int64 : DType::uint64, percentile);
+    return element_text(scalar.dtype, scalar.bits);
+  }
+  if (by) return element_text(by->dtype, nearest_element(by->dtype, percentile));
+  const Scalar scalar = as_scalar(layout.dtype, percentile);
+  return element_text(scalar.dtype, layout.meaning, scalar.bits);
+}
+
+}  // namespace clipper

@@ -1,0 +1,151 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "contract/bounds.hpp"
+#include "contract/exact_bounds.hpp"
+#include "contract/plan.hpp"
+#include "contract/profile.hpp"
+#include "element/dtype.hpp"
+#include "element/element.hpp"
+#include "element/number.hpp"
+#include "element/tensor_layout.hpp"
+#include "flows/tensor_statistics.hpp"
+#include "statistics/groups.hpp"
+#include "statistics/statistics.hpp"
+
+namespace clipper {
+
+inline void append(DType dtype, ElementBits element, std::vector<std::byte>& elements) {
+  with_size(traits(dtype).size, [&]<std::size_t kSize>() {
+    const auto bits = static_cast<UnsignedOfSize<kSize>>(element);
+    const std::span bytes = std::as_bytes(std::span(&bits, 1));
+    elements.insert(elements.end(), bytes.begin(), bytes.end());
+  });
+}
+
+/// Figures of groups as an array: elements of the tensor's dtype, unless a later step needs fractions.
+class FoundArray {
+ public:
+  FoundArray(const Request& request, DType dtype)
+      : dtype_(dtype), keeps_fractions_(!is_floating(dtype) && has_later_step(request)) {}
+
+  /// `is_bound`: false for the widest number, which need not be exact.
+  void add(const Number& number, ElementBits element, bool is_bound = true) {
+    append(dtype_, element, elements_);
+    if (!keeps_fractions_) return;
+    const auto nearest = round_to<double>(number);
+    append(DType::float64, to_bits(nearest), numbers_);
+    has_fraction_ |= number_of(dtype_, element) != number;
+    is_rounded_ |= is_bound && is_integer(number) && Number(nearest) != number;
+  }
+
+  /// No number, of a dtype that has NaN: what replaces NaN leaves it, and the bound is none.
+  void add_nan() { append(dtype_, canonical_nan(dtype_), elements_); }
+
+  /// A number that the dtype may lack.
+  void add(const Number& number) {
+    add(number, is_floating(dtype_) ? nearest_element(dtype_, number)
+                                    : greatest_to(dtype_, number).value_or(lowest_element(dtype_)));
+  }
+
+  /// Whether no dtype has all the numbers: fractions, and integers that float64 lacks.
+  [[nodiscard]] bool is_mixed() const { return has_fraction_ && is_rounded_; }
+
+  [[nodiscard]] DType dtype() const { return has_fraction_ ? DType::float64 : dtype_; }
+  [[nodiscard]] std::vector<std::byte> take() { return std::move(has_fraction_ ? numbers_ : elements_); }
+
+ private:
+  DType dtype_;
+  bool keeps_fractions_;
+  bool has_fraction_ = false;  ///< or a number beyond the dtype
+  bool is_rounded_ = false;    ///< whether float64 lacks an integer
+  std::vector<std::byte> elements_;
+  std::vector<std::byte> numbers_;
+};
+
+/// x * scale + bias of single elements, as the clip sees them, for percentiles.
+struct Scaled {
+  DType dtype = DType::float64;  ///< of the arithmetic, unless that is exact
+  bool is_exact = false;         ///< of integers
+  bool descends = false;         ///< a greater x has a lesser result, or the same
+  std::function<Number(ElementBits)> value;
+};
+
+/// Nothing without scale and bias, which must be numbers.
+[[nodiscard]] std::optional<Scaled> scaled(const Request& request, const TensorLayout& layout);
+
+/// A percentile of the tensor's elements, or of x * scale + bias, in a message: "6.5". Typed as a bound, it
+/// gives the same bytes.
+[[nodiscard]] std::string percentile_text(const TensorLayout& layout, const std::optional<Scaled>& by,
+                                          const Number& percentile);
+
+/// Request::per_axis, counted from 0. Error{input} for an axis that the tensor does not have.
+[[nodiscard]] std::vector<std::size_t> axes_of(const Request& request, const TensorLayout& layout);
+
+/// The groups of each source along Request::per_axis.
+[[nodiscard]] std::vector<Groups> groups_of(const Request& request, std::span<const TensorSource> sources);
+
+/// The shape of arrays of figures, without sizes of 1 in front.
+[[nodiscard]] std::vector<std::int64_t> lengths_of_groups(const Request& request, const TensorLayout& layout);
+
+/// What converts a bound of one of several groups as if it alone had been given.
+[[nodiscard]] Request bounds_alone(const Request& request);
+
+/// The clip alone, whose elements have all numbers that are subtracted from: those of the tensor's dtype, or
+/// float64.
+[[nodiscard]] Request first_steps(const Request& request, DType dtype);
+
+/// first_steps() of integers of 64 bits without float64. What has no value becomes `otherwise`, and so does a
+/// replacement that is no element. Fractions of bounds, which are less than 2^53, are rounded.
+[[nodiscard]] Request exact_steps(const Request& request, DType dtype, ElementBits otherwise);
+
+/// Nothing if there are no such elements.
+[[nodiscard]] std::optional<Number> value_of(Statistic statistic, const ElementStatistics& of);
+
+/// Whether the statistic is an element.
+[[nodiscard]] constexpr bool is_extreme(Statistic statistic) {
+  return statistic == Statistic::min || statistic == Statistic::max;
+}
+
+[[nodiscard]] constexpr bool is_long_integer(DType dtype) {
+  return dtype == DType::int64 || dtype == DType::uint64;
+}
+
+/// Collects the figures that a tensor, or groups of its elements, do not have.
+class LostFigures {
+ public:
+  /// `text` is the figure as given, `place` that of the group: "", or " at [0, 2, 0]". All groups after the
+  /// first one are only counted.
+  void add(std::string_view field, const std::string& text, std::string place, std::string_view why);
+
+  /// Appends what was collected, one entry for all figures that are lost in the same way, and forgets it.
+  void move_to(std::vector<LostBound>& lost);
+
+ private:
+  struct Entry {
+    std::string_view field;
+    std::string text;
+    std::string place;  ///< of the first group
+    std::string_view why;
+    std::uint64_t groups = 1;
+  };
+
+  std::vector<Entry> entries_;
+};
+
+/// A percentile that is no bound. For a step that needs finite ones, that of an empty range.
+[[nodiscard]] Number widest(const Request& request, const TensorLayout& layout, bool is_min);
+
+/// What the user is told: "--min 1% is no bound: all elements are NaN".
+[[nodiscard]] std::string lost_text(const LostBound& lost);
+
+}  // namespace clipper
