@@ -36,25 +36,39 @@ LAYOUTS = {
 }
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+PAIRS = [
+    ("float32", "uint8"), ("uint8", "float64"), ("int16", "bfloat16"), ("bfloat16", "int32"), ("float64", "float32"),
+    ("float16", "int64"), ("uint64", "float16"), ("int8", "uint8"), ("float32", "int32"),
+]  # fmt: skip
+
+
+def in_order_of(x, to):
+    """The result's dtype: bfloat16 and what becomes of bytes have this machine's byte order."""
+    is_big = x.dtype.byteorder == ">" and to != "bfloat16" and dtype_of(to).itemsize > 1
+    return dtype_of(to).newbyteorder(">") if is_big else dtype_of(to)
+
+
+@pytest.mark.parametrize("name, to", [(name, None) for name in DTYPES] + PAIRS)
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_layouts(layout, dtype):
-    x = sample((3, 4, 5), dtype)
-    expected = np.clip(x.astype(float), 20, 40).astype(x.dtype)
+def test_layouts(layout, name, to):
+    x = sample((3, 4, 5), name)
+    expected = np.clip(x.astype(float), 20, 40)
+    expected = (expected if (to or name) in FLOATS else np.rint(expected)).astype(dtype_of(to or name))
+    options = {"to": to} if to else {}
     given = LAYOUTS[layout](x)
     before = given.copy()
     lo, hi = (np.full((4, 1), bound, given.dtype) for bound in (20, 40))
-    for bounds in [(20, 40), ("20", "40"), (lo, hi), (lo, 40)]:
-        result = clipper.clip(given, *bounds)
-        assert result.dtype == given.dtype
+    for bounds in [(20, 40), ("20", "40"), (lo, hi), (lo, 40), (np.full(x.shape, 20, given.dtype), hi)]:
+        result = clipper.clip(given, *bounds, **options)
+        assert result.dtype == (in_order_of(given, to) if to else given.dtype)
         assert result.flags.writeable and result.flags.owndata and type(result) is np.ndarray
-        assert_same_bits(result.astype(x.dtype), expected)
+        assert_same_bits(result.astype(expected.dtype), expected)
         for out_layout in set(LAYOUTS) - {"read-only"}:
-            out = LAYOUTS[out_layout](np.zeros_like(x))
-            assert clipper.clip(given, *bounds, out=out) is out
-            assert_same_bits(out.astype(x.dtype), expected)
+            out = LAYOUTS[out_layout](np.zeros_like(expected))
+            assert clipper.clip(given, *bounds, **options, out=out) is out
+            assert_same_bits(out.astype(expected.dtype), expected)
     np.testing.assert_array_equal(given.astype(float), before.astype(float))
-    if given.flags.writeable:
+    if given.flags.writeable and not to:
         assert clipper.clip(given, 20, 40, out=given) is given
         assert_same_bits(given.astype(x.dtype), expected)
 
@@ -81,6 +95,7 @@ def test_memory_order_is_kept():
     for order in "CF":
         x = np.zeros((3, 4), order=order)
         assert clipper.clip(x, 0).strides == x.strides
+        assert clipper.clip(x, to="int8").flags[f"{order}_CONTIGUOUS"]
     x = np.zeros((2, 3, 4)).transpose(1, 2, 0)
     assert clipper.clip(x, 0).strides == x.strides
 
@@ -327,6 +342,36 @@ def test_nan():
         (dict(out=np.zeros((2, 4), "f4")), "usage", "out"),
         (dict(out=np.broadcast_to(np.float32(0), 4)), "usage", "out"),
         (dict(out=np.frombuffer(bytes(16), "f4")), "usage", "out"),
+        (dict(to="complex64"), "usage", "to"),
+        (dict(to=complex), "usage", "to"),
+        (dict(to=bool), "usage", "to"),
+        (dict(to=np.dtype(">i2")), "usage", "to"),
+        (dict(to="uint8", profile="onnx-13"), "usage", "to"),
+        (dict(round="up"), "usage", "round"),
+        (dict(round="half_even"), "usage", "round"),
+        (dict(zero_point=1), "usage", "zero_point"),
+        (dict(zero_point=1, to="float16"), "usage", "zero_point"),
+        (dict(zero_point=1.5, to="int8"), "usage", "zero_point"),
+        (dict(zero_point=200, to="int8"), "usage", "zero_point"),
+        (dict(zero_point=np.zeros(4, int), to="int8"), "usage", "zero_point"),
+        (dict(saturate=True), "usage", "saturate"),
+        (dict(replace_below=1), "usage", "replace_below"),
+        (dict(replace_above=1), "usage", "replace_above"),
+        (dict(min=0, replace_below=0.1), "usage", "replace_below"),
+        (dict(min=0, replace_below=np.nan, to="int8"), "usage", "replace_below"),
+        (dict(max=0, replace_above=256, to="uint8"), "usage", "replace_above"),
+        (dict(min=0, replace_below="1%"), "usage", "replace_below"),
+        (dict(min=300, to="uint8"), "usage", "min"),
+        (dict(max=-1, to="uint8"), "usage", "max"),
+        (dict(nan="keep", to="uint8"), "usage", "nan"),
+        (dict(nan=300, to="uint8"), "usage", "nan"),
+        (dict(scale=clipper.reciprocal(0)), "usage", "scale"),
+        (dict(scale=clipper.reciprocal("1/2")), "usage", "scale"),
+        (dict(scale="1/1/2"), "usage", "scale"),
+        (dict(scale=clipper.reciprocal(np.zeros(3, "f4"))), "input", "scale"),
+        (dict(to="uint8", out=np.zeros(4, "f4")), "usage", "out"),
+        (dict(to="uint8", out=np.zeros(3, "u1")), "usage", "out"),
+        (dict(out=np.zeros(4, "u1")), "usage", "out"),
     ],
 )
 def test_errors_name_the_argument(arguments, kind, field):
@@ -352,8 +397,13 @@ def test_errors_name_the_argument(arguments, kind, field):
         (dict(threads=1.0), "threads"),
         (dict(max=np.longdouble(1)), "max"),
         (dict(minimum=1), "clip"),
+        (dict(to=3), "to"), (dict(to=[1]), "to"), (dict(round=1), "round"), (dict(saturate=1), "saturate"),
+        (dict(saturate=None), "saturate"), (dict(zero_point={}, to="int8"), "zero_point"),
+        (dict(min=0, replace_below=b"1"), "replace_below"), (dict(scale=clipper.reciprocal(None)), "scale"),
+        (dict(scale=clipper.reciprocal(clipper.reciprocal(2))), "scale"), (dict(min=clipper.reciprocal(2)), "min"),
+        (dict(scale=("2",)), "scale"),
     ],
-)
+)  # fmt: skip
 def test_wrong_types(arguments, field):
     with pytest.raises(TypeError, match=field):
         clipper.clip(np.zeros(1), **arguments)
