@@ -30,6 +30,7 @@ from clipper_files import TEMPORARY, header  # noqa: E402
 FORMS = dict(zip("f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1 M8 m8 c8 c16".split(), "efdbhiqBHIQBqqfd"))  # of struct
 SAFETENSORS = dict(zip("b1 f1 V1 V2 f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8".split(),
                        "BOOL F8_E5M2 F8_E4M3 BF16 F16 F32 F64 I8 I16 I32 I64 U8 U16 U32 U64".split()))
+READS = re.compile(r"(?!.*(--(diff-out|report|histogram-svg|update-golden)|[;&|>]))clipper ((compare|info|show|profiles)\b|.*--(dry-run|verify)\b)")
 LEFT_OUT = " is not available on Windows", "keeps the names of open files"  # the latter: wine 8 cannot replace an open file
 
 
@@ -211,9 +212,12 @@ class Runner:
     def command(self, case, step, directory):
         """$ COMMAND or ? STATUS COMMAND"""
         line = re.fullmatch(r"(\$|\? \d+) (.*)", step.line)[2]
+        before = snapshot(directory) if READS.match(line) else None
         status, out, err = self.shell(line, directory)
         case.is_left_out |= self.program.endswith(".exe") and any(text in out + err for text in LEFT_OUT)
         got = (f"? {status} " if status else "$ ") + line, streams(step, {">": out, "2>": err})
+        if before not in (None, snapshot(directory)):
+            return got[0], [*got[1], "# a file has changed"]
         return None if got == (step.line, step.below) else got
 
     def refusal(self, case, step, directory):

@@ -53,35 +53,6 @@ TEST_CASE("to, round, saturate and scale are handed on, and counts include what 
   CHECK(counts.changed);
 }
 
-TEST_CASE("memory and files become the same, aligned or not, for every dtype") {
-  const TemporaryDirectory directory;
-  const std::string in = directory / "in.npy";
-  const std::string out = directory / "out.npy";
-  const std::vector<float> elements = quarters();
-  write_file(in, float32_file(elements));
-  for (const DTypeTraits& row : kKernelDTypes) {
-    INFO(row.name);
-    const Request request{.min = -900, .max = 900, .scale = 0.5, .bias = 1, .to = row.dtype};
-    const Counts of_file = clip_file(in, out, request);
-    CHECK(tensor_in(out).dtype == row.dtype);
-    const std::string file = read_file(out);
-    const std::string expected = file.substr(file.size() - kMany * row.size);
-    for (const std::size_t offset : {std::size_t{0}, std::size_t{1}})
-      for (const unsigned threads : {0U, 1U}) {
-        std::vector<char> memory(offset + kMany * sizeof(float));
-        std::vector<char> target(offset + expected.size() + 1, 'x');
-        std::memcpy(memory.data() + offset, elements.data(), kMany * sizeof(float));
-        const Counts counts =
-            clip(DType::float32, memory.data() + offset, target.data() + offset, kMany, request, threads);
-        CHECK(std::memcmp(target.data() + offset, expected.data(), expected.size()) == 0);
-        CHECK((target.front() == 'x' || offset == 0));
-        CHECK(target.back() == 'x');
-        CHECK(counts.raised == of_file.raised);
-        CHECK(counts.lowered == of_file.lowered);
-      }
-  }
-}
-
 TEST_CASE("a file becomes another dtype in place, but not directly") {
   const TemporaryDirectory directory{{"x.npy", float32_file({-1, 0.5F, 9})}};
   const std::string path = directory / "x.npy";

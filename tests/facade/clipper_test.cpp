@@ -34,6 +34,37 @@ std::string elements_of(const std::string& file, std::size_t size) {
   return file.substr(file.size() - size);
 }
 
+/// Checks that elements in memory, at an even or an odd address, become what they become in a file.
+void check_as_in_file(DType from, const std::string& elements, const Request& request) {
+  const TemporaryDirectory directory{{"in.npy", npy_of(from, elements)}};
+  const std::size_t count = elements.size() / traits(from).size;
+  const DType to = request.to.value_or(from);
+  INFO(traits(from).name << " to " << traits(to).name);
+  const Counts of_file = clip_file(directory / "in.npy", directory / "out.npy", request, {.dtype = from});
+  const std::string expected = elements_of(directory.read("out.npy"), count * traits(to).size);
+  REQUIRE(expected != elements);
+  for (const std::size_t offset : {std::size_t{0}, std::size_t{1}})
+    for (const unsigned threads : {0U, 1U}) {
+      CAPTURE(offset, threads);
+      std::string memory = std::string(offset, 'x') + elements;
+      std::string target(offset + expected.size() + 1, 'x');
+      const auto check = [&](std::string& out) {
+        const Counts counts =
+            clip(from, memory.data() + offset, out.data() + offset, count, request, threads);
+        CHECK(out.compare(offset, expected.size(), expected) == 0);
+        CHECK(counts.elements == count);
+        CHECK(counts.raised == of_file.raised);
+        CHECK(counts.lowered == of_file.lowered);
+        CHECK(counts.nan == of_file.nan);
+        CHECK(counts.changed);
+      };
+      check(target);
+      CHECK((target.back() == 'x' && target.starts_with(std::string(offset, 'x'))));
+      CHECK(memory.compare(offset, elements.size(), elements) == 0);
+      if (from == to) check(memory);
+    }
+}
+
 template <class Work>
 Error error_of(Work work) {
   try {
@@ -48,38 +79,15 @@ Error error_of(Work work) {
 }  // namespace
 
 TEST_CASE("elements in memory and in a file become the same, for every dtype") {
-  const TemporaryDirectory directory;
-  const std::string in = directory / "in.npy";
-  const std::string out = directory / "out.npy";
-  const Request request{.min = 3, .max = 90, .scale = 0.5, .bias = 1};
-  for (const DTypeTraits& row : kDTypes) {
-    INFO(row.name);
-    const std::string elements = scattered_bytes(kCount * row.size);
-    write_file(in, npy_of(row.dtype, elements));
-    const Counts of_file = clip_file(in, out, request, {.dtype = row.dtype});
-    const std::string expected = elements_of(read_file(out), elements.size());
-    REQUIRE(expected != elements);
-
-    for (const std::size_t offset : {std::size_t{0}, std::size_t{1}}) {  // 1 leaves wider elements unaligned
-      CAPTURE(offset);
-      std::vector<char> memory(offset + elements.size());
-      std::vector<char> target(offset + elements.size());
-      std::memcpy(memory.data() + offset, elements.data(), elements.size());
-      const Counts copied = clip(row.dtype, memory.data() + offset, target.data() + offset, kCount, request);
-      CHECK(std::memcmp(target.data() + offset, expected.data(), expected.size()) == 0);
-      CHECK(std::memcmp(memory.data() + offset, elements.data(), elements.size()) == 0);
-      const Counts in_place =
-          clip(row.dtype, memory.data() + offset, memory.data() + offset, kCount, request);
-      CHECK(std::memcmp(memory.data() + offset, expected.data(), expected.size()) == 0);
-      for (const Counts& counts : {copied, in_place}) {
-        CHECK(counts.elements == kCount);
-        CHECK(counts.raised == of_file.raised);
-        CHECK(counts.lowered == of_file.lowered);
-        CHECK(counts.nan == of_file.nan);
-        CHECK(counts.changed);
-      }
-    }
-  }
+  for (const DTypeTraits& row : kDTypes)
+    check_as_in_file(row.dtype, scattered_bytes(kCount * row.size),
+                     {.min = 3, .max = 90, .scale = 0.5, .bias = 1});
+  std::vector<float> quarters(3'000'001);  // more than 4 MiB of every dtype but uint8: several threads
+  for (std::size_t i = 0; i < quarters.size(); ++i)
+    quarters[i] = static_cast<float>(i * 7919 % 8001) / 4 - 1000;
+  for (const DTypeTraits& row : kKernelDTypes)
+    check_as_in_file(DType::float32, bytes_of(quarters),
+                     {.min = -900, .max = 900, .scale = 0.5, .bias = 1, .to = row.dtype});
 }
 
 TEST_CASE("every C++ element type has its dtype") {
