@@ -63,6 +63,14 @@ bool is_without_effect(const RawOptions& raw, const Request& request) {
          profile.absent_bound == Profile::AbsentBound::none && request.action_on_nan() == OnNan::keep;
 }
 
+/// What somebody may want who asks for no change of elements.
+std::string way_to_do_nothing(const RawOptions& raw, const Reading& reading) {
+  if (!reading.raw && !reading.pb && !raw.has(kToRaw))
+    return "clipper info describes a file, clipper compare compares two";
+  return fmt::format("--to {} writes the same elements to another kind of file",
+                     reading.raw ? traits(reading.raw->dtype).name : "with their dtype");
+}
+
 SimdLevel simd_level_of(const RawOptions& raw) {
   const SimdLevel level = kSimdLevels.at(word_of(raw, kSimd));
   if (level > simd_levels().back())
@@ -309,10 +317,12 @@ Command validate_clip(const RawOptions& raw) {
   if (!raw.has(kFinalize) && !raw.has(kDiscardShards) && is_without_effect(raw, command.settings.request))
     refuse(
         "nothing to do without --min, --max, --scale, --bias, --subtract, --divide, --stretch, --nan, "
-        "--nodata-to, --to or --round; clipper info describes a file, clipper compare compares two");
+        "--nodata-to, --to or --round; " +
+        way_to_do_nothing(raw, command.settings.reading));
   take_texts(raw, NumberSource::files, command.settings.request, command.settings.reading);
   // A warning says how many elements become nodata.
-  command.settings.counting = command.verbose || command.json || raw.has(kNodata);
+  command.settings.counting =
+      command.verbose || command.json || raw.has(kNodata) || (command.dry_run && !command.quiet);
   return command;
 }
 

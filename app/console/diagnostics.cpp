@@ -47,6 +47,7 @@ constexpr Wording kWordings[] = {
     {"other", "the choice of members forbids", "--other error forbids"},
     {"shard", "a shard", "--shard"},
     {"temporary_directory", "name another directory", "set TMPDIR to another directory"},
+    {"pattern", "", "; without quotes the shell expands it"},
     {"trailing", "", "; to allow this, set --trailing ignore"},
     {"raw", "raw", "--raw"},
     {"raw", "", "; --raw DTYPE:SHAPE reads files without a header"},

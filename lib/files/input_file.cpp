@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <filesystem>
+#include <system_error>
 #include <thread>
 
 #include "error.hpp"
 #include "files/file_state.hpp"
 #include "files/formats.hpp"
+#include "files/name_choice.hpp"
 #include "npy/file_kind.hpp"
 #include "npy/utf8.hpp"
 
@@ -109,10 +112,34 @@ InputFile InputFile::open_below(const std::string& base, const std::string& path
   return file;
 }
 
+namespace {
+
+/// "; as a pattern it matches 2 files": about a pattern in quotes, which no shell has expanded.
+Message words_about_pattern(const std::string& path) {
+  const std::string pattern = path.substr(path.rfind('/') + 1);
+  if (pattern.find_first_of("*?[") == pattern.npos) return "";
+  std::size_t count = 0;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(os::native(directory_of(path)), error), end;
+       !error && entry != end; entry.increment(error)) {
+    const std::string name = os::text_of(entry->path().filename());
+    if (!name.starts_with('.') && matches(pattern, name)) ++count;
+  }
+  if (count == 0) return "";
+  return fmt::format("; as a pattern it matches {} file{}", count, count == 1 ? "" : "s") +
+         Message(Term{"pattern", ""});
+}
+
+}  // namespace
+
 InputFile InputFile::open_path(const std::string& path, int flags, Caching caching) {
   flags |= O_RDONLY | O_CLOEXEC | O_NOCTTY;
   Descriptor fd(retry_interrupted([&] { return os::open(path.c_str(), flags); }));
-  if (fd.get() < 0) throw_system_error(path, "cannot be opened");
+  if (const int error = errno; fd.get() < 0)
+    throw Error(ErrorKind::io,
+                fmt::format("{}: cannot be opened: {}", path, os::error_text(error)) +
+                    (error == ENOENT ? words_about_pattern(path) : Message("")),
+                error);
   InputFile file(std::move(fd), path, settled_status);
   if (S_ISDIR(file.status_.st_mode)) throw_system_error(path, "cannot be read", EISDIR);
   file.regular_ = S_ISREG(file.status_.st_mode);
