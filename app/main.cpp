@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <exception>
 #include <new>
+#include <string>
 #include <string_view>
 #include <tuple>
 
@@ -63,6 +64,7 @@ int run(int argc, char** argv) {
     const Failure failure = explained(std::current_exception());
     try {
       print_error(failure);
+      if (const std::string text = in_place_text(); !text.empty()) print_note(text);
     } catch (const std::bad_alloc&) {
       write_texts(STDERR_FILENO, {"clipper: out of memory\n"});
     }

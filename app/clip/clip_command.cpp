@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <variant>
@@ -215,6 +216,17 @@ void clip_jobs(const ClipRun& alone) {
   run.replacements.commit();
 }
 
+/// How to go on after an error that leaves results in place. An output that existed before the run would be
+/// skipped, too.
+std::string_view way_on(const Command& command, const Jobs& jobs) {
+  if (command.keep_going) return "";
+  if (command.skip != Command::Skip::none)
+    return "; --keep-going goes on after an error, the same command goes on from here";
+  if (command.settings.request.pooled || !jobs.are_outputs_new())
+    return "; --keep-going goes on after an error";
+  return "; --keep-going goes on after an error, --skip-existing goes on from here";
+}
+
 }  // namespace
 
 void find_figures(const Command& command, const Jobs& jobs, TensorPool& pool, Command& found) {
@@ -228,19 +240,22 @@ void find_figures(const Command& command, const Jobs& jobs, TensorPool& pool, Co
     print_note("pooled: " + figures_text(command.settings.request, found.settings.request));
 }
 
-/// Fills in the inputs and their outputs, all of which can be in place at once.
-void plan_jobs(const Command& command, const ClipWay& way, RunLog& log, Jobs& jobs) {
-  take_inputs(command, jobs, [&](const std::string& input, std::exception_ptr why) {
+/// Fills in the inputs and their outputs, all of which can be in place at once. Returns warnings for the end
+/// of the run.
+std::vector<std::string> plan_jobs(const Command& command, const ClipWay& way, RunLog& log, Jobs& jobs) {
+  const auto failed = [&](const std::string& input, std::exception_ptr why) {
     ClipReport report = log.report_of({input, std::nullopt});
     report.has_output = false;
     log.failed(report, std::move(why));
     log.stop_after_failure();
-  });
+  };
+  std::vector<std::string> warnings = take_inputs(command, jobs, failed);
   way.name_outputs(jobs);
   for_each_job(jobs, true, [&](std::size_t) { log.finish_sets(); });
   check_conflicts(jobs, everything_read(command.settings.reading, jobs, also_read(command)), way.keeps_inputs,
                   command.settings.backup);
   if (command.share) keep_share(*command.share, jobs);
+  return warnings;
 }
 
 int clip_files(const Command& command, const ClipWay& way) {
@@ -251,7 +266,7 @@ int clip_files(const Command& command, const ClipWay& way) {
   });
   RunLog log(command, engine, way.placing ? RunLog::Scope::part : RunLog::Scope::run);
   Jobs jobs;
-  plan_jobs(command, way, log, jobs);
+  const std::vector<std::string> warnings = plan_jobs(command, way, log, jobs);
   Command found = command;
   std::optional<TensorPool> pool;
   if (command.settings.request.pooled) pool.emplace(engine, command.settings);
@@ -271,8 +286,14 @@ int clip_files(const Command& command, const ClipWay& way) {
   if (pool && log.status() != 0) return log.status();
   if (pool) find_figures(command, jobs, *pool, found);
   if (makes_directories && !command.dry_run) make_directories(jobs, way.root.get());
-  clip_jobs(run);
-  log.stop_after_failure();
+  try {
+    clip_jobs(run);
+    log.stop_after_failure();
+  } catch (...) {
+    set_way_on(way_on(command, jobs));
+    throw;
+  }
+  for (const std::string& warning : warnings) log.warn(warning);
   log.print_summary(has_summary);
   return log.status();
 }

@@ -360,10 +360,8 @@ inline constexpr Option kDryRun{
     .names = "--dry-run", .group = "Files",
     .excludes = {{"--verify --finalize"}},
     .help = "Check everything, print the plan and write nothing",
-    .details = R"(Read the inputs, make every check and print for each input how much would be clipped, and what would be
-written where; create and change nothing. The counts are those of a real run. With `--quiet` only errors are printed, and elements
-are read only if a check needs them. Excludes `--verify`
-and `--finalize`; with `--discard-shards`, print what would be removed.)"};
+    .details = R"(Read the inputs, make every check and print for each input how much would be clipped and what would be
+written where; create and change nothing. Excludes `--verify` and `--finalize`; with `--discard-shards`, print what would be removed.)"};
 
 inline constexpr Option kSync{
     .names = "--sync", .group = "Files",

@@ -65,7 +65,7 @@ bool is_without_effect(const RawOptions& raw, const Request& request) {
 
 /// What somebody may want who asks for no change of elements.
 std::string way_to_do_nothing(const RawOptions& raw, const Reading& reading) {
-  if (!reading.raw && !reading.pb && !raw.has(kToRaw))
+  if (!reading.raw && reading.format == nullptr && !raw.has(kToRaw))
     return "clipper info describes a file, clipper compare compares two";
   return fmt::format("--to {} writes the same elements to another kind of file",
                      reading.raw ? traits(reading.raw->dtype).name : "with their dtype");

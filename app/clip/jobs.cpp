@@ -50,6 +50,10 @@ void Jobs::set_output(std::size_t job, std::string_view path) {
   entry.output = input.ends_with(path) ? input.substr(input.size() - path.size()).data() : texts_.add(path);
 }
 
+bool Jobs::are_outputs_new() const {
+  return std::ranges::all_of(jobs_, &Entry::output_is_new);
+}
+
 void Jobs::keep(const std::vector<char>& kept) {
   std::size_t count = 0;
   for (std::size_t i = 0; i < jobs_.size(); ++i)
@@ -132,12 +136,71 @@ class Inputs {
     } else if (exists && divides_sets_ && is_index(input)) {
       take_set(input, is_named, false);
     } else {
-      jobs_.add(input, exists && S_ISREG(status.st_mode) ? std::optional(id_of(status)) : std::nullopt,
-                is_named);
+      const auto id = exists && S_ISREG(status.st_mode) ? std::optional(id_of(status)) : std::nullopt;
+      if (id && divides_sets_ && input.ends_with(".safetensors")) parts_.emplace(*id, jobs_.size());
+      jobs_.add(input, id, is_named);
     }
   }
 
+  /// Called after all inputs: takes the sets of which all files are inputs by name, and leaves the files to
+  /// their sets. Returns warnings about indexes that get no result and do not stay true.
+  [[nodiscard]] std::vector<std::string> take_sets_of_parts() {
+    std::vector<std::string> warnings;
+    const auto& settings = command_.settings;
+    const bool stays_true = std::holds_alternative<InPlace>(command_.destination) && !settings.request.to &&
+                            settings.selection.other != Selection::Other::drop;
+    if (!stays_true)
+      for (const std::string& index : indexes_beside_parts())
+        if (std::string warning = take_named_set(index); !warning.empty())
+          warnings.push_back(std::move(warning));
+    std::vector<char> kept(jobs_.size(), 1);
+    for (const auto& [id, job] : parts_)
+      if (files_of_sets_.contains(id)) kept[job] = 0;
+    if (!parts_.empty()) jobs_.keep(kept);
+    return warnings;
+  }
+
  private:
+  /// The indexes in the directories of parts_, sorted.
+  [[nodiscard]] std::set<std::string> indexes_beside_parts() const {
+    std::set<std::string> indexes;
+    std::set<std::string> directories;
+    for (const auto& [id, job] : parts_) {
+      const std::string input = jobs_[job].input;
+      if (!directories.insert(beside(input, "")).second) continue;
+      std::error_code error;
+      std::filesystem::directory_iterator entry(os::native(directory_of(input)), error);
+      for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error))
+        if (const std::string name = os::text_of(entry->path().filename()); is_index(name))
+          indexes.insert(beside(input, name));
+    }
+    return indexes;
+  }
+
+  /// Takes the set if all of its files are parts_. Returns a warning if only some are, or it cannot be taken.
+  [[nodiscard]] std::string take_named_set(const std::string& index) {
+    std::string part;
+    std::size_t others = 0;
+    try {
+      for (const std::string& path : paths_of_set(index)) {
+        const std::optional<FileId> id = find_file(path);
+        if (id && files_of_sets_.contains(*id)) return "";  // its index is an input
+        if (!id || !parts_.contains(*id))
+          ++others;
+        else if (part.empty())
+          part = path;
+      }
+      if (part.empty()) return "";
+      if (others == 0) add_set(index, command_.names_inputs, false);
+    } catch (const Error& error) {
+      return part.empty() ? "" : fmt::format("{}; the index gets no result", error.what());
+    }
+    if (others == 0) return "";
+    return fmt::format(
+        "{}: names {}, but gets no result, because {} of its files {}; to clip the whole set, name the index",
+        index, part, others, others == 1 ? "is no input" : "are no inputs");
+  }
+
   void take_below(const std::string& directory) {
     const std::size_t first = jobs_.size();
     TensorWalk walk = command_.walk;
@@ -169,46 +232,54 @@ class Inputs {
     jobs_.keep(kept);
   }
 
-  /// Adds the files of a set, and its index.
   void take_set(const std::string& index, bool is_named, bool is_walked) {
     try {
-      expect_way(index);
-      const InputFile file = InputFile::open_regular_file(index);
-      const Container set(file, Records::dropped);
-      claim_files(set);
-      const std::vector<MemberUse> uses = member_uses(command_.settings, set);
-      if (is_named) expect_clipped_member(command_.settings, set, uses);
-      for (const SetFile& part : set.files()) {
-        const std::string name = part.path.substr(beside(index, "").size());
-        const auto* const into = std::get_if<IntoDirectory>(&command_.destination);
-        if (into != nullptr && into->flat && name.find('/') != name.npos)
-          throw Error(ErrorKind::usage, index + ": --flat would part it from its file " + name);
-        if (is_walked)
-          jobs_.add_walked(part.path);
-        else
-          jobs_.add(part.path, id_of(part.status), false);
-      }
-      if (is_walked)
-        jobs_.add_walked(index);
-      else
-        jobs_.add(index, id_of(file.status()), is_named);
-      jobs_.set_is_index();
+      add_set(index, is_named, is_walked);
     } catch (...) {
       fail_(index, std::current_exception());
     }
   }
 
+  /// Adds the files of a set, and its index; nothing after an error.
+  void add_set(const std::string& index, bool is_named, bool is_walked) {
+    expect_way(index);
+    const InputFile file = InputFile::open_regular_file(index);
+    const Container set(file, Records::dropped);
+    std::map<FileId, std::string> claimed = claim_files(set);
+    const std::vector<MemberUse> uses = member_uses(command_.settings, set);
+    if (is_named) expect_clipped_member(command_.settings, set, uses);
+    for (const SetFile& part : set.files()) {
+      if (is_walked)
+        jobs_.add_walked(part.path);
+      else
+        jobs_.add(part.path, id_of(part.status), false);
+    }
+    if (is_walked)
+      jobs_.add_walked(index);
+    else
+      jobs_.add(index, id_of(file.status()), is_named);
+    jobs_.set_is_index();
+    files_of_sets_.merge(claimed);
+  }
+
   /// Two sets that share a file would both change it, or each other's output.
-  void claim_files(const Container& set) {
+  [[nodiscard]] std::map<FileId, std::string> claim_files(const Container& set) const {
     const std::string& index = set.file().path();
+    const auto* const into = std::get_if<IntoDirectory>(&command_.destination);
+    std::map<FileId, std::string> claimed;
     for (const auto& [path, status] : set.files()) {
-      const auto [taken, is_first] = files_of_sets_.emplace(id_of(status), index);
-      if (is_first) continue;
-      throw Error(ErrorKind::usage, taken->second == index
+      const std::string name = path.substr(beside(index, "").size());
+      if (into != nullptr && into->flat && name.find('/') != name.npos)
+        throw Error(ErrorKind::usage, index + ": --flat would part it from its file " + name);
+      const auto taken = files_of_sets_.find(id_of(status));
+      const bool is_first = taken == files_of_sets_.end();
+      if (is_first && claimed.emplace(id_of(status), index).second) continue;
+      throw Error(ErrorKind::usage, is_first || taken->second == index
                                         ? index + ": is an input twice"
                                         : fmt::format("{} and {} both name {}; a run takes one of them",
                                                       taken->second, index, path));
     }
+    return claimed;
   }
 
   /// The results of a set need the names that the index has, and the index needs all results.
@@ -217,7 +288,8 @@ class Inputs {
     const auto* const out = std::get_if<ToFile>(&to);
     std::string_view why;
     if (command_.share || std::holds_alternative<PartOf>(to) || std::holds_alternative<SlabOf>(to))
-      why = "stands for several files, which --shard would not all have; name the files";
+      why =
+          "stands for several files, which --shard would not all have; leave --shard out, or name the files";
     else if (std::holds_alternative<ByTemplate>(to))
       why = "stands for several files, whose names --output would change; use --output-dir or --in-place";
     else if (out != nullptr && !is_index(out->path))
@@ -247,6 +319,7 @@ class Inputs {
   bool divides_sets_;                            ///< the files of a set are jobs
   bool names_outputs_ = false;                   ///< outputs are named after inputs
   std::map<FileId, std::string> files_of_sets_;  ///< the index that names each
+  std::map<FileId, std::size_t> parts_;          ///< jobs of safetensors files that are inputs by their names
   std::string_view output_option_;
   std::string output_directory_;
   std::vector<FileId> output_directories_;  ///< with --recursive: --output-dir and the directories above it
@@ -254,10 +327,11 @@ class Inputs {
 
 }  // namespace
 
-void take_inputs(const Command& command, Jobs& jobs, const Inputs::Failed& failed) {
+std::vector<std::string> take_inputs(const Command& command, Jobs& jobs, const Inputs::Failed& failed) {
   Inputs inputs(command, jobs, failed);
   for (const std::string& input : command.inputs) inputs.take(input, command.names_inputs);
   if (command.list) read_names(*command.list, [&](const std::string& name) { inputs.take(name, false); });
+  return inputs.take_sets_of_parts();
 }
 
 }  // namespace clipper

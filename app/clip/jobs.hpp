@@ -49,6 +49,7 @@ class Jobs {
   void set_directory(std::string directory) { directory_ = std::move(directory); }
   void set_output(std::size_t job, std::string_view path);
   void set_output_is_new(std::size_t job) { jobs_[job].output_is_new = true; }
+  [[nodiscard]] bool are_outputs_new() const;
 
   /// Removes each job whose element in `kept` is 0.
   void keep(const std::vector<char>& kept);
@@ -90,7 +91,9 @@ void make_directories(const Jobs& jobs, OutputRoot* root);
 /// directory that cannot be read, a directory without a .npy or .npz file unless this is allowed, and
 /// FILE:MEMBER where outputs are named after inputs. Error{usage} if the outputs would be below a directory
 /// that is walked, where the next run would take them as inputs. Throws what read_names() throws.
-void take_inputs(const Command& command, Jobs& jobs,
-                 const std::function<void(const std::string& input, std::exception_ptr why)>& failed);
+/// Returns warnings: see "Models in several files" in clipper-formats(5).
+[[nodiscard]] std::vector<std::string> take_inputs(
+    const Command& command, Jobs& jobs,
+    const std::function<void(const std::string& input, std::exception_ptr why)>& failed);
 
 }  // namespace clipper

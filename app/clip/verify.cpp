@@ -5,6 +5,7 @@
 #include <exception>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -103,7 +104,7 @@ class Verifier {
 Verifier::Failures Verifier::find_jobs(Jobs& jobs) const {
   Failures failures;
   if (to_.layout) {
-    take_inputs(command_, jobs, [&](const std::string& input, std::exception_ptr why) {
+    std::ignore = take_inputs(command_, jobs, [&](const std::string& input, std::exception_ptr why) {
       failures.emplace_back(input, std::move(why));
     });
     write_below(*to_.layout, jobs);

@@ -85,8 +85,8 @@ inline constexpr Option kRaw{
     .details = R"(Read files that are neither .npy files, archives nor TensorProto files as elements in C order
 without a header. DTYPE is the name of a dtype or numpy's descriptor, such as `<f4` or `>i2`. SHAPE may have one
 -1; without it the tensor has one axis with all that the file holds. The bytes before OFFSET belong to another
-format: they are copied. A result is such a file, too, unless its name ends in .npy: `--raw float32:2,3 --to float32 in.raw
-out.npy` gives the elements a header and changes none. With `force:` in front of
+format: they are copied. A result is such a file, too, unless its name ends in .npy; `--to` alone, with DTYPE, changes no
+element. With `force:` in front of
 DTYPE other files are read so as well. RAW AND PB FILES in clipper-formats(5) has the rules.)"};
 
 inline constexpr Option kFormat{

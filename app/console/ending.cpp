@@ -30,6 +30,7 @@ struct Tally {
   std::atomic<std::size_t> failed = 0;
   std::atomic<std::size_t> in_place = 0;
   std::atomic<int> summary = -1;
+  std::string_view way_on;
   std::array<char, 8192> line{};  ///< names the first result
   std::size_t line_size = 0;
 } tally;
@@ -147,6 +148,18 @@ void count_in_place(std::string_view name) noexcept try {
                                     FMT_STRING("clipper: {}: is in place; ended by a signal\n"), name);
   tally.line_size = std::min(end.size, tally.line.size());
 } catch (...) {  // as in print_last_words()
+}
+
+void set_way_on(std::string_view advice) noexcept {
+  tally.way_on = advice;
+}
+
+std::string in_place_text() {
+  const std::size_t in_place = tally.in_place;
+  const std::size_t files = tally.files;
+  if (in_place == 0 || files < 2) return "";
+  return fmt::format("{} of {} files {} in place{}", in_place, files, in_place == 1 ? "is" : "are",
+                     tally.way_on);
 }
 
 void set_summary(int fd) noexcept {

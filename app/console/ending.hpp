@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <initializer_list>
+#include <string>
 #include <string_view>
 
 /// How a signal ends the program. While a file gets its name and is reported, signals wait: afterwards, work
@@ -34,6 +35,13 @@ void count_done(bool failed) noexcept;
 
 /// A result is in place: `name`, with control characters escaped, is printed if it is the only one.
 void count_in_place(std::string_view name) noexcept;
+
+/// What to do after an error that leaves results in place: a text without an end of life.
+void set_way_on(std::string_view advice) noexcept;
+
+/// "3 of 11 files are in place", and what to do, after an error that ends a run of several files; empty if
+/// nothing is in place.
+[[nodiscard]] std::string in_place_text();
 
 /// A signal prints the closing count as JSON to this descriptor, or to none (-1).
 void set_summary(int fd) noexcept;

@@ -372,14 +372,14 @@ std::string zsh_completions(const CommandSpecs& commands) {
                          command->name, zsh_arguments(*command));
     rows += fmt::format(" '{}:{}'", command->name, escaped(command->summary, "'", R"('\')"));
   }
-  return with_formats(
-      fmt::format("#compdef clipper\n# Written by clipper completion zsh.\n{}"
-                  "local result=1\n"
-                  "(( CURRENT > 2 )) && case $words[2] in\n{}esac\n"
-                  "if (( CURRENT == 2 )); then\n  local -a commands=({})\n"
-                  "  _describe -t commands command commands && result=0\nfi\n"
-                  "{} && result=0\nreturn result\n",
-                  kZsh, cases, rows, zsh_arguments(*commands.front())));
+  return with_formats(fmt::format(
+      "#compdef clipper\n# Written by clipper completion zsh.\n{}\n_clipper() {{\nlocal result=1\n"
+      "(( CURRENT > 2 )) && case $words[2] in\n{}esac\n"
+      "if (( CURRENT == 2 )); then\n  local -a commands=({})\n"
+      "  _describe -t commands command commands && result=0\nfi\n"
+      "{} && result=0\nreturn result\n}}\n\n"
+      "if [[ $funcstack[1] == _clipper ]]; then\n  _clipper \"$@\"\nelse\n  compdef _clipper clipper\nfi\n",
+      kZsh, cases, rows, zsh_arguments(*commands.front())));
 }
 
 std::string fish_completions(const CommandSpecs& commands) {
@@ -444,7 +444,8 @@ constexpr std::array<std::string_view, 1> kShellForms{"SHELL"};
 constexpr std::string_view kShellFooter = R"(
 Examples:
   source <(clipper completion bash)                  # a line of ~/.bashrc
-  clipper completion zsh >~/.zfunc/_clipper          # a directory of $fpath
+  source <(clipper completion zsh)                   # ~/.zshrc, after compinit
+  clipper completion zsh >~/.zfunc/_clipper          # or a directory of $fpath
   clipper completion fish >~/.config/fish/completions/clipper.fish
 )";
 

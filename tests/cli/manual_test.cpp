@@ -330,7 +330,7 @@ TEST_CASE("every example of the manual runs and prints what the manual shows") {
       CHECK(result.exit_code == expected_status(session));
       const bool in_any_order = session.command.find("--dry-run") != std::string::npos;
       if (in_any_order)
-        CHECK(in_order(result.output) == in_order(session.output));
+        CHECK(fits(in_order(result.output), in_order(session.output)));
       else
         CHECK(fits(result.output, session.output));
       ++count;

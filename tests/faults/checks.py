@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from modes import TEMPORARY, Files, Link, Mode
-from process import Call, Fault, Run
+from process import AFTER_ERROR, Call, Fault, Run
 
 SHARED = re.compile(r"(.*/)?[^/]+\.(shards(\.[0-9a-f]{16})?|shard-\d+-of-\d+\.[0-9a-f]{16}(\.done)?)")
 # Calls whose failure must not be ignored, because data may be lost.
@@ -134,6 +134,8 @@ def reason_violations(fault: Fault | None, run: Run) -> list[str]:
 
 def message_violations(run: Run) -> list[str]:
     text = CLOSING.sub("", run.stderr)
+    if run.code > 0:
+        text = AFTER_ERROR.sub("", text)
     lines = text.splitlines()
     wanted = 1 if run.code > 0 or (run.code < 0 and IN_PLACE.match(text)) else 0
     may_warn = "flock" in run.fired  # one warning for each file
@@ -168,16 +170,17 @@ def backup_violations(mode: Mode, files: Files) -> list[str]:
 
 def signal_violations(mode: Mode, run: Run, files: Files) -> list[str]:
     """A signal that ends clipper prints how many results are in place, and nothing if none is. compare promises nothing, and
-    the index of slabs is written before the slab."""
-    if run.code >= 0 or -run.code in SUDDEN or mode.compares:
+    the index of slabs is written before the slab. So does an error in a run of several files."""
+    after_error = AFTER_ERROR.search(run.stderr) if run.code > 0 else None
+    if (run.code >= 0 and not after_error) or -run.code in SUDDEN or mode.compares:
         return []
     placed = sum(files.get(name) == content != mode.before.get(name) for name, content in mode.after.items()
                  if name != "out.json" and not name.endswith("~"))
     if mode.shared:
         placed = sum(name.endswith(".done") for name in files)
     line = IN_PLACE.match(CLOSING.sub("", run.stderr))
-    said = int(line[2] or 1) if line else 0
-    return [] if said == placed else [f"ended by a signal, {placed} in place, but {run.stderr!r}"]
+    said = int(after_error[1]) if after_error else int(line[2] or 1) if line else 0
+    return [] if said == placed else [f"ended, {placed} in place, but {run.stderr!r}"]
 
 
 def stream_violations(mode: Mode, run: Run) -> list[str]:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from actions import ACTIONS, Action, Stuff
 from modes import TEMPORARY, UNFINISHED, VERSION_AT, Files, Link, Mode, difference, elements, result, slab_index, tensor
-from process import Run
+from process import AFTER_ERROR, Run
 from zip_bytes import numpy_archive
 
 
@@ -245,7 +245,7 @@ def wrong_ending(scene: Scene) -> list[str]:
         allowed |= {2}
     if run.code not in allowed:
         texts.append(f"exit {run.code}: {run.stderr!r}")
-    lines = run.stderr.splitlines()
+    lines = AFTER_ERROR.sub("", run.stderr).splitlines()
     if run.code != 1 and (len(lines) > 1 or (run.code > 0 and not lines) or not all(line.startswith("clipper: ") for line in lines)):
         texts.append(f"exit {run.code}, on stderr: {run.stderr!r}")
     return texts

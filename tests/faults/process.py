@@ -3,12 +3,15 @@
 import errno
 import fcntl
 import os
+import re
 import shlex
 import signal
 from dataclasses import dataclass
 from pathlib import Path
 
 from modes import Mode
+
+AFTER_ERROR = re.compile(r"clipper: (\d+) of \d+ files (?:is|are) in place.*\n")  # a second line
 
 LIMIT = 20  # seconds; a run that takes longer has hung
 HANGS = -1000  # the exit code of a run that has hung
