@@ -250,6 +250,7 @@ std::vector<std::string> plan_jobs(const Command& command, const ClipWay& way, R
     log.stop_after_failure();
   };
   std::vector<std::string> warnings = take_inputs(command, jobs, failed);
+  log.set_passed(jobs.passed());
   way.name_outputs(jobs);
   for_each_job(jobs, true, [&](std::size_t) { log.finish_sets(); });
   check_conflicts(jobs, everything_read(command.settings.reading, jobs, also_read(command)), way.keeps_inputs,

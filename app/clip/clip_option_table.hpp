@@ -275,9 +275,11 @@ one input. Excludes `--in-place` and `--output-dir`.)"};
 inline constexpr Option kRecursive{
     .names = "-r,--recursive", .group = "Files",
     .excludes = {{"--finalize"}},
-    .help = "Clip all .npy and .npz files below each input directory",
-    .details = R"(Inputs may be directories: every file below them whose name ends in .npy or .npz is an
-input, in the order of the paths. With `--output-dir` and one directory as the only argument, the files keep
+    .help = "Clip all .npy, .npz and .safetensors files below each input directory",
+    .details = R"(Inputs may be directories: every file below them whose name ends in .npy, .npz or .safetensors
+is an input, in the order of the paths; with `--in-place` safetensors files are inputs only if `--include` asks for them,
+because nobody should rewrite weights by accident. The files that an index names are taken once, through the index.
+With `--verbose` the last line counts the files of other kinds. With `--output-dir` and one directory as the only argument, the files keep
 their paths below it; with several arguments or a list, their paths as given. DIR must not be inside the
 directory: the next run would take results as inputs. Symbolic links to directories are not followed unless
 they are inputs themselves. A directory without such a file is an error (3) without `--allow-empty`. Needs
@@ -301,9 +303,9 @@ byte, as find -print0 writes them. File names may then contain line ends. Exclud
 inline constexpr Option kAllowEmpty{
     .names = "--allow-empty", .group = "Files",
     .excludes = {{"--finalize"}},
-    .help = "Accept an empty LIST, and with -r a directory without .npy and .npz files",
+    .help = "Accept an empty LIST, and with -r a directory without an input",
     .details = R"(Accept a LIST of `--files-from` or `--files0-from` that has no name, and with `--recursive`
-a directory without a .npy or .npz file, which are errors (3) otherwise. If there is no input at all, clipper does
+a directory without an input, which are errors (3) otherwise. If there is no input at all, clipper does
 nothing and exits with 0. With `--verify`, accept that nothing is compared.)"};
 
 inline constexpr Option kNoClobber{

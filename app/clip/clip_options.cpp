@@ -309,6 +309,9 @@ Command validate_clip(const RawOptions& raw) {
     validate_files(raw, command);
     validate_shard(raw, command);
   }
+  const bool replaces = std::holds_alternative<InPlace>(command.destination) ||
+                        std::holds_alternative<Direct>(command.destination);
+  if (replaces) command.walk.takes = Walked::always;  // nobody rewrites weights by accident
   validate_existing(raw, command);
   if (raw.has(kSync)) command.settings.durability = OutputFile::Durability::on_disk;
   if (raw.has(kFailIfClipped))
@@ -405,7 +408,7 @@ constexpr std::array kCommon{
     CommonOption{&kProfile, "Follow the rules of numpy, pytorch, onnx-13, ..."},
     CommonOption{&kInPlace, "Replace each input by its result, all or nothing"},
     CommonOption{&kOutputDir, "Write results below DIR"},
-    CommonOption{&kRecursive, "Clip all .npy and .npz files below directories"},
+    CommonOption{&kRecursive, "Clip all files of tensors below directories"},
     CommonOption{&kDryRun, "Check everything, write nothing"},
     CommonOption{&kVerify, "Compare results with GOLDEN, write nothing"},
     CommonOption{&kVerbose, "Print what was done and how much was clipped"},

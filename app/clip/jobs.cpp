@@ -127,7 +127,7 @@ class Inputs {
     const bool exists = input != "-" && os::stat(input.c_str(), &status) == 0;
     if (exists && S_ISDIR(status.st_mode)) {
       if (command_.recursive) return take_below(input);
-      fail(input, ErrorKind::io, "is a directory; to clip the .npy and .npz files below it, add --recursive");
+      fail(input, ErrorKind::io, "is a directory; to clip the files below it, add --recursive");
     } else if (const auto path = names_outputs_ ? member_path(input) : std::nullopt) {
       fail(input, ErrorKind::usage,
            fmt::format(
@@ -212,6 +212,7 @@ class Inputs {
       expect_no_output(id, directory);
     };
     walk.failed = [&](const std::string& path) { fail_(path, std::current_exception()); };
+    walk.passed = [&](const std::string& /*path*/) { jobs_.add_passed(); };
     std::vector<std::string> indexes;
     for_each_tensor(directory, walk, [&](const std::string& path) {
       if (is_index(path)) indexes.push_back(path);

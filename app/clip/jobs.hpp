@@ -42,6 +42,10 @@ class Jobs {
   void add_root_id(const FileId& id) { root_ids_.push_back(id); }
   [[nodiscard]] const std::vector<FileId>& root_ids() const noexcept { return root_ids_; }
 
+  /// A file below a directory that is no input, because its format is not one that the walk takes.
+  void add_passed() { ++passed_; }
+  [[nodiscard]] std::size_t passed() const noexcept { return passed_; }
+
   /// Sorts the jobs from `first` on by the bytes of their inputs' paths. They must not have outputs yet.
   void sort_from(std::size_t first);
 
@@ -75,6 +79,7 @@ class Jobs {
   KeptTexts texts_;
   std::deque<Entry> jobs_;
   std::vector<FileId> root_ids_;
+  std::size_t passed_ = 0;
   std::string directory_;
 };
 
@@ -83,15 +88,14 @@ class Jobs {
 /// cannot be created.
 void make_directories(const Jobs& jobs, OutputRoot* root);
 
-/// Adds the command's inputs, those in its list, and with --recursive the .npy and .npz files below
-/// directories, which are sorted by path. For an index, adds the files of its set, too, except for Verify.
-/// Links to directories are skipped, unless they were given as inputs
-/// themselves: with --in-place they could lead to files that nobody meant to change.
-/// Calls `failed`, which may throw, with each input that cannot be taken: a directory without --recursive, a
-/// directory that cannot be read, a directory without a .npy or .npz file unless this is allowed, and
-/// FILE:MEMBER where outputs are named after inputs. Error{usage} if the outputs would be below a directory
-/// that is walked, where the next run would take them as inputs. Throws what read_names() throws.
-/// Returns warnings: see "Models in several files" in clipper-formats(5).
+/// Adds the command's inputs, those in its list, and with --recursive the files that Command::walk takes
+/// below directories, sorted by path. For an index, adds the files of its set, too, except for Verify. Links
+/// to directories are skipped, unless they were given as inputs themselves: with --in-place they could lead
+/// to files that nobody meant to change. Calls `failed`, which may throw, with each input that cannot be
+/// taken: a directory without --recursive, a directory that cannot be read, a directory without such a file
+/// unless this is allowed, and FILE:MEMBER where outputs are named after inputs. Error{usage} if the outputs
+/// would be below a directory that is walked, where the next run would take them as inputs. Throws what
+/// read_names() throws. Returns warnings: see "Models in several files" in clipper-formats(5).
 [[nodiscard]] std::vector<std::string> take_inputs(
     const Command& command, Jobs& jobs,
     const std::function<void(const std::string& input, std::exception_ptr why)>& failed);

@@ -444,6 +444,9 @@ std::string RunLog::others_text() const {
   if (files_unfinished_ != 0)
     text += fmt::format("; {} output{} not whole and {} written again", files_unfinished_,
                         files_unfinished_ == 1 ? " was" : "s were", files_unfinished_ == 1 ? "is" : "are");
+  if (command_.verbose && files_passed_ != 0)
+    text +=
+        fmt::format("; {} file{} of other kinds left alone", files_passed_, files_passed_ == 1 ? "" : "s");
   return text;
 }
 

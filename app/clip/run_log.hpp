@@ -156,6 +156,9 @@ class RunLog {
   /// other files, too.
   void finish_sets() noexcept { finishes_sets_ = true; }
 
+  /// So many files below directories are no inputs, because their formats are others.
+  void set_passed(std::size_t files) noexcept { files_passed_ = files; }
+
   /// Reports that the file failed. Without --keep-going, the next call of stop_after_failure() throws.
   void failed(ClipReport report, std::exception_ptr why) noexcept;
 
@@ -197,6 +200,7 @@ class RunLog {
   std::atomic<std::size_t> files_done_ = 0;
   std::atomic<std::size_t> files_failed_ = 0;
   std::size_t files_skipped_ = 0;
+  std::size_t files_passed_ = 0;
   std::size_t files_unfinished_ = 0;  ///< their outputs were not whole
   std::atomic<int> json_lost_ = 0;    ///< errno of a line of --json that could not be written
   std::atomic<bool> written_ = false;

@@ -253,15 +253,15 @@ void Verifier::read_golden(InputFile& golden, const TensorLayout& result, PairRe
 /// The members that --other drop leaves out of the result have no pair.
 Outcome Verifier::verify_archive(const InputFile& input, const InputFile& golden, PairReport& whole,
                                  bool is_named) {
-  const Container actual(input, Records::dropped);
-  const Container expected(golden, Records::dropped);
-  const Archives archives{actual, expected};
-  const std::vector<MemberUse> uses = member_uses(command_.settings, actual);
-  if (is_named) expect_clipped_member(command_.settings, actual, uses);
+  std::optional<Container> actual(std::in_place, input, Records::dropped);
+  std::optional<Container> expected(std::in_place, golden, Records::dropped);
+  const Archives archives{*actual, *expected};
+  std::vector<MemberUse> uses = member_uses(command_.settings, *actual);
+  if (is_named) expect_clipped_member(command_.settings, *actual, uses);
   std::uint64_t bytes = 0;
   for (const MemberUse& use : uses) bytes += use.size;
   const auto use_of = [&](const MemberPair& pair) {
-    return pair.actual == nullptr ? nullptr : &uses[actual.index_of(*pair.actual)];
+    return pair.actual == nullptr ? nullptr : &uses[actual->index_of(*pair.actual)];
   };
   std::vector<MemberPair> pairs = member_pairs(archives);
   std::erase_if(pairs, [&](const MemberPair& pair) {
@@ -273,8 +273,14 @@ Outcome Verifier::verify_archive(const InputFile& input, const InputFile& golden
       [&](const MemberPair& pair, PairReport& report) {
         verify_member(archives, pair, use_of(pair), report);
       },
-      [&] { write_golden(whole, is_named); });
-  return pairs.empty() ? Outcome::found : Outcome::in_members;
+      [&] {
+        uses = {};  // the members of two archives are many
+        pairs = {};
+        expected.reset();
+        actual.reset();
+        write_golden(whole, is_named);
+      });
+  return whole.without_members ? Outcome::found : Outcome::in_members;
 }
 
 void Verifier::verify_member(const Archives& archives, const MemberPair& pair, const MemberUse* use,

@@ -120,15 +120,18 @@ const os::dirent* next_entry(os::DIR* directory, const std::string& path) {
   return entry;
 }
 
-bool is_taken(const TensorWalk& walk, const std::string& path) {
+/// What the patterns and the name say of a file: whether it is taken, left out, or of another format.
+enum class Choice : std::uint8_t { taken, left_out, other };
+
+Choice choice_of(const TensorWalk& walk, const std::string& path) {
   const std::string set = is_index(path) ? path.substr(0, path.rfind(".index.")) : path;
   const auto is_in = [&](const std::vector<std::string>& patterns) {
     return matches_any(patterns, path) || matches_any(patterns, set);
   };
-  if (is_in(walk.exclude)) return false;
-  if (!walk.include.empty()) return is_in(walk.include);
+  if (is_in(walk.exclude)) return Choice::left_out;
+  if (!walk.include.empty()) return is_in(walk.include) ? Choice::taken : Choice::left_out;
   const Format* const format = format_named(path);
-  return format != nullptr && format->walked <= walk.takes;
+  return format != nullptr && format->walked <= walk.takes ? Choice::taken : Choice::other;
 }
 
 Kind kind_of(os::Mode mode) {
@@ -151,7 +154,9 @@ class Walker {
       const std::string entry_path = os::joined(path, entry.name);
       if (!attempt(entry_path, [&] { examine(directory.get(), read->d_type, entry_path, prefix, entry); }))
         continue;
-      if (is_taken(walk_, prefix + entry.name) &&
+      const Choice choice = choice_of(walk_, prefix + entry.name);
+      if (choice == Choice::other && entry.kind == Kind::file) walk_.passed(prefix + entry.name);
+      if (choice == Choice::taken &&
           attempt(entry_path, [&] { expect_whole_set(entry_path, prefix, entry); }))
         walk_.found(prefix + entry.name, entry.kind);
       if (is_walked(entry)) directories.push_back(std::move(entry.name));
@@ -229,7 +234,7 @@ class Walker {
       return os::fstatat(os::dirfd(directory), entry.name.c_str(), &status, flags) == 0;
     };
     if (type == DT_UNKNOWN) entry.is_link = look(AT_SYMLINK_NOFOLLOW) && S_ISLNK(status.st_mode);
-    if (entry.is_link && !follows() && !is_taken(walk_, prefix + entry.name)) return;
+    if (entry.is_link && !follows() && choice_of(walk_, prefix + entry.name) != Choice::taken) return;
     if (look(0))
       entry.kind = kind_of(status.st_mode);
     else if (errno != ENOENT && errno != ELOOP)
@@ -270,12 +275,18 @@ std::string what_is_missing(const std::string& directory, TensorWalk walk) {
   if (!walk.include.empty()) return "file that --include names";
   const std::string taken = walked_suffixes(walk.takes);
   std::set<std::string> others;
+  std::set<std::string> any;
   walk.takes = Walked::if_all;
   walk.found = [&](const std::string& path, Kind kind) {
     if (may_be_tensor(kind)) others.insert(is_index(path) ? ".safetensors" : path.substr(path.rfind('.')));
   };
+  walk.passed = [&](const std::string& path) {
+    const std::size_t dot = path.find_last_of("./");
+    if (walk.has_other_names && dot != path.npos && path[dot] == '.') any.insert(path.substr(dot));
+  };
   walk.failed = [](const std::string&) {};
   walk_tensors(directory, walk);
+  if (others.empty()) others = std::move(any);
   if (others.empty()) return taken + " file; --include GLOB takes files with other names";
   return fmt::format("{0} file; --include '*{1}' takes its {1} files", taken, *others.begin());
 }

@@ -44,8 +44,9 @@ struct TensorWalk {
   enum class Kind { file, directory, other, nowhere };
 
   Links links = Links::followed;
-  bool may_be_empty = false;      ///< for for_each_tensor()
-  Walked takes = Walked::always;  ///< of formats that nothing asks for
+  bool may_be_empty = false;               ///< for for_each_tensor()
+  Walked takes = Walked::unless_replaced;  ///< of formats that nothing asks for
+  bool has_other_names = false;            ///< files of any name may be tensors, if `include` asks for them
 
   /// Patterns of fnmatch() for paths; * also stands for /. NAME.safetensors.index.json is found as
   /// NAME.safetensors, too. Without `include`, all names of the formats in `takes` are taken. A set of which
@@ -55,6 +56,9 @@ struct TensorWalk {
 
   /// Called for every file that is taken.
   std::function<void(const std::string& path, Kind kind)> found;
+
+  /// Called for every file that is not taken because its format is not in `takes`; not with `include`.
+  std::function<void(const std::string& path)> passed = [](const std::string&) {};
 
   /// Called for every directory before its names are read.
   std::function<void(const FileId& directory)> entered = [](const FileId&) {};

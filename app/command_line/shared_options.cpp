@@ -265,6 +265,7 @@ TensorWalk parse_walk(const RawOptions& raw) {
   TensorWalk walk;
   walk.include = raw.texts(kInclude);
   walk.exclude = raw.texts(kExclude);
+  walk.has_other_names = raw.has(kRaw) || raw.has(kFormat);
   return walk;
 }
 

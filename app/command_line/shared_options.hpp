@@ -127,8 +127,7 @@ inline constexpr Option kInclude{
     .help = "Of directories, only files whose paths match GLOB; may be given again",
     .details = R"(Below directories: take only files whose path below the directory matches GLOB, whatever
 their names end in. `*` stands for any characters, also `/`; `?` for one, and `[...]` for one of a set. Give the
-option again for each further pattern. A clip takes safetensors files only if a pattern asks for them:
-`--include '*.safetensors'`.)"};
+option again for each further pattern. FORMATS says what is taken without a pattern.)"};
 
 inline constexpr Option kExclude{
     .names = "--exclude", .type = "GLOB", .group = "Files",

@@ -98,10 +98,9 @@ class FilePairs {
     leave_out_parts();
     std::erase_if(found_, [](const Found& pair) { return !pair.may_be_tensor; });
     if (found_.empty() && !command.output.allow_empty)
-      throw Error(ErrorKind::input,
-                  fmt::format("{} and {} contain no {}", actual_, expected_,
-                              walk.include.empty() ? walked_suffixes(Walked::unless_replaced) + " file"
-                                                   : "file that --include names"));
+      throw Error(ErrorKind::input, fmt::format("{} and {} contain no {}", actual_, expected_,
+                                                walk.include.empty() ? walked_suffixes(walk.takes) + " file"
+                                                                     : "file that --include names"));
   }
 
   /// Makes one pair of two that follow each other and have the same name.

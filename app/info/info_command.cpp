@@ -197,8 +197,8 @@ bool is_chosen(const InfoCommand& command, const std::string& path) {
   }
 }
 
-/// Replaces each directory among the inputs by the .npy and .npz files below it, sorted by path, except those
-/// that are not chosen and those of sets, for which their index stands. Returns the exit status of
+/// Replaces each directory among the inputs by the files that the walk takes below it, sorted by path, except
+/// those that are not chosen and those of sets, for which their index stands. Returns the exit status of
 /// directories that cannot be read.
 int expand_directories(InfoCommand& command) {
   int status = 0;

@@ -40,7 +40,7 @@ extern const CommandSpec kInfoSpec;
 /// Throws Error{usage} if options contradict each other or a value is invalid.
 [[nodiscard]] InfoCommand validate_info(const RawOptions& raw);
 
-/// `clipper info FILE...`: prints what each file, each member of an archive, and each .npy or .npz file below
+/// `clipper info FILE...`: prints what each file, each member of an archive, and each file of tensors below
 /// a directory contains. After an error, prints a line to standard error and goes on with the next file or
 /// member. Returns the exit status: the highest of all.
 [[nodiscard]] int show_info(const RawOptions& raw);

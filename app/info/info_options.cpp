@@ -48,7 +48,7 @@ constexpr Option kFiles{
     .help = "A .npy file, an archive, a member ARCHIVE.npz:NAME, or a directory: all such files below "
             "it; - is standard input",
     .details = R"(A .npy file, an archive, or a member of one: ARCHIVE.npz:NAME or
-FILE.safetensors:NAME. A directory stands for all .npy and .npz files below it, and `-` is standard input. A
+FILE.safetensors:NAME. A directory stands for all .npy, .npz and .safetensors files below it, and `-` is standard input. A
 file or a member that cannot be read is a line on standard error, and the others are still shown.)"};
 
 constexpr Option kRecursive{

@@ -114,6 +114,8 @@ Request TensorPool::request(std::vector<LostBound>& lost) {
   if (sources_.empty()) return settings_.request;
   Request found = with_figures(settings_.request, sources_, engine_.kernel_options(), lost);
   opened_.reset();
+  sources_ = {};
+  origins_ = {};
   return found;
 }
 

@@ -32,7 +32,7 @@ class TensorPool {
   /// those that are dropped because all elements are nodata.
   [[nodiscard]] Request request(std::vector<LostBound>& lost);
 
-  /// All tensors, in the order in which they were added; only as long as this exists.
+  /// All tensors, in the order in which they were added; none after request().
   [[nodiscard]] std::span<const TensorSource> sources() const noexcept { return sources_; }
 
   /// Error{io} if the file was written to, or replaced, since it was added.
