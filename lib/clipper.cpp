@@ -18,8 +18,10 @@
 #include "element/number.hpp"
 #include "element/strides.hpp"
 #include "engine/engine.hpp"
+#include "files/container.hpp"
 #include "files/formats.hpp"
 #include "files/parameter_file.hpp"
+#include "files/place.hpp"
 #include "flows/clip_file.hpp"
 #include "flows/memory_clip.hpp"
 #include "flows/tensor_pool.hpp"
@@ -64,6 +66,25 @@ std::optional<TypeChoice> types_of(const FileOptions& options) {
       throw Error(ErrorKind::usage, Term{"only", "only"} + Message(": '" + word + "' " + why));
     }
   return options.only.empty() ? std::nullopt : std::optional(types);
+}
+
+/// Error{usage} if the result would replace a file that a parameter reads, or one behind it or behind the
+/// input: external data of a TensorProto, or a file of a set.
+void expect_unread(const std::string& in, const std::string& out, const Request& request,
+                   const FileOptions& options) {
+  const auto check = [&](const std::vector<std::string>& files, const Message& reader) {
+    if (std::ranges::any_of(files, [&](const std::string& file) { return is_same_file(out, file); }))
+      throw Error(ErrorKind::usage, in + " would be written to " + out + ", which " + reader + " reads");
+  };
+  check(files_behind(reading_of(options), in), in);
+  for (const Field* const field : fields::kBroadcasting) {
+    const std::string path = parameter_path(request.*field->number());
+    if (path.empty()) continue;
+    std::vector<std::string> files = files_behind(reading_of(options, true), path);
+    const std::optional<MemberPath> member = member_path(path);
+    files.push_back(member ? member->archive : path);
+    check(files, Term{field->name, field->name});
+  }
 }
 
 ClipSettings settings_of(const Request& request, const FileOptions& options) {
@@ -232,6 +253,7 @@ Counts clip_file(const std::string& in, const std::string& out, const Request& r
   using Existing = OutputFile::Existing;
   const Existing existing = options.overwrite ? Existing::replace : Existing::refuse;
   if (is_in_place(in, out, existing)) return clip_in_place(in, request, options);
+  expect_unread(in, out, request, options);
   ClipSettings settings = settings_of(request, options);
   Engine engine(engine_options(options));
   const ClipSettings given = settings;
@@ -247,6 +269,7 @@ Counts clip_file(const std::string& in, const std::string& out, const Request& r
 }
 
 Counts clip_in_place(const std::string& path, const Request& request, const FileOptions& options) {
+  expect_unread(path, path, request, options);
   const ClipSettings settings = settings_of(request, options);
   Engine engine(engine_options(options));
   ElementCount observer;

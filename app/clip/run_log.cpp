@@ -248,7 +248,11 @@ JsonRest json_rest(const ClipReport& report) {
   const bool complete = !report.resumed && (!report.failed || report.failed->kind == ErrorKind::different);
   if (report.plan && report.counts && complete) add_counts(*report.plan, *report.counts, result);
   result.add("seconds", report.seconds);
-  return {members_of(member), members_of(plan), result.dump().substr(1)};
+  JsonRest rest{members_of(member), members_of(plan), result.dump().substr(1), {}};
+  if (report.plan && report.plan->arrays)
+    for (const ArrayParameter& row : report.plan->arrays->arrays)
+      if (row.array->is_found()) rest.found.push_back(row.array);
+  return rest;
 }
 
 namespace {
@@ -425,9 +429,7 @@ void RunLog::stop_after_failure() {
 }
 
 void RunLog::print_json(const Lines& lines) noexcept {
-  lines.json.for_each([&](std::initializer_list<std::string_view> texts) {
-    if (!print_above_progress(json_stream(), texts)) json_lost_ = errno;
-  });
+  if (const int error = lines.json.print(json_stream()); error != 0) json_lost_ = error;
 }
 
 /// ", 2 copied (bool), 1 failed; 12 members not converted (int64)".

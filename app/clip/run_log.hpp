@@ -17,6 +17,7 @@
 
 #include "clip/clip_options.hpp"
 #include "clip/jobs.hpp"
+#include "clip/json_lines.hpp"
 #include "console/diagnostics.hpp"
 #include "console/progress.hpp"
 #include "console/table.hpp"
@@ -64,51 +65,7 @@ struct ClipReport : ClipResult {
 /// start is the same for all members of an archive.
 [[nodiscard]] std::string json_start(const ClipReport& report);
 
-struct JsonRest {
-  std::string member;
-  std::string plan;
-  std::string result;
-};
 [[nodiscard]] JsonRest json_rest(const ClipReport& report);
-
-/// The lines of --json about one file or about the members of an archive, in little memory: the plans of
-/// members that follow each other are often the same.
-class JsonLines {
- public:
-  /// What all lines begin with: see json_start().
-  void set_start(std::string start) { start_ = std::move(start); }
-
-  void add(JsonRest json) {
-    texts_.add(json.member);
-    texts_.add(json.plan == plan_ ? kSame : json.plan);
-    texts_.add(json.result);
-    plan_ = std::move(json.plan);
-  }
-
-  /// Calls `visit` with the texts of each line, the last of which is "\n", in order.
-  template <class Visit>
-  void for_each(const Visit& visit) const {
-    std::array<std::string_view, 3> texts;
-    std::size_t count = 0;
-    std::string_view plan;
-    texts_.for_each([&](std::string_view text) {
-      texts.at(count) = text;
-      if (++count < texts.size()) return;
-      count = 0;
-      if (texts[1] != kSame) plan = texts[1];
-      visit({std::string_view(start_), texts[0], plan, texts[2], std::string_view("\n")});
-    });
-  }
-
-  [[nodiscard]] bool is_large() const noexcept { return texts_.is_large(); }
-
- private:
-  static constexpr std::string_view kSame = "=";  ///< no JSON
-
-  std::string start_;
-  LineBlocks texts_;
-  std::string plan_;  ///< of the last line
-};
 
 /// Prints what happens while files are clipped: warnings, the lines of -v and --json, progress, failures.
 /// Collects the exit status. Callable from many threads.

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <optional>
+#include <utility>
 
 #include "command_line/command_line.hpp"
 #include "command_line/command_spec.hpp"
@@ -17,6 +18,7 @@
 #include "element/percentage.hpp"
 #include "element/type_choice.hpp"
 #include "error.hpp"
+#include "files/parameter_file.hpp"
 #include "npy/header.hpp"
 #include "request_text.hpp"
 #include "simd/levels.hpp"
@@ -308,9 +310,8 @@ std::vector<ReadFile> number_files(const Request& request) {
   std::vector<ReadFile> files;
   for (const Field& field : fields::kAll) {
     if (!field.broadcasts) continue;
-    const std::optional<Given>& number = request.*field.number();
-    if (number && number->dtype)
-      files.push_back({std::string(field.option), number->text.substr(number->text.find('@') + 1)});
+    if (std::string path = parameter_path(request.*field.number()); !path.empty())
+      files.push_back({std::string(field.option), std::move(path)});
   }
   return files;
 }

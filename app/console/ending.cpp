@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <utility>
 
 #include "console/progress.hpp"
 #include "files/cleanup_registry.hpp"
@@ -180,21 +181,25 @@ bool has_given_up() noexcept {
   return given_up;
 }
 
-bool write_texts(int fd, std::initializer_list<std::string_view> texts) noexcept {
-  std::array<char, 4096> buffer;
-  std::size_t size = 0;
-  for (std::string_view text : texts) {
-    while (!text.empty()) {
-      const std::size_t part = std::min(text.size(), buffer.size() - size);
-      std::copy_n(text.begin(), part, buffer.begin() + size);
-      text.remove_prefix(part);
-      size += part;
-      if (size < buffer.size()) continue;
-      if (!write_all(fd, {buffer.data(), size})) return false;
-      size = 0;
-    }
+bool TextWriter::add(std::string_view text) noexcept {
+  while (!text.empty()) {
+    const std::size_t part = std::min(text.size(), buffer_.size() - size_);
+    std::copy_n(text.begin(), part, buffer_.begin() + size_);
+    text.remove_prefix(part);
+    size_ += part;
+    if (size_ == buffer_.size() && !finish()) return false;
   }
-  return write_all(fd, {buffer.data(), size});
+  return true;
+}
+
+bool TextWriter::finish() noexcept {
+  return write_all(fd_, {buffer_.data(), std::exchange(size_, 0)});
+}
+
+bool write_texts(int fd, std::initializer_list<std::string_view> texts) noexcept {
+  TextWriter writer(fd);
+  return std::ranges::all_of(texts, [&](std::string_view text) { return writer.add(text); }) &&
+         writer.finish();
 }
 
 }  // namespace clipper

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cmath>
 
 #include "contract/fields.hpp"
+#include "element/element.hpp"
 #include "element/meaning.hpp"
 #include "element/number.hpp"
 #include "npy/utf8.hpp"
@@ -37,13 +39,9 @@ std::string base64(std::string_view bytes) {
 
 }  // namespace
 
-Json::Json(double number) : text_(fmt::format("{}", number)) {
-  if (std::isnan(number))
-    text_ = quoted("nan");
-  else if (std::isinf(number))
-    text_ = quoted(text_);
-  else if (number == 0)
-    text_ = std::signbit(number) ? "-0.0" : "0";
+Json::Json(double number) {
+  NumberText room;
+  text_ = print(DType::float64, to_bits(number), room);
 }
 
 Json::Json(std::initializer_list<Member> members) : kind_(Kind::object) {
@@ -56,10 +54,9 @@ Json Json::list() {
   return json;
 }
 
-Json Json::list_of(std::string values) {
+Json Json::verbatim(std::string text) {
   Json json;
-  json.text_ = std::move(values);
-  json.text_.insert(0, "[").append("]");
+  json.text_ = std::move(text);
   return json;
 }
 
@@ -79,6 +76,26 @@ Json Json::number(DType dtype, std::string_view text) {
   }
   const auto nearest = round_to<double>(number);
   return parse_number(fmt::format("{}", nearest)) == number ? Json(nearest) : exact;
+}
+
+std::string_view Json::print(DType dtype, ElementBits element, NumberText& room) noexcept {
+  ElementText text;
+  const std::string_view number = element_text(dtype, element, text);
+  const auto in_room = [&](auto format, auto value) -> std::string_view {
+    return {room.data(), fmt::format_to_n(room.data(), room.size(), format, value).size};
+  };
+  if (!is_floating(dtype)) {
+    std::int64_t integer = 0;
+    const auto read = std::from_chars(number.data(), number.data() + number.size(), integer);
+    return read.ec == std::errc() && is_exact(integer) ? in_room(FMT_STRING("{}"), number)
+                                                       : in_room(FMT_STRING("\"{}\""), number);
+  }
+  double nearest = 0;
+  std::from_chars(number.data(), number.data() + number.size(), nearest);
+  if (std::isnan(nearest)) return "\"nan\"";
+  if (std::isinf(nearest)) return in_room(FMT_STRING("\"{}\""), nearest);
+  if (nearest == 0) return std::signbit(nearest) ? "-0.0" : "0";
+  return in_room(FMT_STRING("{}"), nearest);
 }
 
 Json& Json::add(Json value) {
@@ -149,10 +166,12 @@ void Json::append_to(std::string& text, std::size_t indent, std::size_t level) c
 }
 
 Json element_json(DType dtype, const Meaning& meaning, ElementBits element, ElementBits imaginary) {
+  Json::NumberText room;
+  if (meaning.kind == Meaning::Kind::number)
+    return Json::verbatim(std::string(Json::print(dtype, element, room)));
   const std::string text = element_text(dtype, meaning, element, imaginary);
   if (meaning.kind == Meaning::Kind::boolean) return element != 0;
-  if (meaning.kind == Meaning::Kind::number || (meaning.kind == Meaning::Kind::timedelta && text != "NaT"))
-    return Json::number(dtype, text);
+  if (meaning.kind == Meaning::Kind::timedelta && text != "NaT") return Json::number(dtype, text);
   return text;
 }
 
@@ -178,15 +197,10 @@ Json file_json(const Given& given) {
 
 Json array_json(const ArrayParameter& parameter) {
   Json json = Json::object();
-  if (parameter.array->is_found()) {
-    std::string values;
-    for (const ElementBits element : found_elements(parameter))
-      values.append(values.empty() ? "" : ",")
-          .append(element_json(parameter.array->layout().dtype, {}, element).dump());
-    json.add("values", Json::list_of(std::move(values)));
-  } else {
+  if (parameter.array->is_found())
+    json.add("values", Json::verbatim({'[', kValues, ']'}));
+  else
     json.add_name("file", file_in(parameter.text));
-  }
   json.add("shape", parameter.array->layout().shape);
   return json;
 }

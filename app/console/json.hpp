@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -56,13 +57,19 @@ class Json {
   [[nodiscard]] static Json list();    ///< an empty list
   [[nodiscard]] static Json object();  ///< an empty object
 
-  /// A list of values that are dumped already, with commas between them: of many it takes less memory.
-  [[nodiscard]] static Json list_of(std::string values);
+  /// A value that is dumped already.
+  [[nodiscard]] static Json verbatim(std::string text);
 
   /// The number that the text of an element or of a bound names: see parse_number(). Of a floating dtype, a
   /// JSON number if the double nearest to it has the same shortest decimal, otherwise its decimal as a
   /// string: "1e+400". Of an integer dtype, integers are JSON numbers up to 2^53.
   [[nodiscard]] static Json number(DType dtype, std::string_view text);
+
+  /// Room for any number.
+  using NumberText = std::array<char, 40>;
+
+  /// number() of an element's text, dumped to `room`. Allocates nothing.
+  [[nodiscard]] static std::string_view print(DType dtype, ElementBits element, NumberText& room) noexcept;
 
   Json& add(Json value);                        ///< to a list
   Json& add(std::string_view key, Json value);  ///< to an object, which has no such key
@@ -94,7 +101,12 @@ class Json {
 [[nodiscard]] Json element_json(DType dtype, const Meaning& meaning, ElementBits element,
                                 ElementBits imaginary = 0);
 
-/// The object `array` of data/clipper.schema.json: {"file": "lo.npy", "shape": [3, 1, 1]}.
+/// Stands for the values of an array that was found, of which there may be millions: they are printed in its
+/// place. No JSON has it.
+inline constexpr char kValues = '\x01';
+
+/// The object `array` of data/clipper.schema.json: {"file": "lo.npy", "shape": [3, 1, 1]}; or with kValues,
+/// {"values": [\x01], "shape": [3, 1, 1]}.
 [[nodiscard]] Json array_json(const ArrayParameter& parameter);
 
 /// The member `request` of data/clipper.schema.json: each field that is given, by its name and as typed.

@@ -211,10 +211,13 @@ void Progress::show_until_the_end(bool redraws) {
     write_to_standard_error(progress_line(look_(), seconds_since(start), true));
 }
 
-bool print_above_progress(std::FILE* stream, std::initializer_list<std::string_view> texts) noexcept {
-  const std::lock_guard lock(printing);
+AboveProgress::AboveProgress(std::FILE* stream) noexcept : lock_(printing), writer_(os::fileno(stream)) {
   erase_progress();
-  return write_texts(os::fileno(stream), texts);
+}
+
+bool print_above_progress(std::FILE* stream, std::initializer_list<std::string_view> texts) noexcept {
+  AboveProgress above(stream);
+  return std::ranges::all_of(texts, [&](std::string_view text) { return above.add(text); }) && above.finish();
 }
 
 /// A signal handler may have interrupted the thread that draws, or the terminal may take nothing.

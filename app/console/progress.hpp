@@ -7,10 +7,13 @@
 #include <cstdio>
 #include <functional>
 #include <initializer_list>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
+
+#include "console/ending.hpp"
 
 namespace clipper {
 
@@ -57,8 +60,20 @@ class Progress {
   std::thread thread_;
 };
 
-/// Writes texts in place of the line, if one is shown, which is redrawn below. False if the stream cannot be
-/// written.
+/// What is printed in place of the line, if one is shown, which is redrawn below.
+class AboveProgress {
+ public:
+  explicit AboveProgress(std::FILE* stream) noexcept;
+
+  bool add(std::string_view text) noexcept { return writer_.add(text); }  ///< as TextWriter
+  bool finish() noexcept { return writer_.finish(); }
+
+ private:
+  std::lock_guard<std::mutex> lock_;
+  TextWriter writer_;
+};
+
+/// Prints the texts in place of the line. False if the stream cannot be written.
 bool print_above_progress(std::FILE* stream, std::initializer_list<std::string_view> texts) noexcept;
 
 /// Erases the line, which is not drawn again. Safe in a signal handler that ends the process.

@@ -89,6 +89,7 @@ struct ParameterVectors {
   const ElementBits* max = nullptr;
   const WideBound* wide_lo = nullptr;  ///< for Arithmetic::integer in place of lo and hi, unless null
   const WideBound* wide_hi = nullptr;
+  const ElementBits* nan_result = nullptr;  ///< Cast::nan; null: that of the operation
 };
 
 /// In place of ParameterVectors: the numbers of the operation hold for all elements.
@@ -133,7 +134,8 @@ void clip(const Operation& operation, const ParameterVectors& parameters, const 
           vectors.min == nullptr ? nullptr : vectors.min + count,
           vectors.max == nullptr ? nullptr : vectors.max + count,
           vectors.wide_lo == nullptr ? nullptr : vectors.wide_lo + count,
-          vectors.wide_hi == nullptr ? nullptr : vectors.wide_hi + count};
+          vectors.wide_hi == nullptr ? nullptr : vectors.wide_hi + count,
+          vectors.nan_result == nullptr ? nullptr : vectors.nan_result + count};
 }
 
 /// Whether of `count` pairs of bounds no min exceeds its max and none is NaN. Both are aligned to the size of

@@ -159,7 +159,9 @@ class BlockConversion {
                       std::byte* out, std::size_t count) noexcept {
     const std::size_t size = traits(operation_.to).size;
     const bool is_same = operation_.from == operation_.to;
-    if (cast_.nan && counts.nan != 0) own_g(count);
+    const PerElement<std::uint64_t> nan =
+        results(std::nullopt, cast_.nan, vectors == nullptr ? nullptr : vectors->nan_result);
+    if (nan.values != nullptr && counts.nan != 0) own_g(count);
     const bool is_direct = out != nullptr && !is_same;
     std::byte* const to = is_direct ? out : stored_.data();
     if (is_float8(operation_.to))
@@ -168,8 +170,8 @@ class BlockConversion {
       store_elements(to, count);
     saturate(vectors, counts, to, count);
     replace(vectors, to, count, counts);
-    if (counts.nan != 0) finish_nan(to, count);
-    if (is_same && counts.nan != 0 && !cast_.nan && !clipping_.nan &&
+    if (counts.nan != 0) finish_nan(nan, to, count);
+    if (is_same && counts.nan != 0 && nan.values == nullptr && !clipping_.nan &&
         operation_.arithmetic == Arithmetic::none)
       keep_nan(in, to, count);
     counts.changed = count != 0 && (!is_same || std::memcmp(to, in, count * size) != 0);
@@ -216,16 +218,17 @@ class BlockConversion {
   /// Writes the number that replaces NaN, or makes those quiet that float16, bfloat16 and float8 give
   /// float32. Their g is loaded; of float64, whose NaN become quiet by themselves, results may have
   /// overwritten g.
-  void finish_nan(std::byte* out, std::size_t count) const noexcept {
+  void finish_nan(PerElement<std::uint64_t> nan, std::byte* out, std::size_t count) const noexcept {
     const bool is_widened = std::is_same_v<Working, float> && operation_.to == DType::float32 &&
                             operation_.from != DType::float32;
-    if (!cast_.nan && (clipping_.nan || !is_widened)) return;
+    if (nan.values == nullptr && (clipping_.nan || !is_widened)) return;
     constexpr std::uint32_t kQuiet = 0x400000;
     with_size(traits(operation_.to).size, [&]<std::size_t kSize>() {
       using Bits = UnsignedOfSize<kSize>;
       auto* const results = reinterpret_cast<Bits*>(out);
       for (std::size_t i = 0; i < count; ++i)
-        if (is_nan(g_[i])) results[i] = static_cast<Bits>(cast_.nan ? *cast_.nan : results[i] | kQuiet);
+        if (is_nan(g_[i]))
+          results[i] = static_cast<Bits>(nan.values != nullptr ? nan[i] : results[i] | kQuiet);
     });
   }
 
@@ -293,7 +296,7 @@ class BlockConversion {
     return cast_.replaces() || (vectors != nullptr && (vectors->min != nullptr || vectors->max != nullptr));
   }
 
-  /// What the elements below lo become, if that is not what lo becomes; the same for those above hi.
+  /// What the elements below lo become, if that is not what lo becomes; the same for those above hi, and NaN.
   [[nodiscard]] static PerElement<std::uint64_t> results(const std::optional<ElementBits>& replacement,
                                                          const std::optional<ElementBits>& bound,
                                                          const ElementBits* varying) noexcept {

@@ -154,7 +154,11 @@ class NormalizedCounter {
     other.cast->nan.reset();
     other.cast->below = other.cast->above = canonical_nan(DType::float64);
     std::optional<ParameterVectors> bounds;
-    if (vectors != nullptr) (bounds = *vectors)->nan = nullptr;
+    if (vectors != nullptr) {
+      bounds = *vectors;
+      bounds->nan = nullptr;
+      bounds->nan_result = nullptr;
+    }
     static_cast<void>(
         convert(other, bounds ? &*bounds : nullptr, in, within.bytes(), count, Counting::off, level_));
     Operation plain;

@@ -199,13 +199,9 @@ std::string Broadcast::fingerprint() const {
   return text;
 }
 
-std::vector<ElementBits> found_elements(const ArrayParameter& parameter) {
-  std::vector<ElementBits> elements;
-  if (!parameter.array->is_found()) return elements;
-  const std::size_t size = traits(parameter.array->layout().dtype).size;
-  for (std::span bytes = parameter.array->held(); !bytes.empty(); bytes = bytes.subspan(size))
-    elements.push_back(bits_in(bytes.first(size), kNativeOrder));
-  return elements;
+ElementBits found_element(const ParameterArray& array, std::size_t i) noexcept {
+  const std::size_t size = traits(array.layout().dtype).size;
+  return bits_in(array.held().subspan(i * size, size), kNativeOrder);
 }
 
 void lay_out(Broadcast& broadcast, const std::vector<std::int64_t>& shape, bool fortran_order) {

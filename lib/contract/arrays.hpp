@@ -68,8 +68,8 @@ struct ArrayParameter {
   std::vector<std::uint64_t> strides;
 };
 
-/// The elements of an array that was calculated from the tensor's elements; empty for one that was given.
-[[nodiscard]] std::vector<ElementBits> found_elements(const ArrayParameter& parameter);
+/// Element `i` of an array that was calculated from the tensor's elements.
+[[nodiscard]] ElementBits found_element(const ParameterArray& array, std::size_t i) noexcept;
 
 /// The arrays of a plan.
 struct Broadcast {

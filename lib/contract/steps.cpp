@@ -415,11 +415,13 @@ Nodata nodata_of(const Request& request, DType dtype) {
 }
 
 std::string found_text(const ArrayParameter& parameter, std::size_t shown) {
-  const std::vector<ElementBits> found = found_elements(parameter);
-  std::string text;
-  for (std::size_t i = 0; i < std::min(found.size(), shown); ++i)
-    text += (i == 0 ? "[" : ", ") + element_text(parameter.array->layout().dtype, found[i]);
-  return text + (found.empty() ? "" : found.size() > shown ? ", ...]" : "]");
+  const ParameterArray& array = *parameter.array;
+  if (!array.is_found()) return "";
+  const std::uint64_t count = array.layout().count;
+  std::string text = "[";
+  for (std::size_t i = 0; i < std::min<std::uint64_t>(count, shown); ++i)
+    text += (i == 0 ? "" : ", ") + element_text(array.layout().dtype, found_element(array, i));
+  return text + (count > shown ? ", ...]" : "]");
 }
 
 std::string text_of(const Plan& plan, Parameter parameter, std::string number) {

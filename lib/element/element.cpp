@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cmath>
 
 #include "element/element_key.hpp"
@@ -11,17 +12,19 @@
 namespace clipper {
 namespace {
 
-/// No 16-bit float needs more than 5 significant digits.
+/// The number of the fewest digits that becomes the element. No 16-bit float needs more than 5 significant
+/// digits, and no number of so few lies so near the middle of two elements that its double is the middle.
 template <HalfType T>
-std::string half_text(T x) {
-  auto value = static_cast<double>(widen(x));
+double shortest(T x) noexcept {
+  const auto value = static_cast<double>(widen(x));
+  ElementText text;
   for (int digits = 1; std::isfinite(value) && digits <= 5; ++digits) {
-    const Number rounded = *parse_number(fmt::format("{:.{}g}", value, digits));
-    if (round_to<T>(rounded) != x) continue;
-    value = round_to<double>(rounded);
-    break;
+    char* const end = fmt::format_to_n(text.data(), text.size(), FMT_STRING("{:.{}g}"), value, digits).out;
+    double rounded = value;
+    std::from_chars(text.data(), end, rounded);
+    if (narrow<T>(rounded) == x) return rounded;
   }
-  return fmt::format("{}", value);
+  return value;
 }
 
 /// The bits of the dtype's sign; 0 if it has none.
@@ -41,11 +44,19 @@ Number number_of(DType dtype, ElementBits element) {
 }
 
 std::string element_text(DType dtype, ElementBits element) {
-  return with_element(dtype, element, [](auto x) {
+  ElementText room;
+  return std::string(element_text(dtype, element, room));
+}
+
+std::string_view element_text(DType dtype, ElementBits element, ElementText& room) noexcept {
+  const auto print = [&](auto x) -> std::string_view {
+    return {room.data(), fmt::format_to_n(room.data(), room.size(), FMT_STRING("{}"), x).size};
+  };
+  return with_element(dtype, element, [&](auto x) {
     if constexpr (HalfType<decltype(x)>)
-      return half_text(x);
+      return print(shortest(x));
     else
-      return fmt::format("{}", x);
+      return print(x);
   });
 }
 

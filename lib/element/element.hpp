@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <string>
+#include <string_view>
 
 #include "element/dtype.hpp"
 #include "element/number.hpp"
@@ -14,6 +16,12 @@ namespace clipper {
 /// The element in the fewest decimal digits that convert back to it: "0.1", "-0", "inf", "nan", "255". Of a
 /// float8, the fewest that convert to the same float32: 448, not 450, is the highest float8_e4m3fn.
 [[nodiscard]] std::string element_text(DType dtype, ElementBits element);
+
+/// Room for the text of any element.
+using ElementText = std::array<char, 32>;
+
+/// The same text, in `room`. Allocates nothing.
+[[nodiscard]] std::string_view element_text(DType dtype, ElementBits element, ElementText& room) noexcept;
 
 /// The nearest element of a float dtype, ties to even, rounded once. In a dtype without infinity, a number
 /// beyond the finite elements becomes NaN.

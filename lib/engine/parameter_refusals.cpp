@@ -25,8 +25,34 @@ std::string place_in(const ArrayReader& array, std::uint64_t position) {
 
 }  // namespace
 
+/// Notes the first finite min that is rounded to infinity, or max to -infinity, between which and the other
+/// infinity lies no finite element. `rounded`: the elements of `raw_` as those of bounds.
+void ParameterTile::note_far(const Values& bound, DType dtype, const std::byte* rounded, std::size_t count) {
+  const DType to = plan_.bound_dtype;
+  if (!traits(to).has_infinity) return;
+  const ElementBits refused = &bound == &min_ ? highest_element(to) : lowest_element(to);
+  const auto is_finite = [&](std::size_t i) {
+    const ElementBits element = with_size(traits(dtype).size, [&]<std::size_t kSize>() -> ElementBits {
+      return reinterpret_cast<const UnsignedOfSize<kSize>*>(raw_.get())[i];
+    });
+    return number_of(dtype, element).kind == Number::Kind::finite;
+  };
+  with_size(traits(to).size, [&]<std::size_t kSize>() {
+    const auto* const elements = reinterpret_cast<const UnsignedOfSize<kSize>*>(rounded);
+    bool any = false;
+    for (std::size_t i = 0; i < count; ++i) any |= elements[i] == refused;
+    for (std::size_t i = 0; any && i < count && (!far_ || i < *far_); ++i)
+      if (elements[i] == refused && is_finite(i)) far_ = i;
+  });
+}
+
 void ParameterTile::refuse(std::uint64_t position) {
   read(position, 1);
+  if (far_) {  // with its number
+    exact_min_.emplace(plan_, Parameter::min, 1);
+    exact_max_.emplace(plan_, Parameter::max, 1);
+    read(position, 1);
+  }
   refuse_bounds(position);
   for (Values* const factor : {&scale_, &bias_, &a_, &b_}) refuse_factor(*factor, position);
 }

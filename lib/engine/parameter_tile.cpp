@@ -108,6 +108,7 @@ ParameterTile::ParameterTile(const Plan& plan, std::size_t capacity, std::size_t
   const bool is_exact = std::ranges::any_of(plan.arrays->arrays, is_other);
   if (is_exact) exact_min_.emplace(plan, Parameter::min, capacity_);
   if (is_exact) exact_max_.emplace(plan, Parameter::max, capacity_);
+  if (results_of_nan() != nullptr) allocate(nan_result_, nullptr, ElementBits{});
   if (is_exact || std::ranges::any_of(plan.arrays->arrays, is_converted))
     raw_ = std::make_unique_for_overwrite<std::byte[]>(capacity_ * sizeof(ElementBits));
 }
@@ -170,6 +171,7 @@ void ParameterTile::expand(std::uint64_t position, std::size_t count) {
 }
 
 void ParameterTile::read(std::uint64_t position, std::size_t count) {
+  far_.reset();
   if (exchanges()) restore_numbers(count);
   if (exact_min_) {
     read_exact_bound(min_, *exact_min_, position, count);
@@ -180,15 +182,11 @@ void ParameterTile::read(std::uint64_t position, std::size_t count) {
   }
   if (nan_bound_ != nullptr) {
     std::memcpy(nan_.memory.get(), nan_bound_->expanded<std::byte>(), count * nan_.size);
+    if (nan_result_.memory) std::copy_n(results_of_nan(), count, nan_result_.as<ElementBits>());
     if (has_lost_bounds(*nan_bound_)) widen_lost_bounds(count);
   }
   for (Values* const factor : {&scale_, &bias_, &a_, &b_}) read_factor(*factor, position, count);
   if (plan_.operation.uses_bounds()) widen_bounds(count);
-}
-
-/// Whether NaN of an array of percentiles, which no elements have, replace NaN, and are no bounds.
-bool ParameterTile::has_lost_bounds(const Values& bound) const noexcept {
-  return &bound == nan_bound_ && bound.array->parameter().array->is_found();
 }
 
 /// Makes these the widest bounds; for a step that needs finite ones, the other bound.
@@ -222,7 +220,8 @@ void ParameterTile::widen_bounds(std::size_t count) {
 void ParameterTile::repeat(std::size_t period, std::size_t count) noexcept {
   if (exact_min_) exact_min_->repeat(period, count);
   if (exact_max_) exact_max_->repeat(period, count);
-  for (const Values* const values : {&min_, &max_, &nan_, &scale_, &bias_, &a_, &b_, &a_rest_}) {
+  for (const Values* const values :
+       {&min_, &max_, &nan_, &nan_result_, &scale_, &bias_, &a_, &b_, &a_rest_}) {
     if (!values->memory || values->lent != nullptr) continue;
     std::byte* const begin = values->memory.get();
     for (std::size_t done = period; done < count;) {  // twice as many each time
@@ -264,6 +263,7 @@ void ParameterTile::read_other_bound(Values& bound, std::uint64_t position, std:
     rounded.resize(count * sizeof(ElementBits));
     static_cast<void>(convert(conversion(dtype, plan_.bound_dtype), nullptr, elements, rounded.data(), count,
                               Counting::off, simd_levels().back()));
+    note_far(bound, dtype, rounded.data(), count);
     dtype = plan_.bound_dtype;
     elements = rounded.data();
   }
@@ -311,7 +311,7 @@ std::optional<std::size_t> ParameterTile::first_refused_exact_bound(std::size_t 
 
 std::optional<std::size_t> ParameterTile::first_refused_bound(std::size_t count) const {
   if (exact_min_) return first_refused_exact_bound(count);
-  return with_type(plan_.operation.dtype, [&]<class T>() {
+  const auto refused = with_type(plan_.operation.dtype, [&]<class T>() {
     const T* const min = min_.expanded<T>();
     const T* const max = max_.expanded<T>();
     const std::byte* const bytes[] = {min_.expanded<std::byte>(), max_.expanded<std::byte>()};
@@ -327,6 +327,7 @@ std::optional<std::size_t> ParameterTile::first_refused_bound(std::size_t count)
     const auto beyond = first_beyond_output<T>(count);
     return nan && beyond ? std::min(nan, beyond) : nan ? nan : beyond;
   });
+  return far_ && (!refused || *far_ < *refused) ? far_ : refused;
 }
 
 /// A min above, or a max below, all elements of the output's dtype.
@@ -427,14 +428,16 @@ ParameterVectors ParameterTile::vectors(std::size_t first) const noexcept {
   const auto from = [=](const Values& values) -> const std::byte* {
     return values.memory ? values.expanded<std::byte>() + first * values.size : nullptr;
   };
-  ParameterVectors vectors{.lo = from(min_),
-                           .hi = from(max_),
-                           .nan = from(nan_),
-                           .scale = from(scale_),
-                           .bias = from(bias_),
-                           .a = from(a_),
-                           .b = from(b_),
-                           .a_rest = from(a_rest_)};
+  ParameterVectors vectors{
+      .lo = from(min_),
+      .hi = from(max_),
+      .nan = from(nan_),
+      .scale = from(scale_),
+      .bias = from(bias_),
+      .a = from(a_),
+      .b = from(b_),
+      .a_rest = from(a_rest_),
+      .nan_result = nan_result_.memory ? nan_result_.as<ElementBits>() + first : nullptr};
   if (!exact_min_) return vectors;
   const auto moved = [=](const auto* values) { return values == nullptr ? nullptr : values + first; };
   vectors.min = moved(exact_min_->results());
@@ -479,6 +482,7 @@ void ParameterTile::set_exact_bounds(Operation& operation) const {
   Cast& cast = *operation.cast;
   if (const ElementBits* const result = exact_min_->results()) cast.min = *result;
   if (const ElementBits* const result = exact_max_->results()) cast.max = *result;
+  if (nan_result_.memory) cast.nan = *nan_result_.as<ElementBits>();
   if (const WideBound* const wide = exact_min_->wide()) cast.wide.lo = *wide;
   if (const WideBound* const wide = exact_max_->wide()) cast.wide.hi = *wide;
   if (exact_min_->wide() != nullptr) cast.wide.lo_varies = false;

@@ -149,10 +149,22 @@ class ParameterTile {
   void read(std::uint64_t position, std::size_t count);
   void read_bound(Values& bound, std::uint64_t position, std::size_t count, bool lends);
   void read_other_bound(Values& bound, std::uint64_t position, std::size_t count);
+  void note_far(const Values& bound, DType dtype, const std::byte* rounded, std::size_t count);
   void read_exact_bound(Values& bound, BoundArray& exact, std::uint64_t position, std::size_t count);
   void read_factor(Values& factor, std::uint64_t position, std::size_t count);
   void widen_bounds(std::size_t count);
-  [[nodiscard]] bool has_lost_bounds(const Values& bound) const noexcept;
+
+  /// Whether NaN of an array of percentiles, which no elements have, replace NaN, and are no bounds.
+  [[nodiscard]] bool has_lost_bounds(const Values& bound) const noexcept {
+    return &bound == nan_bound_ && bound.array->parameter().array->is_found();
+  }
+
+  /// What the exact bound that replaces NaN becomes; null if there is none.
+  [[nodiscard]] const ElementBits* results_of_nan() const noexcept {
+    if (!exact_min_ || nan_bound_ == nullptr) return nullptr;
+    return (nan_bound_ == &min_ ? *exact_min_ : *exact_max_).results();
+  }
+
   void widen_lost_bounds(std::size_t count);
   [[nodiscard]] std::optional<std::size_t> first_refused_bound(std::size_t count) const;
   [[nodiscard]] std::optional<std::size_t> first_refused_exact_bound(std::size_t count) const;
@@ -178,6 +190,7 @@ class ParameterTile {
   Values max_;
   Values nan_;
   const Values* nan_bound_ = nullptr;  ///< the bound that replaces NaN, if it is an array
+  Values nan_result_;                  ///< what it becomes, if it is exact
   Values scale_;
   Values bias_;
   Values a_;  ///< of a Normalization; min and max as float64 if it uses them
@@ -185,6 +198,7 @@ class ParameterTile {
   Values a_rest_;                        ///< only of 64-bit integers that are subtracted
   std::optional<BoundArray> exact_min_;  ///< if an array is_other_bound()
   std::optional<BoundArray> exact_max_;
+  std::optional<std::size_t> far_;    ///< the first bound that is rounded to an infinity and refused
   std::unique_ptr<std::byte[]> raw_;  ///< elements of an array of another dtype before their conversion
 };
 

@@ -143,6 +143,11 @@ Given read_parameter(const std::string& path, Reading how) {
   return given;
 }
 
+std::string parameter_path(const std::optional<Given>& given) {
+  const std::size_t at = given && given->dtype ? given->text.find('@') : std::string::npos;
+  return at == std::string::npos ? "" : given->text.substr(at + 1);
+}
+
 Given parameter_in_memory(const TensorLayout& layout, const std::byte* elements) {
   const std::span bytes(elements, layout.data_size());
   Given given{Number{}, "array", layout.dtype};

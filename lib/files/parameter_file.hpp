@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,9 @@ namespace clipper {
 /// `how` says how files are laid out that do not say it: a raw file has its shape or, if the size does not
 /// fit that, one axis with all elements.
 [[nodiscard]] Given read_parameter(const std::string& path, Reading how = {});
+
+/// The file that read_parameter() has read the parameter from; "" for others.
+[[nodiscard]] std::string parameter_path(const std::optional<Given>& given);
 
 /// A parameter from elements in memory. They are not copied and must outlive the result.
 [[nodiscard]] Given parameter_in_memory(const TensorLayout& layout, const std::byte* elements);

@@ -109,6 +109,8 @@ TEST_CASE("an element that is read back from JSON is the same element") {
       const std::string text = Json::number(row.dtype, element_text(row.dtype, element)).dump();
       if (!is_same(read_back(row.dtype, nlohmann::json::parse(text)), number_of(row.dtype, element)))
         FAIL_CHECK(text);
+      Json::NumberText room;
+      if (Json::print(row.dtype, element, room) != text) FAIL_CHECK(text);
     }
   }
 }

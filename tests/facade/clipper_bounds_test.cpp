@@ -53,6 +53,23 @@ TEST_CASE("files are clipped to arrays from files") {
   }
 }
 
+TEST_CASE("a file that a parameter or the input reads is no output") {
+  const Files files;
+  const std::string before = read_file(files.lo);
+  const Request request{.min = from_file(files.lo), .max = 4};
+  const std::string reads = ", which min reads";
+  CHECK(refusal(ErrorKind::usage, [&] { clip_file(files.tensor, files.lo, request); }) ==
+        files.tensor + " would be written to " + files.lo + reads);
+  for (const bool direct : {false, true})
+    CHECK(refusal(ErrorKind::usage, [&] { clip_in_place(files.lo, request, {.direct = direct}); }) ==
+          files.lo + " would be written to " + files.lo + reads);
+  const std::string one = files.write("one.npy", "(1,)", {1});
+  CHECK(refusal(ErrorKind::usage, [&] { clip_file(files.tensor, one, {.bias = from_file(one)}); }) ==
+        files.tensor + " would be written to " + one + ", which bias reads");
+  CHECK(read_file(files.lo) == before);
+  clip_file(files.lo, files.out, request);
+}
+
 TEST_CASE("arrays of other dtypes in memory are exact bounds") {
   const std::vector<std::uint8_t> x{0, 5, 9};
   const std::vector<double> fractions{1.5, 7.5, 7.5};

@@ -101,7 +101,7 @@ def memory_of(trial, *words):
     count that one's memory."""
     done = subprocess.run([sys.executable, "-S", "-c", LAUNCHER, trial.clipper, *words], cwd=trial.directory, capture_output=True, text=True)
     trial.check(done.returncode == 0 and not done.stderr, f"exit {done.returncode}: {done.stderr.strip()}")
-    return int(done.stdout) / 1024
+    return int(done.stdout.splitlines()[-1]) / 1024
 
 
 def try_large(trial):
@@ -123,6 +123,18 @@ def try_large(trial):
     trial.check(instrumented or peak <= 2 * MEMORY, f"--direct: {peak:.1f} MiB of memory")
     trial.check_bytes(trial.path("in.npy").read_bytes(), trial.expected.result, "--direct")
     return figures
+
+
+def found_figures(new_trial):
+    """Millions of figures that --json prints."""
+    for options in ({"--max": "100%"}, {"--min": "0%", "--max": "100%", "--stretch": "0:1"}):
+        case = Case(floats((1_000_000, 2)), options)
+        trial = new_trial(None)
+        trial.path("in.npy").write_bytes(case.x.file())
+        words = [word for option in options.items() for word in option]
+        peak = memory_of(trial, *words, "--per-axis", "0", "--json", "in.npy", "out.npy")
+        trial.check(b"__asan_init" in Path(trial.clipper).read_bytes() or peak <= 2 * MEMORY, f"{peak:.1f} MiB of memory")
+        yield f"{options} per index", trial, [round(peak, 1)]
 
 
 # One file with two roles ---------------------------------------------------------------------------------
@@ -215,3 +227,4 @@ def edges(clipper, directory):
     for name, case in (*channel_cases(), *large_cases()):
         trial = new_trial(case)
         yield name, trial, try_large(trial)
+    yield from found_figures(new_trial)

@@ -3,7 +3,7 @@
 # torture build/clipper: 2200 1001 | 130000 | 1200000
 """Clips, scales, rounds and casts random tensors in every way to run clipper (ways.py), and checks elements, counts and refusals, also
 what becomes infinite and 0, against scripts/exact.py. Each topic has tensors of every shape, memory order and byte order:
-arrays: arrays or numbers as --min, --max, --scale and --bias; arrays that cannot be used are refused, and nothing is written;
+arrays: arrays or numbers as --min, --max, --scale and --bias, bounds of any dtype; arrays that cannot be used are refused, and nothing is written;
 casts: all pairs of dtypes, float8 too, with elements at ties and limits and next to them, and all options of casts together, and --nodata;
 dates: bool with all 256 bytes, datetime64 and timedelta64 with NaT, of every unit, with bounds as text and --nan;
 percentiles: --min P% --max Q% by the rules of native, openvino, onnx-6 and onnx-13;
@@ -47,6 +47,8 @@ def arrays(trial, way):
         trial.rng.choice(draws.REFUSALS)(draw, case)
     elif draw.chance(0.3) and all(array.elements.size for array in case.arrays().values()):
         case = draw.as_numbers(case)
+    elif draw.chance(0.2):
+        draws.in_another_dtype(draw, case)
     return case, way
 
 

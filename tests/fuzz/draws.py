@@ -230,6 +230,18 @@ class Casts(Draw):
         return number
 
 
+# Arrays ---------------------------------------------------------------------------------------------------
+
+
+def in_another_dtype(draw, case):
+    """Gives the arrays of bounds another dtype."""
+    kind = draw.rng.choice([*INTS, "float16", "float32", "float64"])
+    shapes = [case.arrays()[side].shape if side in case.arrays() else () for side in BOUNDS]
+    for side, elements in zip(BOUNDS, draw.bounds(kind, shapes)):
+        if side in case.arrays():
+            case.parameters[side] = draw.tensor(kind, elements)
+
+
 # Dates ---------------------------------------------------------------------------------------------------
 
 UNITS = ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"]
