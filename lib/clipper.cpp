@@ -235,7 +235,7 @@ std::string_view version() noexcept {
 Reading reading_of(const FileOptions& options, bool raw_if_needed) {
   Reading how;
   how.dtype = options.dtype;
-  how.over_integers = true;
+  how.takes_integers = true;
   if (!options.raw.empty()) how.raw = std::make_shared<const raw::Layout>(raw::parse(options.raw));
   if (options.pb) how.format = format_of_word("pb");
   how.raw_if_needed = raw_if_needed;

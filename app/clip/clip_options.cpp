@@ -284,7 +284,7 @@ void validate_existing(const RawOptions& raw, Command& command) {
 void validate_reading(const RawOptions& raw, Command& command) {
   command.settings.reading = parse_reading(raw);
   command.settings.to_raw = raw.has(kToRaw);
-  command.settings.reading.over_integers =
+  command.settings.reading.takes_integers =
       !raw.has(kRecursive) && !raw.has(kFilesFrom) && !raw.has(kFiles0From);
   const bool is_many = command.inputs.size() > 1 || command.list || command.recursive ||
                        std::ranges::any_of(command.inputs, &is_index);

@@ -245,7 +245,7 @@ class Inputs {
   void add_set(const std::string& index, bool is_named, bool is_walked) {
     expect_way(index);
     const InputFile file = InputFile::open_regular_file(index);
-    const Container set(file, Records::dropped);
+    const Container set(file, KeptFor::reading);
     std::map<FileId, std::string> claimed = claim_files(set);
     const std::vector<MemberUse> uses = member_uses(command_.settings, set);
     if (is_named) expect_clipped_member(command_.settings, set, uses);

@@ -42,7 +42,7 @@ bool is_missing(const std::string& path) {
 /// Whether --other drop leaves out an archive that nobody named, because none of its members is clipped.
 bool is_dropped(const ClipSettings& settings, const InputFile& input) {
   if (settings.selection.other != Selection::Other::drop) return false;
-  const std::vector<MemberUse> uses = member_uses(settings, Container(input, Records::dropped));
+  const std::vector<MemberUse> uses = member_uses(settings, Container(input, KeptFor::reading));
   return !uses.empty() && !has_clipped_member(uses);
 }
 
@@ -83,7 +83,7 @@ class Verifier {
   /// Whether --dtype and --golden-dtype make integers bfloat16 or a float8: see GivenDType.
   [[nodiscard]] bool takes_integers(bool in_member) const {
     const ClipSettings& settings = command_.settings;
-    return settings.reading.over_integers && (!in_member || settings.selection.members.has_patterns());
+    return settings.reading.takes_integers && (!in_member || settings.selection.members.has_patterns());
   }
 
   [[nodiscard]] InputFile open(const std::string& path, Role role, bool is_walked = false) const {
@@ -218,7 +218,7 @@ void Verifier::compare_other(InputFile& input, InputFile& golden, PairReport& re
 /// As the file's header and --golden-dtype say.
 TensorLayout Verifier::golden_layout(InputFile& golden, bool is_member) const {
   npy::GivenDType given(to_.golden_dtype);
-  given.over_integers = takes_integers(is_member);
+  given.takes_integers = takes_integers(is_member);
   try {
     return read_header(golden, given, nullptr, std::nullopt, npy::Opaque::taken, npy::Types::comparable)
         .layout();
@@ -253,8 +253,8 @@ void Verifier::read_golden(InputFile& golden, const TensorLayout& result, PairRe
 /// The members that --other drop leaves out of the result have no pair.
 Outcome Verifier::verify_archive(const InputFile& input, const InputFile& golden, PairReport& whole,
                                  bool is_named) {
-  std::optional<Container> actual(std::in_place, input, Records::dropped);
-  std::optional<Container> expected(std::in_place, golden, Records::dropped);
+  std::optional<Container> actual(std::in_place, input, KeptFor::reading);
+  std::optional<Container> expected(std::in_place, golden, KeptFor::reading);
   const Archives archives{*actual, *expected};
   std::vector<MemberUse> uses = member_uses(command_.settings, *actual);
   if (is_named) expect_clipped_member(command_.settings, *actual, uses);

@@ -186,8 +186,8 @@ class Comparer {
     for (InputFile* const file : {&actual, &expected})
       if (!as_bytes) read_if_known(*file, how);
     if (!as_bytes && is_archive(actual) && is_archive(expected)) {
-      const Container actual_archive(actual, Records::dropped);
-      const Container expected_archive(expected, Records::dropped);
+      const Container actual_archive(actual, KeptFor::reading);
+      const Container expected_archive(expected, KeptFor::reading);
       return compare_archives(actual_archive, expected_archive, pair, report);
     }
     if (!is_chosen({&actual, &expected}, !pair.found)) return Outcome::in_members;

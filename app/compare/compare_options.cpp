@@ -220,7 +220,7 @@ CompareCommand validate_compare(const RawOptions& raw) {
   command.settings.difference_file = raw.value(kDiffOut);
   command.settings.reading = parse_reading(raw);
   command.settings.reading.raw_if_needed = true;
-  command.settings.reading.over_integers = !is_directory(command.actual);
+  command.settings.reading.takes_integers = !is_directory(command.actual);
   if (raw.has(kThreads)) command.engine.threads = parse_threads(raw.text(kThreads));
   command.output = {command.matching.shown,
                     raw.has(kJson),

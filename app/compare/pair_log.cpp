@@ -132,7 +132,7 @@ void compare_tensors(Engine& engine, CompareSettings settings, const Matching& m
 
 void compare_members(Engine& engine, CompareSettings settings, const Matching& matching,
                      const Archives& archives, const MemberPair& pair, PairReport& report, npy::Types types) {
-  settings.reading.over_integers = false;
+  settings.reading.takes_integers = false;
   const auto is_tensor = [&](const Container& archive, const Entry& member) {
     const std::optional<npy::Header> header = archive.header(member, settings.reading, types).header;
     return header && !header->other;

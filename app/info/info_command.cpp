@@ -243,7 +243,7 @@ class Display {
     attempt(path, nullptr, [&] {
       InputFile input = open_as(command_.reading, path);
       if (is_archive(input))
-        show_archive(Container(input, Records::dropped));
+        show_archive(Container(input, KeptFor::reading));
       else if (command_.choice.has(input, command_.reading, true))
         show_tensor(input, path);
       else

@@ -180,7 +180,7 @@ InfoCommand validate_info(const RawOptions& raw) {
   command.walk = parse_walk(raw);
   command.choice = parse_choice(raw, is_many);
   command.reading = parse_reading(raw);
-  command.reading.over_integers = true;
+  command.reading.takes_integers = true;
   command.json = raw.has(kJson);
   command.bounds.min = given_limit(raw, kMin, command.reading);
   command.bounds.max = given_limit(raw, kMax, command.reading);

@@ -314,11 +314,11 @@ void show_members(const RawOptions& raw, const Reading& how, const TensorChoice&
 int show_elements(const RawOptions& raw) {
   if (!raw.has(kFile)) refuse("FILE is missing; see clipper show --help");
   Reading how = parse_reading(raw);
-  how.over_integers = true;
+  how.takes_integers = true;
   const TensorChoice choice = parse_choice(raw, false);
   InputFile input = open_as(how, raw.text(kFile));
   if (!choice.takes_all() && is_archive(input)) {
-    show_members(raw, how, choice, Container(input, Records::dropped));
+    show_members(raw, how, choice, Container(input, KeptFor::reading));
     return 0;
   }
   expect_tensor(input, {"show", "show"});

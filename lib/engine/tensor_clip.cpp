@@ -145,7 +145,7 @@ void TensorClip::check_first_period() {
 /// Calls use(tile, begin, length) for parts of the range, after the tile was expanded for the part. A part is
 /// a long row, for which the tile has one element, or as long as the tile.
 template <class Use>
-void TensorClip::for_each_part(std::uint64_t position, std::uint64_t count, const Use& use) {
+void TensorClip::for_each_tile(std::uint64_t position, std::uint64_t count, const Use& use) {
   Borrowed tile(*this, position);
   for (std::uint64_t begin = 0; begin < count;) {
     const std::uint64_t at = position + begin;
@@ -160,7 +160,7 @@ void TensorClip::for_each_part(std::uint64_t position, std::uint64_t count, cons
 }
 
 void TensorClip::check(std::uint64_t position, std::uint64_t count) {
-  if (!checked_) for_each_part(position, count, [](const ParameterTile&, std::uint64_t, std::uint64_t) {});
+  if (!checked_) for_each_tile(position, count, [](const ParameterTile&, std::uint64_t, std::uint64_t) {});
 }
 
 /// Kernels clip bytes to bounds faster than a table gives results and counts, and loops make wider results.
@@ -187,14 +187,14 @@ ElementCounts TensorClip::clip(std::uint64_t position, const std::byte* in, std:
   };
   if (!plan_.arrays) {
     note(is_worth_table(count) ? look_up_bytes(in, out, count, counting)
-                               : clip_part(plan_.operation, nullptr, in, out, count, counting),
+                               : clip_stored(plan_.operation, nullptr, in, out, count, counting),
          0);
     return total;
   }
   const auto add = [&](const Operation& operation, const ParameterVectors* vectors, std::uint64_t begin,
                        std::size_t length) {
-    note(clip_part(operation, vectors, in + begin * in_size_,
-                   out == nullptr ? nullptr : out + begin * out_size_, length, counting),
+    note(clip_stored(operation, vectors, in + begin * in_size_,
+                     out == nullptr ? nullptr : out + begin * out_size_, length, counting),
          begin);
   };
   if (period_) {
@@ -208,7 +208,7 @@ ElementCounts TensorClip::clip(std::uint64_t position, const std::byte* in, std:
     }
     return total;
   }
-  for_each_part(position, count, [&](const ParameterTile& tile, std::uint64_t begin, std::uint64_t length) {
+  for_each_tile(position, count, [&](const ParameterTile& tile, std::uint64_t begin, std::uint64_t length) {
     const ParameterVectors vectors = tile.vectors();
     if (row_ != 0)
       add(tile.operation(), nullptr, begin, length);
@@ -231,8 +231,8 @@ Converted TensorClip::look_up_bytes(const std::byte* in, std::byte* out, std::si
     bytes_ = std::make_unique<Bytes>();
     for (std::size_t byte = 0; byte < bytes_->done.size(); ++byte) {
       const auto element = static_cast<std::byte>(byte);
-      bytes_->done[byte] =
-          clip_part(plan_.operation, nullptr, &element, &bytes_->results[byte * out_size_], 1, Counting::on);
+      bytes_->done[byte] = clip_stored(plan_.operation, nullptr, &element, &bytes_->results[byte * out_size_],
+                                       1, Counting::on);
     }
   });
   Converted total;
@@ -261,10 +261,10 @@ Converted TensorClip::look_up_bytes(const std::byte* in, std::byte* out, std::si
 
 /// Clips elements to the numbers of the operation, unless there are vectors. Those that kernels do not take
 /// as they are stored, or where they lie, are decoded and encoded in blocks that the first-level cache holds.
-Converted TensorClip::clip_part(const Operation& operation, const ParameterVectors* vectors,
-                                const std::byte* in, std::byte* out, std::size_t count, Counting counting) {
+Converted TensorClip::clip_stored(const Operation& operation, const ParameterVectors* vectors,
+                                  const std::byte* in, std::byte* out, std::size_t count, Counting counting) {
   if (is_decoded_ && is_aligned(in, in_size_) && is_aligned(out, out_size_))
-    return clip_plain(operation, vectors, in, out, count, counting);
+    return clip_decoded(operation, vectors, in, out, count, counting);
   constexpr std::size_t kBlock = 2048;  // elements
   alignas(64) std::array<std::byte, kBlock * sizeof(ElementBits)> block;
   alignas(64) std::array<std::byte, kBlock * sizeof(ElementBits)> results;
@@ -278,8 +278,8 @@ Converted TensorClip::clip_part(const Operation& operation, const ParameterVecto
     const bool is_other = plan_.input.meaning.kind == Meaning::Kind::boolean &&
                           (plan_.operation.cast || std::memcmp(block.data(), from, elements.size()) != 0);
     const std::optional<ParameterVectors> of_block = vectors_after(done, vectors, operation);
-    total.add(clip_plain(operation, of_block ? &*of_block : nullptr, block.data(),
-                         out == nullptr ? nullptr : results.data(), length, counting),
+    total.add(clip_decoded(operation, of_block ? &*of_block : nullptr, block.data(),
+                           out == nullptr ? nullptr : results.data(), length, counting),
               done);
     total.counts.changed = total.counts.changed || is_other;
     if (out == nullptr) continue;
@@ -290,9 +290,10 @@ Converted TensorClip::clip_part(const Operation& operation, const ParameterVecto
   return total;
 }
 
-Converted TensorClip::clip_plain(const Operation& operation, const ParameterVectors* vectors,
-                                 const std::byte* in, std::byte* out, std::size_t count, Counting counting) {
-  if (!plan_.has_nodata()) return clip_data(operation, vectors, in, out, count, counting);
+Converted TensorClip::clip_decoded(const Operation& operation, const ParameterVectors* vectors,
+                                   const std::byte* in, std::byte* out, std::size_t count,
+                                   Counting counting) {
+  if (!plan_.has_nodata()) return clip_without_nodata(operation, vectors, in, out, count, counting);
   NodataBlock unwanted;
   Converted total;
   for (std::size_t done = 0; done < count; done += NodataPlaces::kMax) {
@@ -305,8 +306,9 @@ Converted TensorClip::clip_plain(const Operation& operation, const ParameterVect
   return total;
 }
 
-Converted TensorClip::clip_data(const Operation& operation, const ParameterVectors* vectors,
-                                const std::byte* in, std::byte* out, std::size_t count, Counting counting) {
+Converted TensorClip::clip_without_nodata(const Operation& operation, const ParameterVectors* vectors,
+                                          const std::byte* in, std::byte* out, std::size_t count,
+                                          Counting counting) {
   ElementCounts losses;
   if (counting == Counting::on && plan_.may_lose()) {  // first, because `out` may be `in`
     std::call_once(counts_losses_, [this] { losses_.emplace(plan_.operation); });
@@ -350,9 +352,9 @@ Converted TensorClip::clip_beside_nodata(const Operation& operation, const Param
   const auto clip_one = [&](const std::byte* element, std::size_t at, Counting counts) {
     alignas(ElementBits) std::array<std::byte, sizeof(ElementBits)> result;
     const std::optional<ParameterVectors> of_one = vectors_after(at, vectors, operation);
-    return clip_data(operation, of_one ? &*of_one : nullptr, element, result.data(), 1, counts);
+    return clip_without_nodata(operation, of_one ? &*of_one : nullptr, element, result.data(), 1, counts);
   };
-  Converted done = clip_data(operation, vectors, in, out, count, counting);
+  Converted done = clip_without_nodata(operation, vectors, in, out, count, counting);
   if (counting == Counting::on) done.counts.became_nodata = count_written(nodata, out, count);
   if (nodata.all().empty()) return done;
   if (done.first_nan || done.first_beyond) {

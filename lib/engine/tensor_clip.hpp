@@ -75,15 +75,15 @@ class TensorClip {
   [[noreturn]] void refuse(std::string_view what, std::uint64_t position, const Message& why) const;
   void check_first_period();
   template <class Use>
-  void for_each_part(std::uint64_t position, std::uint64_t count, const Use& use);
+  void for_each_tile(std::uint64_t position, std::uint64_t count, const Use& use);
   [[nodiscard]] bool is_worth_table(std::size_t count) const noexcept;
   Converted look_up_bytes(const std::byte* in, std::byte* out, std::size_t count, Counting counting);
-  Converted clip_part(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
-                      std::byte* out, std::size_t count, Counting counting);
-  Converted clip_plain(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
-                       std::byte* out, std::size_t count, Counting counting);
-  Converted clip_data(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
-                      std::byte* out, std::size_t count, Counting counting);
+  Converted clip_stored(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
+                        std::byte* out, std::size_t count, Counting counting);
+  Converted clip_decoded(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
+                         std::byte* out, std::size_t count, Counting counting);
+  Converted clip_without_nodata(const Operation& operation, const ParameterVectors* vectors,
+                                const std::byte* in, std::byte* out, std::size_t count, Counting counting);
   Converted clip_around_nodata(const Operation& operation, const ParameterVectors* vectors,
                                const std::byte* in, std::byte* out, std::size_t count, Counting counting);
   Converted clip_beside_nodata(const Operation& operation, const ParameterVectors* vectors,

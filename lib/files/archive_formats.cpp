@@ -66,7 +66,7 @@ Frame npz_frame(const std::shared_ptr<const npz::Archive>& from) {
 
 }  // namespace
 
-Entries npz_entries(const InputFile& file, Records records) {
+Entries npz_entries(const InputFile& file, KeptFor kept_for) {
   const auto archive = std::make_shared<npz::Archive>(npz::read_archive(reader(file), file.size()));
   std::vector<npz::Member>& members = archive->members;
   const bool has_npy_keys = std::ranges::any_of(
@@ -82,7 +82,7 @@ Entries npz_entries(const InputFile& file, Records records) {
                            .contents = member.contents,
                            .data = member.data});
   for (std::size_t i = 0; i < members.size(); ++i) result.list[i].name = std::move(members[i].name);
-  if (records == Records::kept)
+  if (kept_for == KeptFor::rewriting)
     result.frame = [archive](std::span<const NewEntry> /*entries*/) { return npz_frame(archive); };
   return result;
 }
@@ -203,7 +203,7 @@ std::optional<TensorLayout> layout_of(const Entry& tensor) {
 
 }  // namespace
 
-Entries safetensors_entries(const InputFile& file, Records /*records*/) {
+Entries safetensors_entries(const InputFile& file, KeptFor /*kept_for*/) {
   std::string text(safetensors::kLengthSize, '\0');
   text.resize(file.read_some_at(std::as_writable_bytes(std::span(text)), 0));
   const std::uint64_t size = safetensors::header_size(std::as_bytes(std::span(text)), file.size());
@@ -289,7 +289,7 @@ InputFile open_part(const std::string& index, const std::string& name) {
 
 /// The entries of a file of the set, all of which the index has.
 Entries entries_of_part(const InputFile& file, const std::string& name, const safetensors::WeightMap& map) {
-  Entries result = with_path(name, [&] { return safetensors_entries(file, Records::dropped); });
+  Entries result = with_path(name, [&] { return safetensors_entries(file, KeptFor::reading); });
   file.expect_unwritten();
   for (const Entry& entry : result.list) {
     const auto listed = map.find(entry.name);
@@ -308,7 +308,7 @@ Entries entries_of_part(const InputFile& file, const std::string& name, const sa
 
 }  // namespace
 
-Entries index_entries(const InputFile& index, Records /*records*/) {
+Entries index_entries(const InputFile& index, KeptFor /*kept_for*/) {
   const safetensors::WeightMap map = safetensors::parse_index(text_of(index));
   Entries result;
   result.list.reserve(map.size());

@@ -48,10 +48,10 @@ std::string_view refused_type(const Error& error) {
   return type;
 }
 
-Container::Container(const InputFile& file, const Format& format, Records records)
+Container::Container(const InputFile& file, const Format& format, KeptFor kept_for)
     : file_(file),
       format_(format),
-      entries_(reading(file, file.path(), [&] { return format_.entries(file, records); })) {}
+      entries_(reading(file, file.path(), [&] { return format_.entries(file, kept_for); })) {}
 
 std::string Container::path_of(const Entry& member) const {
   return fmt::format("{}:{}", file_.path(), member.key());

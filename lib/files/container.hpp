@@ -75,8 +75,8 @@ struct Entries {
   std::deque<SetFile> files{};  ///< of an index
 };
 
-/// Whether Entries::frame exists: what it needs takes most of the memory.
-enum class Records : bool { kept, dropped };
+/// What entries are read for: Entries::frame, which takes most of the memory, exists only for rewriting.
+enum class KeptFor : bool { rewriting, reading };
 
 /// Who compares the contents of an entry with their CRC-32.
 enum class Check : std::uint8_t { now, by_caller };
@@ -101,9 +101,9 @@ class Container {
  public:
   /// Reads the structure of an archive of this format. Error{input}: see npz::read_archive() and
   /// safetensors::parse(). `file` must outlive this.
-  Container(const InputFile& file, const Format& format, Records records = Records::kept);
-  explicit Container(const InputFile& file, Records records = Records::kept)
-      : Container(file, *archive_format(file), records) {}
+  Container(const InputFile& file, const Format& format, KeptFor kept_for = KeptFor::rewriting);
+  explicit Container(const InputFile& file, KeptFor kept_for = KeptFor::rewriting)
+      : Container(file, *archive_format(file), kept_for) {}
   Container(const Container&) = delete;
   Container& operator=(const Container&) = delete;
 

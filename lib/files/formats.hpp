@@ -30,7 +30,7 @@ struct Entries;
 struct Entry;
 struct NewEntry;
 enum class Check : std::uint8_t;
-enum class Records : bool;
+enum class KeptFor : bool;
 
 /// How the user wants files to be read.
 struct Reading : npy::GivenDType {
@@ -108,7 +108,7 @@ struct Format {
 
   // Of an archive:
 
-  Entries (*entries)(const InputFile& file, Records records) = nullptr;
+  Entries (*entries)(const InputFile& file, KeptFor kept_for) = nullptr;
 
   /// An entry; at least its first `size` bytes, if there are as many. `path` is that of the entry.
   Source (*entry)(const InputFile& file, const std::string& path, const Entry& entry, Check check,

@@ -324,7 +324,7 @@ void ArchiveClip::write_large(std::size_t index, MemberWriter& writer) {
 void ArchiveClip::expect_written(InputFile& output, const std::string& /*out*/) const {
   if (archive_format(output) != &archive_.format())
     throw Error(ErrorKind::input, output.path() + ": is not " + std::string(archive_.format().name));
-  const Container written(output, Records::dropped);
+  const Container written(output, KeptFor::reading);
   const auto header_of = [](const Container& archive, const Entry& entry) {
     return archive.header(entry, {}, npy::Types::clipped).header;
   };

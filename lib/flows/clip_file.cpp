@@ -78,13 +78,13 @@ class IndexFile : public ContentsClip {
  public:
   IndexFile(const Clipping& clipping, const InputFile& input, const Format& format)
       : input_(input), path_(clipping.out.value_or(input.path())) {
-    if (!clipping.has_files)
+    if (!clipping.takes_index)
       throw Error(ErrorKind::usage,
                   input.path() +
                       ": stands for several files, which this way to clip does not take; name one of them");
     clipping.result.name = input.path();
     if (!clipping.out) return;
-    const Container set(input, format, Records::dropped);
+    const Container set(input, format, KeptFor::reading);
     for (const MemberUse& use : member_uses(clipping.settings, set))
       if (use.action == MemberAction::dropped) dropped_.insert(use.member->name);
   }
@@ -333,7 +333,7 @@ class Direct : public Prepared {
 
 void Direct::write() {
   if (!is_clipped()) return complete(false);
-  const auto& [settings, engine, observer, result, purpose, is_named, has_files, out] = clipping_;
+  const auto& [settings, engine, observer, result, purpose, is_named, takes_index, out] = clipping_;
   if (!file_.was_interrupted() && (result.plan->may_refuse_elements() || settings.max_clipped)) {
     result.counts = engine.scan(*result.plan, input_, Counting::on);
     check_clip_limit(settings, result);
@@ -405,7 +405,7 @@ namespace {
 void expect_sound(const ClipSettings& settings, InputFile& output) {
   if (output.file_size() == 0) throw Error(ErrorKind::input, output.path() + ": is empty");
   read_as(output, {});
-  if (is_archive(output)) return static_cast<void>(Container(output, Records::dropped).entries());
+  if (is_archive(output)) return static_cast<void>(Container(output, KeptFor::reading).entries());
   if (settings.to_raw || settings.reading.raw) return;
   static_cast<void>(read_header(output, {}, nullptr, std::nullopt, npy::Opaque::taken, npy::Types::all));
 }

@@ -114,7 +114,7 @@ struct Clipping {
   bool is_named = true;  ///< false: a directory or a list has the file, which may be none to clip
 
   /// Whether the files of an index are clipped before it. Otherwise: Error{usage} for an index.
-  bool has_files = false;
+  bool takes_index = false;
   std::optional<std::string> out{};  ///< the name of the result; nothing: it replaces the input
 };
 

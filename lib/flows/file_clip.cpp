@@ -142,7 +142,7 @@ bool FileClip::changes() {
 }
 
 void FileClip::count() {
-  const auto& [settings, engine, observer, result, purpose, is_named, has_files, out] = clipping_;
+  const auto& [settings, engine, observer, result, purpose, is_named, takes_index, out] = clipping_;
   if (result.plan->arrays) {
     TensorClip clip(*result.plan, engine.kernel_options(), input_.path());
     engine.check(*result.plan, clip);
@@ -184,7 +184,7 @@ void FileClip::expect_written(InputFile& output, const std::string& out) const {
 }
 
 void FileClip::write(OutputFile& output) {
-  const auto& [settings, engine, observer, result, purpose, is_named, has_files, out] = clipping_;
+  const auto& [settings, engine, observer, result, purpose, is_named, takes_index, out] = clipping_;
   expect_other_file(input_, output);
   if (settings.max_clipped && !output.is_regular()) check_limit_of_stream();
   const Frame frame = result_frame(input_, result.plan->output, out, out && settings.to_raw);

@@ -45,7 +45,7 @@ ElementCounts clip_to_numbers(const Operation& operation, const std::byte* in, s
   constexpr std::size_t kWorth = 4096;  // bytes from which on the vectors of `out` begin at a cache line
   const std::size_t size = traits(operation.dtype).size;
   ElementCounts counts;
-  const auto clip_part = [&](std::size_t begin, std::byte* to, std::size_t length) {
+  const auto clip_run = [&](std::size_t begin, std::byte* to, std::size_t length) {
     const std::byte* const from = in + begin * size;
     if (streams) prefetch_next(from);
     if (counting == Counting::on)
@@ -55,13 +55,13 @@ ElementCounts clip_to_numbers(const Operation& operation, const std::byte* in, s
     return true;
   };
   if (streams) {
-    clip_streaming(out, count, size, clip_part);
+    clip_streaming(out, count, size, clip_run);
     return counts;
   }
   // malloc() aligns to 16 bytes only: a vector could lie in two lines.
   const std::size_t head = count * size < kWorth ? 0 : std::min(elements_before_line(out, size), count);
-  if (head != 0) clip_part(0, out, head);
-  clip_part(head, out + head * size, count - head);
+  if (head != 0) clip_run(0, out, head);
+  clip_run(head, out + head * size, count - head);
   return counts;
 }
 

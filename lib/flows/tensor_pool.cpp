@@ -31,7 +31,7 @@ std::string_view one_of(DType dtype, DType first) {
 struct TensorPool::Opened {
   Opened(const std::string& path, const ClipSettings& settings)
       : file(open_as(settings.reading, path, Streams::refused)) {
-    if (const Format* const format = archive_format(file)) archive.emplace(file, *format, Records::dropped);
+    if (const Format* const format = archive_format(file)) archive.emplace(file, *format, KeptFor::reading);
   }
 
   InputFile file;

@@ -332,7 +332,7 @@ void read_descr(const Descr& descr, const GivenDType& given, Opaque opaque, Type
       const DTypeTraits& stored = *row;
       const bool is_integer = row->kind != NumberKind::floating;
       if (expected && is_foreign(*expected) && traits(*expected).size == row->size &&
-          (is_void || (is_integer && given.over_integers)))
+          (is_void || (is_integer && given.takes_integers)))
         row = &traits(*expected);
       header.dtype = row->dtype;
       const bool is_odd = row->size == 1 && descr.text[0] == '>';  // a byte has no order, so '<' is written
@@ -485,7 +485,7 @@ Header accepted(const TensorLayout& layout, const GivenDType& given, Types types
   if (!is_number && types < (layout.meaning.is_complex() ? Types::comparable : Types::clipped))
     refuse_dtype(descr, python);
   const bool is_integer = is_number && stored.kind != NumberKind::floating;
-  if (is_integer && given.over_integers && given.dtype && is_foreign(*given.dtype) &&
+  if (is_integer && given.takes_integers && given.dtype && is_foreign(*given.dtype) &&
       traits(*given.dtype).size == stored.size) {
     header.dtype = *given.dtype;
     header.stored_as = kept_descr(stored, true, '|', layout.order);

@@ -73,7 +73,7 @@ struct GivenDType {
 
   /// Whether integers of the same size are bfloat16 or a float8, too. Only where the user names the file or
   /// the member: among many others there are real integers.
-  bool over_integers = false;
+  bool takes_integers = false;
 };
 
 /// What parse() does with `|V2`, `<V1` and `|V1` if the caller gives no dtype: refuse them, or take them for

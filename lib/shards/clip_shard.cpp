@@ -95,7 +95,7 @@ class Part : public Prepared {
 };
 
 void Part::write() {
-  const auto& [settings, engine, observer, result, purpose, is_named, has_files, out] = clipping_;
+  const auto& [settings, engine, observer, result, purpose, is_named, takes_index, out] = clipping_;
   output_->write_run();
   OutputFile part = output_->begin_part();
   part.set_caching(settings.reading.caching);

@@ -30,7 +30,7 @@ npy::GivenDType said_dtype(Bytes input) {
   if (input.empty() || std::to_integer<int>(input.back()) < 0x80) return {};
   const std::size_t said = std::to_integer<std::size_t>(input.back()) - 0x80;
   npy::GivenDType given(static_cast<DType>(said % kDTypes.size()));
-  given.over_integers = said / kDTypes.size() % 2 != 0;
+  given.takes_integers = said / kDTypes.size() % 2 != 0;
   return given;
 }
 

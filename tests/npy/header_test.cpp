@@ -391,9 +391,9 @@ TEST_CASE("The user's dtype makes |V2 bfloat16, and must agree with every other 
 
 TEST_CASE(
     "The user's dtype reads raw bytes and, in a file that the user names, integers, and they are kept") {
-  const auto written = [](const std::string& descr, DType dtype, bool over_integers) -> std::string {
+  const auto written = [](const std::string& descr, DType dtype, bool takes_integers) -> std::string {
     npy::GivenDType given(dtype);
-    given.over_integers = over_integers;
+    given.takes_integers = takes_integers;
     try {
       const npy::Header header = npy::parse(view_of(with_descr(fmt::format("'{}'", descr))), given);
       CHECK(header.dtype == dtype);
