@@ -206,8 +206,8 @@ void plan_exact_bounds(const Request& request, Plan& plan) {
   const bool has_exact_min = is_cut_exactly(plan, plan.exact_min, true);
   const bool has_exact_max = is_cut_exactly(plan, plan.exact_max, false);
   const bool is_exchanged = plan.exact_min && plan.exact_max && *plan.exact_min > *plan.exact_max;
-  // A stretch needs bounds beyond the dtype, too.
-  const bool needs_all = request.stretch && plan.operation.arithmetic == Arithmetic::none;
+  // A step that calculates with bounds needs those beyond the dtype, too.
+  const bool needs_all = plan.operation.uses_bounds() && plan.operation.arithmetic == Arithmetic::none;
   const bool needs_both = needs_all || (is_exchanged && !(has_exact_min && has_exact_max));
   if (min && (needs_both || !has_exact_min)) set_exact_min(*request.min, *min, plan);
   if (max && (needs_both || !has_exact_max)) set_exact_max(*request.max, *max, plan);

@@ -87,11 +87,10 @@ bool is_other_bound(const Plan& plan, DType array) {
   if (!operation.cast || operation.arithmetic == Arithmetic::integer) return array != from;
   if (exchanges_exactly(plan)) return true;
   const bool is_long = !is_floating(array) && traits(array).size == sizeof(double);
-  const bool stretches = operation.normalization && operation.normalization->stretches;
-  if (is_long && stretches) return true;
+  if (is_long && operation.uses_bounds()) return true;
   if (operation.arithmetic == Arithmetic::float64) return is_long;
-  // A stretch takes bounds beyond the input, which are refused otherwise.
-  const bool checks_input = operation.arithmetic == Arithmetic::none && !stretches;
+  // A step that calculates with bounds takes those beyond the input, which are refused otherwise.
+  const bool checks_input = operation.arithmetic == Arithmetic::none && !operation.uses_bounds();
   return is_floating(array) || !has_all(checks_input ? from : operation.dtype, array);
 }
 
@@ -125,8 +124,7 @@ void BoundArray::set_ends() {
   };
   const bool is_float = is_floating(plan_.input.dtype);
   input_ = is_float ? plan_.bound_dtype : plan_.input.dtype;
-  const bool stretches = operation.normalization && operation.normalization->stretches;
-  if (is_float || (operation.arithmetic == Arithmetic::none && !stretches))
+  if (is_float || (operation.arithmetic == Arithmetic::none && !operation.uses_bounds()))
     input_end_ = end_of(input_, input_end_rest_);
   takes_infinity_ = is_float && traits(plan_.bound_dtype).has_infinity && traits(operation.to).has_infinity;
   if (!operation.cast) return;
