@@ -282,6 +282,12 @@ def test_errors_of_tensors():
         clipper.percentiles(x, [101])
     with pytest.raises(TypeError):
         clipper.assert_same(x, x, tolerance=1)
+    for tensor, numbers in ((np.float32([0.1, 2]), [0.1, 2]), (np.uint8([1, 2]), (1.0, 2.0)), (np.float16(1.5), 1.5)):
+        clipper.assert_same(tensor, numbers)
+        clipper.assert_same(numbers, tensor)
+    for tensor, numbers in ((np.uint8([1, 2]), [1, 300]), (np.float16([1]), [70000.0]), (np.int8([1]), [1.5]), (np.float32([1]), [True])):
+        with pytest.raises(AssertionError, match="dtype"):
+            clipper.assert_same(tensor, numbers)
     with pytest.raises(TypeError, match="mask"):
         clipper.info(np.ma.array([1, 2], mask=[0, 1]))
     assert clipper.percentiles(np.array([np.nan]), [50]) == [None]

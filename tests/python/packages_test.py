@@ -1,9 +1,11 @@
 """clip() of the tensors of other packages. scripts/nightly also tries torch."""
 
 import array
+import ctypes
 
 import clipper
 import dask.array
+import ml_dtypes
 import numpy as np
 import pandas
 import pytest
@@ -91,6 +93,38 @@ def test_dlpack():
     np.testing.assert_array_equal(out.values, np.clip(VALUES, 1, 5))
 
 
+class OfMlDtypes(Exporter):
+    """As torch's tensors of dtypes that numpy does not have."""
+
+    def __init__(self, values, code):
+        super().__init__(values)
+        self.code = code
+
+    def __array__(self, *_, **__):
+        raise TypeError("Got unsupported ScalarType")
+
+    def __dlpack__(self, **_):
+        capsule = self.values.view(f"u{self.values.itemsize}").__dlpack__(max_version=(1, 0))
+        pointer = ctypes.pythonapi.PyCapsule_GetPointer
+        pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+        ctypes.c_uint8.from_address(pointer(capsule, b"dltensor_versioned") + 52).value = self.code
+        return capsule
+
+
+@pytest.mark.parametrize("name, code", [("bfloat16", 4), ("float8_e4m3fn", 10), ("float8_e5m2", 12), ("float8_e8m0fnu", 14)])
+def test_dlpack_of_dtypes_of_ml_dtypes(name, code):
+    values = np.array([1, 2, 8], getattr(ml_dtypes, name))
+    tensor, out = OfMlDtypes(values, code), OfMlDtypes(np.zeros_like(values), code)
+    result = clipper.clip(tensor, 2, 4)
+    assert result.dtype == values.dtype and result.tolist() == [2, 2, 4]
+    assert clipper.clip(tensor, 2, 4, out=out) is out and out.values.tolist() == [2, 2, 4]
+    assert clipper.clip(values, max=out).tolist() == [1, 2, 4]
+    clipper.assert_same(tensor, values)
+    assert clipper.compare(tensor, out).mismatches == 2
+    with pytest.raises(Exception, match="type|DLTensor"):
+        clipper.clip(OfMlDtypes(values, 99), 0)
+
+
 def test_memory_of_other_objects_as_out():
     memory = array.array("f", [-1, 3, 9])
     assert clipper.clip(memory, 0, 6, out=memory) is memory and memory.tolist() == [0, 3, 6]
@@ -117,5 +151,10 @@ def test_torch():
         assert clipper.clip(tensor, 3, 6, out) is out and torch.equal(out, expected)
         assert clipper.clip(tensor, 3, 6, out=tensor) is tensor and torch.equal(tensor, expected)
         np.testing.assert_array_equal(clipper.clip(np.zeros(8, result.dtype), expected[0], expected[0]), expected[0].numpy())
+    for dtype in (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2):
+        tensor = torch.tensor([1.0, 2, 8]).to(dtype)
+        assert clipper.clip(tensor, 2, 4).tolist() == [2, 2, 4]
+        assert clipper.clip(tensor, 2, 4, out=tensor) is tensor and tensor.float().tolist() == [2, 2, 4]
+        clipper.assert_same(tensor, clipper.clip(tensor, 2, 4))
     with pytest.raises(RuntimeError, match="grad"):
         clipper.clip(torch.zeros(3, requires_grad=True), 0)

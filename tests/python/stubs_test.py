@@ -22,7 +22,7 @@ USER = """
 import array, pathlib
 from decimal import Decimal
 from fractions import Fraction
-import clipper, numpy as np
+import clipper, clipper_pytest, numpy as np
 from numpy.typing import NDArray
 
 x: NDArray[np.float32] = np.zeros(3, np.float32)
@@ -43,6 +43,10 @@ missing: int = clipper.clip_file("in.bin", "out.bin", max=6, raw="<f4:2,-1", to_
 clipper.assert_same(x, "x.pb", pb=True)
 first: tuple[int, ...] = clipper.compare(x, "golden.npy", ulp=2).first[0].index
 names: tuple[str, ...] = clipper.profiles()
+for name in clipper.profiles():
+    clipper.clip(x, profile=name)
+def test(clipper_golden: clipper_pytest.GoldenMaker) -> None:
+    clipper.assert_same(x, clipper_golden("x.npy"))
 clipper.assert_same({"a": x}, "b.npz")
 clipper.clip(x, profile="onx-13")  # type: ignore[call-overload] # pyright: ignore
 clipper.clip_file("in.npz", "out.npz", 0, profile="numpi")  # type: ignore[arg-type] # pyright: ignore
@@ -112,6 +116,9 @@ def test_mypy():
     command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir=/dev/null", "-c", USER]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+    command[-1] = USER.replace("  # type: ignore[call-overload] # pyright: ignore", "", 1)
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1 and len(done.stdout) < 12000, done.stdout
 
 
 @pytest.mark.nightly

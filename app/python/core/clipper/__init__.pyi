@@ -4,17 +4,28 @@ from os import PathLike
 from typing import Any, Iterable, Literal, Mapping, NamedTuple, Optional, Protocol, Sequence, SupportsFloat, SupportsIndex, TypedDict, TypeVar, Union, Unpack, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import NDArray
 
 __version__: str
 
-_Number = Union[int, float, str, SupportsFloat, SupportsIndex]
+class _HasArray(Protocol):
+    @property
+    def __array__(self) -> Any: ...
+
+class _ExportsMemory(Protocol):  # torch's tensors
+    @property
+    def __dlpack__(self) -> Any: ...
+
+# numpy.typing's ArrayLike and DTypeLike would make an error about clip() 17 KB long.
+_Array = Union[_HasArray, _ExportsMemory, Sequence[Any], complex]
+_DType = Union[str, type[Any], np.dtype[Any], None]
+_Number = Union[str, SupportsFloat, SupportsIndex]
 _Path = Union[str, bytes, PathLike[Any]]
-_Parameter = Union[_Number, ArrayLike, PathLike[Any], None]
+_Parameter = Union[SupportsFloat, SupportsIndex, _HasArray, _ExportsMemory, Sequence[Any], PathLike[Any], None]  # a str is a sequence
 _Bound = Union[_Parameter, date, timedelta]  # of a file; datetime is a date
 _Scale = Union[_Parameter, reciprocal]
 _Round = Optional[Literal["half-even", "half-away", "trunc", "floor", "ceil"]]
-_Nan = Union[Literal["keep", "error", "min", "max"], _Number, None]
+_Nan = Union[_Number, None]  # "keep", "error", "min", "max" or a number
 _MinAboveMax = Optional[Literal["error", "min", "max"]]
 _Profile = Literal[
     "native", "directml", "directml-clip1", "directml-1.0", "directml-2.1", "directml-3.0", "directml-5.0",
@@ -27,13 +38,8 @@ _Kind = Literal[
     "uint64", "float16", "float32", "float64", "bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz",
     "float8_e5m2fnuz", "float8_e4m3b11fnuz", "float8_e8m0fnu",
 ]
-_Tensor = Union[ArrayLike, _Path]
+_Tensor = Union[_Array, PathLike[Any]]
 _Scalar = TypeVar("_Scalar", bound=np.generic)
-
-class _ExportsMemory(Protocol):  # torch's tensors
-    @property
-    def __dlpack__(self) -> Any: ...
-
 _Out = TypeVar("_Out", bound=Union[NDArray[Any], _ExportsMemory, bytearray, memoryview, array[Any]])
 
 class _Request(TypedDict, total=False):  # besides min, max, and to, on which the type of the result depends
@@ -52,7 +58,7 @@ class _Request(TypedDict, total=False):  # besides min, max, and to, on which th
     stretch: Union[tuple[_Number, _Number], str, None]
     per_axis: Union[int, Sequence[int], None]
     pooled: bool
-    nodata: Union[None, _Number, list[_Number], tuple[_Number, ...]]
+    nodata: Union[_Number, Sequence[_Number], None]
     nodata_to: Optional[_Number]
 
 class ClipperError(ValueError):
@@ -113,27 +119,36 @@ class Info(NamedTuple):
 
 @overload
 def clip(
-    x: Union[ArrayLike, _ExportsMemory],
+    x: _Array,
     min: _Parameter = None,
     max: _Parameter = None,
     *,
     out: _Out,
-    to: DTypeLike = None,
-    dtype: DTypeLike = None,
+    to: _DType = None,
+    dtype: _DType = None,
     threads: int = 0,
     a_min: _Parameter = None,
     a_max: _Parameter = None,
     **request: Unpack[_Request],
-) -> _Out: ...
+) -> _Out:
+    """Clips the elements of an array to bounds.
+
+    An element below min becomes min, one above max becomes max; all others keep their bits. Returns out, or a new array with x's
+    dtype, or with the dtype `to`, to which results are rounded and never wrapped. help(clipper.clip) describes all arguments.
+
+    >>> clip(np.array([-3.5, 0.25, 7.0]), 0, 6)
+    array([0.  , 0.25, 6.  ])
+    """
+
 @overload
 def clip(
-    x: Union[ArrayLike, _ExportsMemory],
+    x: _Array,
     min: _Parameter,
     max: _Parameter,
     out: _Out,
     *,
-    to: DTypeLike = None,
-    dtype: DTypeLike = None,
+    to: _DType = None,
+    dtype: _DType = None,
     threads: int = 0,
     a_min: _Parameter = None,
     a_max: _Parameter = None,
@@ -147,7 +162,7 @@ def clip(
     out: None = None,
     *,
     to: None = None,
-    dtype: DTypeLike = None,
+    dtype: _DType = None,
     threads: int = 0,
     a_min: _Parameter = None,
     a_max: _Parameter = None,
@@ -155,13 +170,13 @@ def clip(
 ) -> NDArray[_Scalar]: ...
 @overload
 def clip(
-    x: Union[ArrayLike, _ExportsMemory],
+    x: _Array,
     min: _Parameter = None,
     max: _Parameter = None,
     out: None = None,
     *,
-    to: DTypeLike = None,
-    dtype: DTypeLike = None,
+    to: _DType = None,
+    dtype: _DType = None,
     threads: int = 0,
     a_min: _Parameter = None,
     a_max: _Parameter = None,
@@ -173,11 +188,11 @@ def clip_file(
     min: _Bound = None,
     max: _Bound = None,
     *,
-    to: DTypeLike = None,
+    to: _DType = None,
     members: Sequence[str] = (),
     exclude_members: Sequence[str] = (),
     only: Union[_Kind, Sequence[_Kind]] = (),
-    dtype: DTypeLike = None,
+    dtype: _DType = None,
     raw: Optional[str] = None,
     to_raw: bool = False,
     pb: bool = False,
@@ -193,11 +208,11 @@ def clip_in_place(
     min: _Bound = None,
     max: _Bound = None,
     *,
-    to: DTypeLike = None,
+    to: _DType = None,
     members: Sequence[str] = (),
     exclude_members: Sequence[str] = (),
     only: Union[_Kind, Sequence[_Kind]] = (),
-    dtype: DTypeLike = None,
+    dtype: _DType = None,
     raw: Optional[str] = None,
     pb: bool = False,
     ignore_trailing: bool = False,
@@ -216,7 +231,7 @@ def compare(
     nan_equal: bool = True,
     bits: bool = False,
     max_listed: int = 1,
-    dtype: DTypeLike = None,
+    dtype: _DType = None,
     raw: Optional[str] = None,
     pb: bool = False,
     ignore_trailing: bool = False,
@@ -224,8 +239,8 @@ def compare(
     threads: int = 0,
 ) -> Comparison: ...
 def assert_same(
-    actual: Union[_Tensor, Mapping[str, ArrayLike]],
-    expected: Union[_Tensor, Mapping[str, ArrayLike]],
+    actual: Union[_Tensor, Mapping[str, _Array]],
+    expected: Union[_Tensor, Mapping[str, _Array]],
     *,
     rtol: _Number = 0,
     atol: _Number = 0,
@@ -235,7 +250,7 @@ def assert_same(
     max_mismatch: Union[int, str] = 0,
     max_listed: int = 5,
     err_msg: str = "",
-    dtype: DTypeLike = None,
+    dtype: _DType = None,
     raw: Optional[str] = None,
     pb: bool = False,
     ignore_trailing: bool = False,
@@ -246,7 +261,7 @@ def info(
     tensor: _Tensor,
     *,
     stats: bool = True,
-    dtype: DTypeLike = None,
+    dtype: _DType = None,
     raw: Optional[str] = None,
     pb: bool = False,
     ignore_trailing: bool = False,
@@ -257,11 +272,11 @@ def percentiles(
     tensor: _Tensor,
     percentages: Iterable[_Number],
     *,
-    dtype: DTypeLike = None,
+    dtype: _DType = None,
     raw: Optional[str] = None,
     pb: bool = False,
     ignore_trailing: bool = False,
     no_cache: bool = False,
     threads: int = 0,
 ) -> list[Any]: ...
-def profiles() -> tuple[str, ...]: ...
+def profiles() -> tuple[_Profile, ...]: ...

@@ -1,5 +1,6 @@
 """Parameters that are neither a number of Python or numpy, nor text, a path, nor an array of x's dtype."""
 
+import ctypes
 import datetime
 import decimal
 import numbers
@@ -61,11 +62,60 @@ def _in_dtype(name: str, array: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return cast
 
 
+class _Unsigned:
+    """A tensor whose elements numpy takes for unsigned integers of the same size. dlpack.h has the structures and codes."""
+
+    CODES = {4: "bfloat16", 9: "float8_e4m3b11fnuz", 10: "float8_e4m3fn", 11: "float8_e4m3fnuz", 12: "float8_e5m2",
+             13: "float8_e5m2fnuz", 14: "float8_e8m0fnu"}
+
+    def __init__(self, tensor):
+        self.device = tensor.__dlpack_device__()
+        try:
+            self.capsule = tensor.__dlpack__(max_version=(1, 0))  # numpy takes memory of older ones for read-only
+        except TypeError:
+            self.capsule = tensor.__dlpack__()
+        pointer = ctypes.pythonapi.PyCapsule_GetPointer
+        pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+        is_versioned = '"dltensor_versioned"' in repr(self.capsule)
+        managed = pointer(self.capsule, b"dltensor_versioned" if is_versioned else b"dltensor")
+        code = ctypes.c_uint8.from_address(managed + (52 if is_versioned else 20))  # behind data, device and ndim
+        self.dtype = self.CODES.get(code.value)
+        if self.dtype:
+            code.value = 1
+
+    def __dlpack__(self, **_):
+        return self.capsule
+
+    def __dlpack_device__(self):
+        return self.device
+
+
+def _by_dlpack(tensor: object) -> np.ndarray:
+    """A tensor as an array in the same memory; with a dtype of ml_dtypes where numpy has none."""
+    try:
+        return np.from_dlpack(tensor)
+    except Exception:
+        unsigned = _Unsigned(tensor)
+        if not unsigned.dtype:
+            raise
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise ClipperError(f"{unsigned.dtype} needs the package ml_dtypes, which adds it to numpy", "usage") from None
+    array = np.from_dlpack(unsigned)
+    return array.view(getattr(ml_dtypes, unsigned.dtype))
+
+
 def array_of(tensor: object) -> np.ndarray:
     """A tensor of another package as an array, in the same memory if the package permits it."""
-    if hasattr(tensor, "__dlpack__") and not hasattr(tensor, "__array__"):
-        return np.from_dlpack(tensor)
-    return np.asarray(tensor)
+    if not hasattr(tensor, "__dlpack__") or isinstance(tensor, np.ndarray):
+        return np.asarray(tensor)
+    if hasattr(tensor, "__array__"):
+        try:
+            return np.asarray(tensor)
+        except TypeError:  # torch's, of dtypes that numpy does not have
+            pass
+    return _by_dlpack(tensor)
 
 
 def writable(out: object) -> np.ndarray:

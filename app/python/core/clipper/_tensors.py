@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _core
 from ._errors import ClipperError
-from ._parameters import OF_ML_DTYPES
+from ._parameters import OF_ML_DTYPES, array_of
 
 
 class Mismatch(NamedTuple):
@@ -107,10 +107,24 @@ def _files(**tensors):
 
 
 def _array(tensor):
-    array = np.asanyarray(tensor)
+    array = np.asanyarray(tensor) if isinstance(tensor, np.ndarray) else array_of(tensor)
     if np.ma.isMaskedArray(array):
         raise TypeError("a masked array cannot be a tensor, because the mask would be lost")
     return array
+
+
+def _numbers(numbers, other):
+    """The numbers of a list, or one number, as elements of the other tensor's dtype, if that has such numbers."""
+    if not isinstance(numbers, (int, float, list, tuple)) or _is_path(other) or isinstance(other, (int, float, list, tuple)):
+        return numbers
+    array, dtype = np.asarray(numbers), _array(other).dtype
+    if array.dtype.kind not in "iuf" or (dtype.kind not in "iuf" and not dtype.name.startswith(OF_ML_DTYPES)):
+        return numbers
+    with np.errstate(all="ignore"):
+        cast = array.astype(dtype)
+    same = cast.astype(np.float64) if dtype.kind not in "iu" else cast
+    is_lost = (same != array) & (array == array) if dtype.kind in "iu" else np.isinf(same) & ~np.isinf(array)
+    return array if is_lost.any() else cast
 
 
 def _write(array, file, name="a tensor") -> None:
@@ -148,7 +162,8 @@ def compare(
     Elements match if |actual - expected| <= atol + rtol * |expected|, calculated exactly.
 
     Args:
-        actual, expected: arrays, or paths of files; also of bool, datetime64, timedelta64 or complex numbers.
+        actual, expected: arrays, or paths of files; also of bool, datetime64, timedelta64 or complex numbers. A list, and a
+            number, has the numbers as the other array's dtype has them, if it has such numbers.
         rtol, atol: int, float, or text, which is exact: "1e-5".
         ulp: floats at most this many representable values apart also match.
         nan_equal: any NaN matches any NaN.
@@ -165,6 +180,7 @@ def compare(
     '1 of 2 differ (50 %); first [1] actual 2 expected 2.5 (0.5, 2097152 ulp); max abs 0.5 at [1]; would pass with \
 atol=0.5 or ulp=2097152'
     """
+    actual, expected = _numbers(actual, expected), _numbers(expected, actual)
     given, found = locals(), None
     if dtype is None and not _is_path(actual) and not _is_path(expected):
         found = _core.compare_arrays(_array(actual), _array(expected), given)

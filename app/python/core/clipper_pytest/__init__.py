@@ -7,6 +7,7 @@ import re
 import threading
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
@@ -36,8 +37,14 @@ def pytest_runtest_setup(item):
     item.config.stash.setdefault(_RUN, _Run()).item = item
 
 
+class GoldenMaker(Protocol):
+    """The type of the fixture clipper_golden."""
+
+    def __call__(self, name: "str | None" = None) -> "Golden": ...
+
+
 @pytest.fixture(scope="session")
-def clipper_golden(pytestconfig, request):
+def clipper_golden(pytestconfig: pytest.Config, request: pytest.FixtureRequest) -> GoldenMaker:
     """clipper_golden("name.npy") is the golden file of that name, beside the file of the test that runs, for
     clipper.assert_same(); clipper_golden() is named after the test, in a directory that is named after the test's file."""
     run = pytestconfig.stash.setdefault(_RUN, _Run())
@@ -53,7 +60,7 @@ def clipper_golden(pytestconfig, request):
     return golden
 
 
-class Golden(os.PathLike):
+class Golden(os.PathLike[str]):
     """The path of a golden file, which --clipper-update-golden lets clipper.assert_same() write."""
 
     def __init__(self, run, name):
@@ -63,7 +70,7 @@ class Golden(os.PathLike):
             raise _error(f"{name}: a golden is a whole .npy or .npz file", "usage")
 
     @property
-    def path(self):
+    def path(self) -> Path:
         """By the test that runs: several may share what a fixture has made."""
         item = self._run.item
         file = Path(item.path)
@@ -73,10 +80,10 @@ class Golden(os.PathLike):
         test = ".".join(node.name for node in item.listchain() if isinstance(node, (pytest.Class, pytest.Item)))
         return file.parent / file.stem / (re.sub(r"[^\w.+-]+", "-", test).strip("-") + self._suffix)
 
-    def __fspath__(self):
+    def __fspath__(self) -> str:
         return os.fspath(self.path)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return str(self.path)
 
     def __repr__(self):
