@@ -221,7 +221,7 @@ def exact_array(case, side, found):
     """An array as bounds of integers."""
     limits = np.iinfo(case.x.dtype)
     whole = [number if abs(number) == math.inf else math.trunc(number) for number in found.ravel().tolist()]
-    wrong = any(number > limits.max if side == "--min" else number < limits.min for number in whole)
+    wrong = any(number > limits.max if side == "--min" else number < limits.min for number in (found.ravel().tolist() if case.exact_bounds else whole))
     if wrong and (case.x.elements.size or found.size == 1) and not case.arithmetic and not case.is_stretched:
         raise Refused("range of an array", USAGE)
     if case.exact_bounds:
@@ -250,6 +250,8 @@ def exact_bound(case, side, text):
         raise Refused("NaN", USAGE, text)
     if not case.arithmetic and not case.is_stretched:
         contract.int_bound(case.profile, case.x.dtype, number, side, text)
+        if number > np.iinfo(case.x.dtype).max if side == "--min" else number < np.iinfo(case.x.dtype).min:
+            raise Refused("range of an exact bound", USAGE, text)
     number = number if case.arithmetic == "float64" else number or 0  # integers have no -0
     return Bound(plain(number if case.arithmetic != "float64" else figures.as_double(number)), None)
 
@@ -356,7 +358,7 @@ def rule_of(case):
     if given.get("--nan") == "keep" and to_integer and case.x.dtype in FORMATS:
         raise Refused("--nan keep", USAGE)
     truncates = to_integer and "--to" not in given and case.arithmetic
-    converts = to_integer and (case.arithmetic or case.normalizes or case.to != case.x.dtype)
+    converts = to_integer and (case.arithmetic or case.normalizes or case.to != case.x.dtype or case.exact_bounds)
     mode = given.get("--round") or ("trunc" if truncates else "half-even" if converts else None)
     return Rule(case.to, mode, zero_point, "--saturate" in given)
 
@@ -392,6 +394,12 @@ def beyond(profile, y, bound, upper):
     return where.astype(bool) | (bound != bound) if profile.nan_bounds == "poisons" else where.astype(bool)
 
 
+def is_outside(case, found):
+    """Whether any bound of integers lies beyond their dtype."""
+    limits = np.iinfo(case.x.dtype)
+    return any(not limits.min <= number <= limits.max for number in found.numbers.ravel().tolist())
+
+
 def checked_bounds(case, rule, nan):
     """The bounds, which are not such that no element could be within."""
     if case.x.dtype in FORMATS and nan is not None and "--nan" in case.parameters and rule.range_of(nan):
@@ -406,7 +414,7 @@ def checked_bounds(case, rule, nan):
     above_as_written = len(typed) == 2 and typed[0] > typed[1]
     written = [each.numbers if each.written is None else each.written for each in (lo, hi)] if lo and hi else [np.array(0)] * 2
     low, high = written if written[0].dtype == written[1].dtype else map(plain, written)
-    is_above = np.asarray(low > high, bool)
+    is_above = np.asarray(low > high, bool) & (not case.exact_bounds or {*BOUNDS} <= {*case.parameters})  # a limit of the dtype is above nothing
     if above_as_written or is_above.any() and (case.x.elements.size or is_above.size == 1):
         if case.above == "error" or case.profile.integers == "inward" and not above_as_written:
             words = [case.word("--min" if "--min" in case.parameters else "--max")]
@@ -605,6 +613,8 @@ def formula(case, rule, nan, others, lo, hi):
     counts = [int((moved == sign).sum()) for sign in (1, -1)]
     if "--saturate" in case.parameters and any(each and inf in plain(each.numbers).ravel() for each, inf in ((lo, math.inf), (hi, -math.inf))):
         counts = [None, None]  # elements beyond the limit of the dtype, which is that bound now, may count as raised or as lowered
+    if case.exact_bounds and case.arithmetic and not case.casts and any(each and is_outside(case, each) for each in (lo, hi)):
+        counts = [None, None]  # what is beyond the dtype only by a fraction may count, if a bound lies further away
     return Expected(found, *counts, int(nans.sum()), nans, *losses(case, rule, g, underflows, found.elements, moved, nans), moved, y=exact_y)
 
 

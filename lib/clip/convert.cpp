@@ -328,16 +328,18 @@ class BlockConversion {
     count_between(min, max, step == kNoStep ? std::min<std::size_t>(count, 1) : count, count, counts);
   }
 
-  /// Counts again if any lo exceeds its hi, because no element lies between the exact bounds.
+  /// Counts again if any lo exceeds its hi, because no element lies between the exact bounds, or a limit of
+  /// the output lies between an exact bound and the working element that stands for it.
   void count_between(PerElement<Working> lo, PerElement<Working> hi, std::size_t bounds, std::size_t count,
                      ElementCounts& counts) const noexcept {
     bool any = false;
-    for (std::size_t i = 0; i < bounds; ++i) any |= lo[i] > hi[i];
+    for (std::size_t i = 0; i < bounds; ++i) any |= (lo[i] > hi[i]) | (lo[i] > highest_) | (hi[i] < lowest_);
     if (!any) return;
     counts.raised = counts.lowered = 0;
     for (std::size_t i = 0; i < count; ++i) {
-      const bool is_below = g_[i] < (lo[i] > hi[i] ? lo[i] : within(lo[i]));
-      const bool is_above = !is_below && g_[i] > (lo[i] > hi[i] ? hi[i] : within(hi[i]));
+      const bool crosses = lo[i] > hi[i];
+      const bool is_below = g_[i] < (crosses || lo[i] > highest_ ? lo[i] : within(lo[i]));
+      const bool is_above = !is_below && g_[i] > (crosses || hi[i] < lowest_ ? hi[i] : within(hi[i]));
       counts.raised += is_below ? 1 : 0;
       counts.lowered += is_above ? 1 : 0;
     }

@@ -112,6 +112,16 @@ std::optional<ElementBits> bound_result(const Operation& operation, const Number
   return is_refused ? std::nullopt : std::optional(result.element);
 }
 
+/// Error{usage} for a bound within which the input's dtype has no element, though a working dtype has: -0.5
+/// as max of uint8.
+void expect_elements_within(const Request& request, const Plan& plan) {
+  const DType dtype = plan.input.dtype;
+  if (plan.exact_min && !least_from(dtype, *plan.exact_min))
+    throw Error(ErrorKind::usage, label("min", *request.min) + beyond_text(dtype, true));
+  if (plan.exact_max && !greatest_to(dtype, *plan.exact_max))
+    throw Error(ErrorKind::usage, label("max", *request.max) + beyond_text(dtype, false));
+}
+
 void set_exact_min(const Given& given, const Number& bound, Plan& plan) {
   Operation& operation = plan.operation;
   const std::optional<ElementBits> lo = least_from(operation.dtype, bound);
@@ -203,6 +213,16 @@ Number exact_number(const Plan& plan, const Number& bound) {
 void plan_exact_bounds(const Request& request, Plan& plan) {
   if (plan.operation.arithmetic == Arithmetic::integer) return plan_wide_bounds(request, plan);
   const auto [min, max] = exact_bounds(request, plan);
+  if (plan.operation.arithmetic == Arithmetic::none && !request.stretch)
+    expect_elements_within(request, plan);
+  // Without a rounding, the dtype's limits are the bounds that are not given: 255.5 is beyond uint8.
+  const bool has_limits = plan.operation.arithmetic == Arithmetic::float64 && !request.to && !request.round &&
+                          !normalizes(request);
+  const DType from = plan.input.dtype;
+  if (has_limits && !request.min)
+    plan.operation.lo = to_bits(round_to<double>(number_of(from, lowest_element(from))));
+  if (has_limits && !request.max)
+    plan.operation.hi = to_bits(round_to<double>(number_of(from, highest_element(from))));
   const bool has_exact_min = is_cut_exactly(plan, plan.exact_min, true);
   const bool has_exact_max = is_cut_exactly(plan, plan.exact_max, false);
   const bool is_exchanged = plan.exact_min && plan.exact_max && *plan.exact_min > *plan.exact_max;
@@ -211,8 +231,9 @@ void plan_exact_bounds(const Request& request, Plan& plan) {
   const bool needs_both = needs_all || (is_exchanged && !(has_exact_min && has_exact_max));
   if (min && (needs_both || !has_exact_min)) set_exact_min(*request.min, *min, plan);
   if (max && (needs_both || !has_exact_max)) set_exact_max(*request.max, *max, plan);
-  if (has_exact_min && !needs_all) plan.exact_min.reset();
-  if (has_exact_max && !needs_all) plan.exact_max.reset();
+  if (needs_all || plan.arrays) return;
+  if (has_exact_min) plan.exact_min.reset();
+  if (has_exact_max) plan.exact_max.reset();
 }
 
 double rest_of(const Number& number) {

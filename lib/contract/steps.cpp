@@ -180,6 +180,10 @@ void convert_clip(const Request& request, Plan& plan) {
           has_any_fraction(*row->array))
         plan.cut.push_back({name_of(bound), row->text, 0});
   }
+  if (plan.arrays && !operation.cast && !is_floating(plan.input.dtype)) {  // for comparisons with the arrays
+    if (is_number(min)) plan.exact_min = min->number;
+    if (is_number(max)) plan.exact_max = max->number;
+  }
   plan.takes_other_bounds =
       profile.arrays == Profile::Arrays::broadcast && !request.min_above_max && !operation.cast;
   if (plan.input.meaning.kind == Meaning::Kind::boolean) plan_flags(plan);
@@ -439,7 +443,8 @@ std::string text_of(const Operation::Integer& integer) {
 
 std::string bound_text(const Plan& plan, Parameter bound) {
   const bool is_min = bound == Parameter::min;
-  if (const std::optional<Number>& exact = is_min ? plan.exact_min : plan.exact_max)
+  if (const std::optional<Number>& exact = is_min ? plan.exact_min : plan.exact_max;
+      exact && plan.operation.cast)
     return decimal_text(*exact);
   if (plan.operation.cast && plan.operation.arithmetic == Arithmetic::integer) return is_min ? "-inf" : "inf";
   return element_text(plan.bound_dtype, plan.input.meaning, is_min ? plan.min : plan.max);

@@ -104,6 +104,7 @@ BoundArray::BoundArray(const Plan& plan, Parameter bound, std::size_t capacity)
   if (is_other_ && is_wide) wide_.resize(capacity);
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const std::optional<Number>& exact = is_min_ ? plan.exact_min : plan.exact_max;
+  is_given_ = array != nullptr || exact || is_floating(plan.input.dtype);
   const Number number = exact ? *exact : number_of(operation.dtype, is_min_ ? operation.lo : operation.hi);
   number_ = is_wide && !exact ? (is_min_ ? -kInfinity : kInfinity) : round_to<double>(number);
   number_rest_ = array == nullptr && std::isfinite(number_) ? rest_of(number) : 0;  // floats have none
@@ -237,17 +238,18 @@ void BoundArray::repeat(std::size_t period, std::size_t count) {
 std::optional<DType> BoundArray::beyond(std::size_t i) const {
   const double value = is_min_ ? std::floor(values_[i]) : std::ceil(values_[i]);
   if (takes_infinity_ && std::isinf(value)) return std::nullopt;
-  const auto is_beyond = [&](double end, double rest) {
-    if (value == end) return is_min_ ? rests_[i] > rest : rests_[i] < rest;
-    return is_min_ ? value > end : value < end;
+  const auto is_beyond = [&](double number, double end, double rest) {
+    if (number == end) return is_min_ ? rests_[i] > rest : rests_[i] < rest;
+    return is_min_ ? number > end : number < end;
   };
-  if (is_beyond(input_end_, input_end_rest_)) return input_;
+  const bool is_cut = !plan_.operation.cast;  // by a plain clip
+  if (is_beyond(is_cut ? value : values_[i], input_end_, input_end_rest_)) return input_;
   const DType to = plan_.operation.to;
   if (is_floating(to)) {
     if (std::isinf(value) && traits(to).has_infinity) return std::nullopt;
     return (is_min_ ? values_[i] > output_end_ : values_[i] < output_end_) ? std::optional(to) : std::nullopt;
   }
-  return is_beyond(output_end_, std::numeric_limits<double>::infinity() * (is_min_ ? 1 : -1))
+  return is_beyond(value, output_end_, std::numeric_limits<double>::infinity() * (is_min_ ? 1 : -1))
              ? std::optional(to)
              : std::nullopt;
 }

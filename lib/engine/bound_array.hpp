@@ -39,6 +39,7 @@ class BoundArray {
 
   [[nodiscard]] bool is_nan(std::size_t i) const { return values_[i] != values_[i]; }
   [[nodiscard]] bool exceeds(const BoundArray& other, std::size_t i) const {
+    if (!is_given_ || !other.is_given_) return false;
     return values_[i] > other.values_[i] || (values_[i] == other.values_[i] && rests_[i] > other.rests_[i]);
   }
 
@@ -64,6 +65,7 @@ class BoundArray {
   const Plan& plan_;
   bool is_min_;
   bool is_other_;           ///< see is_other_bound()
+  bool is_given_;           ///< false for a limit of integers
   double number_;           ///< of a bound that is no array
   double number_rest_ = 0;  ///< what it exceeds that by
   ElementBits number_result_ = 0;

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "contract/bounds.hpp"
+#include "contract/exact_bounds.hpp"
 #include "element/comparable.hpp"
 #include "element/element.hpp"
 #include "engine/parameter_tile.hpp"
@@ -44,6 +45,12 @@ void ParameterTile::note_far(const Values& bound, DType dtype, const std::byte* 
     for (std::size_t i = 0; any && i < count && (!far_ || i < *far_); ++i)
       if (elements[i] == refused && is_finite(i)) far_ = i;
   });
+}
+
+/// False if one is a limit of the integers of the input, which no bound exceeds.
+bool ParameterTile::are_both_given() const {
+  if (!has_exact_bounds(plan_)) return true;
+  return (min_.array || plan_.exact_min) && (max_.array || plan_.exact_max);
 }
 
 void ParameterTile::refuse(std::uint64_t position) {

@@ -317,7 +317,7 @@ std::optional<std::size_t> ParameterTile::first_refused_bound(std::size_t count)
     const std::byte* const bytes[] = {min_.expanded<std::byte>(), max_.expanded<std::byte>()};
     if (are_ordered_bounds(plan_.operation.dtype, bytes[0], bytes[1], count, simd_levels().back()))
       return first_beyond_output<T>(count);
-    const bool refuses_order = plan_.arrays->min_above_max == MinAboveMax::error;
+    const bool refuses_order = plan_.arrays->min_above_max == MinAboveMax::error && are_both_given();
     if (plan_.arrays->takes_nan)
       return find_first(
           count, [=](std::size_t i) { return refuses_order && comparable(min[i]) > comparable(max[i]); });

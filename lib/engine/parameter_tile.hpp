@@ -174,6 +174,7 @@ class ParameterTile {
                                                                 std::size_t count) const;
   [[nodiscard]] std::optional<std::size_t> first_infinite_range(std::size_t count) const;
   [[nodiscard]] bool is_beyond_output() const;
+  [[nodiscard]] bool are_both_given() const;
   void exchange_bounds(std::size_t count);
   void set_exact_bounds(Operation& operation) const;
   void restore_numbers(std::size_t count);

@@ -74,6 +74,18 @@ Number widest(const Request& request, const TensorLayout& layout, bool is_min) {
   return number_of(layout.dtype, is_min ? lowest_element(layout.dtype) : highest_element(layout.dtype));
 }
 
+namespace {
+
+/// Whether a bound of floats may be a finite number that only a wider dtype has.
+bool may_be_far(const std::optional<Given>& bound, DType dtype) {
+  if (!bound || !is_floating(dtype)) return false;
+  if (bound->array) return bound->array->layout().dtype != dtype;
+  return bound->number.kind == Number::Kind::finite &&
+         number_of(dtype, nearest_element(dtype, bound->number)).kind != Number::Kind::finite;
+}
+
+}  // namespace
+
 Request first_steps(const Request& request, DType dtype) {
   Request first = request;
   first.subtract.reset();
@@ -84,7 +96,8 @@ Request first_steps(const Request& request, DType dtype) {
   first.saturate = false;
   first.per_axis.clear();
   const bool is_wide = request.scale || request.bias || request.replace_below || request.replace_above ||
-                       request.nan.number ||
+                       request.nan.number || may_be_far(request.min, dtype) ||
+                       may_be_far(request.max, dtype) ||
                        (!is_floating(dtype) && (has_fraction(request.min) || has_fraction(request.max)));
   if (is_wide || !request.nodata.empty()) first.to = DType::float64;
   if (!request.nodata.empty()) first.nodata_to = std::numeric_limits<double>::quiet_NaN();

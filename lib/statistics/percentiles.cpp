@@ -81,7 +81,8 @@ Number between(const ElementSource& source, ElementBits a, ElementBits b, std::u
   const Number high = value(b);
   const bool from_infinity = low.kind == Number::Kind::infinite;
   const bool to_infinity = high.kind == Number::Kind::infinite;
-  if (from_infinity && to_infinity) return std::numeric_limits<double>::quiet_NaN();
+  if (from_infinity && to_infinity && low.negative != high.negative)
+    return std::numeric_limits<double>::quiet_NaN();
   if (from_infinity || to_infinity) return from_infinity ? low : high;
   return interpolate(low, high, fraction);
 }
