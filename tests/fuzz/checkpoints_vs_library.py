@@ -3,14 +3,11 @@
 """Casts checkpoints in the shape of public ones, which the safetensors library writes: files of f32, bf16, int64 and bool, and their index. What numpy and
 the library read of the results must be what ml_dtypes makes of each float, and every byte of all other tensors.
 
-    checkpoints_vs_library.py CLIPPER COUNT [SEED]
+    checkpoints_vs_library.py CLIPPER CASES [SEED [DIRECTORY]]
 """
 
 import json
-import random
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -20,11 +17,9 @@ import libraries  # noqa: E402
 
 libraries.require({**{name: libraries.PEERS[name] for name in ("numpy", "ml_dtypes")}, **libraries.SAFETENSORS})
 
-import ml_dtypes  # noqa: E402
-import numpy as np  # noqa: E402
+import trials  # noqa: E402
 from safetensors.numpy import load_file, save_file  # noqa: E402
-
-np.seterr(all="ignore")
+from trials import ml_dtypes, np  # noqa: E402
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
 INDEX = "model.safetensors.index.json"
@@ -63,36 +58,23 @@ def is_same(tensor, read):
         np.where(nan, 0, expected.view("u2")).tobytes() == np.where(nan, 0, read.view("u2")).tobytes())
 
 
-def checkpoint_case(clipper, rng, directory):
-    """Empty, or what is wrong."""
-    given, expected = directory / "given", directory / "expected"
+def checkpoint_case(trial):
+    given, expected = trial.path("given"), trial.path("expected")
     for made in (given, expected):
         made.mkdir()
-    tensors, file_of = write_checkpoint(rng, given, rng.choice([1, 4]))
-    in_place = rng.random() < 0.5
-    command = [clipper, "--quiet", "--to", "bfloat16", INDEX, *(["--in-place"] if in_place else ["--output-dir", "../out"])]
-    run = subprocess.run(command, cwd=given, capture_output=True, text=True)
-    if run.returncode != 0 or run.stderr:
-        return f"{command}: {run.returncode} {run.stderr}"
-    out, read = given if in_place else directory / "out", {}
+    tensors, file_of = write_checkpoint(trial.rng, given, trial.rng.choice([1, 4]))
+    in_place = trial.rng.random() < 0.5
+    run = trial.run("--quiet", "--to", "bfloat16", f"given/{INDEX}", *(["--in-place"] if in_place else ["--flat", "--output-dir", "out"]))
+    if not trial.check(run.code == 0 and not run.err, f"exit {run.code}: {run.err}"):
+        return
+    out, read = given if in_place else trial.path("out"), {}
     for file in set(file_of.values()):
         read |= load_file(out / file)
-    if wrong := [name for name, tensor in tensors.items() if name not in read or not is_same(tensor, read[name])]:
-        return f"other tensors: {wrong}"
-    write_index(expected, file_of, read)
-    return "" if (out / INDEX).read_bytes() == (expected / INDEX).read_bytes() else "another index"
-
-
-def main(clipper, count, seed):
-    clipper, rng, violations = Path(clipper).resolve(), random.Random(seed), 0
-    for case in range(count):
-        with tempfile.TemporaryDirectory() as directory:
-            if wrong := checkpoint_case(clipper, rng, Path(directory)):
-                violations += 1
-                print(f"case {case}: {wrong}")
-    print(json.dumps({"what": "checkpoints in several files against safetensors and numpy", "cases": count, "violations": violations}))
-    return 1 if violations else 0
+    wrong = [name for name, tensor in tensors.items() if name not in read or not is_same(tensor, read[name])]
+    if trial.check(not wrong, f"other tensors: {wrong}"):
+        write_index(expected, file_of, read)
+        trial.check((out / INDEX).read_bytes() == (expected / INDEX).read_bytes(), "another index")
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 1))
+    trials.main("checkpoints in several files against safetensors and numpy", checkpoint_case)
