@@ -12,10 +12,7 @@ namespace clipper::testing::terminal_test {
 namespace {
 
 const std::string kFail = "\x1b[1;31mFAIL\x1b[0m ";
-const std::string kOk = "\x1b[32mok\x1b[0m ";
 const std::string kError = "\x1b[1;31mclipper:\x1b[0m ";
-const std::string kWarning = "clipper: \x1b[1;33mwarning:\x1b[0m ";
-const std::string kBound = "\x1b[36m---";
 
 bool has_color(const std::string& text) {
   return text.find('\x1b') != std::string::npos;
@@ -173,65 +170,6 @@ TEST_CASE("error lines obey --color after the command line is parsed") {
   CHECK(line({"info", "--color", "never", "missing"}).starts_with("clipper: "));
 }
 
-TEST_CASE("--color always colors output to files and pipes") {
-  const WorkingDirectory directory;
-  write_files(directory);
-  const auto run = [&](Words words) {
-    words.insert(words.begin() + (words[0].starts_with("-") ? 0 : 1), {"--color", "always"});
-    return directory.run(words);
-  };
-  CHECK(run({"compare", "a.npy", "e.npy"}).output.starts_with(kFail + "a.npy: 1 of 4 differ"));
-  CHECK(run({"compare", "-v", "a.npy", "a.npy"}).output == kOk + "a.npy\n");
-  CHECK(run({"--max", "8", "--verify", "a.npy", "a.npy"}).output.starts_with(kFail));
-  CHECK(run({"--max", "8", "-v", "--verify", "e.npy", "a.npy"}).output == kOk + "a.npy\n");
-  CHECK(run({"--max", "x", "a.npy", "b.npy"}).error.starts_with(kError + "--max"));
-  CHECK(run({"info", "missing", "a.npy"}).error.starts_with(kError + "missing: "));
-  directory.write("i.npy", npy_file("<i2", "False", "(1,)", std::string(2, '\0')));
-  CHECK(run({"--min", "1.5", "i.npy", "out.npy"}).error.starts_with(kWarning + "--min 1.5"));
-
-  const std::string text = run({"info", "--min", "1", "--max", "2", "a.npy"}).output;
-  CAPTURE(text);
-  CHECK(contains(text, "  " + kBound));
-  CHECK(contains(text, "- min 1\x1b[0m\n"));
-  CHECK(contains(text, "- max 2\x1b[0m\n"));
-}
-
-TEST_CASE("JSON has no color") {
-  const WorkingDirectory directory;
-  write_files(directory);
-  for (const Words& words : {Words{"compare", "--json", "a.npy", "e.npy"}, Words{"info", "--json", "a.npy"},
-                             Words{"info", "--json", "--min", "1", "a.npy"}, Words{"info", "--json", "x.npy"},
-                             Words{"--max", "8", "--json", "--verify", "a.npy", "a.npy"},
-                             Words{"--max", "8", "--json", "a.npy", "out.npy"}}) {
-    Words colored = words;
-    colored.insert(colored.end(), {"--color", "always"});
-    const Result result = directory.run(colored);
-    CAPTURE(colored, result.output);
-    CHECK(result.output.starts_with('{'));
-    CHECK_FALSE(has_color(result.output));
-  }
-}
-
-TEST_CASE("color codes in file names are escaped in colored output, too") {
-  const WorkingDirectory directory;
-  const std::string name = "\x1b[32m.npy";
-  directory.write(name, float32_file({1}));
-  write_files(directory);
-  const Result differ = directory.run({"compare", "--color", "always", name, "a.npy"});
-  CHECK(differ.output.starts_with(kFail + "\\x1b[32m.npy: "));
-  const Result missing = directory.run({"info", "--color", "always", name + "x"});
-  CHECK(missing.error.starts_with(kError + "\\x1b[32m.npyx: "));
-}
-
-TEST_CASE("--color refuses unknown values") {
-  const WorkingDirectory directory;
-  write_files(directory);
-  for (const Words& words :
-       {Words{"compare", "--color", "yes", "a.npy", "e.npy"}, Words{"info", "--color=Always", "a.npy"},
-        Words{"--color", "", "--max", "6", "a.npy", "out.npy"}})
-    directory.refused(words, 2, "--color");
-}
-
 TEST_CASE("a long run shows its progress on a terminal and erases it at the end") {
   if (!Terminal::exists()) return;
   const WorkingDirectory directory;
@@ -355,22 +293,6 @@ TEST_CASE("--progress writes plain lines to a file") {
     CHECK(log.find("  in ", last) != std::string::npos);
     CHECK(log.ends_with(" s\n"));
   }
-}
-
-TEST_CASE("--progress prints a last line at the end of the shortest run") {
-  const WorkingDirectory directory;
-  for (const std::string side : {"a/", "e/"}) {
-    std::filesystem::create_directory(directory / side);
-    for (const std::string name : {"1.npy", "2.npy"}) directory.write(side + name, float32_file({1}));
-  }
-  directory.write("e/3.npy", "no tensor");
-  directory.write("a/3.npy", "no tensor");
-  const Result result = directory.run({"compare", "--progress", "a", "e"});
-  CAPTURE(result.error);
-  CHECK(result.exit_code == 3);
-  CHECK(is_plain_text(result.error));
-  CHECK(contains(result.error, "\nclipper: 100 %  3 of 3 files  8 of 8 B  "));
-  CHECK(directory.run({"info", "--progress", "a/1.npy"}).error.empty());
 }
 
 TEST_CASE("--progress writes plain lines to a dumb terminal") {
