@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "clip/strided_copy.hpp"
 #include "compare/compare_files.hpp"
 #include "compare/comparison_text.hpp"
 #include "compare/tolerance.hpp"
@@ -160,8 +161,8 @@ class Packed {
     }
     layout_.fortran_order = false;
     copy_.resize(layout_.data_size());
-    copy_elements(layout_.shape, size, {const_cast<std::byte*>(elements_), strides},
-                  {copy_.data(), strides_without_gaps(layout_.shape, size, false)});
+    StridedCopy(layout_.shape, size, strides, strides_without_gaps(layout_.shape, size, false))(
+        elements_, copy_.data(), 0, layout_.count);
     elements_ = copy_.data();
   }
 
@@ -329,8 +330,8 @@ Counts clip(const TensorView& in, const WritableTensor& out, const Request& requ
                           from.elements(), threads);
   const Counts counts = clip.clip_and_count(from.elements(), to, layout.count, threads);
   if (has_gaps)
-    copy_elements(layout.shape, size, {copy.data(), packed},
-                  {static_cast<std::byte*>(out.elements), strides});
+    StridedCopy(layout.shape, size, packed, strides)(copy.data(), static_cast<std::byte*>(out.elements), 0,
+                                                     layout.count);
   return counts;
 }
 
@@ -351,6 +352,15 @@ PreparedClip::PreparedClip(const Request& request, const Tensor& tensor, const v
 void PreparedClip::clip(const void* in, void* out, std::size_t count, unsigned threads,
                         const std::atomic<bool>* stop) const {
   clip_in_memory(*plan_, {in, out, count}, {threads, stop}, Counting::off);
+}
+
+void PreparedClip::clip(const TensorView& in, void* out, unsigned threads,
+                        const std::atomic<bool>* stop) const {
+  const TensorLayout layout = layout_of_numbers(in.tensor);
+  const std::size_t size = layout.element_size();
+  const StridedCopy gather(layout.shape, size, strides_of(in.tensor, layout),
+                           strides_without_gaps(layout.shape, size, false));
+  clip_in_memory(*plan_, {in.elements, out, layout.count, &gather}, {threads, stop}, Counting::off);
 }
 
 Counts PreparedClip::clip_and_count(const void* in, void* out, std::size_t count, unsigned threads) const {
@@ -401,10 +411,10 @@ std::vector<std::optional<Scalar>> percentiles(const std::string& path, std::spa
 }
 
 std::vector<std::optional<Scalar>> percentiles(const TensorView& tensor, std::span<const Number> percentages,
-                                               unsigned threads) {
+                                               unsigned threads, const std::atomic<bool>* stop) {
   const Packed packed(tensor, layout_of_numbers(tensor.tensor));
   return as_scalars(packed.layout().dtype,
-                    percentiles_in_memory(packed.layout(), packed.elements(), percentages, {threads}));
+                    percentiles_in_memory(packed.layout(), packed.elements(), percentages, {threads, stop}));
 }
 
 namespace {
@@ -428,11 +438,12 @@ Statistics statistics_from(const TensorLayout& layout, const ElementStatistics& 
 
 }  // namespace
 
-Statistics statistics(const TensorView& tensor, unsigned threads) {
+Statistics statistics(const TensorView& tensor, unsigned threads, const std::atomic<bool>* stop) {
   const Packed packed(tensor, layout_of_numbers(tensor.tensor));
+  const Workers workers{threads, stop};
   const std::vector found =
-      percentiles_in_memory(packed.layout(), packed.elements(), std::array{Number(50)}, {threads});
-  return statistics_from(packed.layout(), statistics_in_memory(packed.layout(), packed.elements(), {threads}),
+      percentiles_in_memory(packed.layout(), packed.elements(), std::array{Number(50)}, workers);
+  return statistics_from(packed.layout(), statistics_in_memory(packed.layout(), packed.elements(), workers),
                          as_scalars(packed.layout().dtype, found).front());
 }
 

@@ -277,6 +277,11 @@ class PreparedClip {
             const std::atomic<bool>* stop = nullptr) const;
   Counts clip_and_count(const void* in, void* out, std::size_t count, unsigned threads = 0) const;
 
+  /// clip() of a view with strides, whose results are written to `out` without gaps and in C order. They have
+  /// no byte in common.
+  void clip(const TensorView& in, void* out, unsigned threads = 0,
+            const std::atomic<bool>* stop = nullptr) const;
+
   /// Arrays in place of the request's bounds: `count` elements of the tensor's dtype in this machine's byte
   /// order. Null: the request's bound.
   struct BoundArrays {
@@ -366,10 +371,11 @@ template <ReadableElements Actual, ReadableElements Expected>
                                                              std::span<const Number> percentages,
                                                              const FileOptions& options = {});
 
-/// The same of a tensor in memory.
+/// The same of a tensor in memory. `stop` ends the work as FileOptions::stop does, here and below.
 [[nodiscard]] std::vector<std::optional<Scalar>> percentiles(const TensorView& tensor,
                                                              std::span<const Number> percentages,
-                                                             unsigned threads = 0);
+                                                             unsigned threads = 0,
+                                                             const std::atomic<bool>* stop = nullptr);
 
 template <ReadableElements Elements>
 [[nodiscard]] std::vector<std::optional<Scalar>> percentiles(const Elements& elements,
@@ -402,7 +408,8 @@ struct Statistics {
 [[nodiscard]] Statistics statistics(const std::string& path, const FileOptions& options = {});
 
 /// The same of a tensor in memory.
-[[nodiscard]] Statistics statistics(const TensorView& tensor, unsigned threads = 0);
+[[nodiscard]] Statistics statistics(const TensorView& tensor, unsigned threads = 0,
+                                    const std::atomic<bool>* stop = nullptr);
 
 template <ReadableElements Elements>
 [[nodiscard]] Statistics statistics(const Elements& elements, unsigned threads = 0) {

@@ -20,12 +20,19 @@ namespace clipper {
   return reinterpret_cast<std::uintptr_t>(elements) % size == 0;
 }
 
-/// Makes stored elements plain, in place. They are aligned to the size of an element of the dtype.
-void decode(const TensorLayout& stored, std::span<std::byte> elements,
+/// Makes stored elements at `in` plain ones at `out`: in the same memory, or in memory without a common byte.
+/// Neither needs to be aligned.
+void decode(const TensorLayout& stored, const std::byte* in, std::span<std::byte> out,
             SimdLevel level = simd_levels().back()) noexcept;
 
 /// Makes plain elements stored ones.
-void encode(const TensorLayout& stored, std::span<std::byte> elements,
+void encode(const TensorLayout& stored, const std::byte* in, std::span<std::byte> out,
             SimdLevel level = simd_levels().back()) noexcept;
+
+/// The same in place.
+inline void decode(const TensorLayout& stored, std::span<std::byte> elements,
+                   SimdLevel level = simd_levels().back()) noexcept {
+  decode(stored, elements.data(), elements, level);
+}
 
 }  // namespace clipper

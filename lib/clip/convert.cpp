@@ -43,7 +43,7 @@ struct alignas(64) Block {
 template <class Working>
 class BlockConversion {
  public:
-  BlockConversion(const Operation& operation, SimdLevel level) noexcept
+  BlockConversion(const Operation& operation, Counting counting, SimdLevel level) noexcept
       : operation_(operation),
         cast_(*operation.cast),
         clipping_(operation),
@@ -64,6 +64,8 @@ class BlockConversion {
     above_ = highest_finite(operation.to);
     if (std::is_floating_point_v<Working> || is_float8(operation.to))
       saturates_ = cast_.saturates && (result_of(lowest_) != below_ || result_of(highest_) != above_);
+    const bool may_be_nan = is_floating(operation.from) || (operation.divides && operation.scale == 0);
+    counts_ = counting == Counting::on || saturates_ || may_be_nan;
   }
 
   /// `vectors`: those of the block; null for numbers. `out` may be null.
@@ -89,24 +91,22 @@ class BlockConversion {
   [[nodiscard]] std::optional<std::size_t> first_nan() const noexcept { return first_nan_; }
 
  private:
+  /// What scale() reads must not lie where it writes: compilers vectorize no such loop.
   void load(const std::byte* in, const ParameterVectors* vectors, std::size_t count) noexcept {
+    const bool scales = operation_.arithmetic != Arithmetic::none;
+    auto* const loaded = (scales ? result_ : loaded_).template as<Working>();
+    g_ = loaded;
     if constexpr (std::is_same_v<Working, float>)
-      if (is_float8(operation_.from)) {
-        widen(operation_.from, in, loaded_.as<float>(), count);
-        g_ = loaded_.as<float>();
-        return;
-      }
+      if (is_float8(operation_.from)) return widen(operation_.from, in, loaded, count);
     with_type(operation_.from, [&]<class From>() {
       // Not if results are written over `in` before g is used again.
       if constexpr (std::is_same_v<From, Working>)
-        if (operation_.arithmetic == Arithmetic::none && !saturates_ && !replaces(vectors)) {
+        if (scales || (!saturates_ && !replaces(vectors))) {
           g_ = reinterpret_cast<const Working*>(in);
           return;
         }
-      g_ = loaded_.as<Working>();
       if constexpr (kLoads<From, Working>)
-        run_loop<Load<From, Working>>(level_, reinterpret_cast<const From*>(in), loaded_.as<Working>(),
-                                      count);
+        run_loop<Load<From, Working>>(level_, reinterpret_cast<const From*>(in), loaded, count);
     });
   }
 
@@ -122,18 +122,24 @@ class BlockConversion {
 
   template <Factor kFactor>
   void scale_by(const ParameterVectors* vectors, std::size_t count) noexcept {
+    auto* const scaled = loaded_.as<Working>();
     if (vectors != nullptr)
-      run_loop<ScaleVectors<Working, kFactor>>(level_, loaded_.as<Working>(),
+      run_loop<ScaleVectors<Working, kFactor>>(level_, g_, scaled,
                                                reinterpret_cast<const Working*>(vectors->scale),
                                                reinterpret_cast<const Working*>(vectors->bias), count);
     else
-      run_loop<Scale<Working, kFactor>>(level_, loaded_.as<Working>(), static_cast<Working>(operation_.scale),
+      run_loop<Scale<Working, kFactor>>(level_, g_, scaled, static_cast<Working>(operation_.scale),
                                         static_cast<Working>(operation_.bias), count);
+    g_ = scaled;
   }
 
   ElementCounts clip(const ParameterVectors* vectors, std::size_t count) noexcept {
     const auto* const g = reinterpret_cast<const std::byte*>(g_);
     std::byte* const y = result_.bytes.data();
+    if (vectors == nullptr && !counts_) {
+      clipper::clip(clipping_, g, y, count, level_);
+      return {};
+    }
     if (vectors == nullptr) return clip_and_count(clipping_, g, y, count, level_);
     ParameterVectors within_range{vectors->lo, vectors->hi, vectors->nan};
     if (vectors->nan == nullptr && clipping_.nan) {
@@ -355,6 +361,7 @@ class BlockConversion {
   Working hi_;
   Working lowest_ = from_bits<Working>(cast_.lowest);
   Working highest_ = from_bits<Working>(cast_.highest);
+  bool counts_;             ///< whether what is counted, or a NaN, makes a difference
   bool saturates_ = false;  ///< whether a limit of the output's dtype is no result of a working element
   ElementBits below_ = 0;   ///< the limits as elements of the output's dtype
   ElementBits above_ = 0;
@@ -381,7 +388,7 @@ Converted convert(const Operation& operation, const ParameterVectors* vectors, c
   const std::size_t in_size = traits(operation.from).size;
   const std::size_t out_size = traits(operation.to).size;
   with_working_type(operation.dtype, [&]<class Working>() {
-    BlockConversion<Working> convert_block(operation, level);
+    BlockConversion<Working> convert_block(operation, counting, level);
     for (std::size_t done = 0; done < count; done += kBlock<Working>) {
       const std::size_t length = std::min(kBlock<Working>, count - done);
       std::optional<ParameterVectors> of_block;

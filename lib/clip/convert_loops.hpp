@@ -54,20 +54,21 @@ enum class Factor : std::uint8_t { multiplies, divides };
 /// x * scale + bias or x / scale + bias with numbers.
 template <class Working, Factor kFactor>
 struct Scale {
-  [[gnu::always_inline]] static void run(Working* x, Working scale, Working bias,
-                                         std::size_t count) noexcept {
+  [[gnu::always_inline]] static void run(const Working* __restrict x, Working* __restrict y, Working scale,
+                                         Working bias, std::size_t count) noexcept {
     for (std::size_t i = 0; i < count; ++i)
-      x[i] = (kFactor == Factor::divides ? x[i] / scale : x[i] * scale) + bias;
+      y[i] = (kFactor == Factor::divides ? x[i] / scale : x[i] * scale) + bias;
   }
 };
 
 /// The same with a scale and a bias for each element.
 template <class Working, Factor kFactor>
 struct ScaleVectors {
-  [[gnu::always_inline]] static void run(Working* __restrict x, const Working* __restrict scale,
-                                         const Working* __restrict bias, std::size_t count) noexcept {
+  [[gnu::always_inline]] static void run(const Working* __restrict x, Working* __restrict y,
+                                         const Working* __restrict scale, const Working* __restrict bias,
+                                         std::size_t count) noexcept {
     for (std::size_t i = 0; i < count; ++i)
-      x[i] = (kFactor == Factor::divides ? x[i] / scale[i] : x[i] * scale[i]) + bias[i];
+      y[i] = (kFactor == Factor::divides ? x[i] / scale[i] : x[i] * scale[i]) + bias[i];
   }
 };
 

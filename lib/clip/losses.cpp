@@ -92,7 +92,6 @@ class LossCounter::Block {
     const bool scales = operation_.arithmetic != Arithmetic::none;
     if constexpr (std::is_floating_point_v<Working>)
       if (scales) {
-        g_ = x_;
         counter_.casting_.divides ? scale<Factor::divides>(vectors, count)
                                   : scale<Factor::multiplies>(vectors, count);
         g = g_.data();
@@ -127,12 +126,13 @@ class LossCounter::Block {
 
   template <Factor kFactor>
   void scale(const ParameterVectors* vectors, std::size_t count) noexcept {
+    const Working* const x = x_.data();
     if (vectors != nullptr && vectors->scale != nullptr)
-      run_loop<ScaleVectors<Working, kFactor>>(level_, g_.data(),
+      run_loop<ScaleVectors<Working, kFactor>>(level_, x, g_.data(),
                                                reinterpret_cast<const Working*>(vectors->scale),
                                                reinterpret_cast<const Working*>(vectors->bias), count);
     else
-      run_loop<Scale<Working, kFactor>>(level_, g_.data(), scale_, bias_, count);
+      run_loop<Scale<Working, kFactor>>(level_, x, g_.data(), scale_, bias_, count);
   }
 
   template <bool kVaries>

@@ -21,6 +21,9 @@ template <class T>
 constexpr bool kIsFloat = HalfType<T> || std::is_same_v<T, float> ||
                           (std::is_integral_v<T> && sizeof(T) < sizeof(float));
 
+template <class T>
+constexpr bool kIsLong = std::is_integral_v<T> && sizeof(T) == sizeof(double);
+
 constexpr std::size_t kNormalizedBlock = 1024;  // elements, whose doubles fit the first-level cache twice
 
 struct alignas(64) DoubleBlock {
@@ -205,7 +208,9 @@ class ThreeLoops {
         level_(level) {
     const DType working = operation.dtype;
     const Cast& cast = *operation.cast;
-    const bool is_exact = from_ == DType::uint32 || (working != DType::int64 && working != DType::uint64);
+    is_long_ = from_ == DType::int64 || from_ == DType::uint64;
+    const bool is_exact =
+        is_long_ || from_ == DType::uint32 || (working != DType::int64 && working != DType::uint64);
     const bool is_cast_once = is_floating(to_) ? !last.cast->round : last.cast->round == Round::half_even;
     const Normalization& step = *operation.normalization;
     takes_ = is_exact && is_cast_once && !cast.below && !cast.above && !cast.nan && !operation.nan &&
@@ -215,21 +220,26 @@ class ThreeLoops {
                     from_ != DType::float64 &&
                     (to_ == DType::float32 || (!is_floating(to_) && traits(to_).size < sizeof(float)));
     if (takes_) choose_step(operation, *last.cast);
-    takes_ = takes_ && step_.lo <= step_.hi && has_exact_bounds(operation);
+    takes_ = takes_ && step_.lo <= step_.hi && has_exact_bounds(operation) &&
+             (!is_long_ || (step_.lo < kIntegersEnd && step_.hi > -kIntegersEnd));
   }
 
-  /// Returns false, and has written nothing, if it does not take the operation, or a NaN that becomes an
-  /// integer. Counts if there is a counter.
+  /// Returns false, and has written nothing, if it does not take the operation, a NaN that becomes an
+  /// integer, or an integer that exact_double() does not take. Counts if there is a counter.
   bool run(const std::byte* in, DoubleBlock& y, std::byte* out, std::size_t count,
            const NormalizedCounter* counter, Converted& done) const noexcept {
-    if (!takes_) return false;
+    if (!takes_ || (is_long_ && !are_exact(in, count))) return false;
+    if (counter == nullptr && is_long_ && to_ == DType::float32) return run_on_long(in, out, count);
     if (counter == nullptr && divides_integers_) return divide_integers(in, out, count);
     if (counter == nullptr && takes_floats_) return run_on_floats(in, y, out, count, done);
     double* const loaded = y.of.data();
     DoubleBlock normalized;
     double* const x = normalized.of.data();
     with_type(from_, [&]<class From>() {
-      run_loop<Load<From, double>>(level_, reinterpret_cast<const From*>(in), loaded, count);
+      if constexpr (kIsLong<From>)
+        run_loop<LoadExact<From>>(level_, reinterpret_cast<const From*>(in), loaded, count);
+      else
+        run_loop<Load<From, double>>(level_, reinterpret_cast<const From*>(in), loaded, count);
     });
     ElementCounts counts;
     NumberStep step = step_;
@@ -260,6 +270,23 @@ class ThreeLoops {
                                         std::size_t count) const noexcept {
     return stretches_ ? run_loop<NormalizeElements<In, Out, true>>(level_, y, out, step, count)
                       : run_loop<NormalizeElements<In, Out, false>>(level_, y, out, step, count);
+  }
+
+  [[nodiscard]] bool are_exact(const std::byte* in, std::size_t count) const noexcept {
+    return with_type(from_, [&]<class From>() {
+      if constexpr (kIsLong<From>)
+        return run_loop<AreExact<From>>(level_, reinterpret_cast<const From*>(in), count);
+      return true;
+    });
+  }
+
+  bool run_on_long(const std::byte* in, std::byte* out, std::size_t count) const noexcept {
+    with_type(from_, [&]<class From>() {
+      if constexpr (kIsLong<From>)
+        static_cast<void>(normalize_elements(reinterpret_cast<const From*>(in), reinterpret_cast<float*>(out),
+                                             step_, count));
+    });
+    return true;
   }
 
   bool divide_integers(const std::byte* in, std::byte* out, std::size_t count) const noexcept {
@@ -369,6 +396,7 @@ class ThreeLoops {
   SimdLevel level_;
   bool takes_ = false;
   bool takes_floats_ = false;
+  bool is_long_ = false;  ///< whether elements are integers of 64 bits
   bool divides_integers_ = false;
   NumberStep step_{};
 };

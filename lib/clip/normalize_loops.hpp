@@ -106,6 +106,41 @@ template <Quotient kQuotient>
   return kQuotient == Quotient::multiplies_plain || std::fabs(rest) > 0 ? result : first;
 }
 
+/// Integers of 64 bits that exact_double() takes lie within 2^51, exclusive.
+constexpr int kExactBits = 51;
+
+/// Whether exact_double() takes all integers.
+template <class From>
+struct AreExact {
+  [[gnu::always_inline]] static bool run(const From* x, std::size_t count) noexcept {
+    constexpr std::uint64_t kBelow = std::is_signed_v<From> ? std::uint64_t{1} << kExactBits : 0;
+    std::uint64_t others = 0;
+    for (std::size_t i = 0; i < count; ++i)
+      others |= (static_cast<std::uint64_t>(x[i]) + kBelow) >> (kExactBits + (kBelow != 0 ? 1 : 0));
+    return others == 0;
+  }
+};
+
+/// A number as a double. Integers of 64 bits are added to the last bits of one that has no bits for
+/// fractions: only AVX-512 has an instruction for them.
+template <class T>
+[[gnu::always_inline]] inline double exact_double(T x) noexcept {
+  if constexpr (std::is_integral_v<T> && sizeof(T) == sizeof(double)) {
+    constexpr double kNoFraction = 3ULL << kExactBits;
+    return std::bit_cast<double>(std::bit_cast<std::uint64_t>(kNoFraction) + static_cast<std::uint64_t>(x)) -
+           kNoFraction;
+  }
+  return static_cast<double>(x);
+}
+
+template <class From>
+struct LoadExact {
+  [[gnu::always_inline]] static void run(const From* __restrict in, double* __restrict out,
+                                         std::size_t count) noexcept {
+    for (std::size_t i = 0; i < count; ++i) out[i] = exact_double(in[i]);
+  }
+};
+
 /// Counts what is beyond the bounds, and NaN.
 struct CountBeyond {
   [[gnu::always_inline]] static ElementCounts run(const double* x, double lo, double hi,
@@ -179,7 +214,7 @@ struct NormalizeElements {
     const double reciprocal = 1 / step.divisor;
     UnsignedOfSize<sizeof(In)> nan = 0;
     for (std::size_t i = 0; i < count; ++i) {
-      const auto g = static_cast<double>(y[i]);
+      const auto g = exact_double(y[i]);
       nan |= y[i] != y[i] ? 1 : 0;  // NOLINT(misc-redundant-expression): true for NaN
       double x = g;
       if constexpr (kClips) {

@@ -1,7 +1,6 @@
 #include "element/strides.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 namespace clipper {
 
@@ -23,33 +22,6 @@ bool lie_alike(std::span<const std::int64_t> shape, std::span<const std::int64_t
   for (std::size_t axis = 0; axis < shape.size(); ++axis)
     if (shape[axis] != 1 && strides[axis] != others[axis]) return false;
   return true;
-}
-
-void copy_elements(std::span<const std::int64_t> shape, std::size_t size, const StridedElements& from,
-                   const StridedElements& to) {
-  if (std::ranges::find(shape, 0) != shape.end()) return;
-  if (shape.empty()) {
-    std::memcpy(to.first, from.first, size);
-    return;
-  }
-  const std::size_t last = shape.size() - 1;
-  std::vector<std::int64_t> index(last);
-  std::byte* source = from.first;
-  std::byte* target = to.first;
-  for (;;) {
-    for (std::int64_t i = 0; i < shape[last]; ++i)
-      std::memcpy(target + i * to.strides[last], source + i * from.strides[last], size);
-    std::size_t axis = last;
-    for (; axis > 0; --axis) {  // the next row
-      source += from.strides[axis - 1];
-      target += to.strides[axis - 1];
-      if (++index[axis - 1] < shape[axis - 1]) break;
-      source -= shape[axis - 1] * from.strides[axis - 1];
-      target -= shape[axis - 1] * to.strides[axis - 1];
-      index[axis - 1] = 0;
-    }
-    if (axis == 0) return;
-  }
 }
 
 }  // namespace clipper

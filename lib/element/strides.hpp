@@ -16,14 +16,4 @@ namespace clipper {
 [[nodiscard]] bool lie_alike(std::span<const std::int64_t> shape, std::span<const std::int64_t> strides,
                              std::span<const std::int64_t> others);
 
-struct StridedElements {
-  std::byte* first;
-  std::span<const std::int64_t> strides;
-};
-
-/// Copies all elements of `size` bytes of one view to another. No element of `to` has a byte in common with
-/// another element of either.
-void copy_elements(std::span<const std::int64_t> shape, std::size_t size, const StridedElements& from,
-                   const StridedElements& to);
-
 }  // namespace clipper

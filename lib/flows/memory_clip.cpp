@@ -74,6 +74,7 @@ class MemoryClip {
         in_(static_cast<const std::byte*>(elements.in)),
         out_(static_cast<std::byte*>(elements.out)),
         count_(elements.count),
+        gather_(elements.gather),
         size_(traits(plan.input.dtype).size),
         out_size_(traits(plan.output.dtype).size),
         streams_(!plan.operation.cast && streams(elements, count_ * size_, engine.threads())),
@@ -87,8 +88,8 @@ class MemoryClip {
   /// Error{input} for the first NaN, if the plan refuses NaN.
   void check_nan() {
     if (!plan_.looks_for_nan()) return;
-    for_each_chunk([&](std::span<const std::byte> in, std::byte* /*out*/, std::byte* memory) {
-      clip_.clip(position_of(in), in.data(), memory, in.size() / size_, Counting::off);
+    for_each_part([&](std::uint64_t begin, std::size_t count, const std::byte* in, std::byte* memory) {
+      clip_.clip(begin, in, memory, count, Counting::off);
     });
     clip_.expect_valid();
   }
@@ -96,8 +97,8 @@ class MemoryClip {
   ElementCounts clip(Counting counting) {
     ElementCounts total;
     std::mutex mutex;
-    for_each_chunk([&](std::span<const std::byte> in, std::byte* out, std::byte* /*memory*/) {
-      const ElementCounts counts = clip_chunk(in, out, counting);
+    for_each_part([&](std::uint64_t begin, std::size_t count, const std::byte* in, std::byte* /*memory*/) {
+      const ElementCounts counts = clip_part(begin, in, count, counting);
       if (counting == Counting::off) return;
       const std::lock_guard lock(mutex);
       total += counts;
@@ -107,32 +108,39 @@ class MemoryClip {
   }
 
  private:
-  using Look = std::function<void(std::span<const std::byte> in, std::byte* out, std::byte* memory)>;
+  /// Elements of a chunk, or of the part of it that was copied, the position of the first, and memory for as
+  /// many results of their dtype.
+  using Look =
+      std::function<void(std::uint64_t begin, std::size_t count, const std::byte* in, std::byte* memory)>;
 
-  void for_each_chunk(const Look& look) {
+  void for_each_part(const Look& look) {
     const Chunks chunks(count_, size_, engine_.chunk_in_memory(count_ * size_), 0);
     engine_.for_each_chunk(chunks.size(), true, [&](std::uint64_t i, std::byte* memory) {
       expect_going_on(stop_);
       const auto [begin, count] = chunks[i];
-      look({in_ + begin * size_, count * size_}, out_ + begin * out_size_, memory);
+      if (gather_ == nullptr) return look(begin, count, in_ + begin * size_, memory);
+      alignas(64) std::array<std::byte, 32UL << 10> copied;
+      const std::size_t most = copied.size() / size_;
+      for (std::size_t done = 0; done < count; done += most) {
+        const std::size_t length = std::min(most, count - done);
+        (*gather_)(in_, copied.data(), begin + done, length);
+        look(begin + done, length, copied.data(), memory);
+      }
     });
   }
 
-  ElementCounts clip_chunk(std::span<const std::byte> in, std::byte* out, Counting counting) {
-    const std::size_t count = in.size() / size_;
-    if (is_alone(plan_, counting) && is_aligned(in.data(), size_) && is_aligned(out, size_))
-      return clip_to_numbers(plan_.operation, in.data(), out, count, counting, streams_);
-    return clip_.clip(position_of(in), in.data(), out, count, counting);
-  }
-
-  [[nodiscard]] std::uint64_t position_of(std::span<const std::byte> in) const {
-    return static_cast<std::uint64_t>(in.data() - in_) / size_;
+  ElementCounts clip_part(std::uint64_t begin, const std::byte* in, std::size_t count, Counting counting) {
+    std::byte* const out = out_ + begin * out_size_;
+    if (is_alone(plan_, counting) && is_aligned(in, size_) && is_aligned(out, size_))
+      return clip_to_numbers(plan_.operation, in, out, count, counting, streams_);
+    return clip_.clip(begin, in, out, count, counting);
   }
 
   const Plan& plan_;
   const std::byte* in_;
   std::byte* out_;
   std::uint64_t count_;
+  const StridedCopy* gather_;
   std::size_t size_;
   std::size_t out_size_;
   bool streams_;
@@ -143,6 +151,7 @@ class MemoryClip {
 
 /// Whether no memory for chunks is needed: a NaN to refuse must be in the input, not a result of the scale.
 bool is_one_step(const Plan& plan, const ElementsInMemory& elements, std::size_t size) {
+  if (elements.gather != nullptr) return false;
   if (!plan.looks_for_nan()) return true;
   return is_decoded(plan.input) && !plan.has_nodata() && is_aligned(elements.in, size) &&
          plan.operation.arithmetic == Arithmetic::none;
@@ -195,8 +204,7 @@ Plan plan_for(const Request& request, const TensorLayout& layout, const void* el
       wanted(chunks[i].begin, chunks[i].count, [&](std::uint64_t begin, std::uint64_t count) {
         const std::span stored(static_cast<const std::byte*>(elements) + begin * size, count * size);
         if (is_decoded(layout)) return look(begin, stored);
-        std::ranges::copy(stored, memory);
-        decode(layout, {memory, stored.size()}, engine->level());
+        decode(layout, stored.data(), {memory, stored.size()}, engine->level());
         look(begin, {memory, stored.size()});
       });
     });
@@ -222,7 +230,7 @@ ElementCounts clip_in_memory(const Plan& plan, const ElementsInMemory& elements,
   if (plan.changes_dtype() && elements.in == elements.out && elements.count != 0)
     throw Error(ErrorKind::usage, fmt::format("{} elements cannot become {} in the same memory",
                                               traits(plan.input.dtype).name, traits(plan.output.dtype).name));
-  if (elements.overlap(size, out_size))
+  if (elements.gather == nullptr && elements.overlap(size, out_size))
     throw Error(ErrorKind::usage,
                 "in and out overlap; they must be the same memory, or have no byte in common");
   const std::size_t touched = elements.touched(size, out_size);

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "clip/clip.hpp"
+#include "clip/strided_copy.hpp"
 #include "contract/plan.hpp"
 #include "contract/profile.hpp"
 #include "element/tensor_layout.hpp"
@@ -17,6 +18,7 @@ struct ElementsInMemory {
   const void* in;
   void* out;
   std::size_t count;
+  const StridedCopy* gather = nullptr;  ///< copies the elements from `in` in C order, where they have gaps
 
   /// Whether elements of `in_size` bytes and those of `out_size` have a common byte, but are not in the same
   /// memory.

@@ -235,8 +235,7 @@ void read_in_memory(Engine& engine, const TensorLayout& layout, const void* elem
     const auto [begin, count] = chunks[i];
     const std::span stored(static_cast<const std::byte*>(elements) + begin * size, count * size);
     if (is_decoded(layout) && is_aligned(stored.data(), size)) return look(stored);
-    std::ranges::copy(stored, memory);
-    decode(layout, {memory, stored.size()}, engine.level());
+    decode(layout, stored.data(), {memory, stored.size()}, engine.level());
     look({memory, stored.size()});
   });
 }

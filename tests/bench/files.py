@@ -46,6 +46,8 @@ def write_inputs(size):
     write_tensor("float32.npy", np.float32, (size // 4,), -10, 10)
     write_tensor("float16.npy", np.float16, (size // 2,), -10, 10)
     write_tensor("inside.npy", np.float32, (size // 4,), 0, 6)
+    write_tensor("bytes.npy", np.uint8, (size // 4,), 0, 256)
+    write_tensor("uint16.npy", np.uint16, (size // 4,), 0, 65536)
     write_tensor("small.npy", np.float32, (SMALL,), -10, 10)
     shutil.copy("float32.npy", "old-cp.npy")
     shutil.copy("float32.npy", "old-clipper.npy")
@@ -80,6 +82,9 @@ def commands(clipper, i):
         Command("cat | cat | cat", in_shell("cat float32.npy | cat | cat > /dev/null")),
         Command("cat | clipper | cat", in_shell(f"cat float32.npy | {clip} - - | cat > /dev/null")),
         Command("clipper, float32 to uint8", f"{clip} --to uint8 --round half-even float32.npy out.npy"),
+        Command("clipper, uint8 to float32", f"{clip} --to float32 bytes.npy out.npy"),
+        Command("clipper, uint16 stretched to uint8", f"{clipper} --min 1% --max 99% --stretch 0:255 --to uint8 uint16.npy out.npy"),
+        Command("numpy script, uint16 stretched to uint8", f"{SCRIPT} stretch uint16.npy out.npy"),
         Command("cp to tmpfs", "cp float32.npy tmpfs/out.npy"),
         Command("clipper to tmpfs", f"{clip} float32.npy tmpfs/out.npy"),
         Command("cp -r, many files", f"cp -r many cp-{i}"),
@@ -121,7 +126,7 @@ def measure_scaled(clipper, i, samples):
 def measure_times(clipper, rounds, samples):
     for i in range(rounds):
         print(f"bench: whole processes, round {i + 1} of {rounds}", file=sys.stderr)
-        take_turns(commands(clipper, i), i, ("float32.npy", "float16.npy", "inside.npy"), samples)
+        take_turns(commands(clipper, i), i, ("float32.npy", "float16.npy", "inside.npy", "bytes.npy", "uint16.npy"), samples)
         measure_scaled(clipper, i, samples)
         measure_small(clipper, i, samples)
 
@@ -137,7 +142,7 @@ def measure_memory(clipper, size, samples):
 
 def measure(clipper, directory, size, rounds, samples):
     """Measures with tensors of `size` bytes in a temporary directory below `directory`."""
-    with scratch_directory(directory, 11 * size), tempfile.TemporaryDirectory(prefix="bench-", dir="/dev/shm") as tmpfs:
+    with scratch_directory(directory, 12 * size), tempfile.TemporaryDirectory(prefix="bench-", dir="/dev/shm") as tmpfs:
         os.symlink(tmpfs, "tmpfs")
         write_inputs(size)
         clipper = shlex.quote(str(clipper))

@@ -1,4 +1,4 @@
-"""The numpy scripts that clipper replaces: numpy_script.py clip|outliers|savez|savez_compressed IN OUT, numpy_script.py percentiles IN"""
+"""The numpy scripts that clipper replaces: numpy_script.py clip|outliers|stretch|savez|savez_compressed IN OUT, numpy_script.py percentiles IN"""
 
 import sys
 
@@ -22,10 +22,16 @@ def outliers(source, target):
     np.save(target, np.clip(x, low, high))
 
 
+def stretch(source, target):
+    x = np.load(source)
+    low, high = np.percentile(x, [1, 99])
+    np.save(target, np.rint((np.clip(x, low, high).astype(np.float32) - np.float32(low)) * np.float32(255 / (high - low))).astype(np.uint8))
+
+
 def percentiles(source):
     print(np.percentile(np.load(source), [1, 50, 99]))
 
 
-SCRIPTS = {"clip": clip, "outliers": outliers, "percentiles": percentiles,
+SCRIPTS = {"clip": clip, "outliers": outliers, "stretch": stretch, "percentiles": percentiles,
            "savez": clip_archive(np.savez), "savez_compressed": clip_archive(np.savez_compressed)}
 SCRIPTS[sys.argv[1]](*sys.argv[2:])

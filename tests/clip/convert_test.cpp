@@ -252,6 +252,36 @@ TEST_CASE("all integers of up to 16 bits are clipped, become each other dtype an
     }
 }
 
+TEST_CASE("all integers of up to 16 bits that are scaled become the same whether they are counted or not") {
+  for (const DType from : {DType::int8, DType::uint8, DType::int16, DType::uint16}) {
+    const std::size_t count = std::size_t{1} << (8 * traits(from).size);
+    Elements elements(count);
+    std::iota(elements.begin(), elements.end(), 0);
+    const Bytes in = bytes_of(from, elements);
+    for (const DTypeTraits& to : kDTypes)
+      for (const auto& [scale, bias] :
+           {std::pair{0.5, 1.0}, {-3.0, 1e6}, {1e308, -1e308}, {0.0, -0.0}, {0.1, 0.0}}) {
+        Operation operation = cast_of(from, to.dtype, std::nullopt);
+        operation.dtype = DType::float64;
+        operation.arithmetic = Arithmetic::float64;
+        operation.scale = scale;
+        operation.bias = bias;
+        operation.lo = nearest_element(DType::float64, -50);
+        operation.hi = nearest_element(DType::float64, 9000);
+        set_limits(operation);
+        for (const SimdLevel level : simd_levels()) {
+          Bytes out(count * to.size);
+          Bytes counted(count * to.size);
+          static_cast<void>(convert(operation, nullptr, in.data(), out.data(), count, Counting::off, level));
+          static_cast<void>(
+              convert(operation, nullptr, in.data(), counted.data(), count, Counting::on, level));
+          CAPTURE(traits(from).name, to.name, scale, bias, to_string(level));
+          CHECK((out == counted));
+        }
+      }
+  }
+}
+
 TEST_CASE("a NaN becomes a quiet NaN of each other float dtype, with its sign and what fits of its payload") {
 #if !defined(__riscv)  // all NaNs become the same there
   const auto fraction_of = [](DType dtype) {

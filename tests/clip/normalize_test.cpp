@@ -130,6 +130,33 @@ TEST_CASE("Quotients of all integers of up to 16 bits are the same in float32 as
   }
 }
 
+TEST_CASE(
+    "64-bit integers that float64 has in a loop give the bytes of a division, beside others that it lacks") {
+  std::mt19937_64 random(70);
+  std::vector<std::byte> in(kCount * sizeof(std::int64_t));
+  for (int i = 0; i < 1000; ++i) {
+    const DType from = i % 2 == 0 ? DType::int64 : DType::uint64;
+    const int widest = i % 10 == 9 ? 64 : 52;  // bits; 51 are the limit of the loop
+    for (std::size_t at = 0; at < in.size(); at += sizeof(std::uint64_t)) {
+      const int bits = 1 + static_cast<int>(random()) % widest;
+      std::uint64_t x = random() >> (64 - (bits < 1 ? 1 : bits));
+      if (random() % 16 == 0) x = (std::uint64_t{1} << (widest - 1)) - random() % 3;
+      if (from == DType::int64 && random() % 2 == 0) x = 0 - x;
+      std::memcpy(&in[at], &x, sizeof x);
+    }
+    const bool stretches = i % 5 == 0;
+    const double a = static_cast<double>(random() % 1'000'000) / (i % 3 == 0 ? 7 : 1);
+    const double b = stretches ? a + 1 + static_cast<double>(random() % 999) : i % 7 == 0 ? -0.3 : 20;
+    for (const DType to : {DType::float32, DType::float64, DType::float16, DType::uint8}) {
+      const Operation operation = normalizing(from, to, stretches, std::floor(a), std::floor(b) + 0.25);
+      for (const SimdLevel level : simd_levels()) {
+        CAPTURE(traits(from).name, traits(to).name, stretches, a, b, to_string(level));
+        REQUIRE(normalized(operation, in, kCount, level) == divided(operation, in, level));
+      }
+    }
+  }
+}
+
 TEST_CASE("Quotients next to the middle between two numbers are rounded as by a division") {
   std::mt19937_64 random(58);
   const std::vector<std::byte> zero(sizeof(float));

@@ -71,7 +71,7 @@ std::vector<std::byte> clipped(const Plan& plan, const Tensor& input, SimdLevel 
   std::vector<std::byte> output = input.elements;
   decode(input.header, output, level);
   clip(plan.operation, output.data(), output.data(), input.header.count, level);
-  encode(input.header, output, level);
+  encode(input.header, output.data(), output, level);
   return output;
 }
 

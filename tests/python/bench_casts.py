@@ -2,7 +2,7 @@
 
 Prints Markdown: a row per kind and size, with the range over the pairs of dtypes and the worst of them. The time of a pair is
 the least of many calls of each, which take turns; results are new arrays. `other layouts` are relative to the same call of
-clipper's with an array in C order and this machine's byte order.
+clipper's with an array in C order and this machine's byte order, `files` to the same call with the first dtype.
 """
 
 import argparse
@@ -10,9 +10,11 @@ import datetime
 import os
 import pathlib
 import platform
+import tempfile
 import time
 
 import clipper
+import ml_dtypes  # noqa: F401 adds its dtypes to numpy
 import numpy as np
 
 TABLE = pathlib.Path(__file__).resolve().parents[2] / "tests/bench/casts.md"
@@ -45,19 +47,46 @@ def layout(change):
     return lambda x, to, threads: (cast(change(x), to, threads)[0], cast(x, to, threads)[0])
 
 
+def files(x, to, threads):
+    """Clips two files of x: as elements of `to`, and as they are."""
+    directory = tempfile.TemporaryDirectory()
+    bounds = {"b": (False, False), "M": ("1970-01-11", "1970-04-01"), "m": (np.timedelta64(10, "s"), np.timedelta64(90, "s"))}
+
+    def clip(name, elements):
+        path = f"{directory.name}/{name}.npy"
+        np.save(path, elements)
+        low, high = bounds.get(elements.dtype.kind, (10, 90))
+        return lambda: clipper.clip_file(path, f"{directory.name}/out.npy", low, high, threads=threads)
+
+    return clip("other", x.astype(to)), clip("same", x)
+
+
+SOME = ["u1", "u2", "i4", "i8", "f2", "f4", "f8"]
+ANY = lambda a, b: True
 size = lambda dtype: np.dtype(dtype).itemsize
 pairs = lambda sources, targets, which: [(a, b) for a in sources for b in targets if a != b and which(size(a), size(b))]
 KINDS = {
     "integers become wider": (cast, pairs(INTEGERS, DTYPES, lambda a, b: a < b)),
     "integers become as wide or narrower": (cast, pairs(INTEGERS, DTYPES, lambda a, b: a >= b)),
-    "floats become integers": (cast, pairs(["f2", "f4", "f8"], INTEGERS, lambda a, b: True)),
-    "floats become floats": (cast, pairs(["f2", "f4", "f8"], ["f2", "f4", "f8"], lambda a, b: True)),
+    "floats become integers": (cast, pairs(["f2", "f4", "f8"], INTEGERS, ANY)),
+    "floats become floats": (cast, pairs(["f2", "f4", "f8"], ["f2", "f4", "f8"], ANY)),
     "scale and bias": (scale, [(a, b) for a in DTYPES for b in ("u1", "f4")]),
     "stretch": (stretch, [(a, b) for a in DTYPES for b in ("u1", "f4")]),
     "subtract and divide": (normalise, [(a, "f4") for a in DTYPES]),
-    "other layouts: big-endian": (layout(lambda x: x.astype(x.dtype.newbyteorder(">"))), [("u2", "f4"), ("i4", "u1")]),
-    "other layouts: each other element": (layout(lambda x: np.repeat(x, 2)[::2]), [("u1", "f4"), ("f4", "u1")]),
+    "bfloat16 and float8": (cast, [*pairs(["bfloat16", "float8_e4m3fn"], SOME, ANY), *pairs(SOME, ["bfloat16", "float8_e4m3fn"], ANY)]),
+    "files: bool, dates, big-endian": (files, [("u1", "?"), ("i8", "M8[D]"), ("i8", "m8[s]"), ("i8", ">i8"), ("f4", ">f4")]),
 }
+LAYOUTS = {
+    "big-endian": lambda x: x.astype(x.dtype.newbyteorder(">")),
+    "Fortran order": lambda x: np.asfortranarray(x.reshape(100, -1)),
+    "axes in another order": lambda x: x.reshape(100, 100, -1).transpose(0, 2, 1),
+    "a window": lambda x: np.pad(x.reshape(-1, 100), 8)[8:-8, 8:-8],
+    "each other element": lambda x: np.repeat(x, 2)[::2],
+    "each other element, big-endian": lambda x: np.repeat(x.astype(x.dtype.newbyteorder(">")), 2)[::2],
+    "backwards": lambda x: x[::-1],
+    "one of three channels": lambda x: np.repeat(x, 3).reshape(-1, 3)[:, 1],
+}
+KINDS |= {f"other layouts: {name}": (layout(change), [*pairs(SOME, SOME, ANY), ("f4", "f4")]) for name, change in LAYOUTS.items()}
 
 
 def least(calls):

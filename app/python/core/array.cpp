@@ -130,8 +130,8 @@ Array new_like(PyArrayObject* array, NPY_ORDER order) {
                                     nullptr, 0, nullptr));
 }
 
-Array new_like(PyArrayObject* array, const ArrayType& type) {
-  return Array(PyArray_NewLikeArray(array, NPY_KEEPORDER, descr_of(type), 0));
+Array new_like(PyArrayObject* array, const ArrayType& type, NPY_ORDER order) {
+  return Array(PyArray_NewLikeArray(array, order, descr_of(type), 0));
 }
 
 Array new_for(const std::vector<PyArrayObject*>& arrays, const std::optional<ArrayType>& type) {
@@ -192,7 +192,7 @@ Array in_native_order(PyArrayObject* array) {
 Tensor tensor_of(PyArrayObject* array, const ArrayType& type) {
   return {type.dtype,
           {PyArray_DIMS(array), PyArray_DIMS(array) + PyArray_NDIM(array)},
-          !PyArray_IS_C_CONTIGUOUS(array),
+          !PyArray_IS_C_CONTIGUOUS(array) && PyArray_IS_F_CONTIGUOUS(array),
           type.order};
 }
 

@@ -140,7 +140,7 @@ struct ArrayType {
 [[nodiscard]] Array new_like(PyArrayObject* array, NPY_ORDER order);
 
 /// The same with elements of another type. Error{usage} for one of ml_dtypes if this is not installed.
-[[nodiscard]] Array new_like(PyArrayObject* array, const ArrayType& type);
+[[nodiscard]] Array new_like(PyArrayObject* array, const ArrayType& type, NPY_ORDER order = NPY_KEEPORDER);
 
 /// A new array as numpy's functions of several arrays make it: of their common shape, with axes in the order
 /// of their memory. Its elements are those of the first array, or of another type.
@@ -166,7 +166,7 @@ struct ArrayType {
 /// clipper does not compare its elements.
 [[nodiscard]] std::optional<Tensor> comparable_tensor(PyArrayObject* array);
 
-/// A contiguous array for the kernels.
+/// An array for the kernels; one with gaps in C order.
 [[nodiscard]] Tensor tensor_of(PyArrayObject* array, const ArrayType& type);
 
 [[nodiscard]] inline bool is_contiguous(PyArrayObject* array) {

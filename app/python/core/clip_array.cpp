@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "flows/figures.hpp"
 #include "python/core/array.hpp"
 
 namespace clipper::python {
@@ -205,27 +206,15 @@ void run(const PreparedClip& prepared, PyArrayObject* from, PyArrayObject* to, u
   });
 }
 
-/// Copies x to an array without gaps and clips it there: some rows at a time, while the cache has them. With
-/// parameters for each element, or positions in messages, all rows at once.
-void copy_and_run(const PreparedClip& prepared, PyArrayObject* x, PyArrayObject* to, unsigned threads,
-                  bool has_positions) {
-  constexpr npy_intp kPart = 1L << 18;  // bytes
-  const npy_intp rows = PyArray_NDIM(x) == 0 ? 0 : PyArray_DIM(x, 0);
-  if (has_positions || PyArray_NBYTES(x) <= kPart || !PyArray_IS_C_CONTIGUOUS(to)) {
-    copy(to, x);
-    run(prepared, to, to, threads);
-    return;
-  }
-  const npy_intp step = std::max<npy_intp>(1, kPart / (PyArray_NBYTES(x) / rows));
-  for (npy_intp begin = 0; begin < rows; begin += step) {
-    const auto part = [=](PyArrayObject* array) {
-      return Array(PySequence_GetSlice(reinterpret_cast<PyObject*>(array), begin, begin + step));
-    };
-    const Array part_of_result = part(to);
-    copy(part_of_result.get(), part(x).get());
-    if (PyErr_CheckSignals() < 0) throw nb::python_error();
-    run(prepared, part_of_result.get(), part_of_result.get(), threads);
-  }
+/// The same of an array with gaps; `to` has none and is in C order.
+void run_view(const PreparedClip& prepared, PyArrayObject* from, const ArrayType& type, PyArrayObject* to,
+              unsigned threads) {
+  Tensor view = tensor_of(from, type);
+  view.strides.assign(PyArray_STRIDES(from), PyArray_STRIDES(from) + PyArray_NDIM(from));
+  work_on(PyArray_NBYTES(from), [&](const std::atomic<bool>* stop) {
+    prepared.clip({view, PyArray_DATA(from)}, PyArray_DATA(to), threads, stop);
+    return true;
+  });
 }
 
 /// Prepares a request with parameters that are not remembered. Needs the elements of a contiguous array.
@@ -307,8 +296,20 @@ Array new_result(PyArrayObject* x, const ArrayType& type, const RequestArguments
   return new_for(arrays, cast);
 }
 
-/// Kernels need elements without gaps. Where x or the result has gaps, overlaps the other one or has another
-/// byte order, a new array takes its place.
+/// Whether no parameter belongs to some elements only, and no message to one: elements may then be clipped in
+/// any order.
+bool is_free_of_order(const RequestArguments& arguments, const ArrayType& type, const ArrayType& result) {
+  const auto is_number = [](nb::handle parameter) {
+    PyObject* const object = parameter.ptr();
+    return object == Py_None || PyFloat_Check(object) || PyLong_Check(object);
+  };
+  const bool has_nan = is_floating(type.dtype) && (!is_floating(result.dtype) || is_foreign(result.dtype));
+  return std::ranges::all_of(arguments.factors_and_bounds(), is_number) && arguments[kNan].is_none() &&
+         !has_nan;
+}
+
+/// Kernels need elements without gaps, of which those of x are copied a part at a time. Where the result has
+/// gaps, overlaps x or has another byte order, a new array takes its place.
 nb::object clip_with(std::optional<PreparedClip> prepared, const RequestArguments& arguments, Array x,
                      const ArrayType& type, const ArrayType& result_type, nb::handle out, unsigned threads) {
   const Array result =
@@ -316,27 +317,33 @@ nb::object clip_with(std::optional<PreparedClip> prepared, const RequestArgument
   std::unique_ptr<HeldRequest> held;  // no optional, because clearing its 1,700 bytes takes time
   if (!prepared) {
     held = std::make_unique<HeldRequest>(request_of(arguments));
-    if (!is_contiguous(x.get())) x = Array(PyArray_NewCopy(x.get(), NPY_CORDER));
+    if (!is_contiguous(x.get()) && has_figures(held->request))
+      x = Array(PyArray_NewCopy(x.get(), NPY_CORDER));
     prepared = prepare(*held, x.get(), type, threads);
   }
   const auto overlaps_out = [&](const Array& array) { return overlap(array.get(), result.get()); };
   const bool is_direct = out.is_none() || (is_writable_meanwhile(result.get(), x.get(), type, result_type) &&
                                            (!held || std::ranges::none_of(held->arrays, overlaps_out)));
-  const bool has_layout = have_same_layout(x.get(), result.get());
-  if (is_direct && has_layout) {
+  const bool has_order = is_contiguous(x.get()) || !held || is_free_of_order(arguments, type, result_type);
+  if (is_direct && has_order && have_same_layout(x.get(), result.get())) {
     run(*prepared, x.get(), result.get(), threads);
     return result.object();
   }
-  const bool has_positions = held || nan_word_of(arguments[kNan]) == OnNan::error;
-  if (is_direct && !held) {
-    copy_and_run(*prepared, x.get(), result.get(), threads, has_positions);
+  if (is_direct && !is_contiguous(x.get()) && PyArray_IS_C_CONTIGUOUS(result.get())) {
+    run_view(*prepared, x.get(), type, result.get(), threads);
     return result.object();
   }
-  const Array to = result_type == type ? new_like(x.get(), NPY_KEEPORDER) : new_like(x.get(), result_type);
-  if (have_same_layout(x.get(), to.get()))
+  if (is_direct && !held) {
+    copy(result.get(), x.get());
+    run(*prepared, result.get(), result.get(), threads);
+    return result.object();
+  }
+  const NPY_ORDER order = is_contiguous(x.get()) ? NPY_KEEPORDER : NPY_CORDER;
+  const Array to = result_type == type ? new_like(x.get(), order) : new_like(x.get(), result_type, order);
+  if (is_contiguous(x.get()))
     run(*prepared, x.get(), to.get(), threads);
   else
-    copy_and_run(*prepared, x.get(), to.get(), threads, has_positions);
+    run_view(*prepared, x.get(), type, to.get(), threads);
   copy(result.get(), to.get());
   return result.object();
 }

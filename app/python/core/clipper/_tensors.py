@@ -81,6 +81,11 @@ def _is_path(tensor) -> bool:
     return isinstance(tensor, (str, bytes, os.PathLike))
 
 
+def _is_in_memory(given: dict) -> bool:
+    """Whether the tensor is an array, of which nothing is said as of a file."""
+    return not _is_path(given["tensor"]) and given["dtype"] is None and given["raw"] is None and not given["pb"]
+
+
 @contextlib.contextmanager
 def _files(**tensors):
     """The paths of tensors: arrays are written to files in memory. Errors name the argument instead."""
@@ -205,6 +210,9 @@ def info(tensor, *, stats=True, dtype=None, raw=None, pb=False, ignore_trailing=
     ('int16', (2, 2), 1, 10, 4.0, 2.5)
     """
     given = locals()
+    if _is_in_memory(given) and (found := _core.info_of_array(_array(tensor), given)) is not None:
+        header, statistics = found
+        return Info(*header, *(statistics[2:] if stats else ()))
     with _files(tensor=tensor) as (path,):
         header = _core.tensor_in(path, given)
         if not stats:
@@ -232,5 +240,7 @@ def percentiles(tensor, percentages, *, dtype=None, raw=None, pb=False, ignore_t
     if isinstance(percentages, (str, bytes)):
         raise TypeError(f"percentages must be a sequence of numbers, not text; [{percentages!r}] is one")
     given = locals()
+    if _is_in_memory(given) and (found := _core.percentiles_of_array(_array(tensor), list(percentages), given)) is not None:
+        return found
     with _files(tensor=tensor) as (path,):
         return _core.percentiles(path, list(percentages), given)
