@@ -64,8 +64,8 @@ class BlockConversion {
     above_ = highest_finite(operation.to);
     if (std::is_floating_point_v<Working> || is_float8(operation.to))
       saturates_ = cast_.saturates && (result_of(lowest_) != below_ || result_of(highest_) != above_);
-    const bool may_be_nan = is_floating(operation.from) || (operation.divides && operation.scale == 0);
-    counts_ = counting == Counting::on || saturates_ || may_be_nan;
+    may_be_nan_ = is_floating(operation.from) || (operation.divides && operation.scale == 0);
+    counts_ = counting == Counting::on || (saturates_ && !are_within());
   }
 
   /// `vectors`: those of the block; null for numbers. `out` may be null.
@@ -138,7 +138,10 @@ class BlockConversion {
     std::byte* const y = result_.bytes.data();
     if (vectors == nullptr && !counts_) {
       clipper::clip(clipping_, g, y, count, level_);
-      return {};
+      ElementCounts counts;
+      if constexpr (std::is_floating_point_v<Working>)
+        if (may_be_nan_) counts.nan = run_loop<FindNan<Working>>(level_, g_, count) ? 1 : 0;
+      return counts;
     }
     if (vectors == nullptr) return clip_and_count(clipping_, g, y, count, level_);
     ParameterVectors within_range{vectors->lo, vectors->hi, vectors->nan};
@@ -268,8 +271,7 @@ class BlockConversion {
 
   void saturate(const ParameterVectors* vectors, const ElementCounts& counts, std::byte* out,
                 std::size_t count) const noexcept {
-    const bool are_within = vectors == nullptr && lo_ >= lowest_ && hi_ <= highest_;
-    const bool moves = !are_within && (counts.raised != 0 || counts.lowered != 0);
+    const bool moves = (vectors != nullptr || !are_within()) && (counts.raised != 0 || counts.lowered != 0);
     if (!saturates_ || (!moves && counts.nan == 0)) return;
     // A NaN that stays is beyond nothing.
     const Working number =
@@ -297,6 +299,9 @@ class BlockConversion {
         run.template operator()<false>();
     });
   }
+
+  /// Whether the numbers leave nothing beyond the limits of the output's dtype.
+  [[nodiscard]] bool are_within() const noexcept { return lo_ >= lowest_ && hi_ <= highest_; }
 
   [[nodiscard]] bool replaces(const ParameterVectors* vectors) const noexcept {
     return cast_.replaces() || (vectors != nullptr && (vectors->min != nullptr || vectors->max != nullptr));
@@ -361,7 +366,8 @@ class BlockConversion {
   Working hi_;
   Working lowest_ = from_bits<Working>(cast_.lowest);
   Working highest_ = from_bits<Working>(cast_.highest);
-  bool counts_;             ///< whether what is counted, or a NaN, makes a difference
+  bool may_be_nan_;
+  bool counts_;             ///< whether counts make a difference, except that of NaN
   bool saturates_ = false;  ///< whether a limit of the output's dtype is no result of a working element
   ElementBits below_ = 0;   ///< the limits as elements of the output's dtype
   ElementBits above_ = 0;

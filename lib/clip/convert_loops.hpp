@@ -90,6 +90,16 @@ template <Round kRound, class T>
   return std::copysign(result, x);
 }
 
+/// Whether any number is NaN.
+template <class Working>
+struct FindNan {
+  [[gnu::always_inline]] static bool run(const Working* x, std::size_t count) noexcept {
+    UnsignedOfSize<sizeof(Working)> nan = 0;
+    for (std::size_t i = 0; i < count; ++i) nan |= x[i] != x[i] ? 1 : 0;  // NOLINT(misc-redundant-expression)
+    return nan != 0;
+  }
+};
+
 template <class Working, Round kRound>
 struct RoundElements {
   [[gnu::always_inline]] static void run(Working* x, std::size_t count) noexcept {
