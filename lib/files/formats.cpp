@@ -116,11 +116,19 @@ const Format* archive_format(std::span<const std::byte> start) {
   return row == kFormats.end() ? nullptr : row;
 }
 
+namespace {
+
+const Format* archive_format_of(std::span<const std::byte> start, const std::string& path) {
+  const Format* const format = archive_format(start);
+  return format == nullptr && is_index(path) ? &kFormats[kIndex] : format;
+}
+
+}  // namespace
+
 const Format* archive_format(const InputFile& file) {
   if (!file.is_regular() || file.source() != nullptr) return nullptr;
   std::array<std::byte, npy::kKindSize> bytes{};
-  const Format* const format = archive_format(std::span(bytes).first(file.read_some_at(bytes, 0)));
-  return format == nullptr && is_index(file.path()) ? &kFormats[kIndex] : format;
+  return archive_format_of(std::span(bytes).first(file.read_some_at(bytes, 0)), file.path());
 }
 
 namespace {
@@ -147,7 +155,7 @@ void read_as(InputFile& file, const Reading& how) {
   MemberContents own = file.is_regular() ? MemberContents(0, file.size()) : contents_of_stream(file);
   const std::span start = std::span(bytes).first(
       file.is_member() ? file.read_some_at(bytes, 0) : own.read_at(file.descriptor(), bytes, 0, file.path()));
-  const Format* known = archive_format(start);
+  const Format* known = archive_format_of(start, file.path());
   if (known == nullptr && (file.is_member() || npy::can_be_npy(start))) known = &kFormats[kNpy];
   const bool forces = is_forced(how) && !file.is_member();
   if (how.raw && !forces && !how.raw_if_needed && (known != nullptr || said != nullptr))
