@@ -36,7 +36,9 @@ using Vector = typename VectorOf<T, kBytes>::Type;
 /// x in every lane, bit by bit, because 0.0 + x would lose the sign of -0.0.
 template <std::size_t kBytes, class T>
 [[gnu::always_inline]] inline Vector<T, kBytes> broadcast(T x) noexcept {
-  using Bits = UnsignedOfSize<sizeof(T)>;
+  // Of another type than T: g++ 12 writes a vector of equal unsigned bytes one lane after the other.
+  using Lane = UnsignedOfSize<sizeof(T)>;
+  using Bits = std::conditional_t<std::is_unsigned_v<T>, std::make_signed_t<Lane>, Lane>;
   return __builtin_bit_cast(Vector<T, kBytes>, Vector<Bits, kBytes>{} + static_cast<Bits>(to_bits(x)));
 }
 
