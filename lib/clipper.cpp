@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cerrno>
 #include <exception>
+#include <filesystem>
 #include <limits>
 #include <optional>
 #include <span>
@@ -27,10 +29,13 @@
 #include "flows/memory_clip.hpp"
 #include "flows/tensor_pool.hpp"
 #include "flows/tensor_statistics.hpp"
+#include "os/os.hpp"
 #include "request_text.hpp"
 
 namespace clipper {
 namespace {
+
+namespace fs = std::filesystem;
 
 Counts counts_of(const ElementCounts& counts, std::uint64_t elements) {
   Counts told{.elements = elements, .changed = counts.changed};
@@ -185,6 +190,26 @@ struct Opened {
   npy::Header header;
 };
 
+/// The path of an input for the rooms below, where "-" and FILE:MEMBER mean what they mean to the program.
+std::string input_named(const fs::path& file, const FileOptions& options) {
+  std::string path = os::text_of(file);
+  if (options.special_paths) return path;
+  if (path == "-") return "./-";
+  if (member_path(path))
+    throw Error(ErrorKind::io,
+                path + ": cannot be opened: " + os::error_text(ENOENT) +
+                    "; to read a member of an archive, set " +
+                    Message(Term{"special_paths", "special_paths"}),
+                ENOENT);
+  return path;
+}
+
+/// The same for an output, which is never a member.
+std::string output_named(const fs::path& file, const FileOptions& options) {
+  std::string path = os::text_of(file);
+  return path == "-" && !options.special_paths ? "./-" : path;
+}
+
 void check_tolerance(std::string_view field, const Number& number) {
   if (!is_tolerance(number))
     throw Error(ErrorKind::usage, Term{field, field} + Message(" " + decimal_text(number) +
@@ -245,15 +270,17 @@ Reading reading_of(const FileOptions& options, bool raw_if_needed) {
   return how;
 }
 
-Given from_file(const std::string& path, const FileOptions& options) {
-  return read_parameter(path, reading_of(options));
+Given from_file(const fs::path& path, const FileOptions& options) {
+  return read_parameter(input_named(path, options), reading_of(options));
 }
 
-Counts clip_file(const std::string& in, const std::string& out, const Request& request,
+Counts clip_file(const fs::path& in_path, const fs::path& out_path, const Request& request,
                  const FileOptions& options) {
   using Existing = OutputFile::Existing;
+  const std::string in = input_named(in_path, options);
+  const std::string out = output_named(out_path, options);
   const Existing existing = options.overwrite ? Existing::replace : Existing::refuse;
-  if (is_in_place(in, out, existing)) return clip_in_place(in, request, options);
+  if (is_in_place(in, out, existing)) return clip_in_place(in_path, request, options);
   expect_unread(in, out, request, options);
   ClipSettings settings = settings_of(request, options);
   Engine engine(engine_options(options));
@@ -269,7 +296,8 @@ Counts clip_file(const std::string& in, const std::string& out, const Request& r
   return observer.counts_of(result);
 }
 
-Counts clip_in_place(const std::string& path, const Request& request, const FileOptions& options) {
+Counts clip_in_place(const fs::path& file, const Request& request, const FileOptions& options) {
+  const std::string path = output_named(file, options);
   expect_unread(path, path, request, options);
   const ClipSettings settings = settings_of(request, options);
   Engine engine(engine_options(options));
@@ -305,7 +333,8 @@ Counts clip(DType dtype, const void* in, void* out, std::size_t count, const Req
   return PreparedClip(request, tensor, in, threads).clip_and_count(in, out, count, threads);
 }
 
-Counts clip(const TensorView& in, const WritableTensor& out, const Request& request, unsigned threads) {
+Counts clip(const TensorView& in, const WritableTensor& out, const Request& request, unsigned threads,
+            const std::atomic<bool>* stop) {
   const Packed from(in, layout_of_numbers(in.tensor));
   const TensorLayout& layout = from.layout();
   const TensorLayout result = layout_of_numbers(out.tensor);
@@ -319,6 +348,8 @@ Counts clip(const TensorView& in, const WritableTensor& out, const Request& requ
   if (result.count != 0 && out.elements == nullptr) throw Error(ErrorKind::usage, "the elements are null");
   auto* to = static_cast<std::byte*>(out.elements);
   const std::vector<std::int64_t> strides = strides_of(out.tensor, result);
+  if (!out.tensor.strides.empty() && overlap_each_other(result.shape, strides, size))
+    throw Error(ErrorKind::usage, "elements of out overlap, by their strides");
   const std::vector<std::int64_t> packed = strides_without_gaps(layout.shape, size, layout.fortran_order);
   std::vector<std::byte> copy;
   const bool has_gaps = !lie_alike(layout.shape, strides, packed);
@@ -327,16 +358,17 @@ Counts clip(const TensorView& in, const WritableTensor& out, const Request& requ
     to = copy.data();
   }
   const PreparedClip clip(request, {layout.dtype, layout.shape, layout.fortran_order, layout.order},
-                          from.elements(), threads);
-  const Counts counts = clip.clip_and_count(from.elements(), to, layout.count, threads);
+                          from.elements(), threads, stop);
+  const Counts counts = clip.clip_and_count(from.elements(), to, layout.count, threads, stop);
   if (has_gaps)
     StridedCopy(layout.shape, size, packed, strides)(copy.data(), static_cast<std::byte*>(out.elements), 0,
                                                      layout.count);
   return counts;
 }
 
-Tensor tensor_in(const std::string& path, const FileOptions& options) {
-  const npy::Header header = Opened(path, reading_of(options), npy::Types::comparable).header;
+Tensor tensor_in(const fs::path& path, const FileOptions& options) {
+  const npy::Header header =
+      Opened(input_named(path, options), reading_of(options), npy::Types::comparable).header;
   return {header.dtype, header.shape, header.fortran_order, header.order, header.meaning, {}};
 }
 
@@ -363,8 +395,9 @@ void PreparedClip::clip(const TensorView& in, void* out, unsigned threads,
   clip_in_memory(*plan_, {in.elements, out, layout.count, &gather}, {threads, stop}, Counting::off);
 }
 
-Counts PreparedClip::clip_and_count(const void* in, void* out, std::size_t count, unsigned threads) const {
-  return counts_of(clip_in_memory(*plan_, {in, out, count}, {threads}, Counting::on), count);
+Counts PreparedClip::clip_and_count(const void* in, void* out, std::size_t count, unsigned threads,
+                                    const std::atomic<bool>* stop) const {
+  return counts_of(clip_in_memory(*plan_, {in, out, count}, {threads, stop}, Counting::on), count);
 }
 
 bool PreparedClip::clip_to(const BoundArrays& bounds, const void* in, void* out, std::size_t count,
@@ -373,8 +406,10 @@ bool PreparedClip::clip_to(const BoundArrays& bounds, const void* in, void* out,
                         {threads, stop});
 }
 
-Comparison compare_files(const std::string& actual, const std::string& expected,
+Comparison compare_files(const fs::path& actual_path, const fs::path& expected_path,
                          const CompareOptions& compare, const FileOptions& options) {
+  const std::string actual = input_named(actual_path, options);
+  const std::string expected = input_named(expected_path, options);
   if (actual == "-" && expected == "-") throw Error(ErrorKind::usage, "standard input cannot be both files");
   CompareSettings settings;
   settings.reading = reading_of(options, true);
@@ -403,9 +438,9 @@ Comparison compare_memory(const TensorView& actual, const TensorView& expected, 
   return comparison_of(result, rule, compare);
 }
 
-std::vector<std::optional<Scalar>> percentiles(const std::string& path, std::span<const Number> percentages,
+std::vector<std::optional<Scalar>> percentiles(const fs::path& path, std::span<const Number> percentages,
                                                const FileOptions& options) {
-  auto [input, header] = Opened(path, reading_of(options), npy::Types::clipped);
+  auto [input, header] = Opened(input_named(path, options), reading_of(options), npy::Types::clipped);
   Engine engine(engine_options(options));
   return as_scalars(header.dtype, read_percentiles(engine, input, header, percentages));
 }
@@ -447,8 +482,8 @@ Statistics statistics(const TensorView& tensor, unsigned threads, const std::ato
                          as_scalars(packed.layout().dtype, found).front());
 }
 
-Statistics statistics(const std::string& path, const FileOptions& options) {
-  auto [input, header] = Opened(path, reading_of(options), npy::Types::clipped);
+Statistics statistics(const fs::path& path, const FileOptions& options) {
+  auto [input, header] = Opened(input_named(path, options), reading_of(options), npy::Types::clipped);
   Engine engine(engine_options(options));
   std::optional<Scalar> median;
   if (input.is_regular())

@@ -11,6 +11,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <ranges>
@@ -101,8 +102,8 @@ struct FileOptions {
   /// it gives no more threads than max_allowed_parallelism, and none whose stack is smaller than 512 KiB.
   unsigned threads = 0;
 
-  /// Becomes true in another thread to stop the work: the function then throws Error{io} before the next
-  /// chunk is read, and leaves files as after any other failure. Must outlive the call.
+  /// Becomes true in another thread to stop the work: the function then throws Error{cancelled} before the
+  /// next chunk is read, and leaves files as after any other failure. Must outlive the call.
   const std::atomic<bool>* stop = nullptr;
 
   /// Names or np.load's keys of the members of an archive to clip, or patterns of fnmatch() for them; empty:
@@ -122,6 +123,10 @@ struct FileOptions {
   std::string raw{};
   bool to_raw = false;  ///< results get no header; not in place, and not of archives
   bool pb = false;      ///< inputs are TensorProto messages, whatever their names are
+
+  /// "-" is standard input or output, and "a.npz:w" the member w.npy of the archive a.npz, which can be read
+  /// only, as for the program. Otherwise every path is that of a file with this name.
+  bool special_paths = false;
 };
 
 /// min, max, scale or bias from an .npy file: `{.min = from_file("lo.npy")}`. A file with one element gives a
@@ -129,13 +134,13 @@ struct FileOptions {
 /// enlarging it: each element of the tensor has its own number. The dtype of min and max is the tensor's;
 /// scale and bias may also be float32 or float64. Profile::Arrays says which profiles take arrays. Large
 /// arrays are read while they are used; Error{io} if the file changes meanwhile.
-/// Of the options only raw and pb count: a raw file has the dtype and, if it fits, the shape.
-[[nodiscard]] Given from_file(const std::string& path, const FileOptions& options = {});
+/// Of the options only raw, pb and special_paths count: a raw file has the dtype and, if it fits, the shape.
+[[nodiscard]] Given from_file(const std::filesystem::path& path, const FileOptions& options = {});
 
-/// Clips the tensor in the file `in` and writes it to the file `out`; "-" is standard input or output. `out`
-/// is replaced atomically: a reader sees the old file or the complete new one. If `out` is the same file as
-/// `in`, this is clip_in_place(). With request.to the output's header names that dtype; shape, memory order
-/// and byte order are the input's. What becomes of elements of one byte is little-endian.
+/// Clips the tensor in the file `in` and writes it to the file `out`, which is replaced atomically: a reader
+/// sees the old file or the complete new one. If `out` is the same file as `in`, this is clip_in_place().
+/// With request.to the output's header names that dtype; shape, memory order and byte order are the input's.
+/// What becomes of elements of one byte is little-endian.
 ///
 /// If `in` is an archive, `out` becomes an archive in which those tensors are clipped that options.members
 /// and options.only select and the profile takes; everything else is copied. With request.to, integers are
@@ -143,16 +148,15 @@ struct FileOptions {
 /// and timedelta64, and such members that options.members names, are clipped, too, with the profiles native
 /// and numpy: bool to 0, 1, "true" or "false", dates to dates that their unit has exactly, durations to
 /// integers, which are numbers of their unit. NaT is a NaN.
-///
-/// In all functions "a.npz:w" is the path of the member w.npy of the archive a.npz; it can be read only.
-Counts clip_file(const std::string& in, const std::string& out, const Request& request,
+Counts clip_file(const std::filesystem::path& in, const std::filesystem::path& out, const Request& request,
                  const FileOptions& options = {});
 
 /// Replaces a file by the clipped tensor. The new file keeps the old one's header bytes, unless request.to
 /// changes the dtype, its owner, mode and attributes, and is on disk before the function returns. A file
 /// whose elements do not change is not written. With options.direct, repeat an interrupted call to finish it;
 /// the counts then lack what the interrupted call counted, except `elements`.
-Counts clip_in_place(const std::string& path, const Request& request, const FileOptions& options = {});
+Counts clip_in_place(const std::filesystem::path& path, const Request& request,
+                     const FileOptions& options = {});
 
 /// A C++ type that elements can have: integers of 8 to 64 bits, float, double, Float16 and BFloat16.
 template <class T>
@@ -224,9 +228,9 @@ struct Tensor {
   std::vector<std::int64_t> strides{};
 };
 
-/// A tensor in memory and its elements, which are read only.
+/// A tensor in memory and its elements, which are read only, and which the view does not own.
 struct TensorView {
-  const Tensor& tensor;
+  Tensor tensor;
   const void* elements;
 };
 
@@ -242,23 +246,25 @@ template <ReadableElements Elements>
           {static_cast<std::int64_t>(std::ranges::size(elements))}};
 }
 
-/// A tensor in memory whose elements are written. No two of them have a byte in common.
+/// A tensor in memory whose elements are written. Error{usage} if two of them have a byte in common.
 struct WritableTensor {
-  const Tensor& tensor;
+  Tensor tensor;
   void* elements;
 };
 
 /// Clips a tensor in memory, also one with strides, to another of the same shape, which has the dtype
 /// request.to or that of `in`, and its byte order. Elements with gaps are copied on the way. `in` and `out`
-/// may share memory if they are the same view, or if one of them has gaps.
-Counts clip(const TensorView& in, const WritableTensor& out, const Request& request, unsigned threads = 0);
+/// may share memory if they are the same view, or if one of them has gaps. `stop` is as in FileOptions; `out`
+/// may then hold anything.
+Counts clip(const TensorView& in, const WritableTensor& out, const Request& request, unsigned threads = 0,
+            const std::atomic<bool>* stop = nullptr);
 
 /// min, max, scale or bias from elements in memory, by the rules of from_file(). They are not copied: they
 /// must exist and stay as they are while the result is used.
 [[nodiscard]] Given from_memory(const Tensor& tensor, const void* elements);
 
 /// The tensor in a file, by its header alone. The dtype of elements of `|V2` is options.dtype.
-[[nodiscard]] Tensor tensor_in(const std::string& path, const FileOptions& options = {});
+[[nodiscard]] Tensor tensor_in(const std::filesystem::path& path, const FileOptions& options = {});
 
 /// A request that has been checked for tensors of one kind, and its numbers converted: clipping a few
 /// elements then costs little more than a function call. Many threads may use the object. Calls with
@@ -275,7 +281,8 @@ class PreparedClip {
   /// unless a parameter is an array (Error{usage}).
   void clip(const void* in, void* out, std::size_t count, unsigned threads = 0,
             const std::atomic<bool>* stop = nullptr) const;
-  Counts clip_and_count(const void* in, void* out, std::size_t count, unsigned threads = 0) const;
+  Counts clip_and_count(const void* in, void* out, std::size_t count, unsigned threads = 0,
+                        const std::atomic<bool>* stop = nullptr) const;
 
   /// clip() of a view with strides, whose results are written to `out` without gaps and in C order. They have
   /// no byte in common.
@@ -340,9 +347,10 @@ struct Comparison {
   [[nodiscard]] bool equal() const noexcept { return reason.empty() && mismatches == 0; }
 };
 
-/// Compares two .npy files, also of bool, dates, durations or complex numbers. One of them may be "-",
-/// standard input. Byte order and memory order may differ.
-[[nodiscard]] Comparison compare_files(const std::string& actual, const std::string& expected,
+/// Compares two .npy files, also of bool, dates, durations or complex numbers. With special_paths one of them
+/// may be "-". Byte order and memory order may differ.
+[[nodiscard]] Comparison compare_files(const std::filesystem::path& actual,
+                                       const std::filesystem::path& expected,
                                        const CompareOptions& compare = {}, const FileOptions& options = {});
 
 /// Compares two tensors in memory as compare_files() compares files. `stop` ends the work as
@@ -354,10 +362,8 @@ struct Comparison {
 template <ReadableElements Actual, ReadableElements Expected>
 [[nodiscard]] Comparison compare_memory(const Actual& actual, const Expected& expected,
                                         const CompareOptions& compare = {}, unsigned threads = 0) {
-  const Tensor first = tensor_for(actual);
-  const Tensor second = tensor_for(expected);
-  return compare_memory({first, std::ranges::data(actual)}, {second, std::ranges::data(expected)}, compare,
-                        threads);
+  return compare_memory(TensorView{tensor_for(actual), std::ranges::data(actual)},
+                        TensorView{tensor_for(expected), std::ranges::data(expected)}, compare, threads);
 }
 
 /// For each percentage the number below which this share of the elements of the tensor in a file lies: see
@@ -367,7 +373,7 @@ template <ReadableElements Actual, ReadableElements Expected>
 /// from_bits<double>(scalar.bits) is the value if scalar.dtype is float64.
 /// Error{usage} for a stream, and for a percentage that is not from 0 to 100 or has more than 16 decimal
 /// places: parse_number("99.9") is exact, the double 99.9 is not.
-[[nodiscard]] std::vector<std::optional<Scalar>> percentiles(const std::string& path,
+[[nodiscard]] std::vector<std::optional<Scalar>> percentiles(const std::filesystem::path& path,
                                                              std::span<const Number> percentages,
                                                              const FileOptions& options = {});
 
@@ -381,8 +387,7 @@ template <ReadableElements Elements>
 [[nodiscard]] std::vector<std::optional<Scalar>> percentiles(const Elements& elements,
                                                              std::span<const Number> percentages,
                                                              unsigned threads = 0) {
-  const Tensor tensor = tensor_for(elements);
-  return percentiles(TensorView{tensor, std::ranges::data(elements)}, percentages, threads);
+  return percentiles(TensorView{tensor_for(elements), std::ranges::data(elements)}, percentages, threads);
 }
 
 /// The statistics of a tensor's elements.
@@ -401,11 +406,11 @@ struct Statistics {
   std::optional<Scalar> median;              ///< of the elements that are not NaN; empty if all are NaN
 };
 
-/// Calculates the statistics of the tensor in a file; "-" is standard input. Mean and standard deviation are
+/// Calculates the statistics of the tensor in a file. Mean and standard deviation are
 /// rounded once from their exact values. The median of an even number of elements is half way between the two
 /// middle ones, as percentiles() has it; of dates it is the lower one; half way between -inf and inf it is
 /// NaN. It needs several passes over the file; a stream can be read only once and has no median.
-[[nodiscard]] Statistics statistics(const std::string& path, const FileOptions& options = {});
+[[nodiscard]] Statistics statistics(const std::filesystem::path& path, const FileOptions& options = {});
 
 /// The same of a tensor in memory.
 [[nodiscard]] Statistics statistics(const TensorView& tensor, unsigned threads = 0,
@@ -413,8 +418,7 @@ struct Statistics {
 
 template <ReadableElements Elements>
 [[nodiscard]] Statistics statistics(const Elements& elements, unsigned threads = 0) {
-  const Tensor tensor = tensor_for(elements);
-  return statistics(TensorView{tensor, std::ranges::data(elements)}, threads);
+  return statistics(TensorView{tensor_for(elements), std::ranges::data(elements)}, threads);
 }
 
 }  // namespace clipper

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <map>
+#include <memory>
 #include <new>
 #include <optional>
 #include <string>
@@ -25,7 +27,18 @@ struct clipper_request {
   clipper::Request request;
   clipper::FileOptions files;
   clipper::CompareOptions compare;
-  std::map<std::string, std::vector<std::byte>> arrays;  ///< the elements of numbers that are arrays
+
+  /// The elements of numbers that are arrays.
+  std::map<std::string, std::shared_ptr<const std::vector<std::byte>>> arrays;
+  std::shared_ptr<std::atomic<bool>> stop = std::make_shared<std::atomic<bool>>(false);
+};
+
+// NOLINTNEXTLINE(readability-identifier-naming): the type of C.
+struct clipper_prepared {
+  clipper::PreparedClip clip;
+  decltype(clipper_request::arrays) arrays;
+  std::shared_ptr<const std::atomic<bool>> stop;
+  unsigned threads;
 };
 
 namespace clipper {
@@ -106,8 +119,10 @@ void give(T* structure, T values) noexcept {
   *structure = values;
 }
 
-Tensor tensor_of(const clipper_tensor* given, std::string_view name) {
-  const clipper_tensor& tensor = expect_sized(given, name);
+/// Of a clipper_tensor or a clipper_writable_tensor.
+template <class Given>
+Tensor tensor_of(const Given* given, std::string_view name) {
+  const Given& tensor = expect_sized(given, name);
   const std::string dtype = text_of(tensor.dtype, std::string(name) + "->dtype");
   constexpr std::size_t kMaxRank = 64;
   if (tensor.rank > kMaxRank) refuse_argument(name, "has a rank greater than 64");
@@ -118,6 +133,12 @@ Tensor tensor_of(const clipper_tensor* given, std::string_view name) {
   result.shape.assign(tensor.shape, tensor.shape + tensor.rank);
   if (tensor.strides != nullptr) result.strides.assign(tensor.strides, tensor.strides + tensor.rank);
   return result;
+}
+
+/// Null is the request that changes nothing.
+const clipper_request& or_default(const clipper_request* request) {
+  static const clipper_request kDefault;
+  return request != nullptr ? *request : kDefault;
 }
 
 clipper_element element_of(DType dtype, const std::optional<ElementBits>& bits) {
@@ -166,6 +187,8 @@ constexpr std::array kOtherTexts{
     OtherText{"sync", [](Whole& r, Name n, String text) { r.files.sync = flag_of_text(n, text); }},
     OtherText{"no_cache", [](Whole& r, Name n, String text) { r.files.no_cache = flag_of_text(n, text); }},
     OtherText{"direct", [](Whole& r, Name n, String text) { r.files.direct = flag_of_text(n, text); }},
+    OtherText{"special_paths",
+              [](Whole& r, Name n, String text) { r.files.special_paths = flag_of_text(n, text); }},
     OtherText{"threads",
               [](Whole& r, Name n, String text) {
                 r.files.threads = static_cast<unsigned>(count_of_text(n, text, 1, kMaxThreads));
@@ -221,10 +244,10 @@ void set_array(clipper_request& request, const std::string& name, const clipper_
   for (const std::int64_t size : tensor.shape)
     if (size < 0 || __builtin_mul_overflow(bytes, static_cast<std::size_t>(size), &bytes))
       refuse_argument("array", "has a shape that no memory has");
-  std::vector<std::byte> elements(bytes);
-  clip({tensor, array->data}, {packed, elements.data()}, {});
-  Given given = from_memory(packed, elements.data());
-  request.arrays[name] = std::move(elements);
+  const auto elements = std::make_shared<std::vector<std::byte>>(bytes);
+  clip({tensor, array->data}, {packed, elements->data()}, {});
+  Given given = from_memory(packed, elements->data());
+  request.arrays[name] = elements;
   request.request.*field->number() = std::move(given);
 }
 
@@ -233,8 +256,8 @@ template <class Work>
 int count(const clipper_request* request, clipper_counts* counts, Work work) noexcept {
   return run([&] {
     check_result(counts, "counts");
-    check_texts(expect(request, "request").request);
-    const Counts result = work(*request);
+    check_texts(or_default(request).request);
+    const Counts result = work(or_default(request));
     clipper_counts told{};
     told.elements = result.elements;
     told.changed = result.changed ? 1 : 0;
@@ -249,7 +272,7 @@ template <class Work>
 int compare(const clipper_request* request, clipper_comparison* comparison, Work work) noexcept {
   return run([&] {
     check_result(comparison, "comparison");
-    const Comparison result = work(expect(request, "request"));
+    const Comparison result = work(or_default(request));
     give(comparison, {0, result.compared, result.mismatches, result.largest});
     return result.equal() ? CLIPPER_OK : fail(CLIPPER_DIFFERENT, result.report, "");
   });
@@ -260,7 +283,7 @@ template <class Work>
 int describe(const clipper_request* request, clipper_statistics* statistics, Work work) noexcept {
   return run([&] {
     static_cast<void>(expect_sized(statistics, "statistics"));
-    const Statistics result = work(expect(request, "request"));
+    const Statistics result = work(or_default(request));
     constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
     give(statistics,
          {0, result.count, result.nan, result.positive_infinite, result.negative_infinite,
@@ -275,7 +298,6 @@ template <class Work>
 int find(const clipper_request* request, const char* const* percentages, std::size_t count,
          clipper_element* elements, Work work) noexcept {
   return run([&] {
-    static_cast<void>(expect(request, "request"));
     if (count != 0) static_cast<void>((expect(percentages, "percentages"), expect(elements, "percentiles")));
     std::vector<Number> numbers;
     for (std::size_t i = 0; i < count; ++i) {
@@ -284,7 +306,7 @@ int find(const clipper_request* request, const char* const* percentages, std::si
       if (!number) refuse_argument("'" + text + "'", "is not a percentage");
       numbers.push_back(*number);
     }
-    const std::vector<std::optional<Scalar>> found = work(*request, numbers);
+    const std::vector<std::optional<Scalar>> found = work(or_default(request), numbers);
     std::ranges::transform(found, elements, [](const auto& scalar) { return element_of(scalar); });
     return CLIPPER_OK;
   });
@@ -297,6 +319,10 @@ using namespace clipper;
 
 const char* clipper_version(void) {
   return version().data();
+}
+
+int clipper_version_number(void) {
+  return CLIPPER_VERSION_NUMBER;
 }
 
 int clipper_last_error_kind(void) {
@@ -329,6 +355,7 @@ clipper_request* clipper_request_new(void) {
   clipper_request* request = nullptr;
   static_cast<void>(run([&] {
     request = new clipper_request;
+    request->files.stop = request->stop.get();
     return CLIPPER_OK;
   }));
   return request;
@@ -356,12 +383,43 @@ const char* clipper_request_name(size_t index) {
   return request_name(index);
 }
 
-int clipper_clip(const clipper_request* request, const clipper_tensor* in, const clipper_tensor* out,
+void clipper_request_stop(clipper_request* request, int stop) {
+  if (request != nullptr) *request->stop = stop != 0;
+}
+
+clipper_prepared* clipper_prepare(const clipper_request* request, const clipper_tensor* tensor) {
+  clipper_prepared* prepared = nullptr;
+  static_cast<void>(run([&] {
+    const clipper_request& r = or_default(request);
+    check_texts(r.request);
+    const Tensor kind = tensor_of(tensor, "tensor");
+    prepared =
+        new clipper_prepared{PreparedClip(r.request, kind, tensor->data, r.files.threads, r.files.stop),
+                             r.arrays, r.stop, r.files.threads};
+    return CLIPPER_OK;
+  }));
+  return prepared;
+}
+
+int clipper_prepared_clip(const clipper_prepared* prepared, const void* in, void* out, size_t count) {
+  return run([&] {
+    const clipper_prepared& p = expect(prepared, "prepared");
+    if (in == nullptr && count != 0) refuse_argument("in", "is null");
+    if (out == nullptr && count != 0) refuse_argument("out", "is null");
+    p.clip.clip(in, out, count, p.threads, p.stop.get());
+    return CLIPPER_OK;
+  });
+}
+
+void clipper_prepared_free(clipper_prepared* prepared) {
+  delete prepared;
+}
+
+int clipper_clip(const clipper_request* request, const clipper_tensor* in, const clipper_writable_tensor* out,
                  clipper_counts* counts) {
   return count(request, counts, [&](const clipper_request& r) {
-    const Tensor from = tensor_of(in, "in");
-    const Tensor to = tensor_of(out, "out");
-    return clip({from, in->data}, {to, out->data}, r.request, r.files.threads);
+    return clip({tensor_of(in, "in"), in->data}, {tensor_of(out, "out"), out->data}, r.request,
+                r.files.threads, r.files.stop);
   });
 }
 
@@ -381,9 +439,9 @@ int clipper_clip_in_place(const clipper_request* request, const char* path, clip
 int clipper_compare(const clipper_request* request, const clipper_tensor* actual,
                     const clipper_tensor* expected, clipper_comparison* comparison) {
   return compare(request, comparison, [&](const clipper_request& r) {
-    const Tensor first = tensor_of(actual, "actual");
-    const Tensor second = tensor_of(expected, "expected");
-    return compare_memory({first, actual->data}, {second, expected->data}, r.compare, r.files.threads);
+    return compare_memory(TensorView{tensor_of(actual, "actual"), actual->data},
+                          TensorView{tensor_of(expected, "expected"), expected->data}, r.compare,
+                          r.files.threads, r.files.stop);
   });
 }
 
@@ -394,11 +452,29 @@ int clipper_compare_files(const clipper_request* request, const char* actual, co
   });
 }
 
+int clipper_layout_of_file(const clipper_request* request, const char* path, clipper_layout* layout) {
+  return run([&] {
+    static_cast<void>(expect_sized(layout, "layout"));
+    const Tensor tensor = tensor_in(text_of(path, "path"), or_default(request).files);
+    clipper_layout values{};
+    const std::string dtype = type_name(tensor.dtype, tensor.meaning);
+    dtype.copy(values.dtype, sizeof values.dtype - 1);
+    values.rank = tensor.shape.size();
+    std::ranges::copy(tensor.shape, values.shape);
+    values.elements = 1;
+    for (const std::int64_t size : tensor.shape) values.elements *= static_cast<std::uint64_t>(size);
+    values.fortran_order = tensor.fortran_order ? 1 : 0;
+    values.big_endian = tensor.order == ByteOrder::big && traits(tensor.dtype).size > 1 ? 1 : 0;
+    give(layout, values);
+    return CLIPPER_OK;
+  });
+}
+
 int clipper_describe(const clipper_request* request, const clipper_tensor* tensor,
                      clipper_statistics* statistics) {
   return describe(request, statistics, [&](const clipper_request& r) {
-    const Tensor described = tensor_of(tensor, "tensor");
-    return clipper::statistics({described, tensor->data}, r.files.threads);
+    return clipper::statistics(TensorView{tensor_of(tensor, "tensor"), tensor->data}, r.files.threads,
+                               r.files.stop);
   });
 }
 
@@ -412,8 +488,8 @@ int clipper_percentiles(const clipper_request* request, const clipper_tensor* te
                         const char* const* percentages, size_t count, clipper_element* percentiles) {
   return find(request, percentages, count, percentiles,
               [&](const clipper_request& r, const std::vector<Number>& numbers) {
-                const Tensor described = tensor_of(tensor, "tensor");
-                return clipper::percentiles({described, tensor->data}, numbers, r.files.threads);
+                return clipper::percentiles(TensorView{tensor_of(tensor, "tensor"), tensor->data}, numbers,
+                                            r.files.threads, r.files.stop);
               });
 }
 

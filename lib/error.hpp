@@ -13,7 +13,7 @@
 #pragma GCC visibility push(default)
 namespace clipper {
 
-/// What stopped the work. The values are the exit statuses of the program.
+/// What stopped the work. The values up to 6 are the exit statuses of the program.
 enum class ErrorKind : int {
   different = 1,    ///< the tensor does not meet a condition of the request
   usage = 2,        ///< the request is wrong: a number, a name, a combination
@@ -21,6 +21,7 @@ enum class ErrorKind : int {
   io = 4,           ///< the system refused a read, a write or memory
   refused = 5,      ///< refused to avoid data loss
   not_durable = 6,  ///< the output is complete, but may not survive a power cut
+  cancelled = 7,    ///< the caller's stop flag has ended the work; no status of the program
 };
 
 /// The words of a message that are about one parameter of the request. A program may print its own words

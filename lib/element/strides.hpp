@@ -16,4 +16,8 @@ namespace clipper {
 [[nodiscard]] bool lie_alike(std::span<const std::int64_t> shape, std::span<const std::int64_t> strides,
                              std::span<const std::int64_t> others);
 
+/// Whether two elements of `size` bytes have one in common.
+[[nodiscard]] bool overlap_each_other(std::span<const std::int64_t> shape,
+                                      std::span<const std::int64_t> strides, std::size_t size);
+
 }  // namespace clipper

@@ -191,7 +191,7 @@ void Engine::for_each(std::size_t count, const std::function<void(std::size_t)>&
 }
 
 void expect_going_on(const std::atomic<bool>* stop) {
-  if (stop != nullptr && *stop) throw Error(ErrorKind::io, "interrupted");
+  if (stop != nullptr && *stop) throw Error(ErrorKind::cancelled, "cancelled");
 }
 
 std::size_t Engine::chunk_in_memory(std::uint64_t size) const noexcept {

@@ -235,8 +235,11 @@ ElementCounts clip_in_memory(const Plan& plan, const ElementsInMemory& elements,
                 "in and out overlap; they must be the same memory, or have no byte in common");
   const std::size_t touched = elements.touched(size, out_size);
   std::shared_ptr<Engine> engine = engine_with_threads(touched, workers.threads);
-  if (!engine && workers.stop == nullptr && is_one_step(plan, elements, size))
+  constexpr std::size_t kStopped = 1 << 20;  // bytes; fewer take less time than it takes to stop
+  if (!engine && (workers.stop == nullptr || touched < kStopped) && is_one_step(plan, elements, size)) {
+    expect_going_on(workers.stop);
     return clip_in_one_step(plan, elements, counting);
+  }
   if (!engine) engine = engine_for(touched, 1);
   MemoryClip memory(plan, elements, *engine, workers.stop);
   memory.check_parameters();

@@ -55,13 +55,19 @@ TEST_CASE("All functions that read a file take FILE:MEMBER") {
   const std::string member = directory / "x.npz:b";
   directory.write("x.npz", archive_of({-1, 3, 9}, {7, 9}));
   directory.write("b.npy", float32_file({7, 9}));
-  CHECK(compare_files(member, directory / "b.npy").equal());
-  CHECK(statistics(member).mean == 8.0);
-  CHECK(from_bits<float>(percentiles(member, std::array{Number(50)}).front()->bits) == 8);
-  CHECK(clip_file(member, directory / "y.npy", {.max = 8}).lowered == 1);
+  const FileOptions options{.special_paths = true};
+  CHECK(compare_files(member, directory / "b.npy", {}, options).equal());
+  CHECK(statistics(member, options).mean == 8.0);
+  CHECK(from_bits<float>(percentiles(member, std::array{Number(50)}, options).front()->bits) == 8);
+  CHECK(clip_file(member, directory / "y.npy", {.max = 8}, options).lowered == 1);
   CHECK((directory.read("y.npy") == float32_file({7, 8})));
-  CHECK(clip_file(directory / "x.npz:a", directory / "y.npy", {.max = from_file(directory / "x.npz:a")})
-            .lowered == 0);
+  const std::string other = directory / "x.npz:a";
+  CHECK(clip_file(other, directory / "y.npy", {.max = from_file(other, options)}, options).lowered == 0);
+  for (const auto& read : {std::function<void()>([&] { static_cast<void>(statistics(member)); }),
+                           std::function<void()>([&] { static_cast<void>(from_file(member)); }),
+                           std::function<void()>([&] { static_cast<void>(compare_files("-", member)); })})
+    CHECK(refusal(ErrorKind::io, read).find("cannot be opened: No such file or directory") !=
+          std::string::npos);
 }
 
 TEST_CASE("clip_file() and clip_in_place() take no index of several files") {

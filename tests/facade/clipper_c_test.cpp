@@ -2,6 +2,7 @@
 
 #include "clipper.h"
 #include "clipper.hpp"
+#include "support/archives.hpp"
 #include "support/files.hpp"
 #include "support/tensors.hpp"
 
@@ -35,6 +36,9 @@ struct Elements {
   [[nodiscard]] clipper_tensor tensor() {
     return {sizeof(clipper_tensor), "float32", 1, shape.data(), nullptr, values.data()};
   }
+  [[nodiscard]] clipper_writable_tensor writable() {
+    return {sizeof(clipper_writable_tensor), "float32", 1, shape.data(), nullptr, values.data()};
+  }
 };
 
 std::string said(int result) {
@@ -50,9 +54,10 @@ TEST_CASE("the C interface clips, compares and describes memory") {
   Elements<5> out{};
   const clipper_tensor from = in.tensor();
   const clipper_tensor to = out.tensor();
+  const clipper_writable_tensor written = out.writable();
   clipper_counts counts{};
   counts.size = sizeof counts;
-  REQUIRE(clipper_clip(request.get(), &from, &to, &counts) == CLIPPER_OK);
+  REQUIRE(clipper_clip(request.get(), &from, &written, &counts) == CLIPPER_OK);
   CHECK(out.values == std::array<float, 5>{0, 2, 4, 6, 6});
   CHECK((counts.elements == 5 && counts.raised == 1 && counts.lowered == 1 && counts.changed == 1));
 
@@ -82,7 +87,9 @@ TEST_CASE("the C interface clips views with strides and broadcasts arrays that i
   const clipper_tensor view{sizeof view, "<f4", 2, shape.data(), transposed.data(), values.data()};
   const std::array<std::int64_t, 2> backwards{-8, 4};  // rows of another tensor, the last one first
   std::array<float, 6> rows{};
-  const clipper_tensor reversed{sizeof view, "float32", 2, shape.data(), backwards.data(), rows.data() + 4};
+  const clipper_writable_tensor same{sizeof view, "<f4", 2, shape.data(), transposed.data(), values.data()};
+  const clipper_writable_tensor reversed{sizeof view,  "float32",        2,
+                                         shape.data(), backwards.data(), rows.data() + 4};
   const CRequest request{{"max", "100"}};
   {
     Elements<3> bounds{{1, 2, 3}};
@@ -95,7 +102,7 @@ TEST_CASE("the C interface clips views with strides and broadcasts arrays that i
   }
   REQUIRE(clipper_clip(request.get(), &view, &reversed, nullptr) == CLIPPER_OK);
   CHECK(rows == std::array<float, 6>{-9, 3, -9, 2, -9, 1});
-  REQUIRE(clipper_clip(request.get(), &view, &view, nullptr) == CLIPPER_OK);
+  REQUIRE(clipper_clip(request.get(), &view, &same, nullptr) == CLIPPER_OK);
   CHECK(values == std::array<float, 6>{-9, -9, -9, 1, 2, 3});
 }
 
@@ -104,7 +111,7 @@ TEST_CASE("the C interface takes arrays of every dtype as exact bounds, but not 
   std::array<std::int64_t, 3> values{1, 9007199254740993, 9007199254740993};
   std::array<double, 3> results{};
   const clipper_tensor from{sizeof from, "int64", 1, shape.data(), nullptr, values.data()};
-  const clipper_tensor to{sizeof to, "float64", 1, shape.data(), nullptr, results.data()};
+  const clipper_writable_tensor to{sizeof to, "float64", 1, shape.data(), nullptr, results.data()};
   const CRequest request{{"to", "float64"}, {"subtract", "9007199254740993"}};
   std::array<double, 3> highs{0.25, 4, 1e300};
   const clipper_tensor fractions{sizeof fractions, "float64", 1, shape.data(), nullptr, highs.data()};
@@ -162,10 +169,11 @@ TEST_CASE("the C interface refuses what is null, has a wrong size or a wrong sha
   const CRequest request{{"max", "6"}};
   Elements<2> elements{{7, 8}};
   const clipper_tensor good = elements.tensor();
+  const clipper_writable_tensor out = elements.writable();
   const auto refused = [&](auto change) {
     clipper_tensor bad = good;
     change(bad);
-    return said(clipper_clip(request.get(), &bad, &good, nullptr));
+    return said(clipper_clip(request.get(), &bad, &out, nullptr));
   };
   CHECK(refused([](auto& bad) { bad.size = 8; }) == "2 in has size 8: must be that of its type, 48");
   CHECK(refused([](auto& bad) { bad.dtype = nullptr; }) == "2 in->dtype is null");
@@ -178,9 +186,9 @@ TEST_CASE("the C interface refuses what is null, has a wrong size or a wrong sha
   constexpr std::array<std::int64_t, 1> kHuge{std::int64_t{1} << 62};
   CHECK(refused([&](auto& bad) { bad.shape = kNegative.data(); }) == "2 shape (-1,) has a negative size");
   CHECK(refused([&](auto& bad) { bad.shape = kHuge.data(); }).ends_with(" exceeds the address space"));
-  CHECK(clipper_clip(request.get(), nullptr, &good, nullptr) == CLIPPER_USAGE);
+  CHECK(clipper_clip(request.get(), nullptr, &out, nullptr) == CLIPPER_USAGE);
   clipper_counts counts{};
-  CHECK(clipper_clip(request.get(), &good, &good, &counts) == CLIPPER_USAGE);
+  CHECK(clipper_clip(request.get(), &good, &out, &counts) == CLIPPER_USAGE);
   CHECK(elements.values == std::array<float, 2>{7, 8});
 }
 
@@ -189,42 +197,44 @@ TEST_CASE("each function of the C interface refuses null, and the thread that ca
   clipper_request* const r = request.get();
   Elements<2> elements{{7, 8}};
   const clipper_tensor good = elements.tensor();
+  const clipper_writable_tensor out = elements.writable();
   const std::array<const char*, 2> texts{"1", nullptr};
   std::array<clipper_element, 2> found{};
   clipper_statistics statistics{};
   statistics.size = sizeof statistics;
-  const std::array<int, 31> results{clipper_request_set(nullptr, "min", "0"),
-                                    clipper_request_set(r, nullptr, "0"),
-                                    clipper_request_set(r, "min", nullptr),
-                                    clipper_request_set_array(nullptr, "min", &good),
-                                    clipper_request_set_array(r, nullptr, &good),
-                                    clipper_request_set_array(r, "min", nullptr),
-                                    clipper_clip(nullptr, &good, &good, nullptr),
-                                    clipper_clip(r, nullptr, &good, nullptr),
-                                    clipper_clip(r, &good, nullptr, nullptr),
-                                    clipper_clip_file(nullptr, "a.npy", "b.npy", nullptr),
-                                    clipper_clip_file(r, nullptr, "b.npy", nullptr),
-                                    clipper_clip_file(r, "a.npy", nullptr, nullptr),
-                                    clipper_clip_in_place(nullptr, "a.npy", nullptr),
-                                    clipper_clip_in_place(r, nullptr, nullptr),
-                                    clipper_compare(nullptr, &good, &good, nullptr),
-                                    clipper_compare(r, nullptr, &good, nullptr),
-                                    clipper_compare(r, &good, nullptr, nullptr),
-                                    clipper_compare_files(nullptr, "a.npy", "b.npy", nullptr),
-                                    clipper_compare_files(r, nullptr, "b.npy", nullptr),
-                                    clipper_compare_files(r, "a.npy", nullptr, nullptr),
-                                    clipper_describe(nullptr, &good, &statistics),
-                                    clipper_describe(r, nullptr, &statistics),
-                                    clipper_describe(r, &good, nullptr),
-                                    clipper_describe_file(r, nullptr, &statistics),
-                                    clipper_describe_file(r, "a.npy", nullptr),
-                                    clipper_percentiles(nullptr, &good, texts.data(), 1, found.data()),
-                                    clipper_percentiles(r, nullptr, texts.data(), 1, found.data()),
-                                    clipper_percentiles(r, &good, nullptr, 1, found.data()),
-                                    clipper_percentiles(r, &good, texts.data(), 2, found.data()),
-                                    clipper_percentiles(r, &good, texts.data(), 1, nullptr),
-                                    clipper_percentiles_of_file(r, nullptr, texts.data(), 1, found.data())};
+  clipper_layout layout{};
+  layout.size = sizeof layout;
+  const std::array results{clipper_request_set(nullptr, "min", "0"),
+                           clipper_request_set(r, nullptr, "0"),
+                           clipper_request_set(r, "min", nullptr),
+                           clipper_request_set_array(nullptr, "min", &good),
+                           clipper_request_set_array(r, nullptr, &good),
+                           clipper_request_set_array(r, "min", nullptr),
+                           clipper_clip(r, nullptr, &out, nullptr),
+                           clipper_clip(r, &good, nullptr, nullptr),
+                           clipper_clip_file(r, nullptr, "b.npy", nullptr),
+                           clipper_clip_file(r, "a.npy", nullptr, nullptr),
+                           clipper_clip_in_place(r, nullptr, nullptr),
+                           clipper_compare(r, nullptr, &good, nullptr),
+                           clipper_compare(r, &good, nullptr, nullptr),
+                           clipper_compare_files(r, nullptr, "b.npy", nullptr),
+                           clipper_compare_files(r, "a.npy", nullptr, nullptr),
+                           clipper_layout_of_file(r, nullptr, &layout),
+                           clipper_layout_of_file(r, "a.npy", nullptr),
+                           clipper_describe(r, nullptr, &statistics),
+                           clipper_describe(r, &good, nullptr),
+                           clipper_describe_file(r, nullptr, &statistics),
+                           clipper_describe_file(r, "a.npy", nullptr),
+                           clipper_percentiles(r, nullptr, texts.data(), 1, found.data()),
+                           clipper_percentiles(r, &good, nullptr, 1, found.data()),
+                           clipper_percentiles(r, &good, texts.data(), 2, found.data()),
+                           clipper_percentiles(r, &good, texts.data(), 1, nullptr),
+                           clipper_percentiles_of_file(r, nullptr, texts.data(), 1, found.data()),
+                           clipper_prepared_clip(nullptr, texts.data(), found.data(), 1)};
   CHECK(std::ranges::count(results, CLIPPER_USAGE) == std::ssize(results));
+  CHECK(clipper_prepare(r, nullptr) == nullptr);
+  clipper_prepared_free(nullptr);
+  clipper_request_stop(nullptr, 1);
   CHECK(clipper_dtype(nullptr, nullptr) == nullptr);
   CHECK(said(CLIPPER_USAGE) == "2 name is null");
   CHECK(clipper_percentiles(r, &good, nullptr, 0, nullptr) == CLIPPER_OK);
@@ -238,6 +248,124 @@ TEST_CASE("each function of the C interface refuses null, and the thread that ca
   }).join();
   CHECK((kind == CLIPPER_OK && message.empty()));
   CHECK(said(CLIPPER_USAGE) == "2 name is null");
+}
+
+TEST_CASE("a null request of the C interface changes nothing and has the defaults") {
+  Elements<2> in{{7, -8}};
+  Elements<2> out{};
+  const clipper_tensor from = in.tensor();
+  const clipper_writable_tensor to = out.writable();
+  REQUIRE(clipper_clip(nullptr, &from, &to, nullptr) == CLIPPER_OK);
+  CHECK(out.values == in.values);
+  clipper_statistics statistics{};
+  statistics.size = sizeof statistics;
+  CHECK(clipper_describe(nullptr, &from, &statistics) == CLIPPER_OK);
+  CHECK(clipper_compare(nullptr, &from, &from, nullptr) == CLIPPER_OK);
+  CHECK(clipper_percentiles(nullptr, &from, nullptr, 0, nullptr) == CLIPPER_OK);
+  CHECK(clipper_clip_in_place(nullptr, "none.npy", nullptr) == CLIPPER_IO);
+  CHECK(clipper_prepare(nullptr, nullptr) == nullptr);
+}
+
+TEST_CASE("a prepared clip of the C interface outlives its request and the arrays in it") {
+  Elements<3> bounds{{1, 2, 3}};
+  Elements<3> in{{9, 9, 9}};
+  const clipper_tensor array = bounds.tensor();
+  const clipper_tensor kind = in.tensor();
+  clipper_prepared* prepared = nullptr;
+  {
+    const CRequest request{};
+    REQUIRE(clipper_request_set_array(request.get(), "max", &array) == CLIPPER_OK);
+    prepared = clipper_prepare(request.get(), &kind);
+  }
+  REQUIRE(prepared != nullptr);
+  CHECK(clipper_prepared_clip(prepared, in.values.data(), in.values.data(), 3) == CLIPPER_OK);
+  CHECK(in.values == bounds.values);
+  CHECK(
+      said(clipper_prepared_clip(prepared, in.values.data(), in.values.data(), 2)).starts_with("2 another"));
+  CHECK(said(clipper_prepared_clip(prepared, nullptr, in.values.data(), 3)) == "2 in is null");
+  clipper_prepared_free(prepared);
+
+  const CRequest found{{"max", "50%"}};
+  Elements<3> values{{1, 2, 3}};
+  const clipper_tensor read = values.tensor();
+  prepared = clipper_prepare(found.get(), &read);
+  REQUIRE(prepared != nullptr);
+  std::array<float, 5> many{0, 1, 2, 3, 4};
+  CHECK(clipper_prepared_clip(prepared, many.data(), many.data(), 5) == CLIPPER_OK);
+  CHECK(many == std::array<float, 5>{0, 1, 2, 2, 2});
+  clipper_prepared_free(prepared);
+}
+
+TEST_CASE("clipper_request_stop() ends what uses the request, until it is taken back") {
+  const TemporaryDirectory directory{{"in.npy", float32_file({7})}};
+  const std::string in = directory / "in.npy";
+  const CRequest request{{"max", "6"}};
+  Elements<2> elements{{7, 8}};
+  const clipper_tensor from = elements.tensor();
+  const clipper_writable_tensor to = elements.writable();
+  clipper_prepared* const prepared = clipper_prepare(request.get(), &from);
+  clipper_statistics statistics{};
+  statistics.size = sizeof statistics;
+  clipper_request_stop(request.get(), 1);
+  const std::array results{
+      clipper_clip(request.get(), &from, &to, nullptr),
+      clipper_compare(request.get(), &from, &from, nullptr),
+      clipper_describe(request.get(), &from, &statistics),
+      clipper_prepared_clip(prepared, elements.values.data(), elements.values.data(), 2),
+      clipper_clip_file(request.get(), in.c_str(), (directory / "out.npy").c_str(), nullptr),
+      clipper_clip_in_place(request.get(), in.c_str(), nullptr),
+      clipper_describe_file(request.get(), in.c_str(), &statistics),
+      clipper_compare_files(request.get(), in.c_str(), in.c_str(), nullptr)};
+  CHECK(std::ranges::count(results, CLIPPER_CANCELLED) == std::ssize(results));
+  CHECK(said(CLIPPER_CANCELLED) == "7 cancelled");
+  CHECK(elements.values == std::array<float, 2>{7, 8});
+  CHECK(directory.entries() == std::vector<std::string>{"in.npy"});
+  clipper_request_stop(request.get(), 0);
+  CHECK(clipper_prepared_clip(prepared, elements.values.data(), elements.values.data(), 2) == CLIPPER_OK);
+  CHECK(elements.values == std::array<float, 2>{6, 6});
+  clipper_prepared_free(prepared);
+}
+
+TEST_CASE("the C interface refuses an output whose elements overlap") {
+  const std::array<std::int64_t, 2> shape{3, 2};
+  std::array<float, 12> memory{};
+  const clipper_tensor from{sizeof from, "float32", 2, shape.data(), nullptr, memory.data() + 6};
+  const auto result = [&](std::int64_t rows, std::int64_t columns) {
+    const std::array<std::int64_t, 2> strides{rows, columns};
+    const clipper_writable_tensor to{sizeof to, "float32", 2, shape.data(), strides.data(), memory.data()};
+    return clipper_clip(nullptr, &from, &to, nullptr);
+  };
+  for (const auto& [rows, columns] : {std::pair{0, 4}, {4, 0}, {4, 4}, {8, 2}, {4, 8}})
+    CHECK(said(result(rows, columns)) == "2 elements of out overlap, by their strides");
+  for (const auto& [rows, columns] : {std::pair{8, 4}, {4, 12}, {8, 12}, {12, 4}})
+    CHECK(result(rows, columns) == 0);
+}
+
+TEST_CASE("the C interface says what a file's header says, and takes special paths only if asked to") {
+  const TemporaryDirectory directory;
+  write_file(directory / "in.npy", float32_file({-1, 7}));
+  directory.write("x.npz", npz_file({{"w.npy", float32_file({3})}}));
+  clipper_layout layout{};
+  layout.size = sizeof layout;
+  REQUIRE(clipper_layout_of_file(nullptr, (directory / "in.npy").c_str(), &layout) == CLIPPER_OK);
+  CHECK((layout.dtype == std::string("float32") && layout.rank == 1 && layout.shape[0] == 2));
+  CHECK((layout.elements == 2 && layout.fortran_order == 0 && layout.big_endian == 0));
+  const std::string member = directory / "x.npz:w";
+  CHECK(clipper_layout_of_file(nullptr, member.c_str(), &layout) == CLIPPER_IO);
+  CHECK(
+      said(CLIPPER_IO) ==
+      "4 " + member +
+          ": cannot be opened: No such file or directory; to read a member of an archive, set special_paths");
+  CHECK(clipper_layout_of_file(nullptr, "-", &layout) == CLIPPER_IO);
+  REQUIRE(clipper_layout_of_file(CRequest{{"special-paths", "true"}}.get(), member.c_str(), &layout) ==
+          CLIPPER_OK);
+  CHECK((layout.rank == 1 && layout.shape[0] == 1));
+}
+
+TEST_CASE("the version of the C interface is that of the library") {
+  const int number = clipper_version_number();
+  CHECK(number == CLIPPER_VERSION_NUMBER);
+  CHECK(fmt::format("{}.{}.{}", number / 10000, number / 100 % 100, number % 100) == clipper_version());
 }
 
 TEST_CASE("the C interface clips, compares and describes files") {

@@ -7,6 +7,13 @@
 namespace clipper::testing {
 namespace {
 
+TEST_CASE("a view of a temporary tensor has its shape") {
+  const std::vector<float> values{1, 2, 3};
+  const auto view_of = [](const std::vector<float>& v) { return TensorView{tensor_for(v), v.data()}; };
+  const TensorView view = view_of(values);
+  CHECK(statistics(view).mean == 2.0);
+}
+
 TEST_CASE("texts in a request are profiles, bounds and what becomes of NaN") {
   std::vector<float> values{1, 2, 3, 4, 5};
   clip(values, {.min = "25%", .max = std::string("4e0"), .nan = "error", .profile = "native"});

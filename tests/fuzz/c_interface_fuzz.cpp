@@ -103,6 +103,11 @@ class TensorOf {
     spoil(input);
   }
   [[nodiscard]] const clipper_tensor* get() const { return is_null_ ? nullptr : &tensor_; }
+  [[nodiscard]] const clipper_writable_tensor* writable() {
+    writable_ = {tensor_.size,  tensor_.dtype,   tensor_.rank,
+                 tensor_.shape, tensor_.strides, const_cast<void*>(tensor_.data)};
+    return is_null_ ? nullptr : &writable_;
+  }
 
  private:
   /// Makes one field wrong or unusual, once in a while.
@@ -135,6 +140,7 @@ class TensorOf {
   bool has_strides_ = false;
   std::vector<std::uint8_t> memory_;
   clipper_tensor tensor_{};
+  clipper_writable_tensor writable_{};
   bool is_null_ = false;
 };
 
@@ -153,7 +159,7 @@ class Result {
 };
 
 void expect_result(int result) {
-  require(result >= CLIPPER_OK && result <= CLIPPER_NOT_DURABLE, "a function returns one of its results",
+  require(result >= CLIPPER_OK && result <= CLIPPER_CANCELLED, "a function returns one of its results",
           std::to_string(result));
   if (result == CLIPPER_OK) return;
   require(clipper_last_error_kind() == result, "the last error is that of the function");
@@ -213,6 +219,24 @@ int describe(Bytes& input, const clipper_request* request) {
   }
 }
 
+/// Clips a few elements with a request that may be stopped, or looks at a file.
+int prepare(Bytes& input, clipper_request* request) {
+  if (input.take() % 4 == 0) {
+    Result<clipper_layout> layout(input);
+    return clipper_layout_of_file(request, PathOf(input).get(), layout.get());
+  }
+  const TensorOf kind(input);
+  clipper_prepared* const prepared = clipper_prepare(request, kind.get());
+  if (prepared == nullptr) return clipper_last_error_kind();
+  clipper_request_stop(request, input.take() % 8 == 0 ? 1 : 0);
+  std::array<double, 4> elements{};
+  std::array<double, 4> results{};
+  const int result = clipper_prepared_clip(prepared, elements.data(), results.data(), input.take() % 5);
+  clipper_request_stop(request, 0);
+  clipper_prepared_free(prepared);
+  return result;
+}
+
 int call(Bytes& input, clipper_request* request) {
   switch (input.take() % 10) {
     case 0:
@@ -228,10 +252,11 @@ int call(Bytes& input, clipper_request* request) {
       return clipper_request_set_array(request, name.get(), array.get());
     }
     case 4: {
-      const TensorOf in(input);
-      const TensorOf out(input);
+      TensorOf in(input);
+      TensorOf out(input);
       Result<clipper_counts> counts(input);
-      return clipper_clip(request, in.get(), input.take() % 2 == 0 ? in.get() : out.get(), counts.get());
+      return clipper_clip(request, in.get(), input.take() % 2 == 0 ? in.writable() : out.writable(),
+                          counts.get());
     }
     case 5: {
       const TensorOf actual(input);
@@ -240,6 +265,7 @@ int call(Bytes& input, clipper_request* request) {
       return clipper_compare(request, actual.get(), input.take() % 4 == 0 ? actual.get() : expected.get(),
                              comparison.get());
     }
+    case 9: return prepare(input, request);
     default: return describe(input, request);
   }
 }

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from conftest import ROOT, arguments_of, assert_same_bits, load, rows, shape_of
 
-KINDS = {"1": "different", "2": "usage", "3": "input", "4": "io", "5": "refused", "6": "not_durable"}
+KINDS = {"1": "different", "2": "usage", "3": "input", "4": "io", "5": "refused", "6": "not_durable", "7": "cancelled"}
 
 
 def grouped(name):

@@ -122,7 +122,8 @@ struct HeldRequest {
 };
 
 /// Error{usage}, TypeError, or the errors of from_file().
-[[nodiscard]] HeldRequest request_of(const RequestArguments& arguments, const FileOptions& files = {});
+[[nodiscard]] HeldRequest request_of(const RequestArguments& arguments,
+                                     const FileOptions& files = {.special_paths = true});
 
 /// The words of the arguments; Error{usage} for others.
 [[nodiscard]] const Profile* profile_of(nb::handle profile);

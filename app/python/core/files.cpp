@@ -109,6 +109,7 @@ FileOptions options_of(const nb::dict& given) {
   take_texts("exclude_members", options.exclude_members);
   take_texts("only", options.only);
   options.threads = threads_of(given["threads"]);
+  options.special_paths = true;
   return options;
 }
 

@@ -18,7 +18,8 @@ namespace nb = nanobind;
 namespace clipper::python {
 namespace {
 
-constexpr const char* kKinds[] = {"", "different", "usage", "input", "io", "refused", "not_durable"};
+constexpr const char* kKinds[] = {"",   "different", "usage",       "input",
+                                  "io", "refused",   "not_durable", "cancelled"};
 
 constexpr const char* kClipDoc =
     R"(Clips the elements of an array to bounds.

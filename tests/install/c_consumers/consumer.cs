@@ -3,7 +3,7 @@ using System;
 using System.Runtime.InteropServices;
 
 static class Consumer {
-    const string Library = "libclipper.so.0";
+    const string Library = "libclipper.so.0.1";
     [DllImport(Library)] static extern IntPtr clipper_request_new();
     [DllImport(Library)] static extern void clipper_request_free(IntPtr request);
     [DllImport(Library)] static extern int clipper_request_set(IntPtr request, string name, string text);

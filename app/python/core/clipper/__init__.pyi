@@ -62,7 +62,7 @@ class _Request(TypedDict, total=False):  # besides min, max, and to, on which th
     nodata_to: Optional[_Number]
 
 class ClipperError(ValueError):
-    kind: Literal["usage", "input", "io", "refused", "different", "not_durable"]
+    kind: Literal["usage", "input", "io", "refused", "different", "not_durable", "cancelled"]
     field: Optional[str]
     def __init__(self, message: str, kind: str = "usage", field: Optional[str] = None) -> None: ...
 

@@ -31,7 +31,8 @@ func main() {
 	sizes := (*C.int64_t)(C.malloc(8))
 	*sizes = shape
 	tensor := C.clipper_tensor{size: C.sizeof_clipper_tensor, dtype: text("float32"), rank: 1, shape: sizes, data: memory}
-	if C.clipper_clip(request, &tensor, &tensor, nil) != C.CLIPPER_OK || *(*float32)(memory) != 0 {
+	result := C.clipper_writable_tensor{size: C.sizeof_clipper_writable_tensor, dtype: tensor.dtype, rank: 1, shape: sizes, data: memory}
+	if C.clipper_clip(request, &tensor, &result, nil) != C.CLIPPER_OK || *(*float32)(memory) != 0 {
 		log.Fatal(C.GoString(C.clipper_last_error_message()))
 	}
 	if C.clipper_clip_file(request, text(os.Args[1]), text(os.Args[2]), nil) != C.CLIPPER_OK {
