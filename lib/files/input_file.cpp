@@ -364,7 +364,9 @@ std::string python_text(const InputFile& file) {
 /// Error{input} if a file that begins with `start` is an archive.
 void expect_no_archive(const InputFile& file, std::span<const std::byte> start) {
   const std::string& path = file.path();
-  const Format* const format = archive_format(start);
+  const Format* format = archive_format(start);
+  const bool is_json = !start.empty() && start.front() == std::byte{'{'};
+  if (format == nullptr && is_json && is_index(path)) format = format_named(path);
   if (format == nullptr) return;
   const bool has_name = format_named(path) == format;
   if (!has_name && npz::can_be_archive(start) && !npy::is_npz(start)) return;  // a zip archive of other files
