@@ -277,10 +277,8 @@ inline constexpr Option kRecursive{
     .excludes = {{"--finalize"}},
     .help = "Clip all .npy, .npz and .safetensors files below each input directory",
     .details = R"(Inputs may be directories: every file below them whose name ends in .npy, .npz or .safetensors
-is an input, in the order of the paths; with `--in-place` safetensors files are inputs only if `--include` asks for them,
-because nobody should rewrite weights by accident. The files that an index names are taken once, through the index.
-With `--verbose` the last line counts the files of other kinds. With `--output-dir` and one directory as the only argument, the files keep
-their paths below it; with several arguments or a list, their paths as given. DIR must not be inside the
+is an input (with `--in-place` the latter only if `--include` asks for them), in the order of the paths.
+With `--output-dir` and one directory as the only argument, the files keep their paths below it; with several arguments or a list, their paths as given. DIR must not be inside the
 directory: the next run would take results as inputs. Symbolic links to directories are not followed unless
 they are inputs themselves. A directory without such a file is an error (3) without `--allow-empty`. Needs
 `--in-place`, `--output-dir`, `--output` or `--verify`; without `--recursive` a directory as an input is an error.)"};
