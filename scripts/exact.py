@@ -421,7 +421,7 @@ def checked_bounds(case, rule, nan):
             if {*BOUNDS} & {*case.arrays()}:
                 where = np.broadcast_to(is_above, case.x.shape)
                 words = [*BOUNDS, {"exceeds"} if not where.any() else case.x.index_texts(where) | ({"exceeds"} if is_above.size == 1 else set())]
-                if "--stretch" in case.parameters:
+                if case.is_stretched:
                     words[2] |= {"is not a finite"}  # an infinite bound at an index before that
             raise Refused("above" if above_as_written else "above as converted", USAGE, *words)
     return lo, hi
@@ -673,14 +673,14 @@ def normalized(case):
 
 def difference(a, b):
     """a - b as float64, rounded once."""
-    if not all(isinstance(each, int) or math.isfinite(each) for each in (a, b)):
-        return float(a) - float(b)
+    if a == b == 0 or not all(isinstance(each, int) or math.isfinite(each) for each in (a, b)):
+        return float(a) - float(b)  # -0 - 0 is -0
     return float(Fraction(a) - Fraction(b))
 
 
 def whole_or_double(number):
     """A result of integer arithmetic stays, whatever its size."""
-    return int(number) if math.isfinite(number) and number == math.trunc(number) else float(number)
+    return int(number) if number and math.isfinite(number) and number == math.trunc(number) else float(number)
 
 
 def normalized_exactly(case, y, ends):

@@ -72,10 +72,10 @@ def as_double(number):
 
 
 def found_bound(number):
-    """A percentile of integers as a bound: whole, or the nearest float64 in the fewest digits."""
+    """A percentile of integers as a bound: whole, of any size, or the nearest float64 in the fewest digits."""
     number = number.item() if isinstance(number, np.generic) else number
     if number == math.trunc(number):
-        return int(number) if -2**63 <= number < 2**64 else Fraction(repr(float(number)))
+        return int(number)
     return Fraction(repr(float(number))) if abs(float(number)) < 2**53 else math.trunc(number)
 
 
@@ -166,7 +166,8 @@ def check_order(case, parts, find):
             if "--stretch" in case.parameters and not all(map(math.isfinite, found)):
                 raise Refused("infinite percentile", INPUT)
             if lo > hi:
-                raise Refused("above in a group", USAGE, *[str(list(index))] * (len(parts) > 1))
+                words = {str(list(index))} | ({"exceeds the", "is below the"} if case.x.dtype in INTS else set())  # or of the dtype
+                raise Refused("above in a group", USAGE, *[words] * (len(parts) > 1))
 
 
 def without(case):

@@ -89,10 +89,12 @@ void count_element(const Operation& operation, const Wide& g, bool is_below, boo
   counts.became_infinite += may_be_infinite && (is_too_low || is_too_high) ? 1 : 0;
 }
 
-/// What the integer exceeds the double by that it became; 0 for far greater numbers.
+/// What the integer exceeds the double by that it became; 0 for far greater numbers. 2^128 wraps to 0.
 double rest_of(const Wide& x, double head) noexcept {
-  if (!(std::fabs(head) < 0x1p126)) return 0;
-  const Int128 magnitude = static_cast<Int128>(x.magnitude) - static_cast<Int128>(std::fabs(head));
+  const double of_head = std::fabs(head);
+  if (!(of_head <= 0x1p128)) return 0;
+  const UInt128 near = of_head < 0x1p128 ? static_cast<UInt128>(of_head) : 0;
+  const auto magnitude = static_cast<Int128>(x.magnitude - near);
   return static_cast<double>(x.negative ? -magnitude : magnitude);
 }
 

@@ -247,8 +247,8 @@ struct Store {
   }
 };
 
-/// Writes the limits of an integer dtype that no working element equals, such as 2^31 - 1 as a float: where
-/// g, or what replaces its NaN, is beyond the nearest working elements within and no bound was in between.
+/// Writes the limits of a dtype that no working element equals, such as 2^31 - 1 as a float: where g, or what
+/// replaces its NaN, is beyond the nearest working elements within once it is clipped to lo and hi.
 /// lo, hi and nan have a value for each element if kVaries, otherwise one for all.
 template <class Working, std::size_t kSize, bool kVaries>
 struct Saturate {
@@ -265,10 +265,10 @@ struct Saturate {
       const Working of_nan = kVaries ? nan[i] : first[2];
       const Working x = g[i] == g[i] ? g[i] : of_nan;  // NOLINT(misc-redundant-expression): NaN
       const Working raised = x < min ? min : x;
-      const Working lowered = x > max ? max : x;
+      const Working y = raised > max ? max : raised;
       const Bits stored = out[i];
-      const Bits result = raised < lowest ? below : stored;
-      out[i] = lowered > highest ? above : result;
+      const Bits result = y < lowest ? below : stored;
+      out[i] = y > highest ? above : result;
     }
   }
 };

@@ -122,20 +122,16 @@ void expect_elements_within(const Request& request, const Plan& plan) {
     throw Error(ErrorKind::usage, label("max", *request.max) + beyond_text(dtype, false));
 }
 
-void set_exact_min(const Given& given, const Number& bound, Plan& plan) {
+void set_exact_min(const Number& bound, Plan& plan) {
   Operation& operation = plan.operation;
-  const std::optional<ElementBits> lo = least_from(operation.dtype, bound);
-  if (!lo) throw Error(ErrorKind::usage, label("min", given) + beyond_text(plan.input.dtype, true));
-  operation.lo = *lo;
-  operation.cast->min = bound_result(operation, bound, *lo);
+  operation.lo = least_from(operation.dtype, bound).value_or(highest_element(operation.dtype));
+  operation.cast->min = bound_result(operation, bound, operation.lo);
 }
 
-void set_exact_max(const Given& given, const Number& bound, Plan& plan) {
+void set_exact_max(const Number& bound, Plan& plan) {
   Operation& operation = plan.operation;
-  const std::optional<ElementBits> hi = greatest_to(operation.dtype, bound);
-  if (!hi) throw Error(ErrorKind::usage, label("max", given) + beyond_text(plan.input.dtype, false));
-  operation.hi = *hi;
-  operation.cast->max = bound_result(operation, bound, *hi);
+  operation.hi = greatest_to(operation.dtype, bound).value_or(lowest_element(operation.dtype));
+  operation.cast->max = bound_result(operation, bound, operation.hi);
 }
 
 }  // namespace
@@ -229,8 +225,8 @@ void plan_exact_bounds(const Request& request, Plan& plan) {
   // A step that calculates with bounds needs those beyond the dtype, too.
   const bool needs_all = plan.operation.uses_bounds() && plan.operation.arithmetic == Arithmetic::none;
   const bool needs_both = needs_all || (is_exchanged && !(has_exact_min && has_exact_max));
-  if (min && (needs_both || !has_exact_min)) set_exact_min(*request.min, *min, plan);
-  if (max && (needs_both || !has_exact_max)) set_exact_max(*request.max, *max, plan);
+  if (min && (needs_both || !has_exact_min)) set_exact_min(*min, plan);
+  if (max && (needs_both || !has_exact_max)) set_exact_max(*max, plan);
   if (needs_all || plan.arrays) return;
   if (has_exact_min) plan.exact_min.reset();
   if (has_exact_max) plan.exact_max.reset();

@@ -13,12 +13,23 @@
 namespace clipper {
 namespace {
 
+/// The only element of a file, of which `element` is the nearest one of the tensor's dtype.
+std::string file_text(DType dtype, const Number& number, const std::optional<ElementBits>& element) {
+  if (is_floating(dtype) && element) return element_text(dtype, *element);
+  return is_integer(number) ? decimal_text(number) : fmt::format("{}", round_to<double>(number));
+}
+
 /// The limit of a request that has only one bound, `bound`.
-std::optional<Limit> limit(std::string_view field, const Request& request, std::optional<Given> bound,
+std::optional<Limit> limit(std::string_view field, Request request, std::optional<Given> bound,
                            const TensorLayout& layout, decltype(least_from)* within) {
   if (!bound) return std::nullopt;
   give_dtype(bound, layout.dtype);
-  if (bound->array) return Limit{{}, bound->text, std::nullopt, make_plan(request, layout)};
+  if (bound->array) {
+    // With a later step, integers are compared with the array's exact numbers.
+    if (!is_floating(layout.dtype) && layout.meaning.kind == Meaning::Kind::number)
+      request.round = Round::half_even;
+    return Limit{{}, bound->text, std::nullopt, make_plan(request, layout)};
+  }
   const DType dtype = layout.dtype;
   if (bound->opaque) check_dtype(field, bound, dtype, dtype);
   check_shape(field, *bound, layout.shape);
@@ -26,7 +37,7 @@ std::optional<Limit> limit(std::string_view field, const Request& request, std::
   if (bound->number.kind == Number::Kind::nan)
     throw Error(ErrorKind::usage, label(field, *bound) + ": NaN cannot be a bound");
   const std::optional<ElementBits> element = within(dtype, bound->number);
-  return Limit{bound->number, bound->dtype ? element_text(dtype, *element) : bound->text, element};
+  return Limit{bound->number, bound->dtype ? file_text(dtype, bound->number, element) : bound->text, element};
 }
 
 bool takes_rank(const Profile& profile, std::size_t rank) {

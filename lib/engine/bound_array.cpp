@@ -29,10 +29,17 @@ bool has_all(DType dtype, DType from) {
 /// because it has none, or because results may lie there.
 bool may_be_far(const Plan& plan, DType array) {
   const DType to = plan.operation.to;
+  const auto lowest = [](DType dtype) { return number_of(dtype, lowest_finite(dtype)); };
   const auto highest = [](DType dtype) { return number_of(dtype, highest_finite(dtype)); };
-  if (!plan.operation.cast || highest(array) <= highest(plan.bound_dtype)) return false;
+  const bool has_all =
+      lowest(array) >= lowest(plan.bound_dtype) && highest(array) <= highest(plan.bound_dtype);
+  if (!plan.operation.cast || has_all) return false;
   if (!traits(plan.bound_dtype).has_infinity) return true;
   return (!is_floating(to) || traits(to).has_infinity) && highest(to) > highest(plan.bound_dtype);
+}
+
+bool is_long_integer(DType dtype) {
+  return !is_floating(dtype) && traits(dtype).size == sizeof(double);
 }
 
 /// Elements of a dtype as those of another one, without counts.
@@ -86,7 +93,7 @@ bool is_other_bound(const Plan& plan, DType array) {
   if (is_floating(from)) return may_be_far(plan, array);
   if (!operation.cast || operation.arithmetic == Arithmetic::integer) return array != from;
   if (exchanges_exactly(plan)) return true;
-  const bool is_long = !is_floating(array) && traits(array).size == sizeof(double);
+  const bool is_long = is_long_integer(array);
   if (is_long && operation.uses_bounds()) return true;
   if (operation.arithmetic == Arithmetic::float64) return is_long;
   // A step that calculates with bounds takes those beyond the input, which are refused otherwise.
@@ -174,10 +181,18 @@ void BoundArray::take(DType dtype, const std::byte* elements, std::size_t count,
   else
     for (std::size_t i = 0; i < count; ++i)
       wide_[i] = {wide_of(std::ceil(values_[i]), rests_[i]), wide_of(std::floor(values_[i]), rests_[i])};
-  if (is_float)
-    set_results(DType::float64, reinterpret_cast<const std::byte*>(values_.data()), count);
-  else
-    set_results(dtype, elements, count);
+  if (!is_float) return set_results(dtype, elements, count);
+  set_results(DType::float64, reinterpret_cast<const std::byte*>(values_.data()), count);
+  if (is_long_integer(dtype) && is_long_integer(operation.to)) set_far_results(dtype, elements, count);
+}
+
+/// Sets what integers beyond the dtype of bounds of floats become, of which float64 does not have all.
+void BoundArray::set_far_results(DType dtype, const std::byte* elements, std::size_t count) {
+  const auto end = round_to<double>(number_of(plan_.bound_dtype, highest_finite(plan_.bound_dtype)));
+  const auto* const bits = reinterpret_cast<const ElementBits*>(elements);
+  for (std::size_t i = 0; i < count; ++i)
+    if (std::fabs(values_[i]) > end)
+      results_[i] = result_of(plan_.operation, number_of(dtype, bits[i])).element;
 }
 
 /// Rounds bounds of floats to their dtype, unless that makes a number infinite.

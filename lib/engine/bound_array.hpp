@@ -59,6 +59,7 @@ class BoundArray {
   void take_values(DType dtype, const std::byte* elements, std::size_t count);
   void round_floats(DType dtype, const std::byte* elements, std::size_t count);
   void set_results(DType dtype, const std::byte* elements, std::size_t count);
+  void set_far_results(DType dtype, const std::byte* elements, std::size_t count);
   void compare(std::size_t first, std::size_t count, std::byte* compared) const;
   void set_ends();
 

@@ -198,11 +198,6 @@ Number rounded_value(const Operation& operation, const Number& element) {
   return product + static_cast<T>(operation.bias);
 }
 
-bool is_64_bits(const Number& number) {
-  return number >= std::numeric_limits<std::int64_t>::lowest() &&
-         number <= std::numeric_limits<std::uint64_t>::max();
-}
-
 }  // namespace
 
 std::optional<Scaled> scaled(const Request& request, const TensorLayout& layout) {
@@ -233,9 +228,9 @@ std::optional<Scaled> scaled(const Request& request, const TensorLayout& layout)
 
 std::string percentile_text(const TensorLayout& layout, const std::optional<Scaled>& by,
                             const Number& percentile) {
-  if (by && by->is_exact && is_64_bits(percentile)) {
-    const Scalar scalar = as_scalar(percentile.negative ? DType::int64 : DType::uint64, percentile);
-    return element_text(scalar.dtype, scalar.bits);
+  if (by && by->is_exact) {
+    const Number bound = found_bound(percentile);
+    if (is_integer(bound)) return decimal_text(bound);
   }
   if (by) return element_text(by->dtype, nearest_element(by->dtype, percentile));
   const Scalar scalar = as_scalar(layout.dtype, percentile);

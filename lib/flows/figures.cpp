@@ -199,10 +199,11 @@ void Figures::set_percentiles(const std::vector<Field>& bounds, Request& request
     Given& given = *(request.*bound.number());
     if (!found[i]) {
       drop(bound, group);
+      const bool is_min = bound.number() == &Request::min;
       if (count() <= 1 && user != nullptr) user->copy({}, request);  // without both bounds
-      set_number(given, widest(request, layout(), bound.number() == &Request::min), "none");
-      if (request.action_on_nan() == (bound.number() == &Request::min ? OnNan::min : OnNan::max))
-        request.nan = OnNan::keep;
+      if (count() <= 1) (is_min ? request.replace_below : request.replace_above).reset();
+      set_number(given, widest(request, layout(), is_min), "none");
+      if (request.action_on_nan() == (is_min ? OnNan::min : OnNan::max)) request.nan = OnNan::keep;
       continue;
     }
     if (user != nullptr && found[i]->kind == Number::Kind::infinite)

@@ -279,7 +279,8 @@ def info(trial):
     trial.check_only(before)
     if run.code:
         return None
-    limits = [bound(Case(case.x, {side: case.parameters[side]} if side in case.parameters else {}), side) for side in BOUNDS]
+    exactly = {"--round": "half-even"} if case.x.dtype in INTS else {}
+    limits = [bound(Case(case.x, {side: case.parameters[side]} | exactly), side) if side in case.parameters else None for side in BOUNDS]
     x, nans = numbers(case.x.elements, case.x.dtype), is_nan(case.x.elements, case.x.dtype) | case.is_nodata
     right = [int(((x < limit.numbers if sign < 0 else x > limit.numbers) & ~nans).sum()) if limit else 0 for limit, sign in zip(limits, (-1, 1))]
     said = json.loads(run.out)["statistics"]
