@@ -20,6 +20,7 @@ from tensor import Tensor, unsigned
 
 NATIVE = contract.PROFILES[0]
 BOUNDS, FACTORS, BOUND_NAMES = ("--min", "--max"), ("--scale", "--bias"), ("min", "max")
+LISTS = (*BOUNDS, *FACTORS, "--subtract", "--divide")
 NORMALIZATION = ("--subtract", "--divide", "--stretch")
 
 
@@ -557,8 +558,41 @@ def refused_by_plan(case):
             raise
 
 
+def by_index(case, lists):
+    """The result of a case with lists, which have a number for each index along an axis: that of each index, with its numbers typed."""
+    axis = int(case.parameters["--per-axis"])
+    if not -len(case.x.shape) <= axis < len(case.x.shape):
+        raise Refused("no such axis", INPUT)
+    from_end = axis - len(case.x.shape) if axis >= 0 else axis
+    count = case.x.shape[axis]
+    if any(len(its) != count for its in lists.values()):
+        raise Refused("a list of another length", INPUT)
+    of = lambda elements, i: elements[(..., slice(i, i + 1), *[slice(None)] * (-from_end - 1))] \
+        if elements.ndim >= -from_end and elements.shape[from_end] == count else elements
+    found = []
+    for i in range(count):
+        given = case.parameters | {option: its[i] for option, its in lists.items()}
+        given |= {option: each.like(of(each.elements, i)) for option, each in case.arrays().items()}
+        alone = replace(case, x=case.x.like(of(case.x.elements, i)), parameters=given)
+        if not figures.has_figures(replace(alone, parameters={option: each for option, each in given.items() if option != "--per-axis"})):
+            del given["--per-axis"]
+        try:
+            found.append(result(alone))
+        except Refused as refused:
+            raise Refused(f"{refused.rule} in a list", refused.code)
+    joined = lambda name: np.concatenate([np.ravel(getattr(each, name)) if "--nodata" in case.parameters else getattr(each, name) for each in found],
+                                         0 if "--nodata" in case.parameters else from_end)
+    total = lambda name: None if None in (its := [getattr(each, name) for each in found]) else sum(its)
+    tensor = found[0].result.like(np.concatenate([each.result.elements for each in found], from_end))
+    return Expected(tensor, *map(total, ("raised", "lowered", "nan")), joined("nans"), *map(total, ("infinite", "zero")), joined("moved"),
+                    *map(total, ("nodata", "became_nodata")))
+
+
 def result(case):
     """The output and what is counted. Raises Refused for a case that clipper must refuse, Unspecified if no rule says what it does."""
+    lists = {option: given.split(",") for option, given in case.parameters.items() if option in LISTS and isinstance(given, str) and "," in given}
+    if lists:
+        return by_index(case, lists)
     check(case)
     with np.errstate(all="ignore"):
         if percentages_of(case) and "--nodata" not in case.parameters and is_nan(case.x.elements, case.x.dtype).all() \

@@ -150,7 +150,8 @@ inline constexpr Option kPerAxis{
     .details = R"(Find the percentiles of `--min` and `--max` and the statistics of `--subtract` and `--divide` for each
 index along axis K of the shape, over all other axes, as keepdims does in numpy. K counts from 0, negative from the
 end, whatever the memory order; given again, for each pair of indexes, and so on. A tensor without axis K, and an index
-whose elements are all NaN, are errors (3). FIGURES OF THE ELEMENTS has examples. Profile native only.)"};
+whose elements are all NaN, are errors (3). FIGURES OF THE ELEMENTS has examples. With one axis each bound, scale, bias, S
+and D may also be a list that has a number for each index: `--per-axis 1 --subtract 0.485,0.456,0.406` (ARRAYS). Profile native only.)"};
 
 inline constexpr Option kPooled{
     .names = "--pooled", .group = "Operation", .excludes = {{"--shard --finalize --skip-existing --newer"}},

@@ -337,6 +337,9 @@ Message label(std::string_view field, const Given& given) {
 }
 
 void refuse_percentile(std::string_view field, const std::optional<Given>& given) {
+  if (given && !given->list.empty())
+    throw Error(ErrorKind::usage, label(field, *given) + ": a list of numbers requires " +
+                                      parameter("per_axis") + " with one axis");
   if (given && given->percentage)
     throw Error(ErrorKind::usage, label(field, *given) + ": only min and max can be percentiles");
   if (given && given->statistic)
@@ -344,6 +347,7 @@ void refuse_percentile(std::string_view field, const std::optional<Given>& given
 }
 
 void expect_no_percentage(std::string_view field, const std::optional<Given>& bound) {
+  if (bound && !bound->list.empty()) refuse_percentile(field, bound);
   if (!bound || (!bound->percentage && !bound->statistic)) return;
   const bool is_factor = field == "subtract" || field == "divide";
   if (bound->percentage ? is_factor : !is_factor) return refuse_percentile(field, bound);

@@ -224,6 +224,7 @@ Given Given::of_text(std::string_view typed) {
   std::string text(typed);
   if (std::optional<Number> number = parse_number(typed)) return {*std::move(number), std::move(text)};
   if (std::optional<Given> given = word(typed)) return *std::move(given);
+  if (std::optional<Given> numbers = list_in(typed)) return *std::move(numbers);
   if (std::optional<Given> statistic = statistic_named(typed)) return *std::move(statistic);
   const std::optional<Number> share =
       typed.ends_with('%') ? parse_number(typed.substr(0, typed.size() - 1)) : std::nullopt;
@@ -275,6 +276,18 @@ std::optional<Given> Given::word(std::string_view text) {
   Given word(Number{}, std::string(text));
   word.needs_meaning = true;
   return word;
+}
+
+std::optional<Given> Given::list_in(std::string_view text) {
+  if (text.find(',') == text.npos) return std::nullopt;
+  Given given(Number{}, std::string(text));
+  for (std::size_t end = 0; end != text.npos; text.remove_prefix(end == text.npos ? 0 : end + 1)) {
+    end = text.find(',');
+    std::optional<Number> number = parse_number(text.substr(0, end));
+    if (!number) return std::nullopt;
+    given.list.push_back(*std::move(number));
+  }
+  return given;
 }
 
 Given Given::duration(std::int64_t ticks, TimeUnit in) {

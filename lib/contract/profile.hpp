@@ -177,8 +177,8 @@ inline constexpr std::array<std::string_view, 4> kStatisticWords{"mean", "std", 
 /// a percentile or statistic of the tensor's own elements. Plain numbers convert to it: `{.min = 0, .max =
 /// 6}`.
 struct Given {
-  Number number;               ///< meaningless if there is an array, a percentage, a statistic or a word
-  std::string text;            ///< as it was typed: "300", "1e3", "@lo.npy", "1%"
+  Number number;     ///< meaningless if there is an array, a percentage, a statistic, a list or a word
+  std::string text;  ///< as it was typed: "300", "1e3", "@lo.npy", "1%"
   std::optional<DType> dtype;  ///< of the .npy file that was read; empty if the number was typed
   bool opaque = false;      ///< that file's dtype is `|V2`, which is bfloat16 only if the tensor is bfloat16
   ElementBits element = 0;  ///< the only element of that file, if it has one
@@ -188,6 +188,7 @@ struct Given {
   /// From 0 to 100, for min and max: the bound is the value below which this share of the elements lies.
   std::optional<Number> percentage{};
   std::optional<Statistic> statistic{};  ///< for subtract and divide
+  std::vector<Number> list{};            ///< a number for each index along the only axis of Request::per_axis
 
   bool is_float = false;           ///< a C++ float, also a whole one, or such a text: 5.0, 1e3, inf
   bool divides = false;            ///< for scale: elements are divided by the number, not multiplied
@@ -234,6 +235,10 @@ struct Given {
 
   /// The statistic called "mean", "std", "min" or "max"; nothing for other texts.
   [[nodiscard]] static std::optional<Given> statistic_named(std::string_view text);
+
+  /// The numbers of "0.485,0.456,0.406", which are those of the indexes along the only axis of
+  /// Request::per_axis; nothing for other texts.
+  [[nodiscard]] static std::optional<Given> list_in(std::string_view text);
 
   /// A bound of timedelta64 in any unit, of which the tensor's unit must have an exact number. The text is
   /// "36 h".

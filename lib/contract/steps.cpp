@@ -176,8 +176,7 @@ void convert_clip(const Request& request, Plan& plan) {
     plan.cut = cut_bounds(profile, plan.bound_dtype, min, max);
     for (const Parameter bound : {Parameter::min, Parameter::max})
       if (const ArrayParameter* const row = plan.array(bound);
-          row != nullptr && !is_floating(plan.input.dtype) && !row->array->is_found() &&
-          has_any_fraction(*row->array))
+          row != nullptr && !is_floating(plan.input.dtype) && has_any_fraction(*row->array))
         plan.cut.push_back({name_of(bound), row->text, 0});
   }
   if (plan.arrays && !operation.cast && !is_floating(plan.input.dtype)) {  // for comparisons with the arrays

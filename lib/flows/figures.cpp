@@ -23,6 +23,7 @@
 #include "error.hpp"
 #include "files/parameter_file.hpp"
 #include "flows/figure_parts.hpp"
+#include "flows/lists.hpp"
 #include "flows/tensor_statistics.hpp"
 #include "statistics/percentiles.hpp"
 #include "statistics/statistics.hpp"
@@ -61,8 +62,12 @@ std::vector<Number> percentages_in(const Request& request) {
   throw Error(kind, label(figure.name, *(request.*figure.number())) + ": " + why);
 }
 
+bool needs_elements(const Request& request) {
+  return !percentiles_in(request).empty() || !statistics_in(request).empty();
+}
+
 void check_figures(const Request& request) {
-  const bool has_any = !percentiles_in(request).empty() || !statistics_in(request).empty();
+  const bool has_any = needs_elements(request) || (has_lists(request) && !request.pooled);
   if (const Field* const grouping = first_given(request, is_grouping)) {
     if (request.profile->family != "native")
       throw Error(ErrorKind::usage, parameter(grouping->name) +
@@ -75,7 +80,7 @@ void check_figures(const Request& request) {
       refuse_figure(ErrorKind::usage, request, bound, "a percentile has max 16 decimal places");
     const auto is_scaling = [&](const Field& field) {
       return field.stage == Field::Stage::before && field.is_given(request) &&
-             (request.*field.number())->array;
+             ((request.*field.number())->array || !(request.*field.number())->list.empty());
     };
     if (const Field* const field = first_given(request, is_scaling))
       refuse_figure(
@@ -427,8 +432,7 @@ DType Figures::find_exactly(const Field& factor, std::optional<Number>& found,
 }  // namespace
 
 bool has_figures(const Request& request) {
-  return !percentiles_in(request).empty() || !statistics_in(request).empty() ||
-         first_given(request, is_grouping) != nullptr;
+  return needs_elements(request) || first_given(request, is_grouping) != nullptr;
 }
 
 void expect_no_figures_of_stream(const Request& request) {
@@ -443,7 +447,7 @@ void expect_no_figures_of_stream(const Request& request) {
 Plan plan_before_reading(const Request& given, const TensorLayout& layout) {
   check_figures(given);
   if (!has_figures(given)) return make_plan(given, layout);
-  Request request = given;
+  Request request = with_lists(given, layout);
   set_units(request, layout);
   for (const Field* const field : fields::kGroupings) field->copy({}, request);
   for (const Field& factor : statistics_in(request))
@@ -465,9 +469,13 @@ Plan plan_before_reading(const Request& given, const TensorLayout& layout) {
   return plan;
 }
 
+Plan plan_of_part(const Request& request, const TensorLayout& layout) {
+  return (has_lists(request) && !needs_elements(request) ? plan_before_reading : make_plan)(request, layout);
+}
+
 Request with_figures(const Request& request, std::span<const TensorSource> sources,
                      const KernelOptions& options, std::vector<LostBound>& lost) {
-  Request result = request;
+  Request result = with_lists(request, sources.front().layout);
   set_units(result, sources.front().layout);
   Figures figures(result, sources, options, lost);
   figures.find_percentiles();

@@ -18,7 +18,7 @@
 /// (Given::percentage), and a subtrahend or divisor that is a statistic of the clipped elements
 /// (Given::statistic). What is found becomes the parameter's exact number, or an array with an element for
 /// each index along Request::per_axis; then make_plan() applies the profile's rules as to any other
-/// parameter.
+/// parameter. A list is an array whose numbers are known before: see lists.hpp.
 namespace clipper {
 
 /// Whether the request has figures, or parameters that only figures need.
@@ -31,6 +31,9 @@ void expect_no_figures_of_stream(const Request& request);
 /// on the elements: those of make_plan(), and Error{usage} for percentiles together with scale or bias, or
 /// with more than 16 decimal places; Error{input} for a tensor without an axis of Request::per_axis.
 [[nodiscard]] Plan plan_before_reading(const Request& request, const TensorLayout& layout);
+
+/// The plan of a tensor of which only a part is read. Error{usage} for figures.
+[[nodiscard]] Plan plan_of_part(const Request& request, const TensorLayout& layout);
 
 /// The request with numbers and arrays in place of the figures of all elements of the sources, which have one
 /// dtype. A tensor or group without elements from which a figure can be calculated is left as it is by the

@@ -14,6 +14,7 @@
 #include "files/checksum.hpp"
 #include "files/formats.hpp"
 #include "files/place.hpp"
+#include "flows/figures.hpp"
 #include "flows/file_clip.hpp"
 #include "flows/selection.hpp"
 #include "npy/header.hpp"
@@ -75,7 +76,7 @@ class Part : public Prepared {
       : Prepared(clipping, InputFile::open_regular(job.in, clipping.settings.reading.caching)),
         shard_(job.shard) {
     expect_tensor(input_, kShard);
-    const Plan whole = plan_header(clipping_.settings, input_, make_plan);
+    const Plan whole = plan_header(clipping_.settings, input_, plan_of_part);
     contents_ = std::make_unique<FileClip>(clipping_, input_, part_plan(whole, job));
     check_output_name(input_, archive_, job.out);
     if (result_frame(input_, whole.output, job.out, clipping_.settings.to_raw).front !=
@@ -125,7 +126,7 @@ class Slab : public Prepared {
         existing_(job.existing),
         index_(os::text_of(os::native(job.out).replace_extension(".json"))) {
     expect_tensor(input_, kSlab);
-    const Plan whole = plan_header(clipping_.settings, input_, make_plan);
+    const Plan whole = plan_header(clipping_.settings, input_, plan_of_part);
     text_ = index_text(whole);
     const Rows rows = with_path(input_.path(), [&] { return rows_of(job.shard, whole.input); });
     check_slab_index(index_, input_);
@@ -160,7 +161,7 @@ Join::Wanted run_of(const ClipSettings& settings, const std::string& in, OutputF
                     std::uint64_t shards) {
   InputFile input = open_as(settings.reading, in, Streams::refused);
   expect_tensor(input, kShard);
-  const Plan plan = plan_header(settings, input, make_plan);
+  const Plan plan = plan_header(settings, input, plan_of_part);
   const ShardRun run = make_run(shards, existing == OutputFile::Existing::refuse, plan, input);
   return [run](const std::optional<ShardRun>& there) -> std::optional<ShardRun> {
     if (run.shards == 0 && !there) return std::nullopt;

@@ -106,6 +106,22 @@ TEST_CASE("the C interface clips views with strides and broadcasts arrays that i
   CHECK(values == std::array<float, 6>{-9, -9, -9, 1, 2, 3});
 }
 
+TEST_CASE("the C and C++ interfaces take lists of numbers along an axis") {
+  const std::array<std::int64_t, 2> shape{2, 3};
+  const std::array<float, 6> expected{0.5F, -1, 0, 2, 0, 1};
+  std::array<float, 6> values{1, 2, 3, 4, 5, 6};
+  const clipper_tensor view{sizeof view, "float32", 2, shape.data(), nullptr, values.data()};
+  const CRequest request{{"subtract", "0,5,3"}, {"divide", "2,3,3"}, {"per_axis", "1"}};
+  REQUIRE(clipper_clip(request.get(), &view, &view, nullptr) == CLIPPER_OK);
+  CHECK(values == expected);
+
+  values = {1, 2, 3, 4, 5, 6};
+  const Tensor tensor{DType::float32, {2, 3}};
+  static_cast<void>(clip({tensor, values.data()}, {tensor, values.data()},
+                         {.subtract = "0,5,3", .divide = "2,3,3", .per_axis = {-1}}));
+  CHECK(values == expected);
+}
+
 TEST_CASE("the C interface takes arrays of every dtype as exact bounds, but not of bool and dates") {
   const std::array<std::int64_t, 1> shape{3};
   std::array<std::int64_t, 3> values{1, 9007199254740993, 9007199254740993};

@@ -7,7 +7,8 @@ arrays: arrays or numbers as --min, --max, --scale and --bias, bounds of any dty
 casts: all pairs of dtypes, float8 too, with elements at ties and limits and next to them, and all options of casts together, and --nodata;
 dates: bool with all 256 bytes, datetime64 and timedelta64 with NaT, of every unit, with bounds as text and --nan;
 percentiles: --min P% --max Q% by the rules of native, openvino, onnx-6 and onnx-13;
-figures: percentiles, mean, std, min and max, also --per-axis and --pooled.
+figures: percentiles, mean, std, min and max, also --per-axis and --pooled;
+lists: a number for each index along an axis, against the clip of each index alone with its number typed.
 A commit tries the same cases each time, a night others. `--table` prints how many casts each pair of dtypes had. Then the edges of
 array_edges.py, with the peak of memory if clipper is not instrumented."""
 
@@ -97,7 +98,15 @@ def figures_of_elements(trial, way):
     return case, way
 
 
-TOPICS = {arrays: 8, casts: 8, dates: 2, percentiles: 1, figures_of_elements: 6}
+def lists(trial, way):
+    trial.draw = draw = draws.Casts(trial.rng, trial.generator)
+    case = draw.lists(*PAIRS[trial.seed % len(PAIRS)], trial.rng.choice([20, 300, 3000]))
+    if draw.chance(0.3):
+        draw.nodata(case)
+    return case, way if way is not ways.batch else ways.to_file  # another file may have elements that are refused
+
+
+TOPICS = {arrays: 8, casts: 8, dates: 2, percentiles: 1, figures_of_elements: 6, lists: 2}
 
 
 def try_one(trial):

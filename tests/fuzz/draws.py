@@ -212,6 +212,30 @@ class Casts(Draw):
             given["--per-axis"] = ",".join(map(str, axes))
         return case
 
+    def lists(self, source, target, count):
+        """A cast with lists, which have a number for each index along an axis."""
+        axes = []
+        while not axes:
+            case = self.cast(source, target, count)
+            axes = [axis for axis, size in enumerate(case.x.shape) if 2 <= size <= 30 and case.x.elements.size and not exact.percentages_of(case)]
+        rng, given = self.rng, case.parameters
+        axis = rng.choice(axes) - rng.choice([0, len(case.x.shape)])
+        takes = lambda option: isinstance(given.get(option), str) and not (option == "--scale" and case.divides)
+        options = [option for option in exact.LISTS if takes(option) and self.chance(0.7)] or [rng.choice(BOUNDS)]
+        is_whole = source in INTS and self.chance(0.5)
+        for option in ("--replace-below", "--replace-above", "--nan") if "--stretch" in given else ():
+            given.pop(option, None)  # which need not lie within the bounds of an array
+        for option in options:
+            last = float(given[option]) if takes(option) else 1.0
+            texts = {"--scale": SCALES, "--bias": BIASES, "--subtract": BIASES, "--divide": SCALES}.get(option, BOUND_TEXTS)
+            if source in INTS:  # fractions of a list are float64 numbers, which lack integers beyond 2^53
+                texts = [text for text in texts if abs(float(text)) < (2**63 if is_whole else 2**53) and (not is_whole or float(text).is_integer())]
+            if option in BOUNDS:
+                texts = [text for text in texts if (float(text) <= last if option == "--min" else float(text) >= last)] or ["0"]
+            given[option] = ",".join(rng.choice(texts) for _ in range(case.x.shape[axis]))
+        given["--per-axis"] = str(axis)
+        return case
+
     @staticmethod
     def divisor(given):
         """Whether elements can be divided by the scale."""

@@ -270,6 +270,12 @@ def test_figures(order, tmp_path):
     clipper.clip_file(tmp_path / "a.npz", tmp_path / "b.npz", subtract="min", divide="max", per_axis=1, pooled=True)
     y = x.astype("f8")
     np.testing.assert_array_equal(np.load(tmp_path / "b.npz")["b"], ((y - y.min((0, 2), keepdims=True)) / y.max((0, 2), keepdims=True)).astype("f4")[1:])
+    mean, std = np.float64([0.485, 0.456, 0.406]), np.float64([0.229, 0.224, 0.225])
+    image = np.float32(np.arange(24).reshape(2, 3, 4))
+    expected = ((image.astype("f8") - mean[:, None]) / std[:, None]).astype("f4")
+    np.testing.assert_array_equal(clipper.clip(image, subtract="0.485,0.456,0.406", divide="0.229,0.224,0.225", per_axis=1), expected)
+    np.testing.assert_array_equal(clipper.clip(image, "1,9,3", per_axis=-2), np.maximum(image, np.float32([1, 9, 3])[:, None]))
+    assert error_of(image, "1,9", per_axis=1).field == "min"
     assert error_of(x, subtract="meen").field == "subtract"
     assert error_of(x, subtract="mean", per_axis=3).field == "per_axis"
     with pytest.raises(TypeError, match="per_axis must be an int or a tuple of ints, not str"):

@@ -50,7 +50,8 @@ Args:
     stretch: (low, high) or "low:high": min becomes low, max becomes high, and elements between them what is between these, in
         float64.
     per_axis: an int or a tuple of ints: percentiles, "mean", "std", "min" and "max" of each index along these axes,
-        over all others, as with keepdims in numpy.
+        over all others, as with keepdims in numpy. With one axis a text such as subtract="0.485,0.456,0.406" has a
+        number for each index along it.
     pooled: for clip_file() only: percentiles, "mean", "std", "min" and "max" are those of all clipped members of an
         archive together, which must have one dtype.
     round: "half-even", "half-away", "trunc", "floor" or "ceil": makes the result integers, in any dtype.
