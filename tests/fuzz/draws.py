@@ -229,7 +229,9 @@ class Casts(Draw):
             last = float(given[option]) if takes(option) else 1.0
             texts = {"--scale": SCALES, "--bias": BIASES, "--subtract": BIASES, "--divide": SCALES}.get(option, BOUND_TEXTS)
             if source in INTS:  # fractions of a list are float64 numbers, which lack integers beyond 2^53
-                texts = [text for text in texts if abs(float(text)) < (2**63 if is_whole else 2**53) and (not is_whole or float(text).is_integer())]
+                last_whole = 2**63 if is_whole and (option in BOUNDS or source in ("int64", "uint64")) else 2**53
+                is_one_kind = is_whole or option in FACTORS and source in ("int64", "uint64")  # integers are scaled exactly, fractions in float64
+                texts = [text for text in texts if abs(number := Fraction(text)) < last_whole and (not is_one_kind or (number.denominator == 1) == is_whole)]
             if option in BOUNDS:
                 texts = [text for text in texts if (float(text) <= last if option == "--min" else float(text) >= last)] or ["0"]
             given[option] = ",".join(rng.choice(texts) for _ in range(case.x.shape[axis]))
