@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "contract/bounds.hpp"
 #include "contract/fields.hpp"
 #include "element/joined.hpp"
 #include "element/nearest_name.hpp"
@@ -49,14 +50,55 @@ std::optional<Number> percentage_in(const std::string& text) {
   return text.ends_with('%') ? parse_number(std::string_view(text).substr(0, text.size() - 1)) : std::nullopt;
 }
 
-/// A bound is also a percentile of the tensor's elements, a date, true or false.
-Given bound_of_text(std::string_view name, const std::string& text, Files files) {
-  if (std::optional<Given> word = Given::word(text)) return *std::move(word);
-  const std::optional<Number> percentage = percentage_in(text);
-  if (!percentage) return number_of_text(name, text, files);
-  if (!is_percentage(*percentage))
+/// For a text with percentage_in().
+Given percentile_of_text(std::string_view name, const std::string& text) {
+  if (!is_percentage(*percentage_in(text)))
     refuse_text(name, fmt::format(" {}: a percentile is a number from 0% to 100%", text));
   return text;
+}
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kSpellings{{
+    {"−", "-"},    // MINUS SIGN
+    {"σ", "std"},  // SIGMA
+    {"sigma", "std"},
+    {"stddev", "std"},
+    {"stdev", "std"},
+    {"average", "mean"},
+    {"avg", "mean"},
+    {"q1", "25%"},
+    {"q3", "75%"},
+}};
+
+/// What "Mean - 3*sigma" and, of the lower bound, "3sigma" mean: "mean-3std".
+std::optional<std::string> rule_meant_by(std::string_view name, std::string_view text) {
+  std::string rule;
+  for (const char c : text)
+    if (std::string_view(" *_()").find(c) == std::string_view::npos)
+      rule += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  for (const auto& [word, meant] : kSpellings)
+    if (const std::size_t at = rule.find(word); at != std::string::npos) rule.replace(at, word.size(), meant);
+  if (!rule_of_text(rule)) rule.insert(0, name == "max" ? "mean+" : "mean-");
+  return rule_of_text(rule) ? std::optional(rule) : std::nullopt;
+}
+
+/// Whether the text is a percentile or a rule; refuses what is nearly one.
+bool is_figure_text(std::string_view name, const std::string& text) {
+  if (percentage_in(text) || rule_of_text(text)) return true;
+  if (parse_number(text) || names_file(text)) return false;
+  if (const std::optional<std::string> rule = rule_meant_by(name, text))
+    refuse_text(name, fmt::format(": '{}' is not a bound; write {}", text, *rule));
+  return false;
+}
+
+/// A percentile or a rule.
+Given figure_of_text(std::string_view name, const std::string& text) {
+  return percentage_in(text) ? percentile_of_text(name, text) : rule_of_text(text).value();
+}
+
+/// A bound is also a percentile of the tensor's elements, a rule, a date, true or false.
+Given bound_of_text(std::string_view name, const std::string& text, Files files) {
+  if (std::optional<Given> word = Given::word(text)) return *std::move(word);
+  return is_figure_text(name, text) ? figure_of_text(name, text) : number_of_text(name, text, files);
 }
 
 Given scale_of_text(std::string_view name, const std::string& text, Files files) {
@@ -65,12 +107,21 @@ Given scale_of_text(std::string_view name, const std::string& text, Files files)
   return Given::reciprocal(number_of_text(name, text.substr(kReciprocal.size()), files));
 }
 
-/// "0:255".
-std::pair<Given, Given> range_of_text(std::string_view name, const std::string& text) {
+/// "0:255", or "1%:99%".
+std::pair<Given, Given> range_of_text(const Field& field, const std::string& text) {
   const std::size_t colon = text.find(':');
-  if (colon == std::string::npos) refuse_text(name, fmt::format(": '{}' is not LO:HI, such as 0:255", text));
-  return {typed_number_of_text(name, text.substr(0, colon)),
-          typed_number_of_text(name, text.substr(colon + 1))};
+  if (colon == std::string::npos)
+    refuse_text(field.name, fmt::format(": '{}' is not {}", text,
+                                        field.grammar == Field::Grammar::figure ? "A:B, such as 1%:99%"
+                                                                                : "LO:HI, such as 0:255"));
+  return {end_of_text(field, text.substr(0, colon)), end_of_text(field, text.substr(colon + 1))};
+}
+
+/// "keep" or a number.
+Given divisor_of_text(std::string_view name, const std::string& text) {
+  if (text == "keep") return {1, text};
+  if (!parse_number(text)) refuse_text(name, fmt::format(": '{}' is not keep, error or a number", text));
+  return typed_number_of_text(name, text);
 }
 
 const Profile* profile_of_text(std::string_view name, const std::string& text) {
@@ -85,9 +136,10 @@ const Profile* profile_of_text(std::string_view name, const std::string& text) {
   return nullptr;
 }
 
-/// A number, an array or a statistic of the clipped elements.
+/// A number, an array, or a statistic or percentile of the clipped elements.
 Given factor_of_text(std::string_view name, const std::string& text, Files files) {
   if (std::optional<Given> statistic = Given::statistic_named(text)) return *std::move(statistic);
+  if (percentage_in(text)) return percentile_of_text(name, text);
   if (!parse_number(text) && nearest_name(text, kStatisticWords))
     static_cast<void>(place_of_text(name, text, kStatisticWords));
   return number_of_text(name, text, files);
@@ -102,6 +154,8 @@ Given given_of_text(const Field& field, const std::string& text, Files files) {
     case Field::Grammar::scale: return scale_of_text(field.name, text, files);
     case Field::Grammar::bound: return bound_of_text(field.name, text, files);
     case Field::Grammar::factor: return factor_of_text(field.name, text, files);
+    case Field::Grammar::divisor: return divisor_of_text(field.name, text);
+    case Field::Grammar::figure: return end_of_text(field, text);
   }
   __builtin_unreachable();
 }
@@ -114,15 +168,16 @@ struct SetMember {
   const std::string& text;
   Files files;
 
-  void operator()(std::optional<Given>& number) const { number = given_of_text(field, text, files); }
+  void operator()(std::optional<Given>& number) const {
+    const bool is_none = field.grammar == Field::Grammar::divisor && text == "error";
+    number = is_none ? std::nullopt : std::optional(given_of_text(field, text, files));
+  }
   void operator()(std::vector<Given>& numbers) const { numbers.push_back(given_of_text(field, text, files)); }
   void operator()(std::vector<std::int64_t>& axes) const { axes.push_back(axis_of_text(field.name, text)); }
   void operator()(OnNan& nan) const { nan = nan_of_text(text); }
   void operator()(ProfileChoice& profile) const { profile = profile_of_text(field.name, text); }
   void operator()(std::optional<DType>& dtype) const { dtype = dtype_of_text(field.name, text); }
-  void operator()(std::optional<std::pair<Given, Given>>& range) const {
-    range = range_of_text(field.name, text);
-  }
+  void operator()(std::optional<std::pair<Given, Given>>& range) const { range = range_of_text(field, text); }
   void operator()(bool& flag) const { flag = flag_of_text(field.name, text); }
   void operator()(std::optional<MinAboveMax>& rule) const {
     rule = static_cast<MinAboveMax>(place_of_text(field.name, text, kAboveWords));
@@ -189,11 +244,18 @@ Given number_of_text(std::string_view name, const std::string& text, Files files
   if (text.starts_with(kMinus))
     refuse_text(name, fmt::format("{}: its minus is U+2212; write -{}", is_none, text.substr(kMinus.size())));
   if (percentage_in(text))
-    refuse_text(name, is_none + Message("; only ") + Term{"min", "min"} + " and " + Term{"max", "max"} +
+    refuse_text(name, is_none + Message("; only ") + Term{"min", "min"} + ", " + Term{"max", "max"} + ", " +
+                          Term{"subtract", "subtract"} + " and " + Term{"divide", "divide"} +
                           " can be percentiles");
   if (looks_like_file(text))
     refuse_text(name, fmt::format("{}; to read the number from a file, write @{}", is_none, text));
   refuse_text(name, is_none);
+}
+
+Given end_of_text(const Field& field, const std::string& text) {
+  const bool may_be_figure = field.grammar == Field::Grammar::figure;
+  return may_be_figure && is_figure_text(field.name, text) ? figure_of_text(field.name, text)
+                                                           : typed_number_of_text(field.name, text);
 }
 
 Given typed_number_of_text(std::string_view name, const std::string& text) {

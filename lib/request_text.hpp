@@ -33,6 +33,10 @@ void check_texts(const Request& request);
 /// for any other text.
 [[nodiscard]] Given number_of_text(std::string_view name, const std::string& text, const Reading& files = {});
 
+/// An end of a range: a number, or if the field's grammar is figure a percentile or a rule. Error{usage} for
+/// any other text.
+[[nodiscard]] Given end_of_text(const Field& field, const std::string& text);
+
 /// A number, which is typed. Error{usage} for any other text.
 [[nodiscard]] Given typed_number_of_text(std::string_view name, const std::string& text);
 

@@ -32,6 +32,7 @@ class Case:
     profile: contract.Profile = NATIVE
     divides: bool = False
     lost: np.ndarray | None = None  # where NaN stays NaN, because the percentile that replaces it does not exist
+    maps: list | None = None  # the ends to which --stretch-from maps 0 and 1 after --subtract and --divide
     is_stretched: bool = False  # after the clip, so that bounds may lie beyond the dtype
 
     def arrays(self):
@@ -101,8 +102,11 @@ class Case:
     @property
     def exact_bounds(self):
         """Whether bounds are exact numbers, because native has a later step for integers."""
-        steps = {"--to", "--round", "--replace-below", "--replace-above", *FACTORS, *NORMALIZATION}
-        return self.profile is NATIVE and self.x.dtype in INTS and bool(steps & {*self.parameters})
+        return self.profile is NATIVE and self.x.dtype in INTS and self.has_later_step
+
+    @property
+    def has_later_step(self):
+        return bool({"--to", "--round", "--replace-below", "--replace-above", *FACTORS, *NORMALIZATION} & {*self.parameters})
 
     @property
     def bound_dtype(self):
@@ -235,7 +239,7 @@ def exact_array(case, side, found):
 def percentile_in(case, text):
     """The percentile of what is clipped, as it is printed: of the elements, or of x * scale + bias."""
     if not case.arithmetic:
-        found = percentile(case.x, text)
+        found = figures.bound_value(case.x, text)
         return figures.found_bound(found) if case.x.dtype in INTS and case.profile is NATIVE else found
     g = np.ravel(numbers_of(case)[0])
     if case.arithmetic is object:
@@ -246,7 +250,7 @@ def percentile_in(case, text):
 
 def exact_bound(case, side, text):
     """A number as a bound of integers, which a later step needs."""
-    number = percentile_in(case, text) if text.endswith("%") else contract.exact(text)
+    number = percentile_in(case, text) if figures.is_percentile(text) else contract.exact(text)
     if number != number:
         raise Refused("NaN", USAGE, text)
     if not case.arithmetic and not case.is_stretched:
@@ -281,7 +285,7 @@ def bound(case, side):
         element = percentile(case.x, given) if given.endswith("%") else ticks(dtype, given)
         bits = element % (1 << 8 * unsigned(dtype).itemsize)
     else:
-        number = percentile_in(case, given) if given.endswith("%") else contract.exact(given)
+        number = figures.within_floats(case, side, given, percentile_in(case, given)) if figures.is_percentile(given) else contract.exact(given)
         if number != number and (profile.nan_bounds == "error" or dtype in INTS):
             raise Refused("NaN", USAGE, given)
         if dtype is object:
@@ -411,7 +415,7 @@ def checked_bounds(case, rule, nan):
                 and any(rule.range_of(each) == wrong for each in set(found.numbers.ravel().tolist())):
             raise Refused("bound beyond the dtype", USAGE)
     texts = [case.parameters[side] for side in BOUNDS if isinstance(case.parameters.get(side, None), str)]
-    typed = [contract.exact(text) for text in texts if not text.endswith("%")] if case.x.dtype in INTS or case.x.dtype in FORMATS else []
+    typed = [contract.exact(text) for text in texts if not figures.is_percentile(text)] if case.x.dtype in INTS or case.x.dtype in FORMATS else []
     above_as_written = len(typed) == 2 and typed[0] > typed[1]
     written = [each.numbers if each.written is None else each.written for each in (lo, hi)] if lo and hi else [np.array(0)] * 2
     low, high = written if written[0].dtype == written[1].dtype else map(plain, written)
@@ -486,9 +490,13 @@ def percentages_of(case):
     return [side for side in BOUNDS if figures.is_percentile(case.parameters.get(side))]
 
 
-def without_percentages(case, parameters):
-    """The parameters for a tensor that has no percentiles: without the steps that need them."""
-    percentages = percentages_of(case)
+def lost_in(case, x):
+    """The bounds that no element of the tensor has."""
+    return [side for side in percentages_of(case) if figures.is_lost(x, case.parameters[side])]
+
+
+def without_percentages(case, parameters, percentages):
+    """The parameters for a tensor that does not have these percentiles: without the steps that need them."""
     lost = {"--stretch", *percentages} | {option for side, option in zip(BOUNDS, ("--replace-below", "--replace-above")) if side in percentages}
     lost |= {"--nan"} if f"--{case.parameters.get('--nan')}" in percentages else set()
     first = replace(case, parameters=case.parameters | {"--to": "float64"}) if case.normalizes else case
@@ -498,7 +506,7 @@ def without_percentages(case, parameters):
     if "--stretch" in case.parameters:
         check_normalization(case)
         ends_of_stretch(case)
-        typed = [given for given in map(case.parameters.get, BOUNDS) if isinstance(given, str) and not given.endswith("%")]
+        typed = [given for given in map(case.parameters.get, BOUNDS) if isinstance(given, str) and not figures.is_percentile(given)]
         if not all(math.isfinite(contract.exact(text)) for text in typed):
             raise Refused("infinite range", USAGE)
     ends = {} if case.profile is NATIVE else {side: figures.widest(case, side, parameters) for side in percentages}
@@ -523,8 +531,8 @@ def around_nodata(case):
     others = {option: each for option, each in given.items() if option not in ("--nodata", "--nodata-to")}
     valid = Tensor(case.x.dtype, case.x.elements[~where])
     lost = None if case.lost is None else case.lost[~where]
-    if percentages_of(case) and is_nan(valid.elements, valid.dtype).all():
-        others = without_percentages(case, others)
+    if lost_in(case, valid):
+        others = without_percentages(case, others, lost_in(case, valid))
     moved_arrays = {option: Tensor(each.dtype, np.broadcast_to(each.elements, case.x.shape)[~where], name=each.name, varies=True)
                     if each.elements.size != 1 else each.like(each.elements.reshape(1)) for option, each in case.arrays().items()}
     found = elsewhere(case, others, replace(case, x=valid, parameters=others | moved_arrays, lost=lost))
@@ -595,9 +603,11 @@ def result(case):
         return by_index(case, lists)
     check(case)
     with np.errstate(all="ignore"):
-        if percentages_of(case) and "--nodata" not in case.parameters and is_nan(case.x.elements, case.x.dtype).all() \
-                and figures.is_one_group(case):
-            case = replace(case, parameters=without_percentages(case, case.parameters))
+        if "--stretch-from" in case.parameters:
+            check_normalization(case)
+            case = ranged(case)
+        if "--nodata" not in case.parameters and lost_in(case, case.x) and figures.is_one_group(case):
+            case = replace(case, parameters=without_percentages(case, case.parameters, lost_in(case, case.x)))
         if figures.are_in(case):
             first = replace(case, parameters=case.parameters | {"--to": "float64"}) if case.normalizes else case
             for option in ("--replace-below", "--replace-above"):
@@ -656,7 +666,7 @@ def check_normalization(case):
     given = case.parameters
     if case.x.dtype in INTS and not {"--to", "--round"} & {*given}:
         raise Refused("fractions of integers", USAGE, {*NORMALIZATION} & {*given})
-    if "--stretch" in given and (not {*BOUNDS} <= {*given} or {"--subtract", "--divide"} & {*given}):
+    if "--stretch" in given and "--stretch-from" not in given and (not {*BOUNDS} <= {*given} or {"--subtract", "--divide"} & {*given}):
         raise Refused("stretch", USAGE, {"--stretch", "--replace-below", "--replace-above"})
     if "--min-above-max" in given:
         raise Refused("min above max of what is normalized", USAGE)
@@ -668,7 +678,7 @@ def normalized(case):
     check_normalization(case)
     if any(given.get(option, "0").lower() == "nan" for option in ("--replace-below", "--replace-above")) and case.to in INTS:
         raise Refused("NaN as an integer", USAGE)
-    first = {option: each for option, each in given.items() if option not in (*NORMALIZATION, "--round", "--zero-point", "--saturate")}
+    first = {option: each for option, each in given.items() if option not in (*NORMALIZATION, "--divide-zero", "--round", "--zero-point", "--saturate")}
     case = replace(case, is_stretched="--stretch" in given)
     clip = replace(case, parameters=first | {"--to": "float64"})
     for option in ("--replace-below", "--replace-above"):
@@ -690,9 +700,12 @@ def normalized(case):
     else:
         factor = {option: array_factor(case, option, "float64") if isinstance(given[option], Tensor) else np.float64(contract.exact(given[option]))
                   for option in ("--subtract", "--divide") if option in given}
+        replace_zero_divisors(case, factor)
         if not np.all(factor.get("--divide", 1)) and (case.x.elements.size or np.size(factor["--divide"]) == 1):
             raise Refused("a divisor of 0", INPUT, "--divide")
         z = np.asarray((y - factor.get("--subtract", 0.0)) / factor.get("--divide", 1.0))
+    if case.maps and case.maps != [0, 1]:
+        z = np.asarray(z * (case.maps[1] - case.maps[0]) + case.maps[0])
     bits, limited = rule.stored(z)
     wrong, unknown = limited == 2, z != z
     refuse_elements(case, unknown & (case.nan == "kept"), wrong)
@@ -703,6 +716,49 @@ def normalized(case):
     zero = int((within & (z != 0) & (ends == rule.zero_point)).sum())
     infinite = int((within & np.isfinite(numbers(case.x.elements, case.x.dtype).astype(float)) & np.isinf(ends)).sum()) if case.to in FORMATS else 0
     return Expected(found, *(int((moved == sign).sum()) for sign in (1, -1)), clipped.nan, clipped.nans, infinite, zero, moved)
+
+
+def ranged(case):
+    """A case with --stretch-from: with the range's begin and length as --subtract and --divide."""
+    texts = case.parameters["--stretch-from"].split(":")
+    is_found = any(map(figures.is_percentile, texts))
+    maps = ends_of_stretch(case)
+    others = {option: each for option, each in case.parameters.items() if option not in ("--stretch", "--stretch-from")}
+    if is_found:
+        refused_by_plan(replace(case, parameters=others | {"--subtract": "0", "--divide": "1"}, maps=maps))
+    shape, parts = figures.groups(case) if is_found else ((), [((), ...)])
+    code, begins, lengths = INPUT if is_found else USAGE, [], []
+    for _, part in parts:
+        x = figures.valid_in(case, part)
+        if any(figures.is_percentile(text) and figures.is_lost(x, text) for text in texts):
+            begins.append(contract.exact(case.parameters["--stretch"].split(":")[0]))
+            lengths.append(float(maps[1] - maps[0]))
+            continue
+        ends = [figures.bound_value(x, text) if figures.is_percentile(text) else contract.exact(text) for text in texts]
+        if not all(map(math.isfinite, ends)):
+            raise Refused("an infinite end of --stretch-from", code)
+        a, b = (figures.as_double(figures.found_bound(end)) if case.x.dtype in INTS else float(end) for end in ends)
+        begins.append(a)
+        lengths.append(float(Fraction(b) - Fraction(a)) if abs(Fraction(b) - Fraction(a)) < 2**1024 else math.inf)
+        if lengths[-1] == 0 or math.isinf(lengths[-1]):
+            raise Refused("the length of --stretch-from", code)
+    if len(parts) <= 1:
+        lost = is_found and (not parts or any(figures.is_percentile(text) and figures.is_lost(figures.valid_in(case, parts[0][1]), text) for text in texts))
+        return replace(case, parameters=others) if lost else \
+            replace(case, parameters=others | {"--subtract": repr(begins[0]), "--divide": repr(lengths[0])}, maps=maps)
+    limits = np.iinfo(case.x.dtype) if case.x.dtype in ("int64", "uint64") else None
+    is_whole = limits and all(each == math.trunc(each) and limits.min <= each <= limits.max for each in begins)
+    if limits and not is_whole and figures.are_rounded(begins):
+        raise Refused("fractions and integers that float64 lacks", USAGE, "--stretch-from")
+    array = lambda numbers: figures.array_of(shape, "float64", [nearest(number, "float64") for number in numbers])
+    begin = Tensor(case.x.dtype, np.array([int(each) for each in begins], case.x.dtype).reshape(shape)) if is_whole else array(begins)
+    return replace(case, parameters=others | {"--subtract": begin, "--divide": array(lengths)}, maps=maps)
+
+
+def replace_zero_divisors(case, factor):
+    """Of an array."""
+    if isinstance(case.parameters.get("--divide"), Tensor) and case.parameters.get("--divide-zero", "error") != "error":
+        factor["--divide"] = np.where(factor["--divide"] == 0, figures.zero_divisor(case), factor["--divide"])
 
 
 def difference(a, b):
@@ -737,6 +793,7 @@ def normalized_exactly(case, y, ends):
                 factor[option] = plain(numbers(given[option].elements, given[option].dtype))
         elif option in given:
             factor[option] = plain(figures.as_double(contract.exact(given[option]))) if option == "--subtract" else np.float64(contract.exact(given[option]))
+    replace_zero_divisors(case, factor)
     if not np.all(factor.get("--divide", 1)) and (case.x.elements.size or np.size(factor["--divide"]) == 1):
         raise Refused("a divisor of 0", INPUT, "--divide")
     return as_floats(minus(y, factor.get("--subtract", 0))) / factor.get("--divide", 1.0)
@@ -764,7 +821,7 @@ def bounds_of_stretch(case, low, high):
     are_numbers = lo.size == hi.size == 1 and not any(isinstance(case.parameters[side], Tensor) and case.parameters[side].varies for side in BOUNDS)
     outside = are_numbers and any(not lo <= float(contract.exact(text)) <= hi for text in numbers_within if text != "nan")
     if infinite or outside:
-        found = any(str(case.parameters[side]).endswith("%") and not np.isfinite(each).all() for side, each in zip(BOUNDS, (lo, hi)))
+        found = any(figures.is_percentile(case.parameters[side]) and not np.isfinite(each).all() for side, each in zip(BOUNDS, (lo, hi)))
         raise Refused("infinite range" if infinite else "outside of what is stretched", INPUT if found else USAGE)
     return lo, hi
 

@@ -1,19 +1,21 @@
 """Numbers that are found in the elements: percentiles and statistics of all elements, or of each index along some axes."""
 
 import math
+import re
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
 import numpy as np
 
-from contract import FORMATS, INPUT, INTS, USAGE, Refused, decoded, exact, is_nan, nearest, percentile, stored_type
+from contract import FORMATS, INPUT, INTS, USAGE, Refused, at_percentage, decoded, exact, is_nan, nearest, numbers, percentile, stored_type
 from tensor import Tensor, unsigned
 
 BOUNDS, FACTORS = ("--min", "--max"), ("--subtract", "--divide")
 BOUND_NAMES = ("min", "max")
-STATISTICS = ("mean", "std", "min", "max")
-LAST_STEPS = (*FACTORS, "--round", "--zero-point", "--saturate", "--to", "--nodata-to", "--per-axis")
+STATISTICS = ("mean", "std", "min", "max", "median", "mad", "iqr", "absmax")
+RULE = re.compile(r"(mean|median|[0-9.]+%)(?:([+-][0-9.]*)(std|mad|iqr))?")
+LAST_STEPS = (*FACTORS, "--divide-zero", "--round", "--zero-point", "--saturate", "--to", "--nodata-to", "--per-axis")
 
 
 def nearest_root(square):
@@ -48,8 +50,71 @@ class NoNumbers(Refused):
     """A statistic of nothing."""
 
 
+def minus(a, b):
+    """The exact difference; NaN of equal infinities."""
+    return Fraction(a) - Fraction(b) if math.isfinite(a) and math.isfinite(b) else float(a) - float(b)
+
+
+def order_figure(word, ranked):
+    """A percentile, or what is made of percentiles, of sorted numbers."""
+    if word == "absmax":
+        return max(abs(ranked[0]), abs(ranked[-1]))
+    if word == "iqr":
+        return minus(at_percentage(ranked, "75%"), at_percentage(ranked, "25%"))
+    middle = at_percentage(ranked, word if word.endswith("%") else "50%")
+    if word != "mad":
+        return middle
+    return at_percentage(sorted(abs(minus(each, middle)) for each in ranked), "50%") if math.isfinite(middle) else math.nan
+
+
+def rule_value(x, text):
+    """A rule of a tensor's elements."""
+    center, times, spread = RULE.fullmatch(text).groups()
+    known = numbers(x.elements[~is_nan(x.elements, x.dtype)].ravel(), x.dtype)
+    ranked = sorted(known.astype(np.float64).tolist() if x.dtype in FORMATS else known.tolist())
+    finite = [each for each in ranked if math.isfinite(each)]
+    of = lambda word: mean_and_deviation(finite)[word == "std"] if word in ("mean", "std") else order_figure(word, ranked)
+    if spread is None:
+        return of(center)
+    factor = Fraction(times if len(times) > 1 else times + "1")
+    a, b = of(center), of(spread)
+    found = Fraction(a) + factor * Fraction(b) if math.isfinite(a) and math.isfinite(b) else float(a) + float(factor) * float(b)
+    if found != found:
+        raise Refused("a rule between infinities", INPUT)
+    return found
+
+
+def is_rule(given):
+    return isinstance(given, str) and RULE.fullmatch(given) is not None and not given.endswith("%")
+
+
+def bound_value(x, text):
+    """The number of a percentile or a rule."""
+    return rule_value(x, text) if is_rule(text) else percentile(x, text)
+
+
+def is_lost(x, text):
+    """Whether no element has the percentile or rule."""
+    nans = is_nan(x.elements, x.dtype)
+    if x.dtype in FORMATS and ("mean" in text or "std" in text):
+        nans = ~np.isfinite(numbers(x.elements, x.dtype).astype(np.float64))
+    return bool(nans.all())
+
+
+def is_factor_figure(given):
+    return isinstance(given, str) and (given in STATISTICS or given.endswith("%"))
+
+
 def statistic(word, values):
-    """Of float64 elements."""
+    """Of float64 elements, or of integers."""
+    if word not in ("mean", "std", "min", "max"):
+        ranked = sorted(each for each in values.tolist() if each == each) if values.dtype == object else in_order(values).tolist()
+        if not ranked:
+            raise NoNumbers(f"{word} of no numbers", INPUT, word)
+        found = order_figure(word, ranked)
+        if not math.isfinite(found):
+            raise Refused(f"infinite {word}", INPUT, word)
+        return found_bound(found) if values.dtype == object else float(found)
     if values.dtype == object:  # integers
         found = {"min": min, "max": max}[word](values.tolist(), default=None) if word in ("min", "max") else mean_and_deviation(values.tolist())[word == "std"]
     elif word in ("mean", "std"):
@@ -82,7 +147,7 @@ def found_bound(number):
 def has_fractions(given, x):
     """Whether a bound of this tensor may have fractions."""
     if is_percentile(given):
-        return found_bound(percentile(x, given)) % 1 != 0
+        return found_bound(bound_value(x, given)) % 1 != 0
     if isinstance(given, Tensor):
         return given.dtype in FORMATS and (given.elements.size != 1 or bool(given.elements.ravel()[0] % 1))
     return given is not None and math.isfinite(exact(given)) and exact(given) % 1 != 0
@@ -94,7 +159,8 @@ def are_rounded(numbers):
 
 
 def is_percentile(given):
-    return isinstance(given, str) and given.endswith("%")
+    """Whether a bound is found in the elements."""
+    return isinstance(given, str) and (given.endswith("%") or is_rule(given))
 
 
 def axes_of(case):
@@ -102,7 +168,8 @@ def axes_of(case):
 
 
 def has_figures(case):
-    return any(is_percentile(case.parameters.get(side)) for side in BOUNDS) or any(case.parameters.get(option) in STATISTICS for option in FACTORS if not isinstance(case.parameters.get(option), Tensor))
+    return any(is_percentile(case.parameters.get(side)) for side in BOUNDS) or any(is_factor_figure(case.parameters.get(option)) for option in FACTORS) \
+        or any(map(is_percentile, case.parameters.get("--stretch-from", "").split(":")))
 
 
 def groups(case):
@@ -114,6 +181,22 @@ def groups(case):
     kept = {axis % rank for axis in axes}
     shape = tuple(size if axis in kept else 1 for axis, size in enumerate(case.x.shape))
     return shape, [(index, tuple(index[axis] if axis in kept else slice(None) for axis in range(rank))) for index in np.ndindex(shape)]
+
+
+def zero_divisor(case):
+    """What divides in place of a 0 that is found."""
+    text = case.parameters.get("--divide-zero", "error")
+    if text == "error":
+        raise Refused("a divisor of 0", INPUT, "--divide")
+    return 1.0 if text == "keep" else float(exact(text))
+
+
+def within_floats(case, side, text, number):
+    """A rule that leaves the range of floats bounds nothing, unless a later step gives it a meaning."""
+    if case.x.dtype not in FORMATS or not is_rule(text) or not math.isfinite(number) or case.has_later_step or (number < 0) != (side == "--min"):
+        return number
+    highest = Fraction(float(decoded(FORMATS[case.x.dtype].last, FORMATS[case.x.dtype])))
+    return number if abs(number) <= highest else math.copysign(math.inf, number)
 
 
 def is_one_group(case):
@@ -130,7 +213,7 @@ def array_of(shape, dtype, elements):
 def are_in(case):
     """Whether exact.py needs found_in(): it knows percentiles of all elements, unless the other bound is typed."""
     one_is_typed = case.x.dtype in {*FORMATS, *INTS} and {is_percentile(case.parameters.get(side, "")) for side in BOUNDS} == {False, True}
-    return one_is_typed or "--per-axis" in case.parameters or any(str(case.parameters.get(option)) in STATISTICS for option in FACTORS)
+    return one_is_typed or "--per-axis" in case.parameters or any(is_factor_figure(case.parameters.get(option)) for option in FACTORS)
 
 
 def valid_in(case, part):
@@ -159,7 +242,7 @@ def check_order(case, parts, find):
     if all(isinstance(text, str) for text in texts) and case.above not in BOUND_NAMES:
         for index, part in parts:
             alone = replace(case, x=valid_in(case, part))
-            if is_nan(alone.x.elements, alone.x.dtype).all():
+            if any(is_percentile(text) and is_lost(alone.x, text) for text in texts):
                 continue
             lo, hi = (find(alone, text) if is_percentile(text) else exact(text) for text in texts)
             found = [end for end, text in zip((lo, hi), texts, strict=True) if is_percentile(text)]  # a typed infinity becomes an integer's limit
@@ -173,7 +256,7 @@ def check_order(case, parts, find):
 def without(case):
     """The case with numbers that nothing depends on in place of its figures."""
     given = {option: each for option, each in case.parameters.items() if option != "--per-axis"}
-    given |= {option: str(int(option == "--divide")) for option in FACTORS if isinstance(given.get(option), str) and given[option] in STATISTICS}
+    given |= {option: str(int(option == "--divide")) for option in FACTORS if is_factor_figure(given.get(option))}
     for side, other, replacement in zip(BOUNDS, BOUNDS[::-1], ("--replace-below", "--replace-above")):
         if not is_percentile(case.parameters.get(side)):
             continue
@@ -197,7 +280,8 @@ def found_in(case, bound, result, find):
         raise Refused("profile of --per-axis", USAGE)
     shape, parts = groups(case)
     loses = len(parts) <= 1  # a figure that does not exist
-    is_empty = loses and bool(is_nan(valid_in(case, parts[0][1]).elements if parts else case.x.elements, case.x.dtype).all())
+    whole = valid_in(case, parts[0][1]) if parts else case.x
+    is_empty = loses and any(is_percentile(given.get(side)) and is_lost(whole, given[side]) for side in BOUNDS)
     if any(is_percentile(given.get(side)) for side in BOUNDS) and not is_empty:
         check_order(case, parts, find)
     if "--per-axis" in given:
@@ -206,7 +290,7 @@ def found_in(case, bound, result, find):
             wholes = []
             for _, part in parts:
                 alone = replace(case, x=valid_in(case, part))
-                lost = is_nan(alone.x.elements, alone.x.dtype).all()
+                lost = is_lost(alone.x, text)
                 if lost and len(parts) > 1 and case.nan == side[2:] and case.x.dtype in FORMATS and "nan" not in case.parameters.get("--nodata", ""):
                     if case.to in INTS:
                         raise Refused("NaN of a group", INPUT)
@@ -232,7 +316,7 @@ def found_in(case, bound, result, find):
                 given[side] = Tensor("float64", np.array([float(number) for number in exactly]).reshape(shape))
             else:
                 given[side] = array_of(shape, case.x.dtype, elements)
-    words = {option: given[option] for option in FACTORS if isinstance(given.get(option), str) and given[option] in STATISTICS}
+    words = {option: given[option] for option in FACTORS if is_factor_figure(given.get(option))}
     if words:
         first = replace(case, parameters={option: each for option, each in given.items() if option not in LAST_STEPS} | {"--to": "float64"}
                         | ({"--nodata-to": "nan"} if "--nodata" in given else {}))
@@ -253,14 +337,15 @@ def found_in(case, bound, result, find):
                     continue
                 number = float(option == "--divide")
             if option == "--divide" and number == 0:
-                raise Refused("a divisor of 0", INPUT, "--divide")
+                number = zero_divisor(case)
             values[option].append(number.item() if isinstance(number, np.generic) else number)
         if not parts:
             given = {option: each for option, each in given.items() if option not in words}
         for option, its in values.items() if parts else ():
             limits = np.iinfo(case.x.dtype) if case.x.dtype in INTS else None
-            is_whole = limits and words[option] in BOUND_NAMES and all(each == math.trunc(each) and limits.min <= each <= limits.max for each in its)
-            if not is_whole and len(parts) > 1 and words[option] in BOUND_NAMES and are_rounded(its):
+            is_exact = words[option] in BOUND_NAMES or words[option] not in STATISTICS[:4] and option == "--subtract"
+            is_whole = limits and is_exact and all(each == math.trunc(each) and limits.min <= each <= limits.max for each in its)
+            if not is_whole and len(parts) > 1 and is_exact and is_long and are_rounded(its):
                 raise Refused("fractions and integers that float64 lacks", USAGE, option)
             given[option] = Tensor(case.x.dtype, np.array([int(each) for each in its], case.x.dtype).reshape(shape)) if is_whole and option == "--subtract" else \
                 array_of(shape, "float64", [nearest(number, "float64") for number in its])

@@ -30,20 +30,18 @@ ARCHIVE.npz:NAME, and OUT is a .npy file then (ARCHIVES).)"};
 
 inline constexpr Option kMin{
     .names = "--min", .type = "X", .value = Value::number, .group = "Operation",
-    .help = "Lower bound: a number, inf, -inf, a percentile such as 1%, or @FILE.npy (one element, or an "
-            "array that broadcasts)",
+    .help = "Lower bound: a number, inf, -inf, a percentile such as 1%, a rule such as mean-3std, or @FILE.npy",
     .details = R"(Elements less than X become X. X is a decimal number such as -1e-3, a hexadecimal one such
-as 0x1.8p3, `inf`, `-inf`, a percentile of the input's elements such as `1%`, or @FILE.npy. FILE has the
-input's dtype, and either one element or an array that broadcasts to the input's shape. Without `--min` there
+as 0x1.8p3, `inf`, `-inf`, a percentile of the input's elements such as `1%`, a rule such as `mean-3std` or `25%-1.5iqr`
+(FIGURES OF THE ELEMENTS), or @FILE.npy. FILE has the input's dtype, and either one element or an array that broadcasts to the input's shape. Without `--min` there
 is no lower bound, unless the profile requires one or has a default. DTYPES AND BOUNDS says how X becomes an
 element, and explains arrays, percentiles, and the bounds of bool, datetime64 and timedelta64.)"};
 
 inline constexpr Option kMax{
     .names = "--max", .type = "X", .value = Value::number, .group = "Operation",
-    .help = "Upper bound: a number, inf, -inf, a percentile such as 99%, or @FILE.npy (one element, or an "
-            "array that broadcasts)",
-    .details = R"(Elements greater than X become X. X is a number, `inf`, `-inf`, a percentile such as `99%`,
-or @FILE.npy, and has the same rules as the X of `--min`. Without `--max` there is no upper bound, unless the
+    .help = "Upper bound: a number, inf, -inf, a percentile such as 99%, a rule such as mean+3std, or @FILE.npy",
+    .details = R"(Elements greater than X become X. X is a number, `inf`, `-inf`, a percentile such as `99%`, a rule
+such as `mean+3std`, or @FILE.npy, and has the same rules as the X of `--min`. Without `--max` there is no upper bound, unless the
 profile requires one or has a default.)"};
 
 inline constexpr Option kScale{
@@ -112,16 +110,25 @@ inline constexpr Option kReplaceAbove{
 
 inline constexpr Option kSubtract{
     .names = "--subtract", .type = "S", .value = Value::number, .group = "Operation",
-    .help = "After the clip, subtract S, a number, @FILE.npy, mean, std, min or max (default: 0)",
+    .help = "After the clip, subtract S, a number, @FILE.npy, mean, median, 50%, ... (default: 0)",
     .details = R"(Calculate (y - S) / D for every clipped element y, in float64 (AFTER THE CLIP). S is a finite
-number, @FILE.npy, which has one element or an array that broadcasts to the input's shape, or `mean`, `std`,
-`min` or `max` of the clipped elements (FIGURES OF THE ELEMENTS); D is that of `--divide`, or 1. An integer tensor needs `--to` or `--round`. Profile native only.)"};
+number, @FILE.npy, which has one element or an array that broadcasts to the input's shape, or a figure of the clipped
+elements (FIGURES OF THE ELEMENTS): `mean`, `std`, `min`, `max`, `median`, `mad`, `iqr`, `absmax` or a percentile such as
+`50%`; D is that of `--divide`, or 1. An integer tensor needs `--to` or `--round`. Profile native only.)"};
 
 inline constexpr Option kDivide{
     .names = "--divide", .type = "D", .value = Value::number, .group = "Operation",
     .help = "After the clip and --subtract, divide by D, of the same kinds (default: 1)",
     .details = R"(Calculate (y - S) / D for every clipped element y, by the rules of `--subtract`. D is not
-0: a 0 that is typed is an error (2), one in a file or found in the elements, too (3).)"};
+0: a 0 that is typed is an error (2), one in a file or found in the elements, too (3), without `--divide-zero`.)"};
+
+inline constexpr Option kDivideZero{
+    .names = "--divide-zero", .type = "V", .value = Value::number, .group = "Operation",
+    .needs = "--divide",
+    .help = "In place of a divisor that is found or read as 0: keep (1), error (default) or a number",
+    .details = R"(What happens to elements whose divisor is 0 because a figure or a file says so, such as those of a channel
+with std 0: `keep` divides them by 1, `error` refuses them (3), and a number V is their divisor. A 0 that is typed stays an
+error (2).)"};
 
 inline constexpr Option kStretch{
     .names = "--stretch", .type = "LO:HI", .group = "Operation",
@@ -130,6 +137,16 @@ inline constexpr Option kStretch{
 float64 (AFTER THE CLIP). Needs `--min` and `--max`, which are finite and may be percentiles or arrays: `--min
 1% --max 99% --stretch 0:255 --to uint8` makes a picture. LO above HI inverts. Not with `--subtract`,
 `--divide` and `--min-above-max`. An integer tensor needs `--to` or `--round`. Profile native only.)"};
+
+inline constexpr Option kStretchFrom{
+    .names = "--stretch-from", .type = "A:B", .group = "Operation",
+    .excludes = {{"--subtract --divide"}},
+    .needs = "--stretch",
+    .help = "With --stretch: map A to LO and B to HI, and what is outside beyond them",
+    .details = R"(With `--stretch LO:HI`: make LO of A and HI of B, and of every other element its place on the same line, also
+below LO and above HI. A and B are numbers, percentiles such as `1%` or rules such as `mean-3std` of the input's elements. The
+bounds of the clip are then optional: with `--min` or `--max` elements are clipped first. A above B inverts. A that equals B is an error (2;
+if it is found so, 3).)"};
 
 inline constexpr Option kNodata{
     .names = "--nodata", .type = "V", .value = Value::number, .group = "Operation",
@@ -146,8 +163,8 @@ inline constexpr Option kNodataTo{
 
 inline constexpr Option kPerAxis{
     .names = "--per-axis", .type = "K", .group = "Operation",
-    .help = "Percentiles, mean, std, min and max of each index along axis K; may be given again",
-    .details = R"(Find the percentiles of `--min` and `--max` and the statistics of `--subtract` and `--divide` for each
+    .help = "Percentiles, mean, std, ... of each index along axis K; may be given again",
+    .details = R"(Find the percentiles of `--min` and `--max` and the figures of `--subtract` and `--divide` for each
 index along axis K of the shape, over all other axes, as keepdims does in numpy. K counts from 0, negative from the
 end, whatever the memory order; given again, for each pair of indexes, and so on. A tensor without axis K, and an index
 whose elements are all NaN, are errors (3). FIGURES OF THE ELEMENTS has examples. With one axis each bound, scale, bias, S
@@ -155,8 +172,8 @@ and D may also be a list that has a number for each index: `--per-axis 1 --subtr
 
 inline constexpr Option kPooled{
     .names = "--pooled", .group = "Operation", .excludes = {{"--shard --finalize --skip-existing --newer"}},
-    .help = "Percentiles, mean, std, min and max of all inputs together",
-    .details = R"(Find the percentiles of `--min` and `--max` and the statistics of `--subtract` and `--divide` for all
+    .help = "Percentiles, mean, std, ... of all inputs together",
+    .details = R"(Find the percentiles of `--min` and `--max` and the figures of `--subtract` and `--divide` for all
 clipped tensors of the run together, also the members of archives, which are all read before the first is clipped.
 They have one dtype, or it is an error (3). Not with `--in-place`: a run that is killed would leave other numbers to
 find; nor with `--skip-existing` or `--newer`: the inputs that are left have other numbers. `--dry-run` prints the

@@ -381,11 +381,12 @@ Exit status:
 constexpr std::array kPositionals{Positional{&kFiles, Arity::many}};
 
 constexpr auto kOptions = listed(
-    std::array{
-        &kMin,          &kMax,          &kScale,     &kBias,       &kProfile, &kNan,      &kMinAboveMax,
-        &kReplaceBelow, &kReplaceAbove, &kSubtract,  &kDivide,     &kStretch, &kNodata,   &kNodataTo,
-        &kPerAxis,      &kPooled,       &kRound,     &kZeroPoint,  &kTo,      &kSaturate, &kFailIfClipped,  //
-        &kInPlace,      &kDirect,       &kOutputDir, &kRelativeTo, &kFlat,    &kOutput,   &kRecursive},
+    std::array{&kMin,         &kMax,          &kScale,        &kBias,       &kProfile,       &kNan,
+               &kMinAboveMax, &kReplaceBelow, &kReplaceAbove, &kSubtract,   &kDivide,        &kDivideZero,
+               &kStretch,     &kStretchFrom,  &kNodata,       &kNodataTo,   &kPerAxis,       &kPooled,
+               &kRound,       &kZeroPoint,    &kTo,           &kSaturate,   &kFailIfClipped,  //
+               &kInPlace,     &kDirect,       &kOutputDir,    &kRelativeTo, &kFlat,          &kOutput,
+               &kRecursive},
     kWalkOptions, kReadingOptions,
     std::array{&kOther,  //
                &kToRaw,        &kFilesFrom,    &kFiles0From,  &kAllowEmpty,    &kNoClobber, &kForce,

@@ -39,6 +39,7 @@ constexpr Wording kWordings[] = {
      "bounds"},
     {"statistic", "",
      "; first clip with --to float64 and run clipper info --stats, then use the number it prints"},
+    {"divide_zero", "", "; --divide-zero keep leaves such elements undivided"},
     {"member", "a choice of members", "--member"},
     {"member", " and choose the member", " --member"},
     {"exclude_member", "an exclusion of members", "--exclude-member"},

@@ -32,6 +32,11 @@ struct alignas(64) DoubleBlock {
   [[nodiscard]] std::byte* bytes() noexcept { return reinterpret_cast<std::byte*>(of.data()); }
 };
 
+/// Whether the quotient is mapped to another range than 0 to 1.
+bool maps(const Normalization& step) noexcept {
+  return !step.stretches && (step.low != 0 || step.high != 1);
+}
+
 void run_normalization(const Normalization& step, const ParameterVectors* vectors, double* y,
                        std::size_t count, SimdLevel level) noexcept {
   const auto run = [&]<bool kVaries>(const double* a, const double* b) {
@@ -39,6 +44,7 @@ void run_normalization(const Normalization& step, const ParameterVectors* vector
       run_loop<StretchElements<kVaries>>(level, y, a, b, step.low, step.high, count);
     else
       run_loop<SubtractDivide<kVaries>>(level, y, a, b, count);
+    if (maps(step)) run_loop<MapRange>(level, y, step.low, step.high, count);
   };
   if (vectors != nullptr)
     run.template operator()<true>(reinterpret_cast<const double*>(vectors->a),
@@ -84,7 +90,7 @@ void run_with_rests(const Normalization& step, const ParameterVectors* vectors, 
     const double b_rest = number_at(given.b_rest, i, step.b_rest);
     const double from_a = difference(y[i], rests[i], a, a_rest);
     if (!step.stretches) {
-      y[i] = from_a / b;
+      y[i] = maps(step) ? from_a / b * (step.high - step.low) + step.low : from_a / b;
       continue;
     }
     const double range = difference(b, b_rest, a, a_rest);
@@ -213,9 +219,10 @@ class ThreeLoops {
         is_long_ || from_ == DType::uint32 || (working != DType::int64 && working != DType::uint64);
     const bool is_cast_once = is_floating(to_) ? !last.cast->round : last.cast->round == Round::half_even;
     const Normalization& step = *operation.normalization;
-    takes_ = is_exact && is_cast_once && !cast.below && !cast.above && !cast.nan && !operation.nan &&
-             operation.arithmetic == Arithmetic::none && has_kernels(from_) && has_kernels(to_) &&
-             to_ != DType::int64 && to_ != DType::uint64 && step.a_rest == 0 && step.b_rest == 0;
+    takes_ = is_exact && is_cast_once && !maps(step) && !cast.below && !cast.above && !cast.nan &&
+             !operation.nan && operation.arithmetic == Arithmetic::none && has_kernels(from_) &&
+             has_kernels(to_) && to_ != DType::int64 && to_ != DType::uint64 && step.a_rest == 0 &&
+             step.b_rest == 0;
     takes_floats_ = !cast.min && !cast.max && (is_floating(from_) || traits(from_).size < sizeof(float)) &&
                     from_ != DType::float64 &&
                     (to_ == DType::float32 || (!is_floating(to_) && traits(to_).size < sizeof(float)));

@@ -275,6 +275,7 @@ std::optional<Broadcast> plan_arrays(const Request& request, const TensorLayout&
   if (result.arrays.empty()) return std::nullopt;
   lay_out(result, layout.shape, layout.fortran_order);
   result.min_above_max = request.min_above_max.value_or(profile.min_above_max);
+  if (request.divide_zero) result.zero_divisor = round_to<double>(request.divide_zero->number);
   result.takes_nan = profile.nan_bound == Profile::NanBound::poisons;
   if (is_floating(layout.dtype) && request.action_on_nan() == OnNan::min) result.nan = Parameter::min;
   if (is_floating(layout.dtype) && request.action_on_nan() == OnNan::max) result.nan = Parameter::max;

@@ -79,8 +79,9 @@ struct Broadcast {
   std::vector<ArrayParameter> arrays;  ///< at most one per Parameter, in the order of the enumerators
 
   MinAboveMax min_above_max = MinAboveMax::error;
-  bool takes_nan = false;        ///< whether bounds may be NaN: see Operation::poisons
-  std::optional<Parameter> nan;  ///< the bound that replaces NaN, if a bound does: min or max
+  bool takes_nan = false;              ///< whether bounds may be NaN: see Operation::poisons
+  std::optional<Parameter> nan;        ///< the bound that replaces NaN, if a bound does: min or max
+  std::optional<double> zero_divisor;  ///< in place of a 0 of divisors
 
   [[nodiscard]] const ArrayParameter* find(Parameter parameter) const;
 

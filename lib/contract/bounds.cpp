@@ -8,6 +8,8 @@
 #include "contract/fields.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
+#include "element/number_arithmetic.hpp"
+#include "element/percentage.hpp"
 #include "error.hpp"
 
 namespace clipper {
@@ -336,25 +338,50 @@ Message label(std::string_view field, const Given& given) {
   return parameter(field) + Message(" " + given.text);
 }
 
+std::optional<Given> rule_of_text(std::string_view text) {
+  const std::size_t end = std::min(text.find_first_of("+-"), text.size());
+  const std::string_view center = text.substr(0, end);
+  Given rule(Number{}, std::string(text));
+  if (center.ends_with('%')) {
+    rule.percentage = parse_number(center.substr(0, center.size() - 1));
+    if (!rule.percentage || !is_percentage(*rule.percentage)) return std::nullopt;
+  } else if (center == "mean" || center == "median") {
+    rule.statistic = Given::statistic_named(center)->statistic;
+  } else {
+    return std::nullopt;
+  }
+  if (end == text.size()) return rule;
+  for (const Statistic spread : {Statistic::std, Statistic::mad, Statistic::iqr}) {
+    const std::string_view word = kStatisticWords.at(static_cast<std::size_t>(spread));
+    if (!text.ends_with(word)) continue;
+    const std::string times(text.substr(end, text.size() - end - word.size()));
+    const std::optional<Number> number = parse_number(times.size() == 1 ? times + "1" : times);
+    const bool is_plain = times.find_first_not_of("0123456789.", 1) == std::string::npos;
+    if (!number || !is_plain || number->exponent > kFactorDigits ||
+        std::ssize(number->digits) > kFactorDigits)
+      return std::nullopt;
+    rule.spread = Spread{*number, spread};
+    return rule;
+  }
+  return std::nullopt;
+}
+
 void refuse_percentile(std::string_view field, const std::optional<Given>& given) {
   if (given && !given->list.empty())
     throw Error(ErrorKind::usage, label(field, *given) + ": a list of numbers requires " +
                                       parameter("per_axis") + " with one axis");
-  if (given && given->percentage)
-    throw Error(ErrorKind::usage, label(field, *given) + ": only min and max can be percentiles");
-  if (given && given->statistic)
-    throw Error(ErrorKind::usage, label(field, *given) + ": only subtract and divide can be statistics");
+  if (!is_figure(given)) return;
+  throw Error(ErrorKind::usage, label(field, *given) + ": only min, max, subtract and divide can be " +
+                                    (given->percentage ? "percentiles" : "statistics"));
 }
 
 void expect_no_percentage(std::string_view field, const std::optional<Given>& bound) {
   if (bound && !bound->list.empty()) refuse_percentile(field, bound);
-  if (!bound || (!bound->percentage && !bound->statistic)) return;
-  const bool is_factor = field == "subtract" || field == "divide";
-  if (bound->percentage ? is_factor : !is_factor) return refuse_percentile(field, bound);
+  if (!is_figure(bound)) return;
   throw Error(ErrorKind::usage, label(field, *bound) +
-                                    (is_factor ? ": a statistic needs all elements of the tensor"
-                                               : ": a percentile needs all elements of the tensor") +
-                                    (is_factor ? Term{"statistic", ""} : Term{"percentile", ""}));
+                                    (bound->statistic ? ": a statistic needs all elements of the tensor"
+                                                      : ": a percentile needs all elements of the tensor") +
+                                    (bound->statistic ? Term{"statistic", ""} : Term{"percentile", ""}));
 }
 
 bool is_in_units(const Request& request, const TensorLayout& layout) {
@@ -365,7 +392,11 @@ void set_units(Request& request, const TensorLayout& layout) {
   const bool are_numbers = layout.meaning.kind == Meaning::Kind::number;
   if (!are_numbers) expect_only_bounds(request, layout);
   const auto convert = [&](std::string_view field, std::optional<Given>& given) {
-    if (!given || given->percentage || (are_numbers && !given->needs_meaning)) return;
+    if (!given || (are_numbers && !given->needs_meaning)) return;
+    if (given->statistic || given->spread)
+      throw Error(ErrorKind::usage,
+                  label(field, *given) + fmt::format(": not for a tensor of {}", type_name(layout)));
+    if (given->percentage) return;
     given->number = number_in_units(field, *given, layout);
     given->needs_meaning = false;
   };

@@ -23,6 +23,18 @@ namespace clipper {
 /// " exceeds the uint8 maximum (255)", or " is below the uint8 minimum (0)".
 [[nodiscard]] std::string beyond_text(DType dtype, bool is_above);
 
+/// Whether the parameter is a number that is found in the elements.
+[[nodiscard]] inline bool is_figure(const Given& given) {
+  return given.percentage || given.statistic;
+}
+[[nodiscard]] inline bool is_figure(const std::optional<Given>& given) {
+  return given && is_figure(*given);
+}
+
+/// "mean", "median", "25%", or one of them and a multiple of std, mad or iqr: "mean-3std", "25%-1.5iqr";
+/// nothing for other texts.
+[[nodiscard]] std::optional<Given> rule_of_text(std::string_view text);
+
 /// Error{usage} for a percentile in place of a number: of a parameter that is no bound, or of a bound whose
 /// percentile has not been found in the elements. The same for a statistic.
 void refuse_percentile(std::string_view field, const std::optional<Given>& given);

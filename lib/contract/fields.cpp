@@ -27,6 +27,7 @@ void Field::copy(const Request& from, Request& to) const {
 }
 
 const Field* user_of_bounds(const Request& request) {
+  if (request.stretch_from) return nullptr;
   return first_given(request, [](const Field& field) { return field.uses_bounds; });
 }
 

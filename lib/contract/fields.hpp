@@ -26,11 +26,13 @@ struct Field {
 
   /// What a number may be besides a number: request_text.cpp has a function for each.
   enum class Grammar : std::uint8_t {
-    typed,   ///< nothing
-    number,  ///< @FILE
-    scale,   ///< the same, or 1/S
-    bound,   ///< @FILE, a percentile, a date or a truth value
-    factor,  ///< @FILE, or a statistic
+    typed,    ///< nothing
+    number,   ///< @FILE
+    scale,    ///< the same, or 1/S
+    bound,    ///< @FILE, a percentile, a rule, a date or a truth value
+    factor,   ///< @FILE, a percentile or a statistic
+    divisor,  ///< "keep", which is 1, or "error", which is no number
+    figure,   ///< a percentile or a rule
   };
 
   enum class Stage : std::uint8_t {
@@ -134,6 +136,12 @@ inline constexpr std::array kAll{
           .member = &Request::divide,
           .grammar = Grammar::factor,
           .broadcasts = true},
+    Field{.name = "divide_zero",
+          .option = "--divide-zero",
+          .member = &Request::divide_zero,
+          .grammar = Grammar::divisor,
+          .is_detail = true,
+          .repeats = true},
     Field{.name = "zero_point",
           .option = "--zero-point",
           .member = &Request::zero_point,
@@ -153,6 +161,11 @@ inline constexpr std::array kAll{
           .is_detail = true,
           .repeats = true},
     Field{.name = "stretch", .option = "--stretch", .member = &Request::stretch, .uses_bounds = true},
+    Field{.name = "stretch_from",
+          .option = "--stretch-from",
+          .member = &Request::stretch_from,
+          .grammar = Grammar::figure,
+          .is_detail = true},
     Field{.name = "per_axis",
           .option = "--per-axis",
           .member = &Request::per_axis,

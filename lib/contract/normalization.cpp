@@ -10,10 +10,16 @@
 #include "contract/steps.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
+#include "element/number_arithmetic.hpp"
 #include "error.hpp"
 
 namespace clipper {
 namespace {
+
+/// Whether the quotient is mapped to another range than 0 to 1.
+bool maps(const Normalization& step) {
+  return !step.stretches && (step.low != 0 || step.high != 1);
+}
 
 [[noreturn]] void refuse_normalization(const Message& why) {
   throw Error(ErrorKind::usage, why);
@@ -28,20 +34,32 @@ void check_stretch(const Request& request) {
   const auto expect_not = [](bool is_given, std::string_view field) {
     if (is_given) refuse_normalization(parameter("stretch") + " cannot be combined with " + parameter(field));
   };
-  expect_not(request.subtract.has_value(), "subtract");
-  expect_not(request.divide.has_value(), "divide");
-  for (const Field* const bound : fields::kBounds)
-    if (!bound->is_given(request))
-      refuse_normalization(parameter("stretch") + " requires " + parameter(bound->name));
+  if (!request.stretch_from) {
+    expect_not(request.subtract.has_value(), "subtract");
+    expect_not(request.divide.has_value(), "divide");
+    for (const Field* const bound : fields::kBounds)
+      if (!bound->is_given(request))
+        refuse_normalization(parameter("stretch") + " requires " + parameter(bound->name));
+  }
   for (const Given* const end : {&request.stretch->first, &request.stretch->second}) {
     refuse_percentile("stretch", *end);
     if (end->array) refuse_normalization(label("stretch", *end) + " must be one number, not an array");
   }
 }
 
+void check_divide_zero(const Request& request) {
+  if (!request.divide_zero) return;
+  const Given& given = *request.divide_zero;
+  if (!request.divide) refuse_normalization(parameter("divide_zero") + " requires " + parameter("divide"));
+  refuse_percentile("divide_zero", given);
+  if (given.array) refuse_normalization(label("divide_zero", given) + " must be one number, not an array");
+  static_cast<void>(finite_factor("divide_zero", given, DType::float64, true));
+}
+
 void check_normalization(const Request& request) {
   expect_no_percentage("subtract", request.subtract);
   expect_no_percentage("divide", request.divide);
+  check_divide_zero(request);
   if (first_given(request, is_grouping) != nullptr) refuse_no_figure(request);
   if (request.stretch) check_stretch(request);
   if (normalizes(request) && request.min_above_max)
@@ -56,8 +74,17 @@ double factor_of(std::string_view field, const std::optional<Given>& given, cons
   if (!given || given->array) return otherwise;
   const bool divides = field == "divide";
   if (divides && given->dtype && given->number == Number(0))
-    throw Error(ErrorKind::input, label(field, *given) + ": the divisor must not be 0");
+    throw Error(ErrorKind::input,
+                label(field, *given) + ": the divisor must not be 0" + Term{"divide_zero", ""});
   return finite_factor(field, *given, DType::float64, divides);
+}
+
+/// The divisor; that of divide_zero in place of a 0 in a file.
+std::optional<Given> divisor_of(const Request& request) {
+  std::optional<Given> divide = request.divide;
+  if (divide && divide->dtype && !divide->array && divide->number == Number(0) && request.divide_zero)
+    divide->number = request.divide_zero->number;
+  return divide;
 }
 
 /// An end of the stretch, which the output's dtype must have: an integer dtype with the zero point.
@@ -91,14 +118,14 @@ void choose_normalization(const Request& request, Plan& plan) {
   normalization.cast = *last.cast;
   expect_number_of_output("replace_below", request.replace_below, normalization.to);
   expect_number_of_output("replace_above", request.replace_above, normalization.to);
-  normalization.stretches = request.stretch.has_value();
-  if (!request.stretch) {
+  normalization.stretches = user_of_bounds(request) != nullptr;
+  if (!normalization.stretches) {
     normalization.a = factor_of("subtract", request.subtract, plan, 0);
-    normalization.b = factor_of("divide", request.divide, plan, 1);
+    normalization.b = factor_of("divide", divisor_of(request), plan, 1);
     if (!is_floating(from) && is_number(request.subtract))
       normalization.a_rest = rest_of(request.subtract->number);
-    return;
   }
+  if (!request.stretch) return;
   normalization.low = end_of(request.stretch->first, normalization);
   normalization.high = end_of(request.stretch->second, normalization);
   if (!std::isfinite(normalization.high - normalization.low))
@@ -124,7 +151,7 @@ void expect_within(std::string_view field, const std::optional<Given>& given, co
 }
 
 void convert_normalization(const Request& request, Plan& plan) {
-  if (!request.stretch) return;
+  if (user_of_bounds(request) == nullptr) return;
   Normalization& stretch = *plan.operation.normalization;
   const std::array ends{std::pair(&stretch.a, &stretch.a_rest), std::pair(&stretch.b, &stretch.b_rest)};
   for (std::size_t i = 0; i < ends.size(); ++i) {
@@ -156,7 +183,10 @@ void identify_normalization(const Plan& plan, std::string& text) {
   const bool is_long = !is_floating(plan.input.dtype) && traits(plan.input.dtype).size == sizeof(double);
   if (is_long && (step.stretches || step.a != 0))
     text += fmt::format(" exact {} {}", step.a_rest, step.b_rest);
-  if (step.stretches) text += fmt::format(" {:016x}..{:016x}", to_bits(step.low), to_bits(step.high));
+  if (step.stretches || maps(step))
+    text += fmt::format(" {:016x}..{:016x}", to_bits(step.low), to_bits(step.high));
+  if (plan.arrays && plan.arrays->zero_divisor)
+    text += fmt::format(" zero_divisor={:016x}", to_bits(*plan.arrays->zero_divisor));
   text += fmt::format(" to={} {} zero={} range={:x}..{:x}", traits(step.to).name,
                       step.cast.round ? kRoundWords.at(static_cast<std::size_t>(*step.cast.round)) : "",
                       text_of(step.cast.zero_point), step.cast.lowest, step.cast.highest);
@@ -171,6 +201,7 @@ void describe_normalization(const Plan& plan, std::string& text) {
     text +=
         fmt::format(", (y - {}) / {} in float64", text_of(plan, Parameter::subtract, subtrahend_text(step)),
                     text_of(plan, Parameter::divide, fmt::format("{}", step.b)));
+  if (maps(step)) text += fmt::format(", stretched to {}:{}", step.low, step.high);
   describe_rounding(step.cast, true, plan.operation.from, step.to, text);
 }
 
@@ -185,6 +216,37 @@ void refuse_no_figure(const Request& request) {
   refuse_normalization(parameter(request.pooled ? "pooled" : "per_axis") + " requires a percentile as " +
                        parameter("min") + " or " + parameter("max") + ", or a statistic as " +
                        parameter("subtract") + " or " + parameter("divide"));
+}
+
+Number subtracted(const Number& number, DType dtype) {
+  const Number nearest = round_to<double>(number);
+  return !is_floating(dtype) && (rest_of(number) != 0 || nearest == number) ? number : nearest;
+}
+
+Request with_range(const Request& request, DType dtype) {
+  if (!request.stretch) refuse_normalization(parameter("stretch_from") + " requires " + parameter("stretch"));
+  const auto& [from, to] = *request.stretch_from;
+  if (!from.found.empty()) return request;
+  for (const std::string_view field : {"subtract", "divide"})
+    if (field_named(field)->is_given(request))
+      refuse_normalization(parameter("stretch_from") + " cannot be combined with " + parameter(field));
+  for (const Given* const end : {&from, &to}) {
+    if (is_figure(*end))
+      refuse_normalization(label("stretch_from", *end) + ": a percentile needs all elements of the tensor");
+    if (end->array) refuse_normalization(label("stretch_from", *end) + " must be one number, not an array");
+    static_cast<void>(finite_factor("stretch_from", *end, DType::float64, false));
+  }
+  Request ranged = request;
+  const Number a = subtracted(from.number, dtype);
+  const Number b = subtracted(to.number, dtype);
+  const Number range = difference(b, a);
+  if (range == Number(0) || round_to<double>(range) == 0 || !std::isfinite(round_to<double>(range)))
+    refuse_normalization(
+        parameter("stretch_from") + fmt::format(" {}:{}: ", from.text, to.text) +
+        (range == Number(0) ? "both ends are equal" : "the range is not a finite float64 number"));
+  ranged.subtract = Given(a, from.text);
+  ranged.divide = Given(Number(round_to<double>(range)));
+  return ranged;
 }
 
 bool normalizes(const Request& request) {

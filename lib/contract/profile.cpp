@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "contract/bounds.hpp"
 #include "element/number.hpp"
 #include "element/percentage.hpp"
 #include "error.hpp"
@@ -226,6 +227,7 @@ Given Given::of_text(std::string_view typed) {
   if (std::optional<Given> given = word(typed)) return *std::move(given);
   if (std::optional<Given> numbers = list_in(typed)) return *std::move(numbers);
   if (std::optional<Given> statistic = statistic_named(typed)) return *std::move(statistic);
+  if (std::optional<Given> rule = rule_of_text(typed); rule && rule->spread) return *std::move(rule);
   const std::optional<Number> share =
       typed.ends_with('%') ? parse_number(typed.substr(0, typed.size() - 1)) : std::nullopt;
   if (!share)

@@ -166,12 +166,19 @@ class ProfileChoice {
 class ParameterArray;
 
 /// A number that is calculated from the clipped elements of a tensor: the exact mean or population standard
-/// deviation (divisor n) of the finite ones, rounded once to float64; the least or the greatest of all that
-/// are not NaN.
-enum class Statistic : std::uint8_t { mean, std, min, max };
+/// deviation (divisor n) of the finite ones, rounded once to float64; of all that are not NaN the least, the
+/// greatest, the median (50%), the median of |x - median|, 75% - 25%, and the greatest absolute value.
+enum class Statistic : std::uint8_t { mean, std, min, max, median, mad, iqr, absmax };
 
 /// The names of the enumerators, in their order.
-inline constexpr std::array<std::string_view, 4> kStatisticWords{"mean", "std", "min", "max"};
+inline constexpr std::array<std::string_view, 8> kStatisticWords{"mean",   "std", "min", "max",
+                                                                 "median", "mad", "iqr", "absmax"};
+
+/// What a bound is away from a mean, a median or a percentile: "-3std".
+struct Spread {
+  Number times;         ///< of at most 18 digits; negative for what is below
+  Statistic statistic;  ///< std, mad or iqr
+};
 
 /// A parameter of a request, and how messages quote it: a number, an array with a number for each element, or
 /// a percentile or statistic of the tensor's own elements. Plain numbers convert to it: `{.min = 0, .max =
@@ -185,9 +192,11 @@ struct Given {
   std::vector<std::int64_t> shape{};              ///< of that file's array
   std::shared_ptr<const ParameterArray> array{};  ///< that file's array, unless it has exactly one element
 
-  /// From 0 to 100, for min and max: the bound is the value below which this share of the elements lies.
+  /// From 0 to 100, for min and max, subtract and divide: the value below which this share of the elements
+  /// lies.
   std::optional<Number> percentage{};
-  std::optional<Statistic> statistic{};  ///< for subtract and divide
+  std::optional<Statistic> statistic{};  ///< for subtract and divide; for min and max mean or median
+  std::optional<Spread> spread{};        ///< for min and max: is added to the percentile or statistic
   std::vector<Number> list{};            ///< a number for each index along the only axis of Request::per_axis
 
   bool is_float = false;           ///< a C++ float, also a whole one, or such a text: 5.0, 1e3, inf
@@ -211,8 +220,8 @@ struct Given {
   Given(Statistic of_elements);
 
   /// What a text means, as the program reads it, without files: `{.min = "1%"}`. A number, which is exact, a
-  /// percentage, a date, "true" or "false", or a statistic of the clipped elements. Error{usage} for other
-  /// texts.
+  /// percentage, a date, "true" or "false", a statistic of the elements, or a rule: "mean-3std",
+  /// "25%-1.5iqr". Error{usage} for other texts.
   template <Text T>
   Given(const T& typed) : Given(of_text(typed)) {}
   // NOLINTEND(google-explicit-constructor)
@@ -233,7 +242,7 @@ struct Given {
   /// "true", "false"; "NaT" is refused as a bound. Nothing for other texts.
   [[nodiscard]] static std::optional<Given> word(std::string_view text);
 
-  /// The statistic called "mean", "std", "min" or "max"; nothing for other texts.
+  /// The statistic with one of kStatisticWords; nothing for other texts.
   [[nodiscard]] static std::optional<Given> statistic_named(std::string_view text);
 
   /// The numbers of "0.485,0.456,0.406", which are those of the indexes along the only axis of
@@ -317,16 +326,24 @@ struct Request {
   std::optional<Given> replace_below{};
   std::optional<Given> replace_above{};
 
-  /// y = (y - subtract) / divide in float64, with the clipped y. Numbers, arrays, or statistics of the
-  /// tensor's clipped elements. An integer tensor needs `to` or `round`.
+  /// y = (y - subtract) / divide in float64, with the clipped y. Numbers, arrays, or statistics or
+  /// percentiles of the tensor's clipped elements. An integer tensor needs `to` or `round`.
   std::optional<Given> subtract{};
   std::optional<Given> divide{};  ///< Error{usage} for 0; Error{input} for a 0 of an array or statistic
+
+  /// The divisor in place of a 0 of an array, a file or a statistic; not 0. 1 leaves such elements undivided.
+  std::optional<Given> divide_zero{};
 
   /// From min, which becomes the first number, to max, which becomes the second: in float64,
   /// t = (y - min) / (max - min) and y = t * (second - first) + first. Error{usage} without two finite
   /// bounds, together with subtract, divide or min_above_max, and for a number that the output does not have.
   /// An integer tensor needs `to` or `round`.
   std::optional<std::pair<Given, Given>> stretch{};
+
+  /// What the stretch maps to its two numbers in place of min and max, which are then optional: in float64,
+  /// y = (y - a) / (b - a) * (second - first) + first, also beyond the two. Numbers, or percentiles or rules
+  /// of the tensor's elements. Error{usage} if they are equal, Error{input} if they are found equal.
+  std::optional<std::pair<Given, Given>> stretch_from{};
 
   /// Elements are rounded to integers. By default only if `to` is an integer dtype, half_even.
   std::optional<Round> round{};

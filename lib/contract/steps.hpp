@@ -36,6 +36,14 @@ extern const Step kNormalization;
 /// Whether the request has the last step.
 [[nodiscard]] bool normalizes(const Request& request);
 
+/// The request with numbers of stretch_from as subtract and divide, as which `found` marks what was found.
+/// Error{usage} for numbers between which there is no range.
+[[nodiscard]] Request with_range(const Request& request, DType dtype);
+
+/// The number as it is subtracted from elements of the dtype: a whole number of 64 bits from integers,
+/// otherwise the nearest float64.
+[[nodiscard]] Number subtracted(const Number& number, DType dtype);
+
 [[nodiscard]] std::string text_of(const Operation::Integer& integer);
 
 /// The first elements of an array that was calculated: "[0.5, 1, ...]"; empty for one that was given.

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "element/half.hpp"
+#include "element/number_arithmetic.hpp"
 
 namespace clipper {
 namespace {
@@ -308,6 +309,84 @@ Number rounded(const Number& number, Round round) {
                              : round == (number.negative ? Round::floor : Round::ceil);
   for (auto digit = digits.rbegin(); goes_away && ++*digit > '9'; ++digit) *digit = '0';
   return finite_number(number.negative, std::move(digits), static_cast<std::int64_t>(whole) + 1);
+}
+
+namespace {
+
+// Digits of sums and products are in strings, with the lowest first: float64 has numbers of 767 digits.
+
+/// The power of ten of the last digit.
+std::int64_t last_place(const Number& x) {
+  return x.exponent - std::ssize(x.digits);
+}
+
+Number number_of(bool negative, std::string digits, std::int64_t place) {
+  const std::int64_t exponent = place + std::ssize(digits);
+  std::ranges::reverse(digits);
+  return finite_number(negative, std::move(digits), exponent);
+}
+
+/// |x| / 10^place, of `size` digits.
+std::string digits_from(const Number& x, std::int64_t place, std::size_t size) {
+  std::string digits(static_cast<std::size_t>(last_place(x) - place), '0');
+  digits.append(x.digits.rbegin(), x.digits.rend());
+  digits.resize(size, '0');
+  return digits;
+}
+
+/// a + sign * b, for numbers of equal length. The result must not be negative. The sum has a digit more.
+void add(std::string& a, const std::string& b, int sign) {
+  int carry = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const int digit = a[i] - '0' + sign * (b[i] - '0') + carry + 10;
+    a[i] = static_cast<char>('0' + digit % 10);
+    carry = digit / 10 - 1;
+  }
+  a += static_cast<char>('0' + carry);
+}
+
+}  // namespace
+
+Number sum(const Number& a, const Number& b) {
+  if (a.kind != Number::Kind::finite || b.kind != Number::Kind::finite)
+    return round_to<double>(a) + round_to<double>(b);
+  if (a.digits.empty() && b.digits.empty()) return a.negative ? b : a;
+  if (a.digits.empty() || b.digits.empty()) return a.digits.empty() ? b : a;
+  const std::int64_t place = std::min(last_place(a), last_place(b));
+  const auto size = static_cast<std::size_t>(std::max(a.exponent, b.exponent) - place);
+  std::string result = digits_from(a, place, size);
+  std::string other = digits_from(b, place, size);
+  if (a.negative == b.negative) {
+    add(result, other, 1);
+    return number_of(a.negative, std::move(result), place);
+  }
+  const bool is_less =
+      std::lexicographical_compare(result.rbegin(), result.rend(), other.rbegin(), other.rend());
+  if (is_less) std::swap(result, other);
+  add(result, other, -1);
+  const bool is_zero = result.find_first_not_of('0') == std::string::npos;
+  return number_of(!is_zero && (is_less ? b : a).negative, std::move(result), place);
+}
+
+Number difference(const Number& a, Number b) {
+  b.negative = !b.negative;
+  return sum(a, b);
+}
+
+Number product(const Number& a, const Number& factor) {
+  if (a.kind != Number::Kind::finite || factor.kind != Number::Kind::finite)
+    return round_to<double>(a) * round_to<double>(factor);
+  std::uint64_t times = 0;
+  for (const char digit : factor.digits) times = times * 10 + static_cast<std::uint64_t>(digit - '0');
+  std::string digits;
+  std::uint64_t carry = 0;
+  for (auto digit = a.digits.rbegin(); digit != a.digits.rend(); ++digit) {
+    carry += static_cast<std::uint64_t>(*digit - '0') * times;
+    digits += static_cast<char>('0' + carry % 10);
+    carry /= 10;
+  }
+  for (; carry != 0; carry /= 10) digits += static_cast<char>('0' + carry % 10);
+  return number_of(a.negative != factor.negative, std::move(digits), last_place(a) + last_place(factor));
 }
 
 template float round_to<float>(const Number&);

@@ -291,6 +291,8 @@ void ParameterTile::read_factor(Values& factor, std::uint64_t position, std::siz
   with_type_of(factor, [&]<class T>() {
     convert_factors<T>(factor.array->parameter().array->layout().dtype, raw_.get(), count, factor.as<T>());
   });
+  if (const auto& divisor = plan_.arrays->zero_divisor; divisor && &factor == &b_)
+    std::replace(b_.as<double>(), b_.as<double>() + count, 0.0, *divisor);
   const DType dtype = factor.array->parameter().array->layout().dtype;
   if (&factor != &a_ || !a_rest_.memory || is_floating(dtype)) return;
   with_type(dtype, [&]<class From>() {

@@ -59,13 +59,13 @@ std::string lost_text(const LostBound& lost) {
   const std::string_view what = is_bound(lost.field) ? are_two ? "are no bounds" : "is no bound"
                                 : are_two            ? "are left out"
                                                      : "is left out";
-  return fmt::format("--{} {} {}: {}", lost.field, lost.text, what, lost.why);
+  return fmt::format("{} {} {}: {}", field_named(lost.field)->option, lost.text, what, lost.why);
 }
 
 Number widest(const Request& request, const TensorLayout& layout, bool is_min) {
   if (user_of_bounds(request) != nullptr) {
     const std::optional<Given>& other = is_min ? request.max : request.min;
-    if (!other || other->percentage) return 1;
+    if (!other || is_figure(*other)) return 1;
     if (other->array) return number_of(layout.dtype, (is_min ? lowest_finite : highest_finite)(layout.dtype));
     const std::optional<ElementBits> nearest =
         is_min ? greatest_to(layout.dtype, other->number) : least_from(layout.dtype, other->number);
@@ -90,6 +90,7 @@ Request first_steps(const Request& request, DType dtype) {
   Request first = request;
   first.subtract.reset();
   first.divide.reset();
+  first.divide_zero.reset();
   first.round.reset();
   first.zero_point.reset();
   first.to.reset();
@@ -118,22 +119,6 @@ Request exact_steps(const Request& request, DType dtype, ElementBits otherwise) 
       *replacement = none;
   }
   return first;
-}
-
-std::optional<Number> value_of(Statistic statistic, const ElementStatistics& of) {
-  const auto number = [](std::optional<double> value) {
-    return value ? std::optional(Number(*value)) : std::nullopt;
-  };
-  const auto element = [&](std::optional<ElementBits> bits) {
-    return bits ? std::optional(number_of(of.dtype, *bits)) : std::nullopt;
-  };
-  switch (statistic) {
-    case Statistic::mean: return number(of.mean());
-    case Statistic::std: return number(of.standard_deviation());
-    case Statistic::min: return element(of.min());
-    case Statistic::max: return element(of.max());
-  }
-  return std::nullopt;
 }
 
 std::vector<std::size_t> axes_of(const Request& request, const TensorLayout& layout) {
@@ -233,6 +218,11 @@ std::string percentile_text(const TensorLayout& layout, const std::optional<Scal
     if (is_integer(bound)) return decimal_text(bound);
   }
   if (by) return element_text(by->dtype, nearest_element(by->dtype, percentile));
+  const bool is_beyond = percentile < number_of(layout.dtype, lowest_finite(layout.dtype)) ||
+                         percentile > number_of(layout.dtype, highest_finite(layout.dtype));
+  if (is_beyond && percentile.kind == Number::Kind::finite)  // a rule
+    return is_floating(layout.dtype) ? fmt::format("{}", round_to<double>(percentile))
+                                     : decimal_text(found_bound(percentile));
   const Scalar scalar = as_scalar(layout.dtype, percentile);
   return element_text(scalar.dtype, layout.meaning, scalar.bits);
 }

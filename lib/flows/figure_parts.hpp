@@ -20,7 +20,6 @@
 #include "element/tensor_layout.hpp"
 #include "flows/tensor_statistics.hpp"
 #include "statistics/groups.hpp"
-#include "statistics/statistics.hpp"
 
 namespace clipper {
 
@@ -61,6 +60,7 @@ class FoundArray {
   [[nodiscard]] bool is_mixed() const { return has_fraction_ && is_rounded_; }
 
   [[nodiscard]] DType dtype() const { return has_fraction_ ? DType::float64 : dtype_; }
+  [[nodiscard]] const std::vector<std::byte>& elements() const { return elements_; }
   [[nodiscard]] std::vector<std::byte> take() { return std::move(has_fraction_ ? numbers_ : elements_); }
 
  private:
@@ -107,9 +107,6 @@ struct Scaled {
 /// first_steps() of integers of 64 bits without float64. What has no value becomes `otherwise`, and so does a
 /// replacement that is no element. Fractions of bounds, which are less than 2^53, are rounded.
 [[nodiscard]] Request exact_steps(const Request& request, DType dtype, ElementBits otherwise);
-
-/// Nothing if there are no such elements.
-[[nodiscard]] std::optional<Number> value_of(Statistic statistic, const ElementStatistics& of);
 
 /// Whether the statistic is an element.
 [[nodiscard]] constexpr bool is_extreme(Statistic statistic) {

@@ -6,10 +6,8 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <functional>
 #include <iterator>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,85 +16,24 @@
 #include "contract/bounds.hpp"
 #include "contract/exact_bounds.hpp"
 #include "contract/fields.hpp"
+#include "contract/steps.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
+#include "element/number_arithmetic.hpp"
 #include "error.hpp"
 #include "files/parameter_file.hpp"
 #include "flows/figure_parts.hpp"
+#include "flows/figure_requests.hpp"
 #include "flows/lists.hpp"
 #include "flows/tensor_statistics.hpp"
+#include "statistics/element_figures.hpp"
 #include "statistics/percentiles.hpp"
-#include "statistics/statistics.hpp"
 
 namespace clipper {
 namespace {
 
 /// Bytes of clipped elements whose statistics are added at a time.
 constexpr std::size_t kClippedBytes = 64UL << 10;
-
-/// The bounds of the request that are percentiles.
-std::vector<Field> percentiles_in(const Request& request) {
-  std::vector<Field> bounds;
-  for (const Field* const bound : fields::kBounds)
-    if (const auto& given = request.*bound->number(); given && given->percentage) bounds.push_back(*bound);
-  return bounds;
-}
-
-/// The subtrahend and the divisor, if they are statistics.
-std::vector<Field> statistics_in(const Request& request) {
-  std::vector<Field> factors;
-  for (const Field* const factor : fields::kFactors)
-    if (const auto& given = request.*factor->number(); given && given->statistic) factors.push_back(*factor);
-  return factors;
-}
-
-std::vector<Number> percentages_in(const Request& request) {
-  std::vector<Number> percentages;
-  for (const Field& bound : percentiles_in(request))
-    percentages.push_back(*(request.*bound.number())->percentage);
-  return percentages;
-}
-
-[[noreturn]] void refuse_figure(ErrorKind kind, const Request& request, const Field& figure,
-                                const Message& why) {
-  throw Error(kind, label(figure.name, *(request.*figure.number())) + ": " + why);
-}
-
-bool needs_elements(const Request& request) {
-  return !percentiles_in(request).empty() || !statistics_in(request).empty();
-}
-
-void check_figures(const Request& request) {
-  const bool has_any = needs_elements(request) || (has_lists(request) && !request.pooled);
-  if (const Field* const grouping = first_given(request, is_grouping)) {
-    if (request.profile->family != "native")
-      throw Error(ErrorKind::usage, parameter(grouping->name) +
-                                        fmt::format(" is not supported by {}; only profile native has it",
-                                                    request.profile->system));
-    if (!has_any) refuse_no_figure(request);
-  }
-  for (const Field& bound : percentiles_in(request)) {
-    if (!is_percentile(*(request.*bound.number())->percentage))
-      refuse_figure(ErrorKind::usage, request, bound, "a percentile has max 16 decimal places");
-    const auto is_scaling = [&](const Field& field) {
-      return field.stage == Field::Stage::before && field.is_given(request) &&
-             ((request.*field.number())->array || !(request.*field.number())->list.empty());
-    };
-    if (const Field* const field = first_given(request, is_scaling))
-      refuse_figure(
-          ErrorKind::usage, request, bound,
-          "a percentile cannot be combined with an array as " + Message(Term{field->name, field->name}));
-  }
-}
-
-/// Makes the figure this number. Errors quote both: "min 99% (6.5)".
-void set_number(Given& given, const Number& number, const std::string& text) {
-  given.percentage.reset();
-  given.statistic.reset();
-  given.number = number;
-  given.text += " (" + text + ")";
-  given.found = text;
-}
 
 /// Makes the figure the statistic that was found, if any.
 void set_statistic(std::optional<Given>& given, const std::optional<Number>& found) {
@@ -124,6 +61,7 @@ class Figures {
   }
 
   void find_percentiles();
+  void find_range();
   void find_statistics();
 
  private:
@@ -144,6 +82,10 @@ class Figures {
     return count() <= 1 ? "" : " at " + index_text(layout_of_groups(DType::float64), group);
   }
 
+  [[nodiscard]] Message label_of(const Field& figure) const {
+    return label(figure.name, *(request_.*figure.number()));
+  }
+
   [[noreturn]] void refuse(const Field& figure, const Message& why) const {
     with_path(path_, [&] { refuse_figure(ErrorKind::input, request_, figure, why); });
     __builtin_unreachable();
@@ -153,22 +95,27 @@ class Figures {
     return with_path(path_, [&] { return make_plan_in_units(request, tensor); });
   }
 
-  void drop(const Field& figure, std::uint64_t group, bool has_infinity = false);
-  void set_percentiles(const std::vector<Field>& bounds, Request& request, const Percentiles& found,
+  void drop(std::string_view field, const std::string& text, std::uint64_t group, bool has_infinity);
+  void drop(const Field& figure, std::uint64_t group, bool has_infinity = false) {
+    drop(figure.name, (request_.*figure.number())->text, group, has_infinity);
+  }
+  [[nodiscard]] std::optional<std::pair<Number, Number>> range_of(const GroupNumbers& numbers,
+                                                                  std::uint64_t group);
+  void set_percentiles(const std::vector<Field>& bounds, Request& request, const GroupNumbers& found,
                        std::uint64_t group);
+  [[nodiscard]] Number within_floats(const Field& bound, const Number& rule) const;
   void set_array(const Field& figure, DType dtype, std::vector<std::byte> elements);
   [[nodiscard]] Plan first_plan(const Request& first, const TensorLayout& tensor) const {
     return decoded(plan_of(first, tensor));
   }
   void read_clipped(const Request& first, const GroupRange& range, const ElementSource::Look& look,
                     std::byte* table) const;
-  void for_each_group(const Request& first,
-                      const std::function<void(std::uint64_t, const ElementStatistics&)>& found) const;
-  DType find_exactly(const Field& factor, std::optional<Number>& found, std::vector<std::byte>& elements);
-  void expect_one_dtype(const Field& figure, const FoundArray& array) const;
+  [[nodiscard]] ElementSource clipped(const Request& first) const;
+  void find_exactly(std::optional<Number>& found, FoundArray& elements);
+  void expect_one_dtype(const Message& figure, const FoundArray& array) const;
   [[nodiscard]] bool leaves_nan(const Field& bound, const std::optional<Number>& percentile,
                                 std::uint64_t group) const;
-  void check(const Field& factor, const Number& number, std::uint64_t group) const;
+  [[nodiscard]] Number checked(const Field& factor, const Number& number, std::uint64_t group) const;
 
   Request& request_;
   std::span<const TensorSource> sources_;
@@ -183,7 +130,7 @@ class Figures {
 };
 
 /// Notes that a group has no elements from which the figure can be calculated. A mean needs finite ones.
-void Figures::drop(const Field& figure, std::uint64_t group, bool has_infinity) {
+void Figures::drop(std::string_view field, const std::string& text, std::uint64_t group, bool has_infinity) {
   const bool has_nodata = !request_.nodata.empty();
   const std::string_view why =
       layout().count == 0 ? "the tensor has no elements"
@@ -192,18 +139,32 @@ void Figures::drop(const Field& figure, std::uint64_t group, bool has_infinity) 
       : !has_nodata                 ? "all elements are NaN"
       : is_floating(layout().dtype) ? "all elements are nodata or NaN"
                                     : "all elements are nodata";
-  dropped_.add(figure.name, (request_.*figure.number())->text, place_of(group), why);
+  dropped_.add(field, text, place_of(group), why);
 }
 
-/// Sets the bounds of `request`, which are percentiles, to the numbers of a group.
-void Figures::set_percentiles(const std::vector<Field>& bounds, Request& request, const Percentiles& found,
+/// A rule of floats that leaves their range, which bounds nothing unless a later step gives it a meaning.
+Number Figures::within_floats(const Field& bound, const Number& rule) const {
+  const DType dtype = layout().dtype;
+  const bool is_outward = rule.negative == (bound.number() == &Request::min);
+  const bool has_meaning = count() <= 1 && has_later_step(request_);
+  if (!is_floating(dtype) || rule.kind != Number::Kind::finite || !is_outward || has_meaning) return rule;
+  const Number highest = number_of(dtype, highest_finite(dtype));
+  Number magnitude = rule;
+  magnitude.negative = false;
+  if (magnitude <= highest) return rule;
+  return number_of(dtype, (rule.negative ? lowest_element : highest_element)(dtype));
+}
+
+/// Sets the bounds of `request`, which are percentiles or rules, to the numbers of a group.
+void Figures::set_percentiles(const std::vector<Field>& bounds, Request& request, const GroupNumbers& numbers,
                               std::uint64_t group) {
+  Percentiles found = numbers.figures;
   for (std::size_t i = 0; i < bounds.size(); ++i) {
     const Field& bound = bounds[i];
     const Field* const user = user_of_bounds(request);
     Given& given = *(request.*bound.number());
     if (!found[i]) {
-      drop(bound, group);
+      drop(bound, group, numbers.has_numbers);
       const bool is_min = bound.number() == &Request::min;
       if (count() <= 1 && user != nullptr) user->copy({}, request);  // without both bounds
       if (count() <= 1) (is_min ? request.replace_below : request.replace_above).reset();
@@ -211,11 +172,13 @@ void Figures::set_percentiles(const std::vector<Field>& bounds, Request& request
       if (request.action_on_nan() == (is_min ? OnNan::min : OnNan::max)) request.nan = OnNan::keep;
       continue;
     }
+    const std::string what = is_rule(given) ? "the rule" : "the percentile";
     if (user != nullptr && found[i]->kind == Number::Kind::infinite)
-      refuse(bound, "the percentile is infinite; " + parameter(user->name) + " requires finite bounds" +
-                        place_of(group));
+      refuse(bound,
+             what + " is infinite; " + parameter(user->name) + " requires finite bounds" + place_of(group));
     if (found[i]->kind == Number::Kind::nan)
-      refuse(bound, "the percentile lies between -inf and inf" + place_of(group));
+      refuse(bound, what + " lies between -inf and inf" + place_of(group));
+    if (is_rule(given)) found[i] = within_floats(bound, *found[i]);
     const std::string text = percentile_text(layout(), scaled_, *found[i]);
     // Other profiles convert the exact number.
     const bool is_integer = !is_floating(layout().dtype) && layout().meaning.kind == Meaning::Kind::number &&
@@ -230,13 +193,14 @@ void Figures::set_array(const Field& figure, DType dtype, std::vector<std::byte>
 }
 
 /// Error{usage} for figures of integers that no dtype has.
-void Figures::expect_one_dtype(const Field& figure, const FoundArray& array) const {
+void Figures::expect_one_dtype(const Message& figure, const FoundArray& array) const {
   if (count() <= 1 || !array.is_mixed()) return;
   with_path(path_, [&] {
-    refuse_figure(
-        ErrorKind::usage, request_, figure,
-        "some indexes have fractions, others integers beyond 2^53, and no dtype has both; clip each "
-        "index alone");
+    throw Error(
+        ErrorKind::usage,
+        figure +
+            ": some indexes have fractions, others integers beyond 2^53, and no dtype has both; clip each "
+            "index alone");
   });
 }
 
@@ -261,7 +225,7 @@ void Figures::find_percentiles() {
   scaled_ = scaled(request_, layout());
   const DType dtype = scaled_ && !scaled_->is_exact ? scaled_->dtype : layout().dtype;
   std::vector<FoundArray> elements(bounds.size(), FoundArray(request_, dtype));
-  const auto take = [&](std::uint64_t group, const Percentiles& found) {
+  const auto take = [&](std::uint64_t group, const GroupNumbers& found) {
     if (count() == 1) return set_percentiles(bounds, request_, found, group);
     Request one = alone;
     set_percentiles(bounds, one, found, group);
@@ -272,7 +236,7 @@ void Figures::find_percentiles() {
       plan =
           with_path(place.substr(path_.empty() ? 1 : 0), [&] { return make_plan_in_units(one, layout()); });
     for (std::size_t i = 0; i < bounds.size(); ++i)
-      if (leaves_nan(bounds[i], found[i], group))
+      if (leaves_nan(bounds[i], found.figures[i], group))
         elements[i].add_nan();
       else if (const Number& number = (one.*bounds[i].number())->number; plan)
         elements[i].add(number, bounds[i].number() == &Request::min ? plan->min : plan->max);
@@ -285,12 +249,79 @@ void Figures::find_percentiles() {
     source.value = scaled_->value;
     source.descends = scaled_->descends;
   }
-  percentiles_of_groups(source, percentages_in(request_), options_.level, take);
-  if (count() == 0) set_percentiles(bounds, request_, Percentiles(bounds.size()), 0);  // an axis of length 0
+  figures_of_groups(source, givens_of(request_, bounds), options_.level, take);
+  if (count() == 0)
+    set_percentiles(bounds, request_, {Percentiles(bounds.size())}, 0);  // an axis of length 0
   dropped_.move_to(lost_);
-  for (std::size_t i = 0; i < bounds.size(); ++i) expect_one_dtype(bounds[i], elements[i]);
+  for (std::size_t i = 0; i < bounds.size(); ++i) expect_one_dtype(label_of(bounds[i]), elements[i]);
   for (std::size_t i = 0; i < bounds.size() && count() > 1; ++i)
     set_array(bounds[i], elements[i].dtype(), elements[i].take());
+}
+
+/// Where the range of a group begins, and its length; nothing if the figures have no value.
+std::optional<std::pair<Number, Number>> Figures::range_of(const GroupNumbers& numbers, std::uint64_t group) {
+  const auto& [from, to] = *request_.stretch_from;
+  const std::string text = from.text + ":" + to.text;
+  const auto refuse_range = [&](std::string_view why) {
+    with_path(path_, [&] {
+      throw Error(ErrorKind::input,
+                  parameter("stretch_from") + (" " + text + ": ") + std::string(why) + place_of(group));
+    });
+  };
+  std::size_t next = 0;
+  std::vector<Number> ends;
+  for (const Given* const end : {&from, &to}) {
+    const std::optional<Number> number = is_figure(*end) ? numbers.figures[next++] : end->number;
+    if (!number) {
+      drop("stretch_from", text, group, numbers.has_numbers);
+      return std::nullopt;
+    }
+    if (number->kind != Number::Kind::finite) refuse_range("an end is not finite");
+    ends.push_back(subtracted(is_floating(layout().dtype) ? *number : found_bound(*number), layout().dtype));
+  }
+  const Number length = round_to<double>(difference(ends[1], ends[0]));
+  if (length == Number(0)) refuse_range("both ends are " + percentile_text(layout(), {}, ends[0]));
+  if (length.kind != Number::Kind::finite) refuse_range("the range is not a finite float64 number");
+  return std::pair(ends[0], length);
+}
+
+/// Finds the range of the input's elements that is stretched, which becomes a subtrahend and a divisor. A
+/// group without one is stretched from the same range, so that infinities stay.
+void Figures::find_range() {
+  if (!has_range_figure(request_)) return;
+  std::vector<Given> figures;
+  for (const Given* const end : {&request_.stretch_from->first, &request_.stretch_from->second})
+    if (is_figure(*end)) figures.push_back(*end);
+  const DType dtype = is_long_integer(layout().dtype) ? layout().dtype : DType::float64;
+  FoundArray begins(request_, dtype);
+  FoundArray lengths(request_, DType::float64);
+  const Number& low = request_.stretch->first.number;
+  const Number length = difference(request_.stretch->second.number, low);
+  std::optional<std::pair<Number, Number>> range;
+  const Nodata nodata = nodata_of(request_, layout().dtype);
+  figures_of_groups(elements_of(sources_, groups_, nodata, options_.level), figures, options_.level,
+                    [&](std::uint64_t group, const GroupNumbers& numbers) {
+                      range = range_of(numbers, group);
+                      begins.add(range ? range->first : low);
+                      lengths.add(range ? range->second : length);
+                    });
+  dropped_.move_to(lost_);
+  if (count() <= 1 && !range) {
+    request_.stretch.reset();
+    request_.stretch_from.reset();
+    return;
+  }
+  expect_one_dtype(parameter("stretch_from"), begins);
+  for (Given* const end : {&request_.stretch_from->first, &request_.stretch_from->second})
+    set_number(*end, Number(), "found");  // as subtrahend and divisor
+  request_.subtract = request_.divide = 0;
+  if (count() <= 1) {
+    set_statistic(request_.subtract, range->first);
+    set_statistic(request_.divide, range->second);
+    return;
+  }
+  set_array(*field_named("subtract"), begins.dtype(), begins.take());
+  set_array(*field_named("divide"), lengths.dtype(), lengths.take());
 }
 
 /// Gathers the clipped elements of the groups in the table, or calls `look` with them if there is none.
@@ -324,154 +355,105 @@ void Figures::read_clipped(const Request& first, const GroupRange& range, const 
   }
 }
 
-/// Calls `found` with the statistics of the clipped elements of one group after the other.
-void Figures::for_each_group(
-    const Request& first, const std::function<void(std::uint64_t, const ElementStatistics&)>& found) const {
+/// The elements after the first steps.
+ElementSource Figures::clipped(const Request& first) const {
   const DType dtype = first_plan(first, layout()).output.dtype;
-  const Bounds none{lowest_element(dtype), highest_element(dtype)};
-  const std::size_t size = traits(dtype).size;
-  const auto statistics = [&](std::span<const std::byte> elements) {
-    return statistics_of(dtype, none, elements.data(), elements.size() / size, options_.level);
-  };
-  const std::uint64_t at_once = count() <= 1 ? 0 : gathered_at_once(row_, size);
-  if (at_once == 0) {
-    std::vector<ElementStatistics> totals(count());
-    for (ElementStatistics& total : totals) total.dtype = dtype;
-    std::mutex mutex;
-    const auto add = [&](std::size_t group, std::span<const std::byte> elements) {
-      const ElementStatistics part = statistics(elements);
-      const std::lock_guard lock(mutex);
-      totals[group] += part;
-    };
-    if (count() != 0) read_clipped(first, {0, totals.size()}, add, nullptr);
-    for (std::size_t group = 0; group < totals.size(); ++group) found(group, totals[group]);
-    return;
-  }
-  const auto table = std::make_unique_for_overwrite<std::byte[]>(at_once * row_ * size);
-  for (std::uint64_t begin = 0; begin < count(); begin += at_once) {
-    const GroupRange range{begin, std::min(at_once, count() - begin)};
+  ElementSource all{.dtype = dtype, .count = row_, .read = {}, .path = path_, .groups = count()};
+  const bool gathers = all.at_once() != 0;
+  const std::size_t size = row_ * traits(dtype).size;
+  all.read = [this, &first, gathers, size](const GroupRange& range, const ElementSource::Look& look) {
+    if (!gathers) return read_clipped(first, range, look, nullptr);
+    const auto table = std::make_unique_for_overwrite<std::byte[]>(range.count * size);
     read_clipped(first, range, {}, table.get());
-    for (std::size_t group = 0; group < range.count; ++group)
-      found(begin + group, statistics({table.get() + group * row_ * size, row_ * size}));
-  }
+    for (std::size_t group = 0; group < range.count; ++group) look(group, {table.get() + group * size, size});
+  };
+  return all;
 }
 
-/// Error{input} for a statistic that is infinite, or a divisor of 0.
-void Figures::check(const Field& factor, const Number& number, std::uint64_t group) const {
+/// The figure as it is used. Error{input} for one that is infinite, or a divisor of 0.
+Number Figures::checked(const Field& factor, const Number& number, std::uint64_t group) const {
   if (number.kind == Number::Kind::infinite) refuse(factor, "is infinite" + place_of(group));
-  if (factor.number() == &Request::divide && number == Number(0))
-    refuse(factor, "the divisor must not be 0" + place_of(group));
+  if (number.kind == Number::Kind::nan) refuse(factor, "lies between infinities" + place_of(group));
+  if (factor.number() != &Request::divide || number != Number(0)) return number;
+  if (!request_.divide_zero)
+    refuse(factor, "the divisor must not be 0" + place_of(group) + Term{"divide_zero", ""});
+  return request_.divide_zero->number;
 }
 
 void Figures::find_statistics() {
   const std::vector<Field> factors = statistics_in(request_);
   if (factors.empty()) return;
-  std::vector<std::vector<std::byte>> elements(factors.size());
-  std::vector<std::optional<Number>> found(factors.size());
   const Request first = first_steps(request_, layout().dtype);
-  const DType clipped = first_plan(first, layout()).output.dtype;
-  const auto dtype_of = [&](const Field& factor) {
-    return is_extreme(*(request_.*factor.number())->statistic) && is_long_integer(clipped) ? clipped
-                                                                                           : DType::float64;
-  };
-  for_each_group(first, [&](std::uint64_t group, const ElementStatistics& statistics) {
+  const ElementSource source = clipped(first);
+  const std::vector<Given> figures = givens_of(request_, factors);
+  std::vector<FoundArray> elements;
+  for (const Field& factor : factors) {
+    const Given& given = *(request_.*factor.number());
+    const bool is_exact = given.percentage || !is_moment(*given.statistic);
+    const bool keeps_integers = is_exact && (factor.number() == &Request::subtract ||
+                                             (given.statistic && is_extreme(*given.statistic)));
+    elements.emplace_back(request_,
+                          keeps_integers && is_long_integer(source.dtype) ? source.dtype : DType::float64);
+  }
+  std::vector<std::optional<Number>> found(factors.size());
+  figures_of_groups(source, figures, options_.level, [&](std::uint64_t group, const GroupNumbers& numbers) {
     for (std::size_t i = 0; i < factors.size(); ++i) {
-      found[i] = value_of(*(request_.*factors[i].number())->statistic, statistics);
+      found[i] = numbers.figures[i];
       if (!found[i]) {
-        drop(factors[i], group, statistics.nan != statistics.count);
+        drop(factors[i], group, numbers.has_numbers);
         if (count() <= 1) continue;
         found[i] = factors[i].number() == &Request::divide ? 1 : 0;
       }
-      check(factors[i], *found[i], group);
-      const DType dtype = dtype_of(factors[i]);
-      append(dtype,
-             is_floating(dtype) ? to_bits(round_to<double>(*found[i]))
-                                : static_cast<ElementBits>(to_integer(*found[i], Rounding::toward_zero)),
-             elements[i]);
+      found[i] = checked(factors[i], *found[i], group);
+      found[i] = is_floating(source.dtype) ? Number(round_to<double>(*found[i])) : found_bound(*found[i]);
+      elements[i].add(*found[i]);
     }
   });
   for (const Field& factor : factors)
     if (count() == 0) drop(factor, 0);
   dropped_.move_to(lost_);
   for (std::size_t i = 0; i < factors.size(); ++i) {
-    const bool is_rounded = factors[i].number() == &Request::subtract && found[i] &&
-                            is_extreme(*request_.subtract->statistic) && clipped == DType::float64 &&
+    const Field& factor = factors[i];
+    const std::optional<Statistic> statistic = figures[i].statistic;
+    const bool is_rounded = factor.number() == &Request::subtract && found[i] && statistic &&
+                            is_extreme(*statistic) && source.dtype == DType::float64 &&
                             is_long_integer(layout().dtype) && !request_.scale && !request_.bias;
-    const DType dtype = is_rounded ? find_exactly(factors[i], found[i], elements[i]) : dtype_of(factors[i]);
+    if (is_rounded) find_exactly(found[i], elements[i]);
+    expect_one_dtype(label_of(factor), elements[i]);
     if (count() > 1)
-      set_array(factors[i], dtype, std::move(elements[i]));
+      set_array(factor, elements[i].dtype(), elements[i].take());
     else
-      set_statistic(request_.*factors[i].number(), found[i]);
+      set_statistic(request_.*factor.number(), found[i]);
   }
+  if (!request_.divide) request_.divide_zero.reset();
 }
 
 /// Finds min or max of 64-bit integers, which are rounded to float64 in `elements`, once more where float64
-/// lacks integers. Returns the dtype in which `elements` have them then.
-DType Figures::find_exactly(const Field& factor, std::optional<Number>& found,
-                            std::vector<std::byte>& elements) {
-  std::vector<double> rounded(elements.size() / sizeof(double));
-  std::memcpy(rounded.data(), elements.data(), elements.size());
+/// lacks integers.
+void Figures::find_exactly(std::optional<Number>& found, FoundArray& elements) {
+  const std::vector<std::byte>& bytes = elements.elements();
+  std::vector<double> rounded(bytes.size() / sizeof(double));
+  std::memcpy(rounded.data(), bytes.data(), bytes.size());
   const auto is_large = [](double number) { return std::fabs(number) >= kIntegersEnd; };
-  if (std::ranges::none_of(rounded, is_large)) return DType::float64;
+  if (std::ranges::none_of(rounded, is_large)) return;
   const DType dtype = layout().dtype;
-  const Statistic statistic = *request_.subtract->statistic;
   FoundArray exact(request_, dtype);
+  const Given& figure = *request_.subtract;
   const Request first = exact_steps(
-      request_, dtype, statistic == Statistic::min ? highest_element(dtype) : lowest_element(dtype));
-  for_each_group(first, [&](std::uint64_t group, const ElementStatistics& statistics) {
-    const double nearest = rounded[group];
-    found = value_of(statistic, statistics);
-    if (!is_large(nearest) || !found || round_to<double>(*found) != nearest) found = nearest;
-    exact.add(*found);
-  });
-  expect_one_dtype(factor, exact);
-  elements = exact.take();
-  return exact.dtype();
+      request_, dtype, figure.statistic == Statistic::min ? highest_element(dtype) : lowest_element(dtype));
+  const ElementSource source = clipped(first);
+  figures_of_groups(source, {&figure, 1}, options_.level,
+                    [&](std::uint64_t group, const GroupNumbers& numbers) {
+                      const double nearest = rounded[group];
+                      found = numbers.figures.front();
+                      if (!is_large(nearest) || !found || round_to<double>(*found) != nearest)
+                        found = nearest;
+                      exact.add(*found);
+                    });
+  elements = std::move(exact);
 }
 
 }  // namespace
-
-bool has_figures(const Request& request) {
-  return needs_elements(request) || first_given(request, is_grouping) != nullptr;
-}
-
-void expect_no_figures_of_stream(const Request& request) {
-  std::vector<Field> figures = percentiles_in(request);
-  std::ranges::copy(statistics_in(request), std::back_inserter(figures));
-  for (const Field& figure : figures)
-    refuse_figure(
-        ErrorKind::usage, request, figure,
-        Term{"input", "the input"} + Message(" must be a file, not a stream: it needs to be read twice"));
-}
-
-Plan plan_before_reading(const Request& given, const TensorLayout& layout) {
-  check_figures(given);
-  if (!has_figures(given)) return make_plan(given, layout);
-  Request request = with_lists(given, layout);
-  set_units(request, layout);
-  for (const Field* const field : fields::kGroupings) field->copy({}, request);
-  for (const Field& factor : statistics_in(request))
-    set_number(*(request.*factor.number()), factor.number() == &Request::divide ? 1 : 0, "unknown");
-  const std::vector<Field> bounds = percentiles_in(request);
-  std::vector<Number> values;
-  for (const Field& bound : bounds)
-    values.push_back(widest(request, layout, bound.number() == &Request::min));
-  for (std::size_t i = 0; i < bounds.size(); ++i)
-    set_number(*(request.*bounds[i].number()), values[i], percentile_text(layout, {}, values[i]));
-  // Whether these numbers lie between the percentiles is not known.
-  if (!bounds.empty() && user_of_bounds(request) != nullptr)
-    for (std::optional<Given>* const number :
-         {&request.nan.number, &request.replace_below, &request.replace_above})
-      if (*number && (*number)->number.kind != Number::Kind::nan)
-        (*number)->number = number_of(DType::float64, to_bits(round_to<double>(values.front())));
-  Plan plan = make_plan_in_units(request, layout);
-  static_cast<void>(axes_of(given, layout));
-  return plan;
-}
-
-Plan plan_of_part(const Request& request, const TensorLayout& layout) {
-  return (has_lists(request) && !needs_elements(request) ? plan_before_reading : make_plan)(request, layout);
-}
 
 Request with_figures(const Request& request, std::span<const TensorSource> sources,
                      const KernelOptions& options, std::vector<LostBound>& lost) {
@@ -479,6 +461,7 @@ Request with_figures(const Request& request, std::span<const TensorSource> sourc
   set_units(result, sources.front().layout);
   Figures figures(result, sources, options, lost);
   figures.find_percentiles();
+  figures.find_range();
   figures.find_statistics();
   return result;
 }

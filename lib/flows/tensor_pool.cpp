@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "contract/bounds.hpp"
 #include "contract/steps.hpp"
 #include "error.hpp"
 #include "files/container.hpp"
@@ -140,7 +141,7 @@ std::string figures_text(const Request& figures, const Request& found) {
     if (field.number() == nullptr) continue;
     const std::optional<Given>& figure = figures.*field.number();
     const std::optional<Given>& its = found.*field.number();
-    if (!figure || (!figure->percentage && !figure->statistic)) continue;
+    if (!is_figure(figure)) continue;
     text += fmt::format("{}{} {} is ", text.empty() ? "" : ", ", field.option, figure->text);
     if (!its)
       text += "none";

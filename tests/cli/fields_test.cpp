@@ -49,9 +49,10 @@ std::string between(const std::string& text, std::string_view begin, std::string
 const std::array kEveryField{
     Words{"--profile", "numpy-2", "--min", "6", "--max", "0", "--min-above-max", "max", "--nan", "keep"},
     Words{"--scale", "1/@y.npy", "--bias", "5", "--nodata", "2", "--nodata", "nan", "--nodata-to", "3"},
-    Words{"--max", "@y.npy", "--min", "0%", "--subtract", "mean", "--divide", "2", "--per-axis", "-1",
-          "--round", "floor", "--saturate", "--to", "float16"},
+    Words{"--max", "@y.npy", "--min", "0%", "--subtract", "mean", "--divide", "2", "--divide-zero", "keep",
+          "--per-axis", "-1", "--round", "floor", "--saturate", "--to", "float16"},
     Words{"--min", "25%", "--max", "75%", "--stretch", "0:255", "--to", "uint8", "--pooled"},
+    Words{"--stretch", "0:255", "--stretch-from", "1:50%"},
     Words{"--min", "0", "--replace-below", "1", "--max", "1", "--replace-above", "0", "--zero-point", "3",
           "--to", "uint8"},
 };

@@ -157,16 +157,25 @@ TEST_CASE(
     CHECK(clipper_request_set(request.get(), clipper_request_name(names), nullptr) == CLIPPER_USAGE);
   }
   CHECK(names >= 32);
-  const CRequest request{{"min-above-max", "max"}, {"nan_differ", "true"}, {"member", "w"},
-                         {"exclude-member", "v"},  {"only", "i1"},         {"scale", "1/3"},
-                         {"stretch", "0:255"},     {"to", "torch.uint8"}};
+  const CRequest request{{"min-above-max", "max"},
+                         {"nan_differ", "true"},
+                         {"member", "w"},
+                         {"exclude-member", "v"},
+                         {"only", "i1"},
+                         {"scale", "1/3"},
+                         {"stretch", "0:255"},
+                         {"to", "torch.uint8"},
+                         {"max", "mean+1std"},
+                         {"divide-zero", "keep"},
+                         {"stretch_from", "1%:75%+1.5iqr"}};
   const auto refused = [&](const char* name, const char* text) {
     return said(clipper_request_set(request.get(), name, text));
   };
   CHECK(refused("mim", "0") == "2 name: unknown value 'mim'; did you mean 'min'?");
   CHECK(refused("min", "O") == "2 min: 'O' is not a number");
   CHECK(clipper_last_error_field() == std::string("min"));
-  CHECK(refused("bias", "1%") == "2 bias: '1%' is not a number; only min and max can be percentiles");
+  CHECK(refused("bias", "1%") ==
+        "2 bias: '1%' is not a number; only min, max, subtract and divide can be percentiles");
   CHECK(refused("min", "@none.npy").starts_with("4 min @none.npy: "));
   CHECK(refused("to", "i8").starts_with("2 to: 'i8' is int64 in numpy"));
   CHECK(refused("profile", "onx") == "2 profile: unknown value 'onx'; did you mean 'onnx'?");

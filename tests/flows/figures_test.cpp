@@ -108,9 +108,12 @@ TEST_CASE("a plan does not ignore a percentile that is unknown") {
     return refusal(ErrorKind::usage, [&] { return make_plan(request, header); });
   };
   CHECK(refused(percentiles()) == "min 1%: a percentile needs all elements of the tensor");
-  CHECK(refused({.scale = Given::percentile(1)}) == "scale 1%: only min and max can be percentiles");
-  CHECK(refused({.bias = Given::percentile(1)}) == "bias 1%: only min and max can be percentiles");
-  CHECK(refused({.min = 1, .nan = Given::percentile(5)}) == "nan 5%: only min and max can be percentiles");
+  CHECK(refused({.scale = Given::percentile(1)}) ==
+        "scale 1%: only min, max, subtract and divide can be percentiles");
+  CHECK(refused({.bias = Given::percentile(1)}) ==
+        "bias 1%: only min, max, subtract and divide can be percentiles");
+  CHECK(refused({.min = 1, .nan = Given::percentile(5)}) ==
+        "nan 5%: only min, max, subtract and divide can be percentiles");
 }
 
 TEST_CASE("the check before a run finds everything that does not depend on the elements") {

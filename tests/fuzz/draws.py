@@ -30,6 +30,10 @@ BIASES = ["0", "0.5", "-0.5", "128", "-1", "0.1", "1e10", "-3", "900719925474099
 NANS = ["error", "keep", "min", "max", "0", "-0.0", "2.5", "-1", "100", "300", "2049", "16777217", "1e39"]
 
 
+RULES = [("mean-3std", "mean+3std"), ("median-4.4478mad", "median+4.4478mad"), ("25%-1.5iqr", "75%+1.5iqr"), ("mean-0.1std", "median"),
+         ("median-mad", "90%+0.001mad"), ("mean", "mean+1iqr"), ("10%-2std", "median+0.7iqr"), ("median", "median"), ("mean+3std", "mean-3std")]
+
+
 class Casts(Draw):
     """Draws casts. Elements are those near numbers where a result changes."""
 
@@ -190,13 +194,22 @@ class Casts(Draw):
         if not {*FACTORS} & {*case.arrays()} and self.chance(0.7):
             texts = sorted((percentage(rng), percentage(rng)), key=Fraction)
             given |= zip(BOUNDS, (f"{text}%" for text in texts))
+            if not {*FACTORS} & {*given} and self.chance(0.4):
+                given |= zip(BOUNDS, rng.choice(RULES))
             if self.chance(0.3) and not any(option.startswith("--replace") for option in given):
                 del given[rng.choice(BOUNDS)]
         if "--stretch" not in given and "--min-above-max" not in given:
             for option in ("--subtract", "--divide"):
                 if self.chance(0.5):
-                    given[option] = rng.choice(STATISTICS)
+                    given[option] = rng.choice([*STATISTICS, *STATISTICS, f"{percentage(rng)}%"])
+            if "--divide" in given and self.chance(0.4):
+                given["--divide-zero"] = rng.choice(["keep", "keep", "error", "0.3", "-7"])
             if source in INTS and {"--subtract", "--divide"} & {*given} and not {"--to", "--round"} & {*given}:
+                given["--round"] = rng.choice(list(ROUNDS))
+        if not {"--subtract", "--divide", "--stretch", "--min-above-max"} & {*given} and self.chance(0.3):
+            given["--stretch"] = rng.choice(["0:1", "1:0", "0:100", "7:1"])
+            given["--stretch-from"] = rng.choice(["1%:99%", "50%:25%", "mean-1std:mean+1std", "median-1mad:3", "0.25:7", "-1:100%", "0:1", "0%:100%"])
+            if source in INTS and not {"--to", "--round"} & {*given}:
                 given["--round"] = rng.choice(list(ROUNDS))
         if not has_figures(case):
             given["--max"] = "50%"

@@ -13,6 +13,7 @@ from trials import Run, np
 import figures
 from contract import FLOAT8, FORMATS, INTS, Refused, is_nan, nearest, numbers
 from exact import BOUNDS, FACTORS, NORMALIZATION, Beyond, Case, Tensor, bound, result
+from figures import is_percentile
 
 SHARDS = 3
 AGAIN = "clips every element again"  # the reason why --direct refuses
@@ -272,7 +273,7 @@ def info(trial):
     words += ["--dtype", case.x.dtype] if case.x.dtype in FLOAT8 else []
     nodata = case.parameters.get("--nodata", "").split()
     words += [f"--nodata={text}" for text in nodata]
-    if not words or any(word.endswith("%") for word in words) or set(case.parameters) - {*BOUNDS, *FACTORS, "--nan", "--min-above-max", "--nodata", "--nodata-to"} or case.profile.name != "native":
+    if not words or any(map(is_percentile, words)) or set(case.parameters) - {*BOUNDS, *FACTORS, "--nan", "--min-above-max", "--nodata", "--nodata-to"} or case.profile.name != "native":
         return to_file(trial)
     run = trial.run("info", "--stats", "--json", *words, "in.npy")
     trial.check_done(run)

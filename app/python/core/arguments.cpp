@@ -211,8 +211,8 @@ struct SetMember {
   void set(const std::string& text) const {
     set_text(field, held.request, text, held.reading);
     if (field.number() == nullptr) return;
-    Given& given = *(held.request.*field.number());
-    if (!given.dtype) given.text = shortened(given.text);
+    std::optional<Given>& given = held.request.*field.number();
+    if (given && !given->dtype) given->text = shortened(given->text);
   }
 
   void take(std::optional<Given>& number) const {
@@ -230,8 +230,12 @@ struct SetMember {
   void take(std::optional<std::pair<Given, Given>>& range) const {
     constexpr std::string_view kExpected = "two numbers such as (0, 255)";
     if (!is_sequence(object) || nb::len(object) != 2) refuse(kExpected);
-    std::optional<Given> low = given_of(field.name, nb::object(object[0]), held);
-    std::optional<Given> high = given_of(field.name, nb::object(object[1]), held);
+    const auto end = [&](const nb::object& number) {
+      return PyUnicode_Check(number.ptr()) ? end_of_text(field, std::string(characters_of(number)))
+                                           : given_of(field.name, number, held);
+    };
+    std::optional<Given> low = end(object[0]);
+    std::optional<Given> high = end(object[1]);
     if (!low || !high) refuse(kExpected);
     range.emplace(*std::move(low), *std::move(high));
   }

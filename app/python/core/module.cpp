@@ -31,7 +31,7 @@ Args:
     x: array of int8 to int64, uint8 to uint64, float16, float32, float64, or ml_dtypes' bfloat16 or float8, of any
         shape, strides and byte order. What is no array becomes one by np.asarray or np.from_dlpack.
     min, max: int, float, Decimal, Fraction, text such as "0.1" or "1e400", which is exact, "1%" for a percentile of
-        x, a numpy scalar, an array or sequence of any numeric dtype that broadcasts with x,
+        x, "mean-3std", "median+4.4478mad" or "25%-1.5iqr" for a rule of x, a numpy scalar, an array or sequence of any numeric dtype that broadcasts with x,
         "@lo.npy" or a path. None: no bound. A fraction as a bound of integers is cut off, with a TruncationWarning,
         which a bound of floats has, too, if it becomes another integer: 2049 as float16 is 2048.
     a_min, a_max: the same, as np.clip calls them.
@@ -44,16 +44,19 @@ Args:
         and no percentile sees them.
     nodata_to: what they become instead.
     replace_below, replace_above: elements below min, above max, become this number, not the bound; also nan.
-    subtract, divide: y = (y - subtract) / divide in float64, of the clipped y; also arrays, and "mean", "std", "min"
-        or "max" of all y, as np.mean and np.std of the finite ones, but exact. Integers need `to` or `round`, as with
-        stretch.
+    subtract, divide: y = (y - subtract) / divide in float64, of the clipped y; also arrays, and figures of all y:
+        "mean" and "std", as np.mean and np.std of the finite ones, but exact, "min", "max", "median", "mad", "iqr",
+        "absmax", or a percentile such as "50%". Integers need `to` or `round`, as with stretch.
+    divide_zero: "keep", which divides by 1, "error" or a number, in place of a divisor that is found or read as 0.
     stretch: (low, high) or "low:high": min becomes low, max becomes high, and elements between them what is between these, in
         float64.
-    per_axis: an int or a tuple of ints: percentiles, "mean", "std", "min" and "max" of each index along these axes,
-        over all others, as with keepdims in numpy. With one axis a text such as subtract="0.485,0.456,0.406" has a
+    stretch_from: (a, b) or "a:b": a becomes low and b high in place of min and max, and what is outside goes beyond; each is
+        a number, a percentile or a rule of x.
+    per_axis: an int or a tuple of ints: percentiles and other figures are those of each index along these axes, over
+        all others, as with keepdims in numpy. With one axis a text such as subtract="0.485,0.456,0.406" has a
         number for each index along it.
-    pooled: for clip_file() only: percentiles, "mean", "std", "min" and "max" are those of all clipped members of an
-        archive together, which must have one dtype.
+    pooled: for clip_file() only: figures are those of all clipped members of an archive together, which must have one
+        dtype.
     round: "half-even", "half-away", "trunc", "floor" or "ceil": makes the result integers, in any dtype.
     zero_point: an integer that is added after rounding, if `to` is an integer dtype.
     to: the dtype of the result: "uint8", "u1", np.dtype or scalar type, or a name that numpy does not know, such as
@@ -91,6 +94,12 @@ array([  0, 212, 255], dtype=uint8)
 >>> clip(np.array([[1.0, 3], [10, 30]]), subtract="mean", divide="std", per_axis=0)
 array([[-1.,  1.],
        [-1.,  1.]])
+>>> clip(np.array([0.0, 0, 0, 0, 10]), max="mean+1std")
+array([0., 0., 0., 0., 6.])
+>>> clip(np.array([1.0, 2, 4, 8, 100]), subtract="median", divide="iqr", divide_zero="keep")
+array([-0.5       , -0.33333333,  0.        ,  0.66666667, 16.        ])
+>>> clip(np.arange(5.0), stretch=(0, 1), stretch_from=(1, "75%"))
+array([-0.5,  0. ,  0.5,  1. ,  1.5])
 >>> clip(np.array([[1, 9], [2, 8]]), max=np.array([5, 6]))
 array([[1, 6],
        [2, 6]])

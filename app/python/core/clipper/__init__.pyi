@@ -51,11 +51,13 @@ class _Request(TypedDict, total=False):  # besides min, max, and to, on which th
     replace_above: _Parameter
     subtract: _Parameter
     divide: _Parameter
+    divide_zero: Union[_Number, Literal["keep", "error"], None]
     zero_point: _Parameter
     nan: Union[_Nan, date, timedelta]
     round: _Round
     saturate: bool
     stretch: Union[tuple[_Number, _Number], str, None]
+    stretch_from: Union[tuple[_Number, _Number], str, None]
     per_axis: Union[int, Sequence[int], None]
     pooled: bool
     nodata: Union[_Number, Sequence[_Number], None]

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "contract/profile.hpp"
+#include "element/number.hpp"
+#include "simd/levels.hpp"
+#include "statistics/percentiles.hpp"
+
+namespace clipper {
+
+/// The figures of a group, in the order of the request; nothing for one that no element has. NaN for what
+/// lies between infinities. Exact, but mean and std are rounded once to float64.
+struct GroupNumbers {
+  std::vector<std::optional<Number>> figures;
+  bool has_numbers = false;  ///< whether any element is not NaN; all may be infinite
+};
+
+/// Finds figures, each a percentage or a statistic, or one and a spread, of each group of the source; calls
+/// `found` for one group after the other. One pass for mean, std, min, max and absmax together, those of
+/// percentiles_of_groups() for all others, and those of median_deviations() for mad; of groups that read()
+/// gathers one for all.
+void figures_of_groups(const ElementSource& source, std::span<const Given> figures, SimdLevel level,
+                       const std::function<void(std::uint64_t, const GroupNumbers&)>& found);
+
+/// Whether the figure is the mean or the standard deviation.
+[[nodiscard]] constexpr bool is_moment(Statistic statistic) {
+  return statistic == Statistic::mean || statistic == Statistic::std;
+}
+
+}  // namespace clipper
