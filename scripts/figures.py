@@ -71,7 +71,7 @@ def rule_value(x, text):
     """A rule of a tensor's elements."""
     center, times, spread = RULE.fullmatch(text).groups()
     known = numbers(x.elements[~is_nan(x.elements, x.dtype)].ravel(), x.dtype)
-    ranked = sorted(known.astype(np.float64).tolist() if x.dtype in FORMATS else known.tolist())
+    ranked = in_order(known.astype(np.float64)).tolist() if x.dtype in FORMATS else sorted(known.tolist())
     finite = [each for each in ranked if math.isfinite(each)]
     of = lambda word: mean_and_deviation(finite)[word == "std"] if word in ("mean", "std") else order_figure(word, ranked)
     if spread is None:

@@ -84,8 +84,7 @@ void check_rule(const Request& request, std::string_view field, const Given& fig
 }
 
 void check_figures(const Request& request) {
-  const bool has_any =
-      !percentiles_in(request).empty() || !statistics_in(request).empty() || has_range_figure(request);
+  const bool has_any = needs_elements(request) || (has_lists(request) && !request.pooled);
   if (const Field* const grouping = first_given(request, is_grouping)) {
     if (request.profile->family != "native")
       throw Error(ErrorKind::usage, parameter(grouping->name) +
