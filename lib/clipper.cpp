@@ -198,8 +198,7 @@ std::string input_named(const fs::path& file, const FileOptions& options) {
   if (member_path(path))
     throw Error(ErrorKind::io,
                 path + ": cannot be opened: " + os::error_text(ENOENT) +
-                    "; to read a member of an archive, set " +
-                    Message(Term{"special_paths", "special_paths"}),
+                    "; to read a member of an archive, set special_paths",
                 ENOENT);
   return path;
 }
