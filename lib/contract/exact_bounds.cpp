@@ -209,7 +209,7 @@ Number exact_number(const Plan& plan, const Number& bound) {
 void plan_exact_bounds(const Request& request, Plan& plan) {
   if (plan.operation.arithmetic == Arithmetic::integer) return plan_wide_bounds(request, plan);
   const auto [min, max] = exact_bounds(request, plan);
-  if (plan.operation.arithmetic == Arithmetic::none && !request.stretch)
+  if (plan.operation.arithmetic == Arithmetic::none && user_of_bounds(request) == nullptr)
     expect_elements_within(request, plan);
   // Without a rounding, the dtype's limits are the bounds that are not given: 255.5 is beyond uint8.
   const bool has_limits = plan.operation.arithmetic == Arithmetic::float64 && !request.to && !request.round &&

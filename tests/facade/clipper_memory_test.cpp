@@ -21,8 +21,8 @@ TEST_CASE("texts in a request are profiles, bounds and what becomes of NaN") {
   CHECK(Request{.profile = "onnx"}.profile == profile_named("onnx-13"));
   CHECK(refusal(ErrorKind::usage, [] { static_cast<void>(Request{.profile = "onx"}); }) ==
         "profile 'onx' is unknown");
-  CHECK(refusal(ErrorKind::usage, [] { static_cast<void>(Request{.min = "1,5"}); }) ==
-        "'1,5' is not a number, a percentage, a statistic, a date, true or false");
+  CHECK(refusal(ErrorKind::usage, [] { static_cast<void>(Request{.min = "1 5"}); }) ==
+        "'1 5' is not a number, a percentage, a statistic, a date, true or false");
 }
 
 TEST_CASE("statistics and percentiles of memory are those of a file with the same elements") {
