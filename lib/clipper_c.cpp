@@ -137,8 +137,8 @@ Tensor tensor_of(const Given* given, std::string_view name) {
 
 /// Null is the request that changes nothing.
 const clipper_request& or_default(const clipper_request* request) {
-  static const clipper_request kDefault;
-  return request != nullptr ? *request : kDefault;
+  static const clipper_request nothing;
+  return request != nullptr ? *request : nothing;
 }
 
 clipper_element element_of(DType dtype, const std::optional<ElementBits>& bits) {

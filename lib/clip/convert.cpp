@@ -344,7 +344,11 @@ class BlockConversion {
   void count_between(PerElement<Working> lo, PerElement<Working> hi, std::size_t bounds, std::size_t count,
                      ElementCounts& counts) const noexcept {
     bool any = false;
-    for (std::size_t i = 0; i < bounds; ++i) any |= (lo[i] > hi[i]) | (lo[i] > highest_) | (hi[i] < lowest_);
+    for (std::size_t i = 0; i < bounds; ++i) {
+      any |= lo[i] > hi[i];
+      any |= lo[i] > highest_;
+      any |= hi[i] < lowest_;
+    }
     if (!any) return;
     counts.raised = counts.lowered = 0;
     for (std::size_t i = 0; i < count; ++i) {

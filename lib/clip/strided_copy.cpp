@@ -31,12 +31,13 @@ template <std::size_t kSize>
 void copy_run(const std::byte* from, std::ptrdiff_t from_step, std::byte* to, std::ptrdiff_t to_step,
               std::size_t count, SimdLevel level) noexcept {
   constexpr auto kPacked = static_cast<std::ptrdiff_t>(kSize);
+  const auto length = static_cast<std::ptrdiff_t>(count);
   if (to_step == kPacked) {
     if (from_step == kPacked) return static_cast<void>(std::memcpy(to, from, count * kSize));
-    if (from_step == -kPacked) return run_loop<TakeEach<kSize, -1>>(level, from, to, count);
-    if (from_step == 2 * kPacked) return run_loop<TakeEach<kSize, 2>>(level, from, to, count);
-    if (from_step == 3 * kPacked) return run_loop<TakeEach<kSize, 3>>(level, from, to, count);
-    if (from_step == 4 * kPacked) return run_loop<TakeEach<kSize, 4>>(level, from, to, count);
+    if (from_step == -kPacked) return run_loop<TakeEach<kSize, -1>>(level, from, to, length);
+    if (from_step == 2 * kPacked) return run_loop<TakeEach<kSize, 2>>(level, from, to, length);
+    if (from_step == 3 * kPacked) return run_loop<TakeEach<kSize, 3>>(level, from, to, length);
+    if (from_step == 4 * kPacked) return run_loop<TakeEach<kSize, 4>>(level, from, to, length);
   }
   for (std::size_t i = 0; i < count; ++i, from += from_step, to += to_step) std::memcpy(to, from, kSize);
 }

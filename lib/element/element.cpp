@@ -15,7 +15,7 @@ namespace {
 /// The number of the fewest digits that becomes the element. No 16-bit float needs more than 5 significant
 /// digits, and no number of so few lies so near the middle of two elements that its double is the middle.
 template <HalfType T>
-double shortest(T x) noexcept {
+double shortest(T x) {
   const auto value = static_cast<double>(widen(x));
   ElementText text;
   for (int digits = 1; std::isfinite(value) && digits <= 5; ++digits) {

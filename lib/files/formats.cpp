@@ -18,9 +18,9 @@
 namespace clipper {
 namespace {
 
-enum Row : std::uint8_t { kNpy, kNpz, kSafetensors, kIndex, kPb, kRawRow, kRows };
+enum Row : std::uint8_t { npy_row, npz_row, safetensors_row, index_row, pb_row, raw_row, rows };
 
-constexpr std::array<Format, kRows> kFormats{
+constexpr std::array<Format, rows> kFormats{
     Format{.name = "a .npy file",
            .suffixes = {".npy"},
            .pattern = "npy",
@@ -79,7 +79,7 @@ bool is_index(std::string_view name) {
 }
 
 const Format* format_named(std::string_view name) {
-  if (is_index(name)) return &kFormats[kIndex];
+  if (is_index(name)) return &kFormats[index_row];
   const auto* const row = std::ranges::find_if(kFormats, [&](const Format& format) {
     return std::ranges::any_of(
         format.suffixes, [&](std::string_view suffix) { return !suffix.empty() && name.ends_with(suffix); });
@@ -120,7 +120,7 @@ namespace {
 
 const Format* archive_format_of(std::span<const std::byte> start, const std::string& path) {
   const Format* const format = archive_format(start);
-  return format == nullptr && is_index(path) ? &kFormats[kIndex] : format;
+  return format == nullptr && is_index(path) ? &kFormats[index_row] : format;
 }
 
 }  // namespace
@@ -156,7 +156,7 @@ void read_as(InputFile& file, const Reading& how) {
   const std::span start = std::span(bytes).first(
       file.is_member() ? file.read_some_at(bytes, 0) : own.read_at(file.descriptor(), bytes, 0, file.path()));
   const Format* known = archive_format_of(start, file.path());
-  if (known == nullptr && (file.is_member() || npy::can_be_npy(start))) known = &kFormats[kNpy];
+  if (known == nullptr && (file.is_member() || npy::can_be_npy(start))) known = &kFormats[npy_row];
   const bool forces = is_forced(how) && !file.is_member();
   if (how.raw && !forces && !how.raw_if_needed && (known != nullptr || said != nullptr))
     throw Error(
@@ -169,7 +169,7 @@ void read_as(InputFile& file, const Reading& how) {
     if (!file.is_regular()) file.read_from({std::move(own)});
     return;
   }
-  const Format& format = said != nullptr && !forces ? *said : kFormats[kRawRow];
+  const Format& format = said != nullptr && !forces ? *said : kFormats[raw_row];
   Source source = format.source(file, how, std::move(own));
   source.format = &format;
   file.read_from(std::move(source));
@@ -181,7 +181,7 @@ std::vector<std::string> files_behind(const Reading& how, const std::string& pat
     const auto member = member_path(path);
     const std::string& file = member ? member->archive : path;
     if (is_index(file)) return paths_of_set(file);
-    if (member || format_said(how, file) != &kFormats[kPb]) return {};
+    if (member || format_said(how, file) != &kFormats[pb_row]) return {};
     return external_file(file);
   } catch (const Error& error) {  // what is wrong with a name or contents, the work reports
     constexpr std::array kOfNames{0, ENOENT, ENOTDIR, EISDIR, EACCES, EPERM, ELOOP, ENAMETOOLONG};
@@ -199,9 +199,9 @@ InputFile open_as(const Reading& how, const std::string& path, Streams streams) 
 
 const Format& result_format(const InputFile& input, const std::optional<std::string>& out, bool to_raw) {
   if (const Format* const named = out ? format_named(*out) : nullptr) return *named;
-  if (to_raw) return kFormats[kRawRow];
+  if (to_raw) return kFormats[raw_row];
   const Source* const source = input.source();
-  return source != nullptr && source->format != nullptr ? *source->format : kFormats[kNpy];
+  return source != nullptr && source->format != nullptr ? *source->format : kFormats[npy_row];
 }
 
 Frame result_frame(const InputFile& input, const TensorLayout& result, const std::optional<std::string>& out,

@@ -63,6 +63,7 @@ class Figures {
   void find_percentiles();
   void find_range();
   void find_statistics();
+  [[nodiscard]] std::vector<FoundArray> arrays_of(const std::vector<Field>& factors, DType dtype) const;
 
  private:
   [[nodiscard]] const TensorLayout& layout() const { return sources_.front().layout; }
@@ -380,21 +381,26 @@ Number Figures::checked(const Field& factor, const Number& number, std::uint64_t
   return request_.divide_zero->number;
 }
 
+/// Where the figures of each factor are collected.
+std::vector<FoundArray> Figures::arrays_of(const std::vector<Field>& factors, DType dtype) const {
+  std::vector<FoundArray> arrays;
+  for (const Field& factor : factors) {
+    const Given& given = *(request_.*factor.number());
+    const bool is_exact = given.percentage || !is_moment(*given.statistic);
+    const bool keeps_integers = is_exact && (factor.number() == &Request::subtract ||
+                                             (given.statistic && is_extreme(*given.statistic)));
+    arrays.emplace_back(request_, keeps_integers && is_long_integer(dtype) ? dtype : DType::float64);
+  }
+  return arrays;
+}
+
 void Figures::find_statistics() {
   const std::vector<Field> factors = statistics_in(request_);
   if (factors.empty()) return;
   const Request first = first_steps(request_, layout().dtype);
   const ElementSource source = clipped(first);
   const std::vector<Given> figures = givens_of(request_, factors);
-  std::vector<FoundArray> elements;
-  for (const Field& factor : factors) {
-    const Given& given = *(request_.*factor.number());
-    const bool is_exact = given.percentage || !is_moment(*given.statistic);
-    const bool keeps_integers = is_exact && (factor.number() == &Request::subtract ||
-                                             (given.statistic && is_extreme(*given.statistic)));
-    elements.emplace_back(request_,
-                          keeps_integers && is_long_integer(source.dtype) ? source.dtype : DType::float64);
-  }
+  std::vector<FoundArray> elements = arrays_of(factors, source.dtype);
   std::vector<std::optional<Number>> found(factors.size());
   figures_of_groups(source, figures, options_.level, [&](std::uint64_t group, const GroupNumbers& numbers) {
     for (std::size_t i = 0; i < factors.size(); ++i) {
