@@ -108,6 +108,16 @@ TEST_CASE("system calls that old container runtimes refuse with EPERM are done w
   }
 }
 
+TEST_CASE("--sync asks the disk, whose failure leaves no file; other runs do not ask it") {
+  const Directory directory;
+  const auto prepare = [] { be_without(SYS_fsync, 0, 0, EIO); };
+  const auto before = directory.snapshot();
+  directory.refused(clip({"--sync", "in.npy", "out.npy"}), 4, "out.npy: ", prepare);
+  CHECK(directory.snapshot() == before);
+  directory.done(clip({"in.npy", "out.npy"}), prepare);
+  CHECK(directory.read("out.npy") == kOutput);
+}
+
 TEST_CASE("a large new file is complete where its pages cannot be mapped") {
   constexpr std::size_t kElements = 17'000'000;
   const WorkingDirectory directory{{"in.npy", float32_file(std::vector<float>(kElements, 7))}};
