@@ -19,7 +19,7 @@ double shortest(T x) {
   const auto value = static_cast<double>(widen(x));
   ElementText text;
   for (int digits = 1; std::isfinite(value) && digits <= 5; ++digits) {
-    char* const end = fmt::format_to_n(text.data(), text.size(), FMT_STRING("{:.{}g}"), value, digits).out;
+    char* const end = fmt::format_to_n(text.data(), text.size(), fmt::runtime("{:.{}g}"), value, digits).out;
     double rounded = value;
     std::from_chars(text.data(), end, rounded);
     if (narrow<T>(rounded) == x) return rounded;
