@@ -14,8 +14,12 @@ MANUAL = Path(__file__).parents[2] / "app/generate/clipper-bounds.7.in"
 def rows():
     """The options and the numpy expression of each line."""
     section = MANUAL.read_text().partition(".SS Figures of the elements")[2]
-    table = section.partition(".nf\n")[2].partition(".fi\n")[0].replace("\\", "")
+    table = section.partition("\nLines of options, and of numpy")[2].partition(".nf\n")[2].partition(".fi\n")[0].replace("\\", "")
     return [re.split("  +", line) for line in table.splitlines()]
+
+
+def iqr(x):
+    return np.subtract(*np.percentile(x, (75, 25)))
 
 
 def check_table(trial):
@@ -26,7 +30,7 @@ def check_table(trial):
     for name, array in arrays.items():
         np.save(trial.path(name), array)
     for options, line in rows():
-        expected = {name: eval(line, {"np": np, "x": array.astype("f8"), "pool": pool}).astype(dtype) for name, array in arrays.items()}
+        expected = {name: eval(line, {"np": np, "x": array.astype("f8"), "pool": pool, "iqr": iqr}).astype(dtype) for name, array in arrays.items()}
         if not all(np.isfinite(array).all() for array in expected.values()):
             continue  # a divisor of 0 is refused
         run = trial.run("--force", *options.split(), "--output-dir", "out", *arrays)
