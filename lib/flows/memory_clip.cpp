@@ -195,6 +195,7 @@ namespace {
 Plan plan_for(const Request& request, const TensorLayout& layout, const void* elements,
               const Workers& workers) {
   if (!has_figures(request)) return make_plan(request, layout);
+  if (layout.count != 0 && elements == nullptr) throw Error(ErrorKind::usage, "the elements are null");
   const std::size_t size = traits(layout.dtype).size;
   const std::shared_ptr<Engine> engine = engine_for(layout.data_size(), workers.threads);
   const Chunks chunks(layout.count, size, engine->chunk_size(), 0);
