@@ -56,7 +56,7 @@ inline bool integers_match(const Rule& rule, Int128 a, Int128 e) {
   const Int128 beyond =
       distance_of(a, e) * scale - static_cast<Int128>(rule.relative.digits) * distance_of(e, 0);
   const Int128 absolute = static_cast<Int128>(rule.absolute.digits) * scale;
-  return beyond <= absolute && beyond * power_of_ten(-rule.absolute.exponent) <= absolute;
+  return beyond <= 0 || (beyond <= absolute && beyond * power_of_ten(-rule.absolute.exponent) <= absolute);
 }
 
 inline bool matches(DType dtype, const Rule& rule, ElementBits a, ElementBits e) {
