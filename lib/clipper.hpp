@@ -131,10 +131,11 @@ struct FileOptions {
 
 /// min, max, scale or bias from an .npy file: `{.min = from_file("lo.npy")}`. A file with one element gives a
 /// number. Any other file gives an array, which must broadcast to the tensor's shape by numpy's rule without
-/// enlarging it: each element of the tensor has its own number. The dtype of min and max is the tensor's;
-/// scale and bias may also be float32 or float64. Profile::Arrays says which profiles take arrays. Large
-/// arrays are read while they are used; Error{io} if the file changes meanwhile.
-/// Of the options only raw, pb and special_paths count: a raw file has the dtype and, if it fits, the shape.
+/// enlarging it: each element of the tensor has its own number. With profile native min and max may have any
+/// numeric dtype and are exact bounds; scale and bias have the tensor's dtype, float32 or float64.
+/// Profile::Arrays says which profiles take arrays. Large arrays are read while they are used; Error{io} if
+/// the file changes meanwhile. Of the options only raw, pb and special_paths count: a raw file has the dtype
+/// and, if it fits, the shape.
 [[nodiscard]] Given from_file(const std::filesystem::path& path, const FileOptions& options = {});
 
 /// Clips the tensor in the file `in` and writes it to the file `out`, which is replaced atomically: a reader
