@@ -130,6 +130,10 @@ void OutputFile::keep_replaced(InputFile& input) {
   });
 }
 
+void OutputFile::take_back_replaced(int error) {
+  with_way_back([&] { throw_system_error(path_, "its backup cannot be flushed to disk", error); });
+}
+
 /// The lock keeps other clippers from clipping this file while it may be taken back. They open the name, so
 /// they find either the input, which is locked, too, or this file.
 void OutputFile::replace(InputFile& input) {

@@ -161,6 +161,9 @@ class OutputFile {
   void keep_replaced(InputFile& input);
   [[nodiscard]] bool keeps_replaced() const noexcept { return kept_ != nullptr; }
 
+  /// Takes the backup of keep_replaced() back, because it could not be flushed to disk, and throws that.
+  void take_back_replaced(int error);
+
   /// Replaces `input`, if that is unchanged and still has its name. Otherwise throws the errors of
   /// InputFile::expect_unchanged(), and every name stays with the file that has it. Error{refused} if another
   /// clipper has locked this file. Error{not_durable} if `input` was replaced, but a file is left under a

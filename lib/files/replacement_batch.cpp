@@ -42,11 +42,9 @@ class Commit {
       each([&](ReplacementBatch::Replacement& file) { file.output.keep_replaced(file.input); });
       const auto keeps = [](const auto& file) { return file.output.keeps_replaced(); };
       if (std::ranges::any_of(files_, keeps))
-        flush_names([](const std::string& path, int error) {
-          throw_system_error(path, "its backup cannot be flushed to disk", error);
-        });
+        flush_names([](OutputFile& file, int error) { file.take_back_replaced(error); });
       each([&](ReplacementBatch::Replacement& file) { file.output.replace(file.input); });
-      flush_names(throw_not_durable);
+      flush_names([](const OutputFile& file, int error) { throw_not_durable(file.path(), error); });
       for (std::size_t i = 0; i < files_.size(); ++i) files_[i].done(errors_[i]);
     });
   }
@@ -86,14 +84,14 @@ class Commit {
   }
 
   /// One flush for each directory, whatever the number of its files.
-  void flush_names(const std::function<void(const std::string& path, int error)>& fail) {
+  void flush_names(const std::function<void(OutputFile& file, int error)>& fail) {
     std::map<FileId, int> failed;
     for (const auto& [id, place] : directories_)
       if (!place.sync()) failed[id] = errno;
     if (failed.empty()) return;
-    each([&](const ReplacementBatch::Replacement& file) {
+    each([&](ReplacementBatch::Replacement& file) {
       if (const auto found = failed.find(directory_of(file)); found != failed.end())
-        fail(file.output.path(), found->second);
+        fail(file.output, found->second);
     });
   }
 

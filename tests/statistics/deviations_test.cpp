@@ -58,7 +58,7 @@ void check(DType dtype, const std::vector<T>& elements) {
 
 template <class T>
 void check_numbers(DType dtype, std::mt19937& random) {
-  for (const std::size_t count : {1, 2, 7, 1000, 20'000, 20'001}) {
+  for (const std::size_t count : {1UL, 2UL, 7UL, 1000UL, 20'000UL, 20'001UL}) {
     std::vector<T> far(count);
     std::vector<T> near(count);
     std::vector<T> few(count);
