@@ -90,11 +90,11 @@ TEST_CASE("reads at the end of the bytes that are read first, and beyond, give t
   std::array<std::byte, 7> bytes{};
   for (std::size_t at = 0; at + bytes.size() <= contents.size(); at += bytes.size()) {
     file.read_exactly(bytes);
-    REQUIRE(text(bytes) == contents.substr(at, bytes.size()));
+    REQUIRE(text_of(bytes) == contents.substr(at, bytes.size()));
   }
   for (std::size_t at = 8180; at < 8200; ++at) {
     file.read_at(bytes, at);
-    REQUIRE(text(bytes) == contents.substr(at, bytes.size()));
+    REQUIRE(text_of(bytes) == contents.substr(at, bytes.size()));
   }
 }
 
@@ -123,7 +123,7 @@ TEST_CASE("a FIFO is a stream, and its header may arrive in pieces") {
   CHECK(header.count == 2);
   std::array<std::byte, 8> elements{};
   file.read_exactly(elements);
-  CHECK(text(elements) == bytes.substr(128));
+  CHECK(text_of(elements) == bytes.substr(128));
   file.expect_end();
   feed.join();
 }
@@ -139,7 +139,7 @@ TEST_CASE("read_header() returns the header byte for byte and stops before the e
   CHECK(text_of(bytes) == header_text);
   std::array<std::byte, 4> element{};
   file.read_exactly(element);
-  CHECK(text(element) == "abcd");
+  CHECK(text_of(element) == "abcd");
 }
 
 TEST_CASE("a file must have the size that follows from its header") {
@@ -169,7 +169,7 @@ TEST_CASE("bytes after the array can be ignored") {
   CHECK(read_header(file, std::nullopt).count == 2);
   std::array<std::byte, 8> elements{};
   file.read_exactly(elements);
-  CHECK(text(elements) == bytes.substr(128));
+  CHECK(text_of(elements) == bytes.substr(128));
   CHECK_NOTHROW(file.expect_end());
 
   InputFile to_change = InputFile::open_to_change(directory / "file");
