@@ -56,7 +56,8 @@ class ElementCount : public ClipObserver {
   std::uint64_t elements_ = 0;
 };
 
-const Request& with_profile(const Request& request) {
+const Request& checked(const Request& request) {
+  expect_understood(request);
   if (request.profile != nullptr) return request;
   throw Error(ErrorKind::usage, Term{"profile", "profile"} +
                                     Message(" is null; profile_named() returns null for unknown names"));
@@ -96,7 +97,7 @@ void expect_unread(const std::string& in, const std::string& out, const Request&
 ClipSettings settings_of(const Request& request, const FileOptions& options) {
   using Durability = OutputFile::Durability;
   return {
-      .request = with_profile(request),
+      .request = checked(request),
       .reading = reading_of(options),
       .to_raw = options.to_raw,
       .durability = options.sync ? Durability::on_disk : Durability::none,
@@ -378,7 +379,7 @@ Given from_memory(const Tensor& tensor, const void* elements) {
 PreparedClip::PreparedClip(const Request& request, const Tensor& tensor, const void* elements,
                            unsigned threads, const std::atomic<bool>* stop)
     : plan_(std::make_shared<Plan>(
-          plan_in_memory(with_profile(request), layout_of(tensor), elements, {threads, stop}))) {}
+          plan_in_memory(checked(request), layout_of(tensor), elements, {threads, stop}))) {}
 
 void PreparedClip::clip(const void* in, void* out, std::size_t count, unsigned threads,
                         const std::atomic<bool>* stop) const {

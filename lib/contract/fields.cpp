@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "error.hpp"
+
 namespace clipper {
 
 bool Field::is_given(const Request& request) const {
@@ -24,6 +26,39 @@ bool Field::is_given(const Request& request) const {
 
 void Field::copy(const Request& from, Request& to) const {
   std::visit([&](const auto of) { to.*of = from.*of; }, member);
+}
+
+namespace {
+
+/// Throws if a number of a member has an objection.
+struct ExpectUnderstood {
+  const Field& field;
+
+  void operator()(const Given& given) const {
+    if (!given.objection.empty())
+      throw Error(ErrorKind::usage, Term{field.name, field.name} + given.objection);
+  }
+  void operator()(const std::optional<Given>& given) const {
+    if (given) (*this)(*given);
+  }
+  void operator()(const OnNan& nan) const { (*this)(nan.number); }
+  void operator()(const std::optional<std::pair<Given, Given>>& ends) const {
+    if (!ends) return;
+    (*this)(ends->first);
+    (*this)(ends->second);
+  }
+  void operator()(const std::vector<Given>& numbers) const {
+    for (const Given& number : numbers) (*this)(number);
+  }
+  template <class Other>
+  void operator()(const Other& /*has_no_number*/) const {}
+};
+
+}  // namespace
+
+void expect_understood(const Request& request) {
+  for (const Field& field : fields::kAll)
+    std::visit([&](const auto member) { ExpectUnderstood{field}(request.*member); }, field.member);
 }
 
 const Field* user_of_bounds(const Request& request) {

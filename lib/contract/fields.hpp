@@ -214,6 +214,9 @@ template <class Holds>
   return nullptr;
 }
 
+/// Error{usage} for a text that is no number of its field: see Given::objection.
+void expect_understood(const Request& request);
+
 /// The field that calculates with both bounds; null if the request gives none.
 [[nodiscard]] const Field* user_of_bounds(const Request& request);
 

@@ -230,11 +230,13 @@ Given Given::of_text(std::string_view typed) {
   if (std::optional<Given> rule = rule_of_text(typed); rule && rule->spread) return *std::move(rule);
   const std::optional<Number> share =
       typed.ends_with('%') ? parse_number(typed.substr(0, typed.size() - 1)) : std::nullopt;
+  Given given(Number{}, std::move(text));
   if (!share)
-    throw Error(ErrorKind::usage,
-                "'" + text + "' is not a number, a percentage, a statistic, a date, true or false");
-  Given given = percentile(*share);
-  given.text = std::move(text);
+    given.objection =
+        ": '" + given.text + "' is not a number, a percentage, a statistic, a date, true or false";
+  else if (!is_percentage(*share))
+    given.objection = " " + given.text + ": a percentile is a number from 0% to 100%";
+  given.percentage = share;
   return given;
 }
 

@@ -205,6 +205,10 @@ struct Given {
   bool needs_meaning = false;      ///< see word() and duration(): a number only for such a tensor
   std::optional<TimeUnit> unit{};  ///< see duration()
 
+  /// Why a text means nothing, ": 'abc' is not a number, ...": functions that take the request throw it as an
+  /// Error{usage} that begins with the member's name.
+  std::string objection{};
+
   // NOLINTBEGIN(google-explicit-constructor): a Request's member is written as a number.
 
   /// The exact value of an integer, float or double. The text is the shortest that converts back to the
@@ -221,7 +225,7 @@ struct Given {
 
   /// What a text means, as the program reads it, without files: `{.min = "1%"}`. A number, which is exact, a
   /// percentage, a date, "true" or "false", a statistic of the elements, or a rule: "mean-3std",
-  /// "25%-1.5iqr". Error{usage} for other texts.
+  /// "25%-1.5iqr". Other texts have an objection.
   template <Text T>
   Given(const T& typed) : Given(of_text(typed)) {}
   // NOLINTEND(google-explicit-constructor)

@@ -21,8 +21,34 @@ TEST_CASE("texts in a request are profiles, bounds and what becomes of NaN") {
   CHECK(Request{.profile = "onnx"}.profile == profile_named("onnx-13"));
   CHECK(refusal(ErrorKind::usage, [] { static_cast<void>(Request{.profile = "onx"}); }) ==
         "profile 'onx' is unknown");
-  CHECK(refusal(ErrorKind::usage, [] { static_cast<void>(Request{.min = "1 5"}); }) ==
-        "'1 5' is not a number, a percentage, a statistic, a date, true or false");
+}
+
+TEST_CASE("an error about a text in a request names its field") {
+  struct Row {
+    std::string_view field;
+    Request request;
+    std::string text = "abc";
+  };
+  for (const Row& row :
+       {Row{"min", {.min = "abc"}}, Row{"max", {.min = 0, .max = "1 5"}, "1 5"}, Row{"nan", {.nan = "abc"}},
+        Row{"scale", {.scale = Given::reciprocal("abc")}}, Row{"divide_zero", {.divide_zero = "abc"}},
+        Row{"stretch", {.min = 0, .max = 1, .stretch = {{0, "abc"}}}},
+        Row{"stretch_from", {.stretch = {{0, 1}}, .stretch_from = {{"abc", 1}}}},
+        Row{"nodata", {.min = 0, .nodata = {1, "abc"}}}}) {
+    std::vector<float> values{1};
+    try {
+      clip(values, row.request);
+      FAIL(row.field);
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::usage);
+      CHECK(error.field() == row.field);
+      CHECK(error.what() ==
+            fmt::format("{}: '{}' is not a number, a percentage, a statistic, a date, true or false",
+                        row.field, row.text));
+    }
+  }
+  CHECK(refusal(ErrorKind::usage, [] { clip_file("in.npy", "out.npy", {.max = "101%"}); }) ==
+        "max 101%: a percentile is a number from 0% to 100%");
 }
 
 TEST_CASE("statistics and percentiles of memory are those of a file with the same elements") {
