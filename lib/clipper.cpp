@@ -63,18 +63,6 @@ const Request& checked(const Request& request) {
                                     Message(" is null; profile_named() returns null for unknown names"));
 }
 
-std::optional<TypeChoice> types_of(const FileOptions& options) {
-  TypeChoice types;
-  for (const std::string& word : options.only)
-    if (!types.add(word)) {
-      const std::string_view objection = dtype_word(word).objection;
-      const std::string why =
-          objection.empty() ? "is neither float, int, bool, date or all nor a dtype" : std::string(objection);
-      throw Error(ErrorKind::usage, Term{"only", "only"} + Message(": '" + word + "' " + why));
-    }
-  return options.only.empty() ? std::nullopt : std::optional(types);
-}
-
 /// Error{usage} if the result would replace a file that a parameter reads, or one behind it or behind the
 /// input: external data of a TensorProto, or a file of a set.
 void expect_unread(const std::string& in, const std::string& out, const Request& request,
@@ -216,30 +204,53 @@ void check_tolerance(std::string_view field, const Number& number) {
                                                                ": must be a finite number, 0 or more"));
 }
 
+void expect_no_contradiction(const CompareOptions& compare) {
+  const auto refuse = [](std::string_view one, std::string_view other) {
+    throw Error(ErrorKind::usage,
+                Term{one, one} + Message(" and ") + Term{other, other} + " cannot be used together");
+  };
+  if (compare.any_dtype && compare.bits) refuse("any_dtype", "bits");
+  if (compare.tolerance.empty()) return;
+  if (compare.rtol != Number()) refuse("tolerance", "rtol");
+  if (compare.atol != Number()) refuse("tolerance", "atol");
+  if (compare.bits) refuse("tolerance", "bits");
+}
+
 ComparisonRule rule_of(const CompareOptions& compare) {
   check_tolerance("rtol", compare.rtol);
   check_tolerance("atol", compare.atol);
-  return {.bits = compare.bits,
-          .nan_equal = compare.nan_equal,
-          .tolerance = {compare.atol, compare.rtol},
-          .ulps = compare.ulps,
-          .listed = std::max<std::size_t>(compare.max_listed, 1)};
+  expect_no_contradiction(compare);
+  ComparisonRule rule{.bits = compare.bits,
+                      .tolerance = {compare.atol, compare.rtol},
+                      .ulps = compare.ulps,
+                      .listed = std::max<std::size_t>(compare.max_listed, 1)};
+  if (!compare.tolerance.empty())
+    rule.preset = static_cast<TolerancePreset>(place_of_text("tolerance", compare.tolerance, kPresetWords));
+  rule.nan_equal = compare.nan_equal.value_or(!rule.preset || nan_equal(*rule.preset));
+  return rule;
+}
+
+bool takes_any_dtype(const CompareOptions& compare, const ComparisonRule& rule) {
+  return compare.any_dtype || rule.preset == TolerancePreset::allclose;
 }
 
 Comparison comparison_of(const FileComparison& result, const ComparisonRule& rule,
                          const CompareOptions& compare) {
   const Difference largest = result.comparison.largest;
-  Comparison comparison{
-      .reason = result.reason,
-      .dtype = result.layout.dtype,
-      .meaning = result.layout.meaning,
-      .shape = result.layout.shape,
-      .compared = result.comparison.compared,
-      .mismatches = result.comparison.mismatches,
-      .first = {},
-      .largest = is_floating(result.layout.dtype) ? float_difference(largest) : static_cast<double>(largest),
-      .summary = result.reason,
-      .report = result.reason};
+  const bool is_compared = result.reason.empty();
+  const DType dtype = is_compared ? result.comparison.dtype : result.layout.dtype;
+  Comparison comparison{.reason = result.reason,
+                        .dtype = dtype,
+                        .actual_dtype = result.comparison.actual_dtype.value_or(dtype),
+                        .meaning = is_compared ? result.comparison.meaning : result.layout.meaning,
+                        .shape = result.layout.shape,
+                        .compared = result.comparison.compared,
+                        .mismatches = result.comparison.mismatches,
+                        .first = {},
+                        .largest = result.comparison.has_float_differences() ? float_difference(largest)
+                                                                             : static_cast<double>(largest),
+                        .summary = result.reason,
+                        .report = result.reason};
   if (result.comparison.mismatches != 0) {
     constexpr ToleranceNames kNames{"atol=", "ulp=", "rtol="};
     comparison.summary = summary_text(result, rule.bits ? Compared::bits : Compared::values, kNames);
@@ -256,18 +267,6 @@ Comparison comparison_of(const FileComparison& result, const ComparisonRule& rul
 
 std::string_view version() noexcept {
   return CLIPPER_VERSION;
-}
-
-Reading reading_of(const FileOptions& options, bool raw_if_needed) {
-  Reading how;
-  how.dtype = options.dtype;
-  how.takes_integers = true;
-  if (!options.raw.empty()) how.raw = std::make_shared<const raw::Layout>(raw::parse(options.raw));
-  if (options.pb) how.format = format_of_word("pb");
-  how.raw_if_needed = raw_if_needed;
-  how.ignore_trailing = options.ignore_trailing;
-  how.caching = options.no_cache ? Caching::dropped : Caching::kept;
-  return how;
 }
 
 Given from_file(const fs::path& path, const FileOptions& options) {
@@ -414,6 +413,7 @@ Comparison compare_files(const fs::path& actual_path, const fs::path& expected_p
   CompareSettings settings;
   settings.reading = reading_of(options, true);
   settings.rule = rule_of(compare);
+  settings.any_dtype = takes_any_dtype(compare, settings.rule);
   Engine engine(engine_options(options));
   InputFile actual_file = open_as(settings.reading, actual);
   InputFile expected_file = open_as(settings.reading, expected);
@@ -429,7 +429,7 @@ Comparison compare_memory(const TensorView& actual, const TensorView& expected, 
   const Packed second(expected, layout_of_any(expected.tensor));
   FileComparison result;
   result.layout = second.layout();
-  result.reason = difference_as_whole(first.layout(), result.layout);
+  result.reason = difference_as_whole(first.layout(), result.layout, takes_any_dtype(compare, rule));
   if (result.reason.empty()) {
     Engine engine({.threads = threads, .stop = stop});
     result.comparison = clipper::compare(engine, {first.elements(), first.layout()},

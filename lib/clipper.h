@@ -181,8 +181,8 @@ void clipper_prepared_free(clipper_prepared *prepared);
 int clipper_clip_file(const clipper_request *request, const char *in, const char *out, clipper_counts *counts);
 int clipper_clip_in_place(const clipper_request *request, const char *path, clipper_counts *counts);
 
-/* CLIPPER_OK if all elements match by "rtol", "atol", "ulp", "nan-differ" and "bits" of the request; "show" says how many mismatches
-   the report lists. `comparison` may be null; it is written unless the result is another failure than CLIPPER_DIFFERENT. */
+/* CLIPPER_OK if all elements match by "rtol", "atol", "ulp", "tolerance", "nan-differ", "any-dtype" and "bits" of the request; "show"
+   says how many mismatches the report lists. `comparison` may be null; it is written unless the result is another failure than CLIPPER_DIFFERENT. */
 int clipper_compare(const clipper_request *request, const clipper_tensor *actual, const clipper_tensor *expected,
                     clipper_comparison *comparison);
 int clipper_compare_files(const clipper_request *request, const char *actual, const char *expected, clipper_comparison *comparison);

@@ -122,7 +122,10 @@ struct FileOptions {
   /// end in .npy.
   std::string raw{};
   bool to_raw = false;  ///< results get no header; not in place, and not of archives
-  bool pb = false;      ///< inputs are TensorProto messages, whatever their names are
+
+  /// As the program's --format: "pb" if inputs that are neither .npy files nor archives are TensorProto
+  /// messages, whatever their names are; "auto" or empty if their names tell it.
+  std::string format{};
 
   /// "-" is standard input or output, and "a.npz:w" the member w.npy of the archive a.npz, which can be read
   /// only, as for the program. Otherwise every path is that of a file with this name.
@@ -134,8 +137,8 @@ struct FileOptions {
 /// enlarging it: each element of the tensor has its own number. With profile native min and max may have any
 /// numeric dtype and are exact bounds; scale and bias have the tensor's dtype, float32 or float64.
 /// Profile::Arrays says which profiles take arrays. Large arrays are read while they are used; Error{io} if
-/// the file changes meanwhile. Of the options only raw, pb and special_paths count: a raw file has the dtype
-/// and, if it fits, the shape.
+/// the file changes meanwhile. Of the options only raw, format and special_paths count: a raw file has the
+/// dtype and, if it fits, the shape.
 [[nodiscard]] Given from_file(const std::filesystem::path& path, const FileOptions& options = {});
 
 /// Clips the tensor in the file `in` and writes it to the file `out`, which is replaced atomically: a reader
@@ -315,8 +318,19 @@ struct CompareOptions {
   Number rtol{};                        ///< finite, 0 or more
   Number atol{};                        ///< finite, 0 or more
   std::optional<std::uint64_t> ulps{};  ///< floats at most this many representable values apart also match
-  bool nan_equal = true;                ///< any NaN matches any NaN
-  bool bits = false;           ///< only identical bits match; rtol, atol, ulps, nan_equal are ignored
+  std::optional<bool> nan_equal{};      ///< any NaN matches any NaN; if empty, as `tolerance` says, or true
+
+  /// As the program's --tolerance: the rtol, atol and nan_equal that "torch" (torch.testing.assert_close),
+  /// "numpy" (numpy.testing.assert_allclose) or "allclose" (numpy.allclose, which sets any_dtype) have for
+  /// the dtype. Error{usage} together with rtol or atol.
+  std::string tolerance{};
+
+  /// As the program's --any-dtype: numbers and bool of different dtypes are compared as exact numbers.
+  bool any_dtype = false;
+
+  /// Only identical bits match; rtol, atol, ulps, nan_equal are ignored. Error{usage} together with tolerance
+  /// or any_dtype.
+  bool bits = false;
   std::size_t max_listed = 1;  ///< how many mismatches Comparison::first lists
 };
 
@@ -331,9 +345,12 @@ struct Comparison {
   };
 
   std::string reason;  ///< how dtypes or shapes differ; empty if they are equal and elements were compared
-  DType dtype = DType::float32;     ///< of the expected tensor, like meaning
-  Meaning meaning{};                ///< element_text(dtype, meaning, element) is the element as text
-  std::vector<std::int64_t> shape;  ///< of the expected tensor
+
+  /// Of the expected tensor, like meaning; with any_dtype that in which the expected elements were compared.
+  DType dtype = DType::float32;
+  DType actual_dtype = DType::float32;  ///< the same, unless no dtype has all numbers of both tensors
+  Meaning meaning{};                    ///< element_text(dtype, meaning, element) is the element as text
+  std::vector<std::int64_t> shape;      ///< of the expected tensor
   std::uint64_t compared = 0;
   std::uint64_t mismatches = 0;
   std::vector<Mismatch> first;  ///< the first mismatches, in the order of the expected file

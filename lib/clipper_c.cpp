@@ -14,7 +14,6 @@
 
 #include "clipper.h"
 #include "clipper.hpp"
-#include "compare/tolerance.hpp"
 #include "contract/fields.hpp"
 #include "counts.hpp"
 #include "element/element.hpp"
@@ -150,63 +149,6 @@ clipper_element element_of(const std::optional<Scalar>& scalar) {
   return scalar ? element_of(scalar->dtype, scalar->bits) : element_of(DType::float32, std::nullopt);
 }
 
-Number tolerance_of_text(std::string_view name, const std::string& text) {
-  const std::optional<Number> number = parse_number(text);
-  if (number && is_tolerance(*number)) return *number;
-  throw Error(ErrorKind::usage,
-              Term{name, name} + Message(": '" + text + "' is not a finite number, 0 or more"));
-}
-
-/// An option that is not a text of the operation.
-struct OtherText {
-  std::string_view name;
-  void (*set)(clipper_request& request, std::string_view name, const std::string& text);
-};
-
-constexpr std::size_t kMaxThreads = 1024;
-constexpr std::size_t kMaxShown = 1000;
-constexpr std::array<std::string_view, 2> kTrailingWords{"error", "ignore"};
-constexpr std::array<std::string_view, 2> kFormatWords{"auto", "pb"};
-
-using Whole = clipper_request;
-using Name = std::string_view;
-using String = const std::string&;
-
-constexpr std::array kOtherTexts{
-    OtherText{"dtype", [](Whole& r, Name n, String text) { r.files.dtype = dtype_of_text(n, text); }},
-    OtherText{"trailing",
-              [](Whole& r, Name n, String text) {
-                r.files.ignore_trailing = place_of_text(n, text, kTrailingWords) != 0;
-              }},
-    OtherText{"raw", [](Whole& r, Name, String text) { r.files.raw = text; }},
-    OtherText{"to_raw", [](Whole& r, Name n, String text) { r.files.to_raw = flag_of_text(n, text); }},
-    OtherText{"format",
-              [](Whole& r, Name n, String text) { r.files.pb = place_of_text(n, text, kFormatWords) != 0; }},
-    OtherText{"no_clobber",
-              [](Whole& r, Name n, String text) { r.files.overwrite = !flag_of_text(n, text); }},
-    OtherText{"sync", [](Whole& r, Name n, String text) { r.files.sync = flag_of_text(n, text); }},
-    OtherText{"no_cache", [](Whole& r, Name n, String text) { r.files.no_cache = flag_of_text(n, text); }},
-    OtherText{"direct", [](Whole& r, Name n, String text) { r.files.direct = flag_of_text(n, text); }},
-    OtherText{"special_paths",
-              [](Whole& r, Name n, String text) { r.files.special_paths = flag_of_text(n, text); }},
-    OtherText{"threads",
-              [](Whole& r, Name n, String text) {
-                r.files.threads = static_cast<unsigned>(count_of_text(n, text, 1, kMaxThreads));
-              }},
-    OtherText{"member", [](Whole& r, Name, String text) { r.files.members.push_back(text); }},
-    OtherText{"exclude_member", [](Whole& r, Name, String text) { r.files.exclude_members.push_back(text); }},
-    OtherText{"only", [](Whole& r, Name, String text) { r.files.only.push_back(text); }},
-    OtherText{"rtol", [](Whole& r, Name n, String text) { r.compare.rtol = tolerance_of_text(n, text); }},
-    OtherText{"atol", [](Whole& r, Name n, String text) { r.compare.atol = tolerance_of_text(n, text); }},
-    OtherText{"ulp",
-              [](Whole& r, Name n, String text) { r.compare.ulps = count_of_text(n, text, 0, SIZE_MAX); }},
-    OtherText{"nan_differ",
-              [](Whole& r, Name n, String text) { r.compare.nan_equal = !flag_of_text(n, text); }},
-    OtherText{"bits", [](Whole& r, Name n, String text) { r.compare.bits = flag_of_text(n, text); }},
-    OtherText{"show", [](Whole& r, Name n, String text) {
-                r.compare.max_listed = count_of_text(n, text, 0, kMaxShown);
-              }}};
-
 /// The name as it is in the tables.
 std::string name_of(const char* given) {
   std::string name = text_of(given, "name");
@@ -217,7 +159,7 @@ std::string name_of(const char* given) {
 const char* request_name(std::size_t index) noexcept {
   constexpr std::size_t kFields = fields::kAll.size();
   if (index < kFields) return fields::kAll[index].name.data();
-  return index - kFields < kOtherTexts.size() ? kOtherTexts[index - kFields].name.data() : nullptr;
+  return index - kFields < other_texts().size() ? other_texts()[index - kFields].name.data() : nullptr;
 }
 
 [[noreturn]] void refuse_name(const std::string& name) {
@@ -229,9 +171,9 @@ const char* request_name(std::size_t index) noexcept {
 
 void set_text(clipper_request& request, const std::string& name, const std::string& text) {
   if (const Field* const field = field_named(name)) return set_text(*field, request.request, text, {});
-  const auto* const other = std::ranges::find(kOtherTexts, name, &OtherText::name);
-  if (other == kOtherTexts.end()) refuse_name(name);
-  other->set(request, other->name, text);
+  const auto other = std::ranges::find(other_texts(), name, &OtherText::name);
+  if (other == other_texts().end()) refuse_name(name);
+  other->set(request.files, request.compare, other->name, text);
 }
 
 void set_array(clipper_request& request, const std::string& name, const clipper_tensor* array) {

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "clipper.hpp"
+#include "compare/tolerance.hpp"
 #include "contract/bounds.hpp"
 #include "contract/fields.hpp"
 #include "element/joined.hpp"
@@ -331,6 +333,122 @@ std::int64_t axis_of_text(std::string_view name, const std::string& text) {
 bool flag_of_text(std::string_view name, std::string_view text) {
   constexpr std::array<std::string_view, 2> kWords{"false", "true"};
   return place_of_text(name, text, kWords) != 0;
+}
+
+namespace {
+
+using Name = std::string_view;
+using String = const std::string&;
+
+Number tolerance_of_text(Name name, String text) {
+  const std::optional<Number> number = parse_number(text);
+  if (number && is_tolerance(*number)) return *number;
+  refuse_text(name, fmt::format(": '{}' is not a finite number, 0 or more", text));
+}
+
+template <class T>
+T& of(FileOptions& files, CompareOptions& /*compare*/, T FileOptions::*member) {
+  return files.*member;
+}
+
+template <class T>
+T& of(FileOptions& /*files*/, CompareOptions& compare, T CompareOptions::*member) {
+  return compare.*member;
+}
+
+template <auto kMember>
+void set_flag(FileOptions& files, CompareOptions& compare, Name name, String text) {
+  of(files, compare, kMember) = flag_of_text(name, text);
+}
+
+template <auto kMember>
+void add_text(FileOptions& files, CompareOptions& /*compare*/, Name /*name*/, String text) {
+  (files.*kMember).push_back(text);
+}
+
+template <auto kMember>
+void set_tolerance(FileOptions& /*files*/, CompareOptions& compare, Name name, String text) {
+  compare.*kMember = tolerance_of_text(name, text);
+}
+
+constexpr std::size_t kMaxThreads = 1024;
+constexpr std::size_t kMaxShown = 1000;
+constexpr std::array<std::string_view, 2> kTrailingWords{"error", "ignore"};
+
+constexpr std::array kOtherTexts{
+    OtherText{"dtype", [](FileOptions& files, CompareOptions&, Name n,
+                          String text) { files.dtype = dtype_of_text(n, text); }},
+    OtherText{"trailing",
+              [](FileOptions& files, CompareOptions&, Name n, String text) {
+                files.ignore_trailing = place_of_text(n, text, kTrailingWords) != 0;
+              }},
+    OtherText{"raw", [](FileOptions& files, CompareOptions&, Name, String text) { files.raw = text; }},
+    OtherText{"to_raw", set_flag<&FileOptions::to_raw>},
+    OtherText{"format",
+              [](FileOptions& files, CompareOptions&, Name n, String text) {
+                files.format = format_words()[place_of_text(n, text, format_words())];
+              }},
+    OtherText{"no_clobber", [](FileOptions& files, CompareOptions&, Name n,
+                               String text) { files.overwrite = !flag_of_text(n, text); }},
+    OtherText{"sync", set_flag<&FileOptions::sync>},
+    OtherText{"no_cache", set_flag<&FileOptions::no_cache>},
+    OtherText{"direct", set_flag<&FileOptions::direct>},
+    OtherText{"special_paths", set_flag<&FileOptions::special_paths>},
+    OtherText{"threads",
+              [](FileOptions& files, CompareOptions&, Name n, String text) {
+                files.threads = static_cast<unsigned>(count_of_text(n, text, 1, kMaxThreads));
+              }},
+    OtherText{"member", add_text<&FileOptions::members>},
+    OtherText{"exclude_member", add_text<&FileOptions::exclude_members>},
+    OtherText{"only", add_text<&FileOptions::only>},
+    OtherText{"rtol", set_tolerance<&CompareOptions::rtol>},
+    OtherText{"atol", set_tolerance<&CompareOptions::atol>},
+    OtherText{"ulp", [](FileOptions&, CompareOptions& compare, Name n,
+                        String text) { compare.ulps = count_of_text(n, text, 0, SIZE_MAX); }},
+    OtherText{"tolerance",
+              [](FileOptions&, CompareOptions& compare, Name n, String text) {
+                compare.tolerance = kPresetWords.at(place_of_text(n, text, kPresetWords));
+              }},
+    OtherText{"nan_differ",
+              [](FileOptions&, CompareOptions& compare, Name n, String text) {
+                compare.nan_equal = flag_of_text(n, text) ? std::optional(false) : std::nullopt;
+              }},
+    OtherText{"any_dtype", set_flag<&CompareOptions::any_dtype>},
+    OtherText{"bits", set_flag<&CompareOptions::bits>},
+    OtherText{"show", [](FileOptions&, CompareOptions& compare, Name n, String text) {
+                compare.max_listed = count_of_text(n, text, 0, kMaxShown);
+              }}};
+
+}  // namespace
+
+std::span<const OtherText> other_texts() noexcept {
+  return kOtherTexts;
+}
+
+Reading reading_of(const FileOptions& options, bool raw_if_needed) {
+  Reading how;
+  how.dtype = options.dtype;
+  how.takes_integers = true;
+  if (!options.raw.empty()) how.raw = std::make_shared<const raw::Layout>(raw::parse(options.raw));
+  const std::vector<std::string_view> words = format_words();
+  if (!options.format.empty())
+    how.format = format_of_word(words[place_of_text("format", options.format, words)]);
+  how.raw_if_needed = raw_if_needed;
+  how.ignore_trailing = options.ignore_trailing;
+  how.caching = options.no_cache ? Caching::dropped : Caching::kept;
+  return how;
+}
+
+std::optional<TypeChoice> types_of(const FileOptions& options) {
+  TypeChoice types;
+  for (const std::string& word : options.only)
+    if (!types.add(word)) {
+      const std::string_view objection = dtype_word(word).objection;
+      const std::string why =
+          objection.empty() ? "is neither float, int, bool, date or all nor a dtype" : std::string(objection);
+      throw Error(ErrorKind::usage, Term{"only", "only"} + Message(": '" + word + "' " + why));
+    }
+  return options.only.empty() ? std::nullopt : std::optional(types);
 }
 
 }  // namespace clipper

@@ -8,14 +8,27 @@
 
 #include "contract/fields.hpp"
 #include "files/formats.hpp"
+#include "flows/selection.hpp"
 
 /// A request from texts: those of the command line, which are also those of the C interface.
 namespace clipper {
 
 struct FileOptions;
+struct CompareOptions;
 
 /// How files are read, as the caller of clip_file() says, who names each file.
 [[nodiscard]] Reading reading_of(const FileOptions& options, bool raw_if_needed = false);
+
+/// FileOptions::only; nothing if it is empty.
+[[nodiscard]] std::optional<TypeChoice> types_of(const FileOptions& options);
+
+/// An option of the program that is no field of a request. set() throws Error{usage} as set_text() does.
+struct OtherText {
+  std::string_view name;
+  void (*set)(FileOptions& files, CompareOptions& compare, std::string_view name, const std::string& text);
+};
+
+[[nodiscard]] std::span<const OtherText> other_texts() noexcept;
 
 /// Interprets the text as the field's value, which of a list is one more element; reads the file of "@FILE".
 /// Error{usage}, whose term is the field's name, unless the whole text is understood; the request then stays

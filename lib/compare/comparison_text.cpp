@@ -137,6 +137,8 @@ namespace {
 std::string rule_text(const ComparisonRule& rule, const ToleranceNames& names) {
   if (rule.bits) return "bits are compared";
   std::vector<std::string> given;
+  if (rule.preset)
+    given.push_back(fmt::format("tolerance={}", kPresetWords.at(static_cast<std::size_t>(*rule.preset))));
   if (rule.tolerance.relative() != 0)
     given.push_back(fmt::format("{}{}", names.relative, rule.tolerance.relative()));
   if (rule.tolerance.absolute() != 0)

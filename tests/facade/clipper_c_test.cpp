@@ -406,6 +406,11 @@ TEST_CASE("the C interface clips, compares and describes files") {
   CHECK((counts.lowered == 1 && counts.nodata == 1));
   CHECK(read_file(out) == float32_file({-1, 6}));
   CHECK(clipper_compare_files(request.get(), out.c_str(), in.c_str(), nullptr) == CLIPPER_DIFFERENT);
+  write_file(directory / "whole.npy", tensor_of<std::int32_t>("<i4", {-1, 6}));
+  const std::string whole = directory / "whole.npy";
+  CHECK(clipper_compare_files(nullptr, out.c_str(), whole.c_str(), nullptr) == CLIPPER_DIFFERENT);
+  for (const CRequest& any : {CRequest{{"any-dtype", "true"}}, CRequest{{"tolerance", "allclose"}}})
+    CHECK(clipper_compare_files(any.get(), out.c_str(), whole.c_str(), nullptr) == CLIPPER_OK);
   needs_posix("to replace an open file");
   REQUIRE(clipper_clip_in_place(request.get(), in.c_str(), nullptr) == CLIPPER_OK);
   CHECK(clipper_compare_files(request.get(), out.c_str(), in.c_str(), nullptr) == CLIPPER_OK);

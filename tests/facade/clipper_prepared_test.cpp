@@ -199,6 +199,37 @@ TEST_CASE("a comparison has a summary, if the tensors differ") {
   CHECK(compare_files(a, b, {.atol = 0.5}).summary.empty());
 }
 
+TEST_CASE("tolerance and any_dtype are those of the program") {
+  const std::vector<float> floats{1, 2, 1000};
+  const std::vector<float> near{1, 2.000002F, 1000.001F};
+  CHECK(compare_memory(floats, near, {.tolerance = "torch"}).equal());
+  const Comparison numpy = compare_memory(floats, near, {.tolerance = "numpy", .max_listed = 0});
+  CHECK(numpy.mismatches == 2);
+  CHECK(numpy.report.starts_with("2 of 3 differ (66.7 %); tolerance=numpy\n"));
+  const std::vector<float> nan{std::numeric_limits<float>::quiet_NaN()};
+  CHECK(compare_memory(nan, nan, {.tolerance = "numpy"}).equal());
+  CHECK_FALSE(compare_memory(nan, nan, {.tolerance = "torch"}).equal());
+  CHECK(compare_memory(nan, nan, {.nan_equal = true, .tolerance = "torch"}).equal());
+  const std::vector<std::int64_t> integers{1, 2, 1000};
+  CHECK(compare_memory(integers, floats).reason == "dtype int64, expected float32");
+  CHECK(compare_memory(integers, floats, {.any_dtype = true}).equal());
+  CHECK(compare_memory(integers, near, {.tolerance = "allclose"}).equal());
+  const Comparison mixed = compare_memory(integers, near, {.any_dtype = true});
+  CHECK((mixed.dtype == DType::float64 && mixed.actual_dtype == DType::int64 && mixed.mismatches == 2));
+  CHECK((mixed.first[0].actual == 2 && mixed.largest == double{1000.001F} - 1000));
+  const TemporaryDirectory directory;
+  write_file(directory / "a.npy", float32_file({1, 2}));
+  write_file(directory / "e.npy", tensor_of<std::int16_t>("<i2", {1, 3}));
+  const Comparison files = compare_files(directory / "a.npy", directory / "e.npy", {.any_dtype = true});
+  CHECK((files.dtype == DType::float64 && files.actual_dtype == DType::float64 && files.mismatches == 1));
+  const auto refused = [&](const CompareOptions& compare) {
+    return refusal(ErrorKind::usage, [&] { static_cast<void>(compare_memory(floats, near, compare)); });
+  };
+  CHECK(refused({.rtol = 1, .tolerance = "torch"}) == "tolerance and rtol cannot be used together");
+  CHECK(refused({.any_dtype = true, .bits = true}) == "any_dtype and bits cannot be used together");
+  CHECK(refused({.tolerance = "pytorch"}) == "tolerance: unknown value 'pytorch'; did you mean 'torch'?");
+}
+
 TEST_CASE("tensors in memory are compared as files are, in any order and of any type") {
   using Kind = Meaning::Kind;
   const TemporaryDirectory directory;

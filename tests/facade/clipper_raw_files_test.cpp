@@ -17,6 +17,10 @@ TEST_CASE("FileOptions say what files without a header hold") {
             .lowered == 2);
   CHECK(clip_file(directory / "out.pb", directory / "bytes", {.min = 0}, {.to_raw = true}).elements == 8);
   CHECK(read_file(directory / "bytes") == "head\x01\x06\x06\x02");
+  CHECK(clip_file(directory / "out.pb", directory / "any", {}, {}).elements == 8);
+  CHECK(tensor_in(directory / "any", {.format = "pb"}).shape == std::vector<std::int64_t>{8});
+  CHECK(refusal(ErrorKind::usage, [&] { static_cast<void>(tensor_in(in, {.format = "onnx"})); }) ==
+        "format: unknown value 'onnx'; expected one of: auto, pb");
   CHECK(refusal(ErrorKind::usage, [&] {
           clip_in_place(out, {.max = 5}, {.raw = "uint8", .to_raw = true});
         }) == out + ": to_raw needs another file for the result");

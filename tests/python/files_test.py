@@ -132,7 +132,7 @@ MESSAGE = b"\x08\x02\x08\x03\x10\x01\x4a\x18" + MATRIX.tobytes()  # dims, data_t
 
 @pytest.mark.parametrize("name, content, files", [
     ("x.bin", MATRIX.tobytes(), {"raw": "float32:2,3"}), ("x.bin", b"head" + MATRIX.tobytes(), {"raw": "<f4:-1,3@4"}),
-    ("x.pb", MESSAGE, {}), ("x.any", MESSAGE, {"pb": True}),
+    ("x.pb", MESSAGE, {}), ("x.any", MESSAGE, {"format": "pb"}),
 ], ids=["raw", "offset", "by name", "pb"])  # fmt: skip
 def test_files_that_are_no_npy_files(tmp_path, name, content, files):
     x, y, npy = tmp_path / name, tmp_path / f"y{name[1:]}", tmp_path / "y.npy"
@@ -247,9 +247,35 @@ def test_comparison_is_that_of_the_program(paths, program):
     with pytest.raises(AssertionError) as caught:
         clipper.assert_same(load(x), load(y))
     assert str(caught.value) == report
+    for options, words in ({"tolerance": "torch"}, "--tolerance torch"), ({"tolerance": "allclose"}, "--tolerance allclose"), ({"any_dtype": True}, "--any-dtype"):
+        save(y, clipper.clip(load(x), 0, 6).astype(np.float64))
+        line = subprocess.run([path, "compare", x, y, *words.split()], capture_output=True, text=True).stdout
+        for actual, expected in (x, y), (load(x), load(y)):
+            found = clipper.compare(actual, expected, **options)
+            assert line == f"FAIL {x}: {found.summary}\n".replace("atol=", "--atol ").replace("ulp=", "--ulp ")
+    save(y, clipper.clip(load(x), 0, 6))
     clipper.assert_same(x, y, atol=3.5)
     clipper.assert_same(load(x), y, atol="3.5")
     assert pickle.loads(pickle.dumps(found)) == found
+
+
+def test_arrays_of_different_dtypes_are_compared_as_numbers():
+    x = np.array([1, 2, 2**53 + 1])
+    clipper.assert_same(x[:2], np.float16([1, 2]), any_dtype=True)
+    clipper.assert_same([True, False], np.int8([1, 0]), any_dtype=True)
+    found = clipper.compare(x, x.astype(np.float64), any_dtype=True)
+    assert found.mismatches == 1 and found.first[0][1:] == (2**53 + 1, 2.0**53) and type(found.first[0].actual) is int
+    assert found.dtype == "float64" and found.largest == 1
+    clipper.assert_same(x, x * (1 + 1e-6), tolerance="allclose")
+    with pytest.raises(AssertionError, match="dtype int64, expected float64"):
+        clipper.assert_same(x, x * (1 + 1e-6), tolerance="torch")
+    with pytest.raises(AssertionError, match=r"1 of 1 differ \(100 %\); tolerance=torch\n  1 NaN match"):
+        clipper.assert_same(np.float32([np.nan]), np.float32([np.nan]), tolerance="torch")
+    clipper.assert_same(np.float32([np.nan]), np.float32([np.nan]), tolerance="torch", nan_equal=True)
+    for options in {"rtol": 1, "tolerance": "numpy"}, {"bits": True, "any_dtype": True}, {"tolerance": "jax"}:
+        with pytest.raises(clipper.ClipperError, match="cannot be used together|expected one of: torch, numpy, allclose") as caught:
+            clipper.compare(x, x, **options)
+        assert caught.value.field in options
 
 
 def test_layouts_of_compared_arrays():

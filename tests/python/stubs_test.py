@@ -40,7 +40,7 @@ replaced: int = clipper.clip_in_place(pathlib.Path("x.npy"), members=["a"]).repl
 lowered: int = clipper.clip_file("in.npy", "out.npy", max=6, to="float16", saturate=True).lowered
 y = clipper.clip(x, "1%", subtract="mean", divide="std", per_axis=(0, -1), nodata=[-9999, "nan"], nodata_to=0)
 missing: int = clipper.clip_file("in.bin", "out.bin", max=6, raw="<f4:2,-1", to_raw=True, pooled=False, nodata=0, per_axis=1).nodata
-clipper.assert_same(x, "x.pb", pb=True)
+clipper.assert_same(x, "x.pb", format="pb", tolerance="torch", any_dtype=True)
 first: tuple[int, ...] = clipper.compare(x, "golden.npy", ulp=2).first[0].index
 names: tuple[str, ...] = clipper.profiles()
 for name in clipper.profiles():
@@ -52,6 +52,8 @@ clipper.clip(x, profile="onx-13")  # type: ignore[call-overload] # pyright: igno
 clipper.clip_file("in.npz", "out.npz", 0, profile="numpi")  # type: ignore[arg-type] # pyright: ignore
 clipper.clip_file("in.npz", "out.npz", 0, only="flaot")  # type: ignore[arg-type] # pyright: ignore
 clipper.clip_file("in.npz", "out.npz", 0, profile="numpy", only=["float", "int8"])
+clipper.compare(x, "x.pb", format="onnx")  # type: ignore[arg-type] # pyright: ignore
+clipper.compare(x, x, tolerance="jax")  # type: ignore[arg-type] # pyright: ignore
 clipper.clip(x, threads="2")  # type: ignore[call-overload] # pyright: ignore
 clipper.clip(x, round="up")  # type: ignore[call-overload] # pyright: ignore
 clipper.clip_file("in.npy", "out.npy", stretch=3)  # type: ignore[arg-type] # pyright: ignore

@@ -90,6 +90,9 @@ FileOptions options_of(const nb::dict& given) {
   const auto take_flag = [&](const char* name, bool& flag) {
     take(name, [&](const char*, nb::handle value) { flag = is_true(value); });
   };
+  const auto take_text = [&](const char* name, std::string& text) {
+    if (const nb::object value = given[name]; !value.is_none()) text = text_of(name, value);
+  };
   const auto take_texts = [&](const char* name, std::vector<std::string>& texts) {
     take(name, [&](const char* argument, nb::handle value) {
       if (PyUnicode_Check(value.ptr())) return texts.push_back(text_of(argument, value));
@@ -97,9 +100,9 @@ FileOptions options_of(const nb::dict& given) {
     });
   };
   options.dtype = dtype_of_argument(given["dtype"]);
-  if (const nb::object raw = given["raw"]; !raw.is_none()) options.raw = text_of("raw", raw);
+  take_text("raw", options.raw);
+  take_text("format", options.format);
   take_flag("to_raw", options.to_raw);
-  take_flag("pb", options.pb);
   take_flag("ignore_trailing", options.ignore_trailing);
   take_flag("no_cache", options.no_cache);
   take_flag("overwrite", options.overwrite);
@@ -181,7 +184,9 @@ CompareOptions compare_options(const nb::dict& given) {
   compare.rtol = number_of_argument("rtol", given["rtol"]).number;
   compare.atol = number_of_argument("atol", given["atol"]).number;
   if (!given["ulp"].is_none()) compare.ulps = whole_of("ulp", given["ulp"]);
-  compare.nan_equal = is_true(given["nan_equal"]);
+  if (!given["tolerance"].is_none()) compare.tolerance = text_of("tolerance", given["tolerance"]);
+  if (!given["nan_equal"].is_none()) compare.nan_equal = is_true(given["nan_equal"]);
+  compare.any_dtype = is_true(given["any_dtype"]);
   compare.bits = is_true(given["bits"]);
   compare.max_listed = whole_of("max_listed", given["max_listed"]);
   return compare;
@@ -192,7 +197,7 @@ nb::object object_of(const Comparison& result) {
   for (const Comparison::Mismatch& mismatch : result.first)
     mismatches.append(nb::make_tuple(
         nb::tuple(nb::cast(mismatch.index)),
-        object_of(result.dtype, result.meaning, mismatch.actual, mismatch.actual_imaginary),
+        object_of(result.actual_dtype, result.meaning, mismatch.actual, mismatch.actual_imaginary),
         object_of(result.dtype, result.meaning, mismatch.expected, mismatch.expected_imaginary)));
   return nb::make_tuple(result.equal(), result.summary, name_of(result.dtype, result.meaning),
                         shape_of(result.shape), result.compared, result.mismatches, nb::tuple(mismatches),

@@ -63,7 +63,7 @@ def clip_file(
     dtype=None,
     raw=None,
     to_raw=False,
-    pb=False,
+    format=None,
     ignore_trailing=False,
     overwrite=True,
     sync=False,
@@ -90,8 +90,8 @@ def clip_file(
         raw: what a file without a header holds: "float32:3,224,224", ">i2:720,-1@512". DTYPE[:SHAPE][@OFFSET], as for the
             program. The output is such a file, too, unless its name ends in .npy. Also of bounds and factors that are paths.
         to_raw: write the output without a header, as numpy's tofile does; not of an archive.
-        pb: files that are neither .npy files nor archives are ONNX TensorProto messages, as those are whose names end in .pb
-            or .onnx-tensor.
+        format: "pb" if files that are neither .npy files nor archives are ONNX TensorProto messages, as those are whose
+            names end in .pb or .onnx-tensor; "auto" or None if their names tell it.
         ignore_trailing: accept bytes after the array.
         overwrite: False: an output that exists is a ClipperError of kind "refused".
         sync: flush the output to disk before returning.
@@ -133,7 +133,7 @@ def clip_in_place(
     only=(),
     dtype=None,
     raw=None,
-    pb=False,
+    format=None,
     ignore_trailing=False,
     direct=False,
     no_cache=False,

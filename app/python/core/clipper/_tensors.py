@@ -27,7 +27,7 @@ class Comparison(NamedTuple):
     Attributes:
         equal: whether dtype, shape and elements match.
         summary: one line that says how they differ; empty if they do not.
-        dtype, shape: of the expected tensor.
+        dtype, shape: of the expected tensor; with any_dtype the dtype in which its elements were compared.
         compared: number of elements that were compared.
         mismatches: number of elements that differ.
         first: the first mismatches, at most max_listed.
@@ -83,7 +83,7 @@ def _is_path(tensor) -> bool:
 
 def _is_in_memory(given: dict) -> bool:
     """Whether the tensor is an array, of which nothing is said as of a file."""
-    return not _is_path(given["tensor"]) and given["dtype"] is None and given["raw"] is None and not given["pb"]
+    return not _is_path(given["tensor"]) and given["dtype"] is None and given["raw"] is None and given["format"] is None
 
 
 @contextlib.contextmanager
@@ -152,12 +152,14 @@ def compare(
     rtol=0,
     atol=0,
     ulp=None,
-    nan_equal=True,
+    tolerance=None,
+    nan_equal=None,
+    any_dtype=False,
     bits=False,
     max_listed=1,
     dtype=None,
     raw=None,
-    pb=False,
+    format=None,
     ignore_trailing=False,
     no_cache=False,
     threads=0,
@@ -171,11 +173,14 @@ def compare(
             number, has the numbers as the other array's dtype has them, if it has such numbers.
         rtol, atol: int, float, or text, which is exact: "1e-5".
         ulp: floats at most this many representable values apart also match.
-        nan_equal: any NaN matches any NaN.
+        tolerance: "torch", "numpy" or "allclose" in place of rtol and atol: what torch.testing.assert_close,
+            numpy.testing.assert_allclose or numpy.allclose have for the dtype. allclose compares any dtypes.
+        nan_equal: any NaN matches any NaN. None: as tolerance says; without it True.
+        any_dtype: numbers of different dtypes are compared exactly: int 3 is 3.0.
         bits: only identical bits match; the other rules are ignored.
         max_listed: how many mismatches Comparison.first lists.
         dtype: "bfloat16" if a tensor is raw bytes (|V2) or integers of two bytes that are bfloat16.
-        raw, pb, ignore_trailing, no_cache, threads: as for clip_file(). A .npy file may be compared with one without a header.
+        raw, format, ignore_trailing, no_cache, threads: as for clip_file(). A .npy file may be compared with one without a header.
 
     Returns:
         Comparison, which is true if the tensors match.
@@ -196,7 +201,7 @@ atol=0.5 or ulp=2097152'
     return Comparison(*others, tuple(Mismatch(*row) for row in listed), largest, report)
 
 
-def info(tensor, *, stats=True, dtype=None, raw=None, pb=False, ignore_trailing=False, no_cache=False, threads=0):
+def info(tensor, *, stats=True, dtype=None, raw=None, format=None, ignore_trailing=False, no_cache=False, threads=0):
     """Describes a tensor, an array or a file; with stats its elements, too.
 
     Args:
@@ -220,7 +225,7 @@ def info(tensor, *, stats=True, dtype=None, raw=None, pb=False, ignore_trailing=
         return Info(*header, *_core.statistics(path, given)[2:])
 
 
-def percentiles(tensor, percentages, *, dtype=None, raw=None, pb=False, ignore_trailing=False, no_cache=False, threads=0):
+def percentiles(tensor, percentages, *, dtype=None, raw=None, format=None, ignore_trailing=False, no_cache=False, threads=0):
     """The percentiles of a tensor's elements that are not NaN: exact, then rounded once to a float of the dtype; of
     integers an int, or with a fraction below 2**53 a float, so that the 50th percentile of 1 and 2 is 1.5; of bool,
     dates and durations the lower of two elements.
