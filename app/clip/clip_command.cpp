@@ -3,6 +3,7 @@
 #include <atomic>
 #include <exception>
 #include <limits>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -57,13 +58,25 @@ bool is_later(const timespec& a, const timespec& b) {
   return std::tie(a.tv_sec, a.tv_nsec) > std::tie(b.tv_sec, b.tv_nsec);
 }
 
-/// Keeps the shard's jobs. The division depends on the files' sizes: all processes must see the same sizes.
+/// Keeps the shard's jobs, those of a set together, because its index needs all of them. The division depends
+/// on the files' sizes: all processes must see the same sizes.
 void keep_share(const Shard& shard, Jobs& jobs) {
-  std::vector<std::uint64_t> sizes;
-  for (std::size_t i = 0; i < jobs.size(); ++i) sizes.push_back(expected_bytes(jobs[i].input));
-  std::vector<char> own(jobs.size(), 0);
-  for (const std::size_t i : files_of(shard, sizes)) own[i] = 1;
-  jobs.keep(own);
+  std::vector<std::uint64_t> sizes;  // of files and of whole sets
+  std::vector<std::size_t> places;   // of each job in `sizes`
+  std::map<std::uint32_t, std::size_t> sets;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    std::size_t place = sizes.size();
+    if (const std::uint32_t set = jobs.set_of(i); set != 0)
+      place = sets.try_emplace(set, place).first->second;
+    if (place == sizes.size()) sizes.push_back(0);
+    sizes[place] += expected_bytes(jobs[i].input);
+    places.push_back(place);
+  }
+  std::vector<char> own(sizes.size(), 0);
+  for (const std::size_t place : files_of(shard, sizes)) own[place] = 1;
+  std::vector<char> kept;
+  for (const std::size_t place : places) kept.push_back(own[place]);
+  jobs.keep(kept);
 }
 
 /// Keeps the jobs whose headers can be clipped, and reports the others as failed. Called before the first

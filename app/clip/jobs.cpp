@@ -191,6 +191,11 @@ class Inputs {
           part = path;
       }
       if (part.empty()) return "";
+      if (others == 0 && command_.share)
+        return index +
+               ": gets no result, because --shard divides its files; name the index with --skip-existing "
+               "when "
+               "all shards are done";
       if (others == 0) add_set(index, command_.names_inputs, false);
     } catch (const Error& error) {
       return part.empty() ? "" : fmt::format("{}; the index gets no result", error.what());
@@ -249,16 +254,16 @@ class Inputs {
     std::map<FileId, std::string> claimed = claim_files(set);
     const std::vector<MemberUse> uses = member_uses(command_.settings, set);
     if (is_named) expect_clipped_member(command_.settings, set, uses);
-    for (const SetFile& part : set.files()) {
+    ++sets_;
+    const auto add = [&](const std::string& path, const os::Status& status, bool named) {
       if (is_walked)
-        jobs_.add_walked(part.path);
+        jobs_.add_walked(path);
       else
-        jobs_.add(part.path, id_of(part.status), false);
-    }
-    if (is_walked)
-      jobs_.add_walked(index);
-    else
-      jobs_.add(index, id_of(file.status()), is_named);
+        jobs_.add(path, id_of(status), named);
+      jobs_.set_set(sets_);
+    };
+    for (const SetFile& part : set.files()) add(part.path, part.status, false);
+    add(index, file.status(), is_named);
     jobs_.set_is_index();
     files_of_sets_.merge(claimed);
   }
@@ -272,6 +277,7 @@ class Inputs {
       const std::string name = path.substr(beside(index, "").size());
       if (into != nullptr && into->flat && name.find('/') != name.npos)
         throw Error(ErrorKind::usage, index + ": --flat would part it from its file " + name);
+      expect_found(index, path, name);
       const auto taken = files_of_sets_.find(id_of(status));
       const bool is_first = taken == files_of_sets_.end();
       if (is_first && claimed.emplace(id_of(status), index).second) continue;
@@ -283,16 +289,34 @@ class Inputs {
     return claimed;
   }
 
+  /// Error{usage} if the index would not find the result of its file: what --output names all alike is
+  /// renamed, unless the name stays.
+  void expect_found(const std::string& index, const std::string& path, const std::string& name) const {
+    const auto* const to = std::get_if<ByTemplate>(&command_.destination);
+    if (to == nullptr) return;
+    constexpr std::string_view kAdvice = "end its pattern with /{name}, or use --output-dir or --in-place";
+    const std::string new_index = named_by(to->text, index);
+    const std::string output = named_by(to->text, path);
+    if (!is_index(new_index))
+      throw Error(ErrorKind::usage,
+                  fmt::format("{}: --output would name it {}, which is no name of an index; {}", index,
+                              new_index, kAdvice));
+    if (output != beside(new_index, name))
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("{}: --output would write its file {} to {}, where the new index does not find it; {}",
+                      index, name, output, kAdvice));
+    if (is_same_file(new_index, index))
+      throw Error(ErrorKind::usage, index + ": IN is OUT; use --in-place to replace the set");
+  }
+
   /// The results of a set need the names that the index has, and the index needs all results.
   void expect_way(const std::string& index) const {
     const Destination& to = command_.destination;
     const auto* const out = std::get_if<ToFile>(&to);
     std::string_view why;
-    if (command_.share || std::holds_alternative<PartOf>(to) || std::holds_alternative<SlabOf>(to))
-      why =
-          "stands for several files, which --shard would not all have; leave --shard out, or name the files";
-    else if (std::holds_alternative<ByTemplate>(to))
-      why = "stands for several files, whose names --output would change; use --output-dir or --in-place";
+    if (std::holds_alternative<PartOf>(to) || std::holds_alternative<SlabOf>(to))
+      why = "stands for several files, of which --shard K/N IN OUT takes one; use --output-dir";
     else if (out != nullptr && !is_index(out->path))
       why = "stands for several files; use --output-dir or --in-place, or an OUT.safetensors.index.json";
     else if (std::holds_alternative<InPlace>(to) &&
@@ -321,6 +345,7 @@ class Inputs {
   bool names_outputs_ = false;                   ///< outputs are named after inputs
   std::map<FileId, std::string> files_of_sets_;  ///< the index that names each
   std::map<FileId, std::size_t> parts_;          ///< jobs of safetensors files that are inputs by their names
+  std::uint32_t sets_ = 0;
   std::string_view output_option_;
   std::string output_directory_;
   std::vector<FileId> output_directories_;  ///< with --recursive: --output-dir and the directories above it

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <exception>
 #include <functional>
@@ -61,8 +62,10 @@ class Jobs {
   [[nodiscard]] std::size_t size() const noexcept { return jobs_.size(); }
   [[nodiscard]] Job operator[](std::size_t job) const;
 
-  /// Says that the job that was added last is the index of a set.
+  /// Says that the job that was added last is one of the set with this number, from 1, or its index.
+  void set_set(std::uint32_t set) { jobs_.back().set = set; }
   void set_is_index() { jobs_.back().is_index = true; }
+  [[nodiscard]] std::uint32_t set_of(std::size_t job) const { return jobs_[job].set; }  ///< 0 without a set
   [[nodiscard]] bool is_index(std::size_t job) const { return jobs_[job].is_index; }
 
  private:
@@ -74,6 +77,7 @@ class Jobs {
     bool is_walked = false;
     bool is_named = true;
     bool is_index = false;
+    std::uint32_t set = 0;
   };
 
   KeptTexts texts_;

@@ -134,7 +134,18 @@ std::string part_of(const fs::path& input, std::string_view name) {
       fmt::format("--output: unknown placeholder {{{}}}; use {{dir}}, {{name}}, {{stem}} or {{ext}}", name));
 }
 
-std::string filled_in(std::string_view output_template, const fs::path& input) {
+}  // namespace
+
+void write_below(const IntoDirectory& to, Jobs& jobs) {
+  std::optional<PathsBelow> paths;
+  if (to.relative_to) paths.emplace(*to.relative_to);
+  jobs.set_directory(to.path.ends_with('/') ? to.path : to.path + "/");
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    jobs.set_output(i, paths ? paths->of(jobs[i].input) : path_below(to, jobs[i]));
+}
+
+std::string named_by(std::string_view output_template, const std::string& path) {
+  const fs::path input = os::native(path);
   std::string output;
   for (std::size_t i = 0; i < output_template.size(); ++i) {
     const std::string_view rest = output_template.substr(i);
@@ -152,19 +163,8 @@ std::string filled_in(std::string_view output_template, const fs::path& input) {
   return output;
 }
 
-}  // namespace
-
-void write_below(const IntoDirectory& to, Jobs& jobs) {
-  std::optional<PathsBelow> paths;
-  if (to.relative_to) paths.emplace(*to.relative_to);
-  jobs.set_directory(to.path.ends_with('/') ? to.path : to.path + "/");
-  for (std::size_t i = 0; i < jobs.size(); ++i)
-    jobs.set_output(i, paths ? paths->of(jobs[i].input) : path_below(to, jobs[i]));
-}
-
 void write_named(const std::string& output_template, Jobs& jobs) {
-  for (std::size_t i = 0; i < jobs.size(); ++i)
-    jobs.set_output(i, filled_in(output_template, os::native(jobs[i].input)));
+  for (std::size_t i = 0; i < jobs.size(); ++i) jobs.set_output(i, named_by(output_template, jobs[i].input));
 }
 
 bool has_placeholder(std::string_view output_template) {

@@ -23,6 +23,7 @@ void write_below(const IntoDirectory& to, Jobs& jobs);
 /// {name} is NAME, which is {stem} followed by {ext}; {ext} includes its dot. {{ and }} are literal braces.
 /// Error{usage} for any other text in braces.
 void write_named(const std::string& output_template, Jobs& jobs);
+[[nodiscard]] std::string named_by(std::string_view output_template, const std::string& input);
 
 /// Whether the template depends on the input.
 [[nodiscard]] bool has_placeholder(std::string_view output_template);
