@@ -19,7 +19,7 @@
 #include "contract/plan.hpp"
 #include "counts.hpp"
 #include "element/number.hpp"
-#include "element/strides.hpp"
+#include "element/tensor_layout.hpp"
 #include "engine/engine.hpp"
 #include "files/container.hpp"
 #include "files/formats.hpp"

@@ -24,7 +24,6 @@
 #include "contract/profile.hpp"
 #include "element/dtype.hpp"
 #include "element/meaning.hpp"
-#include "element/scalar.hpp"
 #include "error.hpp"
 
 /// Clips tensors in .npy files, in .npz archives and in memory, byte for byte as NumPy, PyTorch, ONNX or

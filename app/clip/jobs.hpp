@@ -13,7 +13,7 @@
 
 #include "clip/clip_options.hpp"
 #include "command_line/input_names.hpp"
-#include "files/output_target.hpp"
+#include "files/output_file.hpp"
 #include "files/place.hpp"
 
 namespace clipper {

@@ -1,10 +1,9 @@
-#include "clip/json_lines.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <utility>
 
+#include "clip/run_log.hpp"
 #include "console/json.hpp"
 #include "console/progress.hpp"
 

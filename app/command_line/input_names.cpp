@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "error.hpp"
+#include "files/choices.hpp"
 #include "files/container.hpp"
 #include "files/descriptor.hpp"
 #include "files/input_file.hpp"
-#include "files/name_choice.hpp"
 #include "npy/dict.hpp"
 #include "os/os.hpp"
 

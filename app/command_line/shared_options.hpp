@@ -14,11 +14,10 @@
 #include "console/terminal.hpp"
 #include "contract/profile.hpp"
 #include "element/percentage.hpp"
-#include "element/type_choice.hpp"
+#include "files/choices.hpp"
 #include "files/container.hpp"
 #include "files/formats.hpp"
 #include "files/input_file.hpp"
-#include "files/name_choice.hpp"
 #include "shards/shard.hpp"
 
 /// Options of several commands, and what the texts of options mean. Each function throws Error{usage}, which

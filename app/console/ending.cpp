@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "console/progress.hpp"
-#include "files/cleanup_registry.hpp"
+#include "files/temporary_file.hpp"
 #include "os/os.hpp"
 
 namespace clipper {

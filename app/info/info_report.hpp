@@ -11,7 +11,7 @@
 #include "console/table.hpp"
 #include "console/terminal.hpp"
 #include "contract/plan.hpp"
-#include "element/scalar.hpp"
+#include "element/dtype.hpp"
 #include "files/container.hpp"
 #include "npy/header.hpp"
 #include "statistics/statistics.hpp"

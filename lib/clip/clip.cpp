@@ -12,7 +12,7 @@
 #include "clip/kernel.hpp"
 #include "clip/rule.hpp"
 #include "clip/scale_integers.hpp"
-#include "element/comparable.hpp"
+#include "element/element_key.hpp"
 #include "element/half.hpp"
 #include "element/meaning.hpp"
 #include "simd/vector.hpp"

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "clip/convert_loops.hpp"
-#include "clip/working_dtype.hpp"
 #include "element/element.hpp"
 #include "element/float8.hpp"
 

@@ -9,7 +9,6 @@
 #include <type_traits>
 
 #include "clip/convert_loops.hpp"
-#include "clip/working_dtype.hpp"
 #include "element/element.hpp"
 #include "element/float8.hpp"
 

@@ -8,10 +8,9 @@
 
 #include "clip/convert.hpp"
 #include "clip/convert_loops.hpp"
-#include "clip/exact_difference.hpp"
 #include "clip/normalize_loops.hpp"
-#include "clip/working_dtype.hpp"
 #include "element/element.hpp"
+#include "element/number.hpp"
 
 namespace clipper {
 namespace {

@@ -7,9 +7,9 @@
 #include <type_traits>
 
 #include "clip/convert_loops.hpp"
-#include "clip/exact_difference.hpp"
 #include "clip/operation.hpp"
 #include "element/dtype.hpp"
+#include "element/number.hpp"
 #include "simd/levels.hpp"
 
 /// The steps of normalize(): loops over a block of elements, which compilers vectorize, for run_loop().

@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-#include "clip/working_dtype.hpp"
+#include "clip/convert_loops.hpp"
 #include "element/element.hpp"
 #include "element/element_key.hpp"
 #include "element/float8.hpp"

@@ -16,7 +16,8 @@
 #include "simd/levels.hpp"
 #include "simd/vector.hpp"
 
-/// What clip_loop.hpp requires of a rule, and gives it: the parameters of a vector of elements, and a tally.
+/// What the loop in kernel.hpp requires of a rule, and gives it: the parameters of a vector of elements, and
+/// a tally.
 namespace clipper {
 
 [[gnu::always_inline]] inline bool replaces_nan(const Operation& operation, const NoVectors&) noexcept {
@@ -187,7 +188,7 @@ class Tally {
   Bits difference_{};
 };
 
-/// What clip_loop.hpp and Tally require of a rule: a function that takes a vector of elements, returns the
+/// What kernel.hpp and Tally require of a rule: a function that takes a vector of elements, returns the
 /// new elements and tells a tally which of them it moved.
 ///     Elements      the vector that the rule takes
 ///     Number        the type of a parameter in the vectors that the rule's constructor takes
@@ -212,7 +213,7 @@ concept Rule = requires(const R& rule, const typename R::Elements& x, NoTally& t
   { rule(x, tally) } -> std::same_as<typename R::Elements>;
 };
 
-// Where clip_loop.hpp finds the rule of a vector of elements: SameRule or RuleOfEach.
+// Where kernel.hpp finds the rule of a vector of elements: SameRule or RuleOfEach.
 
 // The same number in all lanes of a Rule's Parameter.
 

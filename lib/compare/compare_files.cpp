@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "clip/codec.hpp"
+#include "compare/comparison.hpp"
 #include "compare/match.hpp"
-#include "compare/mixed_comparison.hpp"
 #include "element/boxes.hpp"
 #include "engine/tensor_clip.hpp"
 #include "error.hpp"

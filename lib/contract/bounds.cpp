@@ -8,7 +8,6 @@
 #include "contract/fields.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
-#include "element/number_arithmetic.hpp"
 #include "element/percentage.hpp"
 #include "error.hpp"
 

@@ -11,7 +11,6 @@
 
 #include "clip/codec.hpp"
 #include "clip/convert.hpp"
-#include "clip/exact_difference.hpp"
 #include "contract/bounds.hpp"
 #include "contract/steps.hpp"
 #include "element/element.hpp"

@@ -4,13 +4,11 @@
 #include <cmath>
 #include <utility>
 
-#include "clip/exact_difference.hpp"
 #include "contract/bounds.hpp"
 #include "contract/exact_bounds.hpp"
 #include "contract/steps.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
-#include "element/number_arithmetic.hpp"
 #include "error.hpp"
 
 namespace clipper {

@@ -268,5 +268,13 @@ template <class T>
   return std::bit_cast<T>(static_cast<UnsignedOfSize<sizeof(T)>>(bits));
 }
 
+/// A number as an element of a dtype: from_bits<double>(scalar.bits) is its value if the dtype is float64.
+struct Scalar {
+  DType dtype = DType::float32;
+  ElementBits bits = 0;
+
+  friend bool operator==(const Scalar&, const Scalar&) = default;
+};
+
 }  // namespace clipper
 #pragma GCC visibility pop

@@ -6,6 +6,7 @@
 
 #include "element/dtype.hpp"
 #include "element/float8.hpp"
+#include "element/half.hpp"
 
 /// Keys: elements as signed integers of the same width, in the order of the values. -0 comes directly before
 /// +0, NaNs with sign bit before -inf, other NaNs after inf. Every key is the key of one element.
@@ -51,6 +52,26 @@ template <class T>
   if (element < 0x80) return static_cast<std::int8_t>(element);
   if (format.has_minus_zero()) return static_cast<std::int8_t>(element ^ 0x7f);
   return static_cast<std::int8_t>(0x80 - element - (element == 0x80 ? 0x80 : 0));
+}
+
+// Comparisons of elements of any dtype, also of halves, whose types have no operators.
+
+template <class T>
+requires std::is_arithmetic_v<T> || HalfType<T>
+[[gnu::always_inline]] inline bool is_nan(T x) noexcept {
+  if constexpr (HalfType<T>)
+    return x.is_nan();
+  else
+    return std::is_floating_point_v<T> && x != x;  // NOLINT(misc-redundant-expression): also for integers
+}
+
+/// The value of the element in a type with `<` and `<=`, which are false for NaN: float for halves.
+template <class T>
+[[gnu::always_inline]] inline auto comparable(T x) noexcept {
+  if constexpr (HalfType<T>)
+    return widen(x);
+  else
+    return x;
 }
 
 }  // namespace clipper

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "element/half.hpp"
-#include "element/number_arithmetic.hpp"
 
 namespace clipper {
 namespace {

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <bit>
+#include <cmath>
 #include <cstdint>
 #include <string>
 
 #include "element/dtype.hpp"
 
-/// Conversions of a Number to element types, integers and decimal text.
+/// Conversions of a Number to element types, integers and decimal text, and exact arithmetic.
 namespace clipper {
 
 __extension__ using Int128 = __int128;
@@ -38,5 +40,44 @@ enum class Rounding : std::uint8_t { toward_zero, down, up, half_even };
 
 /// The number as an integer, saturated to +-2^100. The number must not be NaN.
 [[nodiscard]] Int128 to_integer(const Number& number, Rounding rounding);
+
+// Exact arithmetic with Numbers. What is not finite is calculated as float64: inf - inf is NaN.
+
+[[nodiscard]] Number sum(const Number& a, const Number& b);
+[[nodiscard]] Number difference(const Number& a, Number b);
+
+/// The product with a number of at most kFactorDigits digits.
+[[nodiscard]] Number product(const Number& a, const Number& factor);
+inline constexpr int kFactorDigits = 18;
+
+// Differences of integers that float64 lacks, rounded once. Such an integer is a double, the nearest one,
+// and a rest.
+
+/// From here on, float64 does not have all integers.
+inline constexpr double kIntegersEnd = 0x1p53;
+
+/// x - head, for an integer of at most 64 bits and the double nearest to it.
+[[nodiscard]] inline double rest_of(Int128 x, double head) noexcept {
+  return static_cast<double>(x - static_cast<Int128>(head));
+}
+
+/// a + b, rounded to odd: a sum of it and a far greater number is rounded as if from the exact sum.
+[[nodiscard]] inline double sum_to_odd(double a, double b) noexcept {
+  const double sum = a + b;
+  const double of_b = sum - a;
+  const double error = (a - (sum - of_b)) + (b - of_b);
+  const auto bits = std::bit_cast<std::uint64_t>(sum);
+  if (error == 0 || (bits & 1) != 0) return sum;
+  return std::bit_cast<double>((error > 0) == (sum > 0) ? bits + 1 : bits - 1);
+}
+
+/// (x + x_rest) - (y + y_rest), rounded once.
+[[nodiscard]] inline double difference(double x, double x_rest, double y, double y_rest) noexcept {
+  const double difference = x - y;
+  if ((x_rest == 0 && y_rest == 0) || !std::isfinite(difference)) return difference;
+  const double of_y = difference - x;
+  const double error = (x - (difference - of_y)) + (-y - of_y);
+  return difference + sum_to_odd(error, x_rest - y_rest);
+}
 
 }  // namespace clipper

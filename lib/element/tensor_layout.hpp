@@ -53,4 +53,18 @@ inline constexpr std::string_view kTypeField = "type";
 /// index_of() as text: "[0, 17, 3]", "[]".
 [[nodiscard]] std::string index_text(const TensorLayout& layout, std::uint64_t position);
 
+// Views of elements with gaps between them.
+
+/// The bytes from an element to the next along each axis, without gaps.
+[[nodiscard]] std::vector<std::int64_t> strides_without_gaps(std::span<const std::int64_t> shape,
+                                                             std::size_t size, bool fortran_order);
+
+/// Whether the elements lie as with these strides: those of axes with one element do not matter.
+[[nodiscard]] bool lie_alike(std::span<const std::int64_t> shape, std::span<const std::int64_t> strides,
+                             std::span<const std::int64_t> others);
+
+/// Whether two elements of `size` bytes have one in common.
+[[nodiscard]] bool overlap_each_other(std::span<const std::int64_t> shape,
+                                      std::span<const std::int64_t> strides, std::size_t size);
+
 }  // namespace clipper

@@ -1,5 +1,3 @@
-#include "engine/bound_array.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -8,12 +6,12 @@
 #include <utility>
 
 #include "clip/convert.hpp"
-#include "clip/exact_difference.hpp"
 #include "contract/exact_bounds.hpp"
 #include "element/element.hpp"
 #include "element/float8.hpp"
 #include "element/half.hpp"
 #include "element/number.hpp"
+#include "engine/parameter_tile.hpp"
 #include "simd/levels.hpp"
 
 namespace clipper {

@@ -6,8 +6,8 @@
 
 #include "contract/bounds.hpp"
 #include "contract/exact_bounds.hpp"
-#include "element/comparable.hpp"
 #include "element/element.hpp"
+#include "element/element_key.hpp"
 #include "engine/parameter_tile.hpp"
 #include "error.hpp"
 

@@ -9,11 +9,11 @@
 
 #include "clip/clip.hpp"
 #include "clip/convert.hpp"
-#include "clip/exact_difference.hpp"
-#include "element/comparable.hpp"
 #include "element/element.hpp"
+#include "element/element_key.hpp"
 #include "element/float8.hpp"
 #include "element/half.hpp"
+#include "element/number.hpp"
 #include "error.hpp"
 
 namespace clipper {

@@ -10,9 +10,9 @@
 #include <thread>
 
 #include "error.hpp"
+#include "files/choices.hpp"
 #include "files/file_state.hpp"
 #include "files/formats.hpp"
-#include "files/name_choice.hpp"
 #include "npy/file_kind.hpp"
 #include "npy/utf8.hpp"
 

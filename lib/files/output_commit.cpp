@@ -9,10 +9,9 @@
 
 #include "error.hpp"
 #include "files/attributes.hpp"
-#include "files/cleanup_registry.hpp"
+#include "files/descriptor.hpp"
 #include "files/output_file.hpp"
-#include "files/output_target.hpp"
-#include "files/turn.hpp"
+#include "files/temporary_file.hpp"
 
 /// How a complete file gets its name.
 namespace clipper {

@@ -8,7 +8,6 @@
 
 #include "files/input_file.hpp"
 #include "files/output_file.hpp"
-#include "files/output_target.hpp"
 #include "files/replacement_batch.hpp"
 #include "flows/clipping.hpp"
 

@@ -9,10 +9,9 @@
 #include "clip/clip.hpp"
 #include "contract/plan.hpp"
 #include "element/percentage.hpp"
-#include "element/type_choice.hpp"
 #include "engine/engine.hpp"
+#include "files/choices.hpp"
 #include "files/formats.hpp"
-#include "files/name_choice.hpp"
 #include "files/output_file.hpp"
 
 /// What the ways to clip a file share: what is done, what is known about the result, and who learns about it.

@@ -12,19 +12,16 @@
 #include <utility>
 #include <vector>
 
-#include "clip/exact_difference.hpp"
 #include "contract/bounds.hpp"
 #include "contract/exact_bounds.hpp"
 #include "contract/fields.hpp"
 #include "contract/steps.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
-#include "element/number_arithmetic.hpp"
 #include "error.hpp"
 #include "files/parameter_file.hpp"
 #include "flows/figure_parts.hpp"
 #include "flows/figure_requests.hpp"
-#include "flows/lists.hpp"
 #include "flows/tensor_statistics.hpp"
 #include "statistics/element_figures.hpp"
 #include "statistics/percentiles.hpp"

@@ -18,7 +18,7 @@
 /// (Given::percentage), and a subtrahend or divisor that is a statistic of the clipped elements
 /// (Given::statistic). What is found becomes the parameter's exact number, or an array with an element for
 /// each index along Request::per_axis; then make_plan() applies the profile's rules as to any other
-/// parameter. A list is an array whose numbers are known before: see lists.hpp.
+/// parameter. A list is an array whose numbers are known before: see with_lists().
 namespace clipper {
 
 /// Whether the request has figures, or parameters that only figures need.

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "error.hpp"
+
 /// .npz archives: zip files whose members are .npy files. Structure only; the members' contents are not read.
 namespace clipper::npz {
 
@@ -51,5 +53,34 @@ struct Archive {
 /// two members of one name, encryption, control characters in a name, fields that disagree. A size in the
 /// archive never causes an allocation that is larger than the archive.
 [[nodiscard]] Archive read_archive(const ReadAt& read, std::uint64_t size);
+
+// Errors about archives, and the names of members, which come from a file that nobody checked.
+
+/// Throws Error{input}.
+[[noreturn]] inline void refuse(const std::string& message) {
+  throw Error(ErrorKind::input, message);
+}
+
+/// "member 'w.npy'", for messages.
+[[nodiscard]] std::string member_text(std::string_view name);
+
+/// Returns work(). If work() refuses the archive, the error gets the member's name in front. Errors of
+/// reading pass.
+template <class Work>
+auto about_member(std::string_view name, Work work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::input) throw;
+    refuse(member_text(name) + ": " + error.what());
+  }
+}
+
+/// Whether the bytes are UTF-8 without control characters, except tabs and ends of lines.
+[[nodiscard]] bool is_utf8_text(std::string_view text);
+
+/// Error{input} for an empty name, control characters and, if the archive says that the name is UTF-8, for
+/// bytes that are not.
+void check_name(std::string_view name, bool is_utf8);
 
 }  // namespace clipper::npz

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "npz/refuse.hpp"
+#include "npz/archive.hpp"
 #include "npz/zip_records.hpp"
 
 namespace clipper::npz {

@@ -10,8 +10,8 @@
 #include <new>
 
 #include "error.hpp"
+#include "npz/archive.hpp"
 #include "npz/library.hpp"
-#include "npz/refuse.hpp"
 
 namespace clipper::npz {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "npz/refuse.hpp"
+#include "npz/archive.hpp"
 
 namespace clipper::npz {
 namespace {

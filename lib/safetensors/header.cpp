@@ -13,7 +13,7 @@
 
 #include "element/tensor_layout.hpp"
 #include "npy/dict.hpp"
-#include "npz/refuse.hpp"
+#include "npz/archive.hpp"
 
 namespace clipper::safetensors {
 namespace {

@@ -1,12 +1,23 @@
 #include "statistics/element_figures.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <deque>
 #include <iterator>
+#include <limits>
+#include <map>
 #include <mutex>
+#include <numeric>
+#include <string>
 
 #include "element/element.hpp"
-#include "element/number_arithmetic.hpp"
-#include "statistics/deviations.hpp"
+#include "element/number.hpp"
+#include "error.hpp"
+#include "statistics/rank_kernels.hpp"
+#include "statistics/rank_search.hpp"
 #include "statistics/statistics.hpp"
 
 namespace clipper {
@@ -159,6 +170,278 @@ void figures_of_groups(const ElementSource& source, std::span<const Given> figur
   }
   for (std::uint64_t group = 0; group < source.groups; ++group)
     found(group, numbers_of(figures, parts, group));
+}
+
+namespace {
+
+/// Deviations in float64 have keys, their bits, which grow with them. They are off by a few units at most.
+constexpr std::uint64_t kUnits = 8;
+constexpr std::uint64_t kInfinity = 0x7ff0'0000'0000'0000;
+
+constexpr std::uint64_t kMaxCollected = 128UL * 1024;
+constexpr std::size_t kBlock = 1024;  // elements
+
+/// |x - center| in float64, from an exact or correctly rounded difference.
+class Distance {
+ public:
+  explicit Distance(const Number& center)
+      : high_(round_to<double>(center)),
+        low_(round_to<double>(difference(center, high_))),
+        whole_(to_integer(center, Rounding::down)),
+        half_(is_integer(center) ? 0 : 0.5) {}
+
+  template <class T>
+  [[gnu::always_inline]] double operator()(T x) const {
+    if constexpr (std::is_integral_v<T> && sizeof(T) == sizeof(double)) {
+      const Int128 difference = Int128{x} - whole_;  // less than 2^64
+      return difference > 0 ? static_cast<double>(static_cast<std::uint64_t>(difference)) - half_
+                            : static_cast<double>(static_cast<std::uint64_t>(-difference)) + half_;
+    } else {
+      return std::fabs((static_cast<double>(x) - high_) - low_);
+    }
+  }
+
+ private:
+  double high_;  ///< high_ + low_ is the center, or near enough
+  double low_;
+  Int128 whole_;  ///< of integers, with a half or without
+  double half_;
+};
+
+/// Elements and how often they occur.
+using Elements = std::map<ElementBits, std::uint64_t>;
+
+/// Finds the median deviation of a group: counts keys in parts of a range that has the lower one of the two
+/// middle elements, then collects the elements in a part with few of them, and those next above it. Small
+/// dtypes have so few elements that each is counted.
+class DeviationSearch {
+ public:
+  DeviationSearch(const ElementSource& source, const Number& center)
+      : dtype_(source.dtype), is_small_(traits(dtype_).size <= 2), center_(center), distance_(center) {
+    if (source.count > RankSearch::kFew) begin_count();
+  }
+
+  [[nodiscard]] bool is_open() const { return !result_; }
+  [[nodiscard]] const Number& result() const { return *result_; }
+
+  void look_at(std::span<const std::byte> elements, SimdLevel level) {
+    if (is_small_ && tables_) {
+      const CounterTables::Taken table(*tables_);
+      count_first_digits(traits(dtype_).size, elements, table.counters(), level);
+      table.add_increments(elements.size() / traits(dtype_).size);
+    } else if (is_small_) {
+      collect_small(elements);
+    } else {
+      with_type(dtype_, [&]<class T>() {
+        if constexpr (sizeof(T) > 2) tables_ ? count<T>(elements) : collect<T>(elements);
+      });
+    }
+  }
+
+  /// False if the pass has not seen the elements of the one before.
+  [[nodiscard]] bool end_pass() {
+    if (tables_ && !is_small_) return end_count();
+    if (tables_) take_counted();
+    return end_collect();
+  }
+
+ private:
+  struct Entry {
+    std::uint64_t key;
+    ElementBits element;
+    std::uint64_t count;
+  };
+
+  void begin_count() {
+    const int bits = static_cast<int>(std::bit_width(last_ - first_));
+    shift_ = static_cast<unsigned>(std::max(bits - static_cast<int>(kDigitBits), 0));
+    tables_.emplace(is_small_ ? kInterleaved * kDigits : kDigits + 2, CounterTables::kMemory / kGroupsAtOnce);
+  }
+
+  void collect_small(std::span<const std::byte> elements) {
+    const std::lock_guard lock(mutex_);
+    with_size(traits(dtype_).size, [&]<std::size_t kSize>() {
+      for (std::size_t at = 0; at < elements.size(); at += kSize)
+        ++collected_[load_element<UnsignedOfSize<kSize>>(elements.data() + at)];
+    });
+  }
+
+  void take_counted() {
+    const std::vector<std::uint64_t>& totals = tables_->totals();
+    for (std::size_t element = 0; element < kDigits; ++element)
+      if (const std::uint64_t count = totals[element] + totals[kDigits + element])
+        collected_[element] = count;
+  }
+
+  /// Calls use(keys, elements, count) for blocks; the key of a NaN is above kInfinity.
+  template <class T, class Use>
+  void for_each_block(std::span<const std::byte> elements, const Use& use) const {
+    std::array<T, kBlock> block;
+    std::array<double, kBlock> distances;
+    for (std::size_t at = 0; at < elements.size(); at += sizeof(block)) {
+      const std::size_t bytes = std::min(sizeof(block), elements.size() - at);
+      std::memcpy(block.data(), elements.data() + at, bytes);
+      const std::size_t count = bytes / sizeof(T);
+      for (std::size_t i = 0; i < count; ++i) distances[i] = distance_(block[i]);
+      use(std::bit_cast<std::array<std::uint64_t, kBlock>>(distances), block, count);
+    }
+  }
+
+  /// After the counters of the parts are those of what is below the range, and above it.
+  template <class T>
+  void count(std::span<const std::byte> elements) {
+    const CounterTables::Taken table(*tables_);
+    std::uint32_t* const counters = table.counters();
+    for_each_block<T>(elements, [&](const auto& keys, const auto& /*block*/, std::size_t count) {
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::uint64_t key = keys[i];
+        if (key > kInfinity) continue;
+        ++counters[key < first_ ? kDigits : key > last_ ? kDigits + 1 : (key - first_) >> shift_];
+      }
+    });
+    table.add_increments(elements.size() / sizeof(T));
+  }
+
+  template <class T>
+  void collect(std::span<const std::byte> elements) {
+    const std::uint64_t first = first_ - std::min(first_, kUnits);
+    const std::uint64_t last = std::min(last_ + kUnits, kInfinity);
+    std::uint64_t next = kInfinity;  // the least key above the range
+    std::uint64_t below = 0;
+    std::uint64_t numbers = 0;
+    Elements found;
+    for_each_block<T>(elements, [&](const auto& keys, const auto& block, std::size_t count) {
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::uint64_t key = keys[i];
+        numbers += key <= kInfinity ? 1 : 0;
+        below += key < first ? 1 : 0;
+        if (key < first || key > std::max(last, next + kUnits) || key > kInfinity) continue;
+        ++found[to_bits(block[i])];
+        if (key > last) next = std::min(next, key);
+      }
+    });
+    const std::lock_guard lock(mutex_);
+    below_ += below;
+    seen_ += numbers;
+    for (const auto& [element, times] : found) collected_[element] += times;
+  }
+
+  bool end_count() {
+    const std::vector<std::uint64_t>& totals = tables_->totals();
+    const std::uint64_t numbers = std::accumulate(totals.begin(), totals.end(), std::uint64_t{0});
+    const std::uint64_t rank = (numbers - 1) / 2;
+    std::uint64_t before = totals[kDigits];
+    std::size_t part = 0;
+    while (part < kDigits && before + totals[part] <= rank) before += totals[part++];
+    if (numbers == 0 || rank < before || part == kDigits || numbers_.value_or(numbers) != numbers)
+      return false;
+    numbers_ = numbers;
+    first_ += static_cast<std::uint64_t>(part) << shift_;
+    last_ = std::min(first_ + (std::uint64_t{1} << shift_) - 1, last_);
+    const bool is_narrow = totals[part] <= kMaxCollected || last_ - first_ <= kUnits;
+    tables_.reset();
+    if (!is_narrow) begin_count();
+    return true;
+  }
+
+  bool end_collect() {
+    if (is_small_) {
+      std::erase_if(collected_, [&](const auto& entry) {
+        return number_of(dtype_, entry.first).kind == Number::Kind::nan;
+      });
+      for (const auto& [element, count] : collected_) seen_ += count;
+    }
+    if (seen_ == 0 || numbers_.value_or(seen_) != seen_) return false;
+    std::vector<Entry> entries;
+    for (const auto& [element, count] : collected_)
+      entries.push_back({key_of_element(element), element, count});
+    // Exactly where float64 may not tell: keys are off by less than half of kUnits.
+    std::ranges::sort(entries, [&](const Entry& a, const Entry& b) {
+      const std::uint64_t apart = a.key > b.key ? a.key - b.key : b.key - a.key;
+      return apart > kUnits ? a.key < b.key : deviation(a.element) < deviation(b.element);
+    });
+    const auto at = [&](std::uint64_t rank) -> std::optional<Number> {
+      std::uint64_t before = below_;
+      for (const Entry& entry : entries) {
+        if (rank < before) break;
+        if (rank < before + entry.count) return deviation(entry.element);
+        before += entry.count;
+      }
+      return std::nullopt;
+    };
+    const std::optional<Number> lower = at((seen_ - 1) / 2);
+    const std::optional<Number> upper = at(seen_ / 2);
+    if (!lower || !upper) return false;
+    const bool is_between = *lower != *upper && upper->kind == Number::Kind::finite;
+    result_ = is_between ? interpolate(*lower, *upper, kFractionOne / 2) : *upper;
+    return true;
+  }
+
+  [[nodiscard]] Number deviation(ElementBits element) const {
+    Number result = difference(number_of(dtype_, element), center_);
+    result.negative = false;
+    return result;
+  }
+
+  [[nodiscard]] std::uint64_t key_of_element(ElementBits element) const {
+    if (is_small_) return to_bits(round_to<double>(deviation(element)));
+    return with_type(dtype_, [&]<class T>() -> std::uint64_t {
+      if constexpr (sizeof(T) > 2) return to_bits(distance_(from_bits<T>(element)));
+      __builtin_unreachable();
+    });
+  }
+
+  DType dtype_;
+  bool is_small_;
+  Number center_;
+  Distance distance_;
+  std::uint64_t first_ = 0;  ///< the range of keys
+  std::uint64_t last_ = kInfinity;
+  unsigned shift_ = 0;
+  std::optional<CounterTables> tables_;  ///< of a pass that counts
+  std::optional<std::uint64_t> numbers_;
+  std::mutex mutex_;
+  std::uint64_t below_ = 0;  ///< elements whose keys are below the range
+  std::uint64_t seen_ = 0;
+  Elements collected_;
+  std::optional<Number> result_;
+};
+
+void find_deviations(const ElementSource& source, const GroupRange& range,
+                     std::span<std::optional<Number>> deviations, SimdLevel level) {
+  std::deque<std::optional<DeviationSearch>> searches(range.count);
+  for (std::size_t i = 0; i < range.count; ++i) {
+    std::optional<Number>& center = deviations[i];  // at first
+    if (center && center->kind == Number::Kind::finite)
+      searches[i].emplace(source, *center);
+    else if (center)
+      center = std::numeric_limits<double>::quiet_NaN();
+  }
+  const auto is_open = [](const auto& search) { return search && search->is_open(); };
+  while (std::ranges::any_of(searches, is_open)) {
+    source.read(range, [&](std::size_t group, std::span<const std::byte> elements) {
+      if (is_open(searches[group])) searches[group]->look_at(elements, level);
+    });
+    for (auto& search : searches)
+      if (is_open(search) && !search->end_pass())
+        throw Error(ErrorKind::io, std::string(source.path.empty() ? "the tensor" : source.path) +
+                                       ": changed while it was read");
+  }
+  for (std::size_t i = 0; i < range.count; ++i)
+    if (searches[i]) deviations[i] = searches[i]->result();
+}
+
+}  // namespace
+
+std::vector<std::optional<Number>> median_deviations(const ElementSource& source,
+                                                     std::span<const std::optional<Number>> centers,
+                                                     SimdLevel level) {
+  std::vector<std::optional<Number>> deviations(centers.begin(), centers.end());
+  for (std::uint64_t first = 0; first < source.groups; first += kGroupsAtOnce) {
+    const GroupRange range{first, std::min(kGroupsAtOnce, source.groups - first)};
+    find_deviations(source, range, std::span(deviations).subspan(first, range.count), level);
+  }
+  return deviations;
 }
 
 }  // namespace clipper

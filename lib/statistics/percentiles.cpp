@@ -9,7 +9,6 @@
 #include "contract/exact_bounds.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
-#include "element/number_arithmetic.hpp"
 #include "element/percentage.hpp"
 #include "error.hpp"
 #include "statistics/rank_search.hpp"

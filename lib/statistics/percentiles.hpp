@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "element/dtype.hpp"
-#include "element/scalar.hpp"
 #include "simd/levels.hpp"
 #include "statistics/groups.hpp"
 

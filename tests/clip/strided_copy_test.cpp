@@ -3,7 +3,7 @@
 #include <cstring>
 #include <random>
 
-#include "element/strides.hpp"
+#include "element/tensor_layout.hpp"
 #include "support/catch.hpp"
 
 namespace clipper {

@@ -1,3 +1,5 @@
+#include "engine/mapped_output.hpp"
+
 #include <unistd.h>
 
 #include <atomic>
@@ -5,7 +7,6 @@
 
 #include "engine/engine.hpp"
 #include "error.hpp"
-#include "files/mapped_block.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"
 #include "support/tensors.hpp"

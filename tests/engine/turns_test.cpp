@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "engine/engine.hpp"
-#include "files/turn.hpp"
+#include "files/descriptor.hpp"
 #include "support/files.hpp"
 #include "support/tensors.hpp"
 

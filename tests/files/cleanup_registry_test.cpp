@@ -1,8 +1,7 @@
-#include "files/cleanup_registry.hpp"
-
 #include <atomic>
 
 #include "error.hpp"
+#include "files/temporary_file.hpp"
 #include "support/files.hpp"
 #include "support/fork.hpp"
 #include "support/refusal.hpp"

@@ -1,6 +1,5 @@
 #include "error.hpp"
 #include "files/output_file.hpp"
-#include "files/output_target.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "error.hpp"
 #include "files/descriptor.hpp"
-#include "files/output_target.hpp"
+#include "files/output_file.hpp"
 #include "support/append_only.hpp"
 #include "support/files.hpp"
 #include "support/fork.hpp"

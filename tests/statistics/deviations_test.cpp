@@ -1,5 +1,3 @@
-#include "statistics/deviations.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -7,9 +5,10 @@
 #include <random>
 
 #include "element/element.hpp"
-#include "element/number_arithmetic.hpp"
+#include "element/number.hpp"
 #include "error.hpp"
 #include "simd/levels.hpp"
+#include "statistics/element_figures.hpp"
 #include "support/catch.hpp"
 
 namespace clipper::testing {
