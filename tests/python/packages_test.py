@@ -151,10 +151,45 @@ def test_torch():
         assert clipper.clip(tensor, 3, 6, out) is out and torch.equal(out, expected)
         assert clipper.clip(tensor, 3, 6, out=tensor) is tensor and torch.equal(tensor, expected)
         np.testing.assert_array_equal(clipper.clip(np.zeros(8, result.dtype), expected[0], expected[0]), expected[0].numpy())
-    for dtype in (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2):
+    names = [name for name in dir(torch) if name.startswith(("bfloat16", "float8_"))]
+    assert len(names) >= 6
+    for dtype in (getattr(torch, name) for name in names):
         tensor = torch.tensor([1.0, 2, 8]).to(dtype)
         assert clipper.clip(tensor, 2, 4).tolist() == [2, 2, 4]
+        clipper.clip(torch.tensor([1.0, 2, 8]), to=dtype, out=(out := torch.zeros(3).to(dtype)))
+        clipper.assert_same(out, tensor)
         assert clipper.clip(tensor, 2, 4, out=tensor) is tensor and tensor.float().tolist() == [2, 2, 4]
         clipper.assert_same(tensor, clipper.clip(tensor, 2, 4))
+        clipper.assert_same(tensor, tensor.double(), any_dtype=True)
     with pytest.raises(RuntimeError, match="grad"):
         clipper.clip(torch.zeros(3, requires_grad=True), 0)
+
+
+@pytest.mark.nightly
+def test_tolerances_are_those_of_torch_and_numpy():
+    import torch
+
+    rng = np.random.default_rng(1)
+    passed = 0
+    for i in range(2000):
+        dtype = (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int32)[i % 5]
+        expected = torch.from_numpy(rng.normal(0, 10 ** rng.uniform(-6, 2), 4))
+        actual = expected * (1 + 10 ** rng.uniform(-9, -1) * rng.normal(0, 1, 4))
+        if i % 10 == 0:
+            actual[0] = expected[0] = np.nan
+        expected, actual = expected.to(dtype), actual.to(dtype)
+
+        def passes(check, *args, **options):
+            try:
+                return check(*args, **options) is not False
+            except AssertionError:
+                return False
+
+        for nan_equal in (None, True):
+            same = passes(torch.testing.assert_close, actual, expected, equal_nan=bool(nan_equal))
+            assert bool(clipper.compare(actual, expected, tolerance="torch", nan_equal=nan_equal)) is same, (actual, expected)
+            passed += same
+        a, e = actual.double().numpy(), expected.double().numpy()
+        assert bool(clipper.compare(a, e, tolerance="numpy")) is passes(np.testing.assert_allclose, a, e)
+        assert bool(clipper.compare(actual, e, tolerance="allclose")) is np.allclose(a, e)
+    assert 500 < passed < 3500
