@@ -63,39 +63,38 @@ StridedCopy::StridedCopy(std::span<const std::int64_t> shape, std::size_t size,
   if (axes_.empty()) axes_.push_back({1, part, part});
 }
 
+/// A row of the inner axis at a time, or a column of the plane of the two inner axes, if rows are short.
 void StridedCopy::operator()(const std::byte* from, std::byte* to, std::uint64_t begin,
                              std::uint64_t count) const {
   constexpr std::int64_t kShort = 16;
-  const Axis& inner = axes_.back();
-  const auto extent = static_cast<std::uint64_t>(inner.extent);
-  const bool is_plane = axes_.size() > 1 && inner.extent < kShort;
-  const Axis& middle = axes_[axes_.size() - (is_plane ? 2 : 1)];
-  const auto run = [&](const Axis& place, std::int64_t from_step, std::int64_t to_step,
-                       std::uint64_t length) {
-    with_size(size_, [&]<std::size_t kSize>() {
-      copy_run<kSize>(from + place.from, from_step, to + place.to, to_step, length, level_);
-    });
-  };
   if (count == 0) return;
+  const Axis& inner = axes_.back();
+  const Axis& middle = axes_[axes_.size() - std::min<std::size_t>(axes_.size(), 2)];
+  const auto extent = static_cast<std::uint64_t>(inner.extent);
+  const auto rows = axes_.size() == 1 ? 1 : static_cast<std::uint64_t>(middle.extent);
+  const bool by_columns = inner.extent < kShort;
   std::uint64_t position = begin * parts_;
   const std::uint64_t end = position + count * parts_;
   const std::int64_t first = place_of(position).to;
+  const auto copy = [&](Axis place, const Axis& across, std::uint64_t runs, const Axis& along,
+                        std::uint64_t length) {
+    with_size(size_, [&]<std::size_t kSize>() {
+      for (std::uint64_t i = 0; i < runs; ++i, place.from += across.from, place.to += across.to)
+        copy_run<kSize>(from + place.from, along.from, to + place.to - first, along.to, length, level_);
+    });
+  };
   while (position < end) {
-    Axis place = place_of(position);
-    place.to -= first;
+    const Axis place = place_of(position);
     const std::uint64_t at = position % extent;
-    const std::uint64_t rows = (end - position) / extent;
-    if (is_plane && at == 0 && rows > 0) {  // along the longer axis
-      const std::uint64_t row = position / extent % static_cast<std::uint64_t>(middle.extent);
-      const std::uint64_t length = std::min(rows, static_cast<std::uint64_t>(middle.extent) - row);
-      for (std::uint64_t i = 0; i < extent; ++i, place.from += inner.from, place.to += inner.to)
-        run(place, middle.from, middle.to, length);
-      position += length * extent;
-    } else {
+    const std::uint64_t whole = std::min((end - position) / extent, rows - position / extent % rows);
+    if (at != 0 || whole == 0) {
       const std::uint64_t length = std::min(end - position, extent - at);
-      run(place, inner.from, inner.to, length);
+      copy(place, inner, 1, inner, length);
       position += length;
+      continue;
     }
+    by_columns ? copy(place, inner, extent, middle, whole) : copy(place, middle, whole, inner, extent);
+    position += whole * extent;
   }
 }
 

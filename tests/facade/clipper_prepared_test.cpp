@@ -276,4 +276,17 @@ TEST_CASE("tensors in memory are compared as files are, in any order and of any 
         }) == "rtol -1: must be a finite number, 0 or more");
 }
 
+TEST_CASE("a clip to arrays of other calls ends when it is stopped") {
+  const PreparedClip prepared({}, floats({2}));
+  const std::array<float, 2> max{2, 3};
+  const PreparedClip::BoundArrays bounds{.max = max.data()};
+  std::array<float, 2> elements{1, 9};
+  std::atomic<bool> stop = true;
+  const auto clip = [&] { return prepared.clip_to(bounds, elements.data(), elements.data(), 2, 1, &stop); };
+  CHECK(refusal(ErrorKind::cancelled, clip) == "cancelled");
+  stop = false;
+  CHECK(clip());
+  CHECK(elements == std::array<float, 2>{1, 3});
+}
+
 }  // namespace clipper::testing

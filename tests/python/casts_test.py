@@ -133,6 +133,14 @@ def test_large_arrays(count):
     assert np.isnan(clipper.clip(x, to=np.float16)[count - 2])
 
 
+def test_a_nan_is_named_by_its_place_in_c_order():
+    x = np.zeros((2, 5, 3), "f4")
+    x[1, 3, 1] = np.nan
+    folded = x.transpose(0, 2, 1).copy().transpose(0, 2, 1)
+    for array in x, folded:
+        assert str(error_of(array, to="int16")).startswith("NaN at element 25 ")
+
+
 @pytest.mark.parametrize("to", ["int32", "int8", "float64"])
 @pytest.mark.parametrize("shift", range(-8, 9, 4))
 def test_overlapping_out_is_as_if_x_were_copied(shift, to):

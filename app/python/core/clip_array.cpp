@@ -296,16 +296,13 @@ Array new_result(PyArrayObject* x, const ArrayType& type, const RequestArguments
   return new_for(arrays, cast);
 }
 
-/// Whether no parameter belongs to some elements only, and no message to one: elements may then be clipped in
-/// any order.
-bool is_free_of_order(const RequestArguments& arguments, const ArrayType& type, const ArrayType& result) {
+/// Whether no parameter belongs to some elements only: elements may then be clipped in any order.
+bool is_free_of_order(const RequestArguments& arguments) {
   const auto is_number = [](nb::handle parameter) {
     PyObject* const object = parameter.ptr();
     return object == Py_None || PyFloat_Check(object) || PyLong_Check(object);
   };
-  const bool has_nan = is_floating(type.dtype) && (!is_floating(result.dtype) || is_foreign(result.dtype));
-  return std::ranges::all_of(arguments.factors_and_bounds(), is_number) && arguments[kNan].is_none() &&
-         !has_nan;
+  return std::ranges::all_of(arguments.factors_and_bounds(), is_number) && arguments[kNan].is_none();
 }
 
 /// Kernels need elements without gaps, of which those of x are copied a part at a time. Where the result has
@@ -324,10 +321,14 @@ nb::object clip_with(std::optional<PreparedClip> prepared, const RequestArgument
   const auto overlaps_out = [&](const Array& array) { return overlap(array.get(), result.get()); };
   const bool is_direct = out.is_none() || (is_writable_meanwhile(result.get(), x.get(), type, result_type) &&
                                            (!held || std::ranges::none_of(held->arrays, overlaps_out)));
-  const bool has_order = is_contiguous(x.get()) || !held || is_free_of_order(arguments, type, result_type);
+  const bool has_order = is_contiguous(x.get()) || !held || is_free_of_order(arguments);
   if (is_direct && has_order && have_same_layout(x.get(), result.get())) {
-    run(*prepared, x.get(), result.get(), threads);
-    return result.object();
+    try {
+      run(*prepared, x.get(), result.get(), threads);
+      return result.object();
+    } catch (const Error& error) {  // run_view() tells the place of a refused element in C order
+      if (!held || is_contiguous(x.get()) || error.kind() != ErrorKind::input) throw;
+    }
   }
   if (is_direct && !is_contiguous(x.get()) && PyArray_IS_C_CONTIGUOUS(result.get())) {
     run_view(*prepared, x.get(), type, result.get(), threads);
