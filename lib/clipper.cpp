@@ -27,6 +27,7 @@
 #include "files/place.hpp"
 #include "flows/clip_file.hpp"
 #include "flows/memory_clip.hpp"
+#include "flows/saved_figures.hpp"
 #include "flows/tensor_pool.hpp"
 #include "flows/tensor_statistics.hpp"
 #include "os/os.hpp"
@@ -36,6 +37,7 @@ namespace clipper {
 namespace {
 
 namespace fs = std::filesystem;
+using Existing = OutputFile::Existing;
 
 Counts counts_of(const ElementCounts& counts, std::uint64_t elements) {
   Counts told{.elements = elements, .changed = counts.changed};
@@ -82,16 +84,23 @@ void expect_unread(const std::string& in, const std::string& out, const Request&
   }
 }
 
-ClipSettings settings_of(const Request& request, const FileOptions& options) {
-  using Durability = OutputFile::Durability;
-  return {
+/// `paths` are those of the input and the output.
+ClipSettings settings_of(const Request& request, const FileOptions& options,
+                         const std::vector<std::string>& paths) {
+  ClipSettings settings{
       .request = checked(request),
       .reading = reading_of(options),
       .to_raw = options.to_raw,
-      .durability = options.sync ? Durability::on_disk : Durability::none,
+      .durability = options.sync ? OutputFile::Durability::on_disk : OutputFile::Durability::none,
       .counting = true,
       .max_clipped = std::nullopt,
       .selection = {{options.members, options.exclude_members}, types_of(options), Selection::Other::copy}};
+  if (options.save_figures.empty()) return settings;
+  settings.saved = std::make_shared<SavedFigures>(options.save_figures, request.pooled,
+                                                  options.overwrite ? Existing::replace : Existing::refuse,
+                                                  settings.durability);
+  settings.saved->expect_other_than(paths, request);
+  return settings;
 }
 
 Engine::Options engine_options(const FileOptions& options) {
@@ -275,13 +284,12 @@ Given from_file(const fs::path& path, const FileOptions& options) {
 
 Counts clip_file(const fs::path& in_path, const fs::path& out_path, const Request& request,
                  const FileOptions& options) {
-  using Existing = OutputFile::Existing;
   const std::string in = input_named(in_path, options);
   const std::string out = output_named(out_path, options);
   const Existing existing = options.overwrite ? Existing::replace : Existing::refuse;
   if (is_in_place(in, out, existing)) return clip_in_place(in_path, request, options);
   expect_unread(in, out, request, options);
-  ClipSettings settings = settings_of(request, options);
+  ClipSettings settings = settings_of(request, options, {in, out});
   Engine engine(engine_options(options));
   const ClipSettings given = settings;
   TensorPool pool(engine, given);
@@ -292,18 +300,20 @@ Counts clip_file(const fs::path& in_path, const fs::path& out_path, const Reques
   ElementCount observer;
   ClipResult result;
   prepare_to_file({settings, engine, observer, result}, in, out, existing)->write();
+  if (settings.saved) settings.saved->write();
   return observer.counts_of(result);
 }
 
 Counts clip_in_place(const fs::path& file, const Request& request, const FileOptions& options) {
   const std::string path = output_named(file, options);
   expect_unread(path, path, request, options);
-  const ClipSettings settings = settings_of(request, options);
+  const ClipSettings settings = settings_of(request, options, {path});
   Engine engine(engine_options(options));
   ElementCount observer;
   ClipResult result;
   if (options.direct) {
     prepare_direct({settings, engine, observer, result}, path)->write();
+    if (settings.saved) settings.saved->write();
     return observer.counts_of(result);
   }
   std::exception_ptr failure;
@@ -312,6 +322,7 @@ Counts clip_in_place(const fs::path& file, const Request& request, const FileOpt
   prepare_in_place({settings, engine, observer, result}, path, batch, done)->write();
   batch.commit();
   if (failure) std::rethrow_exception(failure);
+  if (settings.saved) settings.saved->write();
   return observer.counts_of(result);
 }
 

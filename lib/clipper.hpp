@@ -129,7 +129,18 @@ struct FileOptions {
   /// "-" is standard input or output, and "a.npz:w" the member w.npy of the archive a.npz, which can be read
   /// only, as for the program. Otherwise every path is that of a file with this name.
   bool special_paths = false;
+
+  /// clip_file() and clip_in_place() write this .npz file when the result is in place: min, max, scale, bias,
+  /// subtract and divide as they were used, for from_figures(). Of an archive only one tensor is clipped, or
+  /// Request::pooled is true. Only for profile native.
+  std::string save_figures{};
 };
+
+/// The request with what a file of FileOptions::save_figures has of min, max, scale, bias, subtract and
+/// divide, unless the request has it: `from_figures("fit.npz", {.to = clipper::DType::float32})`.
+/// Error{usage} for other members of the file.
+[[nodiscard]] Request from_figures(const std::filesystem::path& path, Request request = {},
+                                   const FileOptions& options = {});
 
 /// min, max, scale or bias from an .npy file: `{.min = from_file("lo.npy")}`. A file with one element gives a
 /// number. Any other file gives an array, which must broadcast to the tensor's shape by numpy's rule without

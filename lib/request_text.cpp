@@ -18,6 +18,7 @@
 #include "error.hpp"
 #include "files/container.hpp"
 #include "files/parameter_file.hpp"
+#include "flows/saved_figures.hpp"
 #include "os/os.hpp"
 
 namespace clipper {
@@ -394,6 +395,8 @@ constexpr std::array kOtherTexts{
     OtherText{"no_cache", set_flag<&FileOptions::no_cache>},
     OtherText{"direct", set_flag<&FileOptions::direct>},
     OtherText{"special_paths", set_flag<&FileOptions::special_paths>},
+    OtherText{"save_figures",
+              [](FileOptions& files, CompareOptions&, Name, String text) { files.save_figures = text; }},
     OtherText{"threads",
               [](FileOptions& files, CompareOptions&, Name n, String text) {
                 files.threads = static_cast<unsigned>(count_of_text(n, text, 1, kMaxThreads));
@@ -437,6 +440,11 @@ Reading reading_of(const FileOptions& options, bool raw_if_needed) {
   how.ignore_trailing = options.ignore_trailing;
   how.caching = options.no_cache ? Caching::dropped : Caching::kept;
   return how;
+}
+
+Request from_figures(const std::filesystem::path& path, Request request, const FileOptions& options) {
+  set_figures(request, os::text_of(path), reading_of(options));
+  return request;
 }
 
 std::optional<TypeChoice> types_of(const FileOptions& options) {

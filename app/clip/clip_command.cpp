@@ -30,6 +30,7 @@
 #include "files/replacement_batch.hpp"
 #include "flows/figure_parts.hpp"
 #include "flows/figures.hpp"
+#include "flows/saved_figures.hpp"
 #include "flows/tensor_pool.hpp"
 #include "os/os.hpp"
 #include "shards/clip_shard.hpp"
@@ -253,6 +254,22 @@ void find_figures(const Command& command, const Jobs& jobs, TensorPool& pool, Co
     print_note("pooled: " + figures_text(command.settings.request, found.settings.request));
 }
 
+/// The file of --save-figures is no other file of the run. Several inputs need figures in common.
+void expect_place_for_figures(const Command& command, const Jobs& jobs) {
+  const auto& saved = command.settings.saved;
+  if (!saved) return;
+  std::vector<std::string> paths;
+  if (command.list) paths.push_back(command.list->path);
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    paths.push_back(jobs[i].input);
+    if (jobs[i].output) paths.push_back(*jobs[i].output);
+  }
+  saved->expect_other_than(paths, command.settings.request);
+  if (jobs.size() > 1 && !command.settings.request.pooled)
+    throw Error(ErrorKind::usage,
+                "--save-figures of several inputs needs --pooled: each has figures of its own");
+}
+
 /// Fills in the inputs and their outputs, all of which can be in place at once. Returns warnings for the end
 /// of the run.
 std::vector<std::string> plan_jobs(const Command& command, const ClipWay& way, RunLog& log, Jobs& jobs) {
@@ -268,6 +285,7 @@ std::vector<std::string> plan_jobs(const Command& command, const ClipWay& way, R
   for_each_job(jobs, true, [&](std::size_t) { log.finish_sets(); });
   check_conflicts(jobs, everything_read(command.settings.reading, jobs, also_read(command)), way.keeps_inputs,
                   command.settings.backup);
+  expect_place_for_figures(command, jobs);
   if (command.share) keep_share(*command.share, jobs);
   return warnings;
 }
@@ -303,6 +321,7 @@ int clip_files(const Command& command, const ClipWay& way) {
   try {
     clip_jobs(run);
     log.stop_after_failure();
+    if (command.settings.saved && jobs.size() != 0 && log.status() == 0) command.settings.saved->write();
   } catch (...) {
     set_way_on(way_on(command, jobs));
     throw;

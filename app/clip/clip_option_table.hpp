@@ -179,6 +179,19 @@ They have one dtype, or it is an error (3). Not with `--in-place`: a run that is
 find; nor with `--skip-existing` or `--newer`: the inputs that are left have other numbers. `--dry-run` prints the
 numbers; typed as options they give the same bytes (FIGURES OF THE ELEMENTS). Profile native only.)"};
 
+inline constexpr Option kSaveFigures{
+    .names = "--save-figures", .type = "FILE.npz", .value = Value::file, .group = "Operation",
+    .excludes = {{"--verify --shard --finalize --skip-existing --newer"}},
+    .help = "Write the numbers that were found, as used, to FILE.npz, for --figures",
+    .details = R"(When all results are in place, write min, max, scale, bias, subtract and divide, as far as they are given, to an
+archive: fit here, apply there with `--figures` (FIGURES OF THE ELEMENTS). With `--dry-run` nothing else is written. Several inputs
+need `--pooled`. Profile native only.)"};
+
+inline constexpr Option kFigures{
+    .names = "--figures", .type = "FILE.npz", .value = Value::file, .group = "Operation",
+    .help = "Take min, max, subtract, ... of a file of --save-figures; an option that is typed wins",
+    .details = R"(Each member of FILE.npz is the option of its name: `min` is `--min @FILE.npz:min`, unless `--min` is given.)"};
+
 inline constexpr Option kRound{
     .names = "--round", .type = "MODE", .words = &round_words, .group = "Operation",
     .help = "Round results to integers: half-even, half-away, trunc, floor or ceil",

@@ -14,6 +14,7 @@
 #include "command_line/shared_options.hpp"
 #include "files/container.hpp"
 #include "files/place.hpp"
+#include "flows/saved_figures.hpp"
 #include "npy/utf8.hpp"
 #include "os/os.hpp"
 #include "request_text.hpp"
@@ -59,7 +60,7 @@ bool is_without_effect(const RawOptions& raw, const Request& request) {
   const Profile& profile = *request.profile;
   const bool changes = std::ranges::any_of(
       fields::kAll, [&](const Field& field) { return !field.is_detail && raw.has(option_of(field)); });
-  return !changes && profile.bounds == Profile::Bounds::optional &&
+  return !changes && !raw.has(kFigures) && profile.bounds == Profile::Bounds::optional &&
          profile.absent_bound == Profile::AbsentBound::none && request.action_on_nan() == OnNan::keep;
 }
 
@@ -323,6 +324,11 @@ Command validate_clip(const RawOptions& raw) {
         "--nodata-to, --to or --round; " +
         way_to_do_nothing(raw, command.settings.reading));
   take_texts(raw, NumberSource::files, command.settings.request, command.settings.reading);
+  if (raw.has(kFigures)) set_figures(command.settings.request, raw.text(kFigures), command.settings.reading);
+  if (raw.has(kSaveFigures))
+    command.settings.saved = std::make_shared<SavedFigures>(
+        raw.text(kSaveFigures), command.settings.request.pooled, command.existing,
+        command.settings.durability, command.settings.backup);
   // A warning says how many elements become nodata.
   command.settings.counting =
       command.verbose || command.json || raw.has(kNodata) || (command.dry_run && !command.quiet);
@@ -381,12 +387,12 @@ Exit status:
 constexpr std::array kPositionals{Positional{&kFiles, Arity::many}};
 
 constexpr auto kOptions = listed(
-    std::array{&kMin,         &kMax,          &kScale,        &kBias,       &kProfile,       &kNan,
-               &kMinAboveMax, &kReplaceBelow, &kReplaceAbove, &kSubtract,   &kDivide,        &kDivideZero,
-               &kStretch,     &kStretchFrom,  &kNodata,       &kNodataTo,   &kPerAxis,       &kPooled,
-               &kRound,       &kZeroPoint,    &kTo,           &kSaturate,   &kFailIfClipped,  //
-               &kInPlace,     &kDirect,       &kOutputDir,    &kRelativeTo, &kFlat,          &kOutput,
-               &kRecursive},
+    std::array{
+        &kMin,          &kMax,          &kScale,     &kBias,          &kProfile,     &kNan,     &kMinAboveMax,
+        &kReplaceBelow, &kReplaceAbove, &kSubtract,  &kDivide,        &kDivideZero,  &kStretch, &kStretchFrom,
+        &kNodata,       &kNodataTo,     &kPerAxis,   &kPooled,        &kSaveFigures, &kFigures, &kRound,
+        &kZeroPoint,    &kTo,           &kSaturate,  &kFailIfClipped,  //
+        &kInPlace,      &kDirect,       &kOutputDir, &kRelativeTo,    &kFlat,        &kOutput,  &kRecursive},
     kWalkOptions, kReadingOptions,
     std::array{&kOther,  //
                &kToRaw,        &kFilesFrom,    &kFiles0From,  &kAllowEmpty,    &kNoClobber, &kForce,

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +17,8 @@
 
 /// What the ways to clip a file share: what is done, what is known about the result, and who learns about it.
 namespace clipper {
+
+class SavedFigures;
 
 /// Which tensors are clipped, and what becomes of the others: members of archives, and files that nobody
 /// named (Clipping::is_named). See selection.hpp.
@@ -43,7 +46,8 @@ struct ClipSettings {
   /// nothing is written.
   std::optional<Percentage> max_clipped;
   Selection selection{};
-  std::optional<Backup> backup{};  ///< of files that are replaced
+  std::optional<Backup> backup{};         ///< of files that are replaced
+  std::shared_ptr<SavedFigures> saved{};  ///< takes the figures of each tensor that is clipped or counted
 };
 
 /// What is known about one file, or about one member of an .npz archive. After an error, the members that

@@ -14,6 +14,7 @@
 #include "files/input_file.hpp"
 #include "files/place.hpp"
 #include "files/temporary_file.hpp"
+#include "flows/saved_figures.hpp"
 #include "npy/header.hpp"
 #include "os/os.hpp"
 
@@ -89,9 +90,10 @@ Plan read_plan(Engine& engine, const ClipSettings& settings, InputFile& input, s
                std::optional<npy::Start> start) {
   const Request& request = settings.request;
   const npy::Header parsed = header_of(settings, input, start, header);
-  const auto plan = [&](auto make) { return with_path(input.path(), [&] { return make(request, parsed); }); };
-  if (!has_figures(request)) return plan(make_plan);
-  return plan_with_figures(request, parsed, engine, input);
+  Plan plan = has_figures(request) ? plan_with_figures(request, parsed, engine, input)
+                                   : with_path(input.path(), [&] { return make_plan(request, parsed); });
+  if (settings.saved) settings.saved->add(input.path(), request, plan);
+  return plan;
 }
 
 FileClip::FileClip(const Clipping& clipping, InputFile& input, std::optional<npy::Start> start)

@@ -30,7 +30,7 @@ from clipper_files import TEMPORARY, header  # noqa: E402
 FORMS = dict(zip("f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1 M8 m8 c8 c16".split(), "efdbhiqBHIQBqqfd"))  # of struct
 SAFETENSORS = dict(zip("b1 f1 V1 V2 f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8".split(),
                        "BOOL F8_E5M2 F8_E4M3 BF16 F16 F32 F64 I8 I16 I32 I64 U8 U16 U32 U64".split()))
-READS = re.compile(r"(?!.*(--(diff-out|report|histogram-svg|update-golden)|[;&|>]))clipper ((compare|info|show|profiles)\b|.*--(dry-run|verify)\b)")
+READS = re.compile(r"(?!.*(--(save-figures|diff-out|report|histogram-svg|update-golden)|[;&|>]))clipper ((compare|info|show|profiles)\b|.*--(dry-run|verify)\b)")
 LEFT_OUT = " is not available on Windows", "keeps the names of open files"  # the latter: wine 8 cannot replace an open file
 
 

@@ -394,6 +394,22 @@ TEST_CASE("the version of the C interface is that of the library") {
   CHECK(fmt::format("{}.{}.{}", number / 10000, number / 100 % 100, number % 100) == clipper_version());
 }
 
+TEST_CASE("the C interface saves figures and takes them, and what is set besides wins") {
+  const TemporaryDirectory directory;
+  const std::string in = directory / "in.npy";
+  const std::string out = directory / "out.npy";
+  const std::string fit = directory / "fit.npz";
+  write_file(in, float32_file({1, 3, 8}));
+  const CRequest saves{{"max", "50%"}, {"subtract", "min"}, {"save-figures", fit.c_str()}};
+  REQUIRE(clipper_clip_file(saves.get(), in.c_str(), out.c_str(), nullptr) == CLIPPER_OK);
+  const CRequest first{{"max", "7"}, {"figures", fit.c_str()}};
+  const CRequest last{{"figures", fit.c_str()}, {"max", "7"}};
+  for (clipper_request* const applies : {first.get(), last.get()}) {
+    REQUIRE(clipper_clip_file(applies, in.c_str(), out.c_str(), nullptr) == CLIPPER_OK);
+    CHECK(read_file(out) == float32_file({0, 2, 6}));
+  }
+}
+
 TEST_CASE("the C interface clips, compares and describes files") {
   const TemporaryDirectory directory;
   const std::string in = directory / "in.npy";

@@ -12,7 +12,7 @@ from trials import Run, np
 
 import figures
 from contract import FLOAT8, FORMATS, INTS, Refused, is_nan, nearest, numbers
-from exact import BOUNDS, FACTORS, NORMALIZATION, Beyond, Case, Tensor, bound, result
+from exact import BOUNDS, FACTORS, LISTS, NORMALIZATION, Beyond, Case, Tensor, bound, lost_in, result
 from figures import is_percentile
 
 SHARDS = 3
@@ -191,6 +191,27 @@ def in_place_direct(trial):
     if refused or ({"--nan", "--replace-below", "--replace-above"} & set(parameters) and trial.clip("--in-place", "--direct", "--dry-run", "in.npy").code):
         return trial.check_refused(trial.clip("--in-place", "--direct", "in.npy"), before, 2, [{AGAIN}] if not refused else ())
     return in_place(trial, "--direct")
+
+
+def fit_and_apply(trial):
+    """The figures that one run saves, which another one takes."""
+    case, before = trial.case, trial.files()
+    given = case.parameters
+    is_other = case.profile.name != "native" or case.x.dtype not in FORMATS | dict.fromkeys(INTS) or case.divides
+    stretches_lost = "--stretch" in given and bool(lost_in(case, case.x) or (~case.is_nodata).sum() == 0)
+    if is_other or stretches_lost or "--stretch-from" in given and given["--stretch"] != "0:1":
+        return to_file(trial)
+    run = trial.clip("--save-figures", "fit.npz", *trial.rng.choice([[], ["--dry-run", "-q"]]), "in.npy", "out.npy")
+    if run.code == 3 and "an index has only NaN" in run.err:
+        return None
+    if not trial.check_done(run):
+        return None
+    trial.check_only(before, ("out.npy", "fit.npz"))
+    gone = {*LISTS, "--per-axis", "--divide-zero"} | ({"--stretch", "--stretch-from"} if "--stretch-from" in given else set())
+    trial.case = replace(case, parameters={option: each for option, each in given.items() if option not in gone})
+    run = trial.clip("--figures", "fit.npz", "in.npy", "out.npy")
+    trial.case = case
+    return trial.check_done(run) and trial.check_bytes(trial.files().get("out.npy"), trial.expected.result, "what was applied")
 
 
 def in_archive(trial, *more, out="out.npz"):
@@ -402,6 +423,6 @@ def refused(trial, refusal: Refused):
     return trial.check_refused(run, before, refusal.code, refusal.words)
 
 
-ONE_INPUT = {to_file: 6, in_place: 2, in_archive: 2, named_member: 1, member_as_file: 1, verify: 1, verify_another: 1, dry_run: 1, fail_if_clipped: 2,
+ONE_INPUT = {to_file: 6, in_place: 2, in_archive: 2, named_member: 1, member_as_file: 1, verify: 1, verify_another: 1, dry_run: 1, fit_and_apply: 3, fail_if_clipped: 2,
              info: 2}
 WAYS = ONE_INPUT | {in_place_direct: 2, through_pipes: 2, from_pipe: 2, batch: 2, shards: 2, split_output: 2}

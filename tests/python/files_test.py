@@ -180,6 +180,22 @@ def test_nodata_of_files(tmp_path):
     assert clipper.clip_in_place(x, 0, nodata=-9999).nodata == 1 and np.load(x)[0] == -9999
 
 
+def test_figures_of_one_file_are_applied_to_another(tmp_path):
+    x, y, fit = tmp_path / "x.npy", tmp_path / "y.npy", tmp_path / "fit.npz"
+    save(x, np.array([[1, 3, 8], [0, 5, 5]], np.float32))
+    clipper.clip_file(x, y, max="50%", per_axis=0, save_figures=fit)
+    right = load(y)
+    clipper.clip_file(x, y, figures=fit)
+    assert_same_bits(load(y), right)
+    with np.load(fit) as figures:
+        assert figures["max"].dtype == np.float32 and figures["max"].shape == (2, 1)
+        assert_same_bits(clipper.clip(load(x), **figures), right)
+    clipper.clip_in_place(x, max=2, figures=os.fspath(fit))
+    assert_same_bits(load(x), np.float32([[1, 2, 2], [0, 2, 2]]))
+    with pytest.raises(clipper.ClipperError, match="is also an input or an output"):
+        clipper.clip_file(x, y, 0, save_figures=x)
+
+
 def test_archives(tmp_path):
     archive = tmp_path / "a.npz"
     np.savez(archive, w=np.arange(5.0), v=np.arange(9.0))

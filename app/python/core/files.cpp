@@ -11,6 +11,7 @@
 
 #include "clipper.hpp"
 #include "counts.hpp"
+#include "flows/saved_figures.hpp"
 #include "python/core/arguments.hpp"
 #include "python/core/array.hpp"
 #include "python/core/numpy_api.hpp"
@@ -111,6 +112,9 @@ FileOptions options_of(const nb::dict& given) {
   take_texts("members", options.members);
   take_texts("exclude_members", options.exclude_members);
   take_texts("only", options.only);
+  take("save_figures", [&](const char*, nb::handle path) {
+    if (!path.is_none()) options.save_figures = path_of(path);
+  });
   options.threads = threads_of(given["threads"]);
   options.special_paths = true;
   return options;
@@ -154,18 +158,26 @@ RequestArguments arguments_in(const nb::dict& given) {
   return arguments;
 }
 
+/// The request among the arguments, with what a file of figures has besides.
+HeldRequest request_in(const nb::dict& given, const FileOptions& options) {
+  HeldRequest held = request_of(arguments_in(given), options);
+  if (const nb::object figures = given["figures"]; !figures.is_none())
+    set_figures(held.request, path_of(figures), held.reading);
+  return held;
+}
+
 nb::object clip_path(nb::handle in, nb::handle out, const nb::dict& given) {
   const FileOptions options = options_of(given);
   const std::string from = path_of(in);
   const std::string to = path_of(out);
-  const HeldRequest held = request_of(arguments_in(given), options);
+  const HeldRequest held = request_in(given, options);
   return object_of(run(options, [&](const FileOptions& o) { return clip_file(from, to, held.request, o); }));
 }
 
 nb::object clip_path_in_place(nb::handle path, const nb::dict& given) {
   const FileOptions options = options_of(given);
   const std::string name = path_of(path);
-  const HeldRequest held = request_of(arguments_in(given), options);
+  const HeldRequest held = request_in(given, options);
   return object_of(run(options, [&](const FileOptions& o) { return clip_in_place(name, held.request, o); }));
 }
 

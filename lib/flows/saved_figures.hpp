@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "contract/plan.hpp"
+#include "contract/profile.hpp"
+#include "files/formats.hpp"
+#include "files/output_file.hpp"
+
+/// Files of figures: .npz archives whose members are min, max, scale, bias, subtract and divide as a run has
+/// used them, with the names of these members of Request.
+namespace clipper {
+
+/// The parameters of a tensor, or of all tensors of a pool, until they are written to a file. May be called
+/// from many threads.
+class SavedFigures {
+ public:
+  /// `is_pooled`: whether all tensors have the same figures. Error{usage} for a name that does not end in
+  /// .npz; the errors of OutputFile::check().
+  SavedFigures(std::string path, bool is_pooled, OutputFile::Existing existing,
+               OutputFile::Durability durability, std::optional<Backup> backup = std::nullopt);
+
+  /// Error{usage} if the file is one of these, or one that a parameter reads.
+  void expect_other_than(const std::vector<std::string>& paths, const Request& request) const;
+
+  /// Keeps what the plan of the tensor, which `name` identifies, takes the request's parameters for: numbers
+  /// in the dtype that is calculated with, in float32 those of float dtypes that numpy does not have; arrays;
+  /// of stretch_from what is subtracted and what divides. Error{usage} for a second tensor with figures of
+  /// its own, for another profile than native, for dates and flags, and for what no member says: a scale that
+  /// divides, a range that is stretched to others than 0:1. Error{input} for a bound that an index lacks and
+  /// that replaces NaN.
+  void add(const std::string& name, const Request& request, const Plan& plan);
+
+  /// Writes the file as a whole. Error{input} if no tensor was added.
+  void write() const;
+
+ private:
+  struct Member {
+    std::string_view name;
+    TensorLayout layout{};
+    std::vector<std::byte> elements{};
+    std::shared_ptr<const ParameterArray> array{};  ///< if it is a file that has the elements
+  };
+
+  void add_number(Parameter parameter, DType dtype, const Number& number);
+  void add_array(const ArrayParameter& row, const Plan& plan);
+  void add_bound(Parameter bound, const Plan& plan);
+  void add_scaling(Parameter factor, const Plan& plan);
+  void add_normalization(Parameter factor, const Plan& plan);
+
+  std::string path_;
+  bool is_pooled_;
+  OutputFile::Existing existing_;
+  OutputFile::Durability durability_;
+  std::optional<Backup> backup_;
+  mutable std::mutex mutex_;
+  std::string tensor_;  ///< the first one
+  std::vector<Member> members_;
+};
+
+/// Gives the request the parameters that the members of a file have and that it lacks, as read_parameter()
+/// reads PATH:NAME. Error{usage} for other members, and for a file that is no archive.
+void set_figures(Request& request, const std::string& path, const Reading& how);
+
+}  // namespace clipper
