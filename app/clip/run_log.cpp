@@ -101,7 +101,7 @@ void add_plan(const Plan& plan, const std::string& name, Json& json) {
   json.add("min", bound_json(plan, Parameter::min));
   json.add("max", bound_json(plan, Parameter::max));
   const auto& normalization = plan.operation.normalization;
-  const bool has_numbers = normalization && !normalization->stretches;
+  const bool has_numbers = normalization && !plan.operation.uses_bounds();
   for (const Parameter factor : {Parameter::scale, Parameter::bias, Parameter::subtract, Parameter::divide})
     if (const ArrayParameter* const array = plan.array(factor))
       json.add(name_of(factor), array_json(*array));
@@ -150,18 +150,6 @@ std::string text_of(const std::set<std::string>& reasons) {
   return "(" + text + ")";
 }
 
-namespace {
-
-/// Whether --stretch makes one number of all elements.
-bool collapses(const Plan& plan) {
-  const auto& normalization = plan.operation.normalization;
-  if (!normalization || !normalization->stretches) return false;
-  if (plan.array(Parameter::min) != nullptr || plan.array(Parameter::max) != nullptr) return false;
-  return parse_number(bound_text(plan, Parameter::min)) == parse_number(bound_text(plan, Parameter::max));
-}
-
-}  // namespace
-
 std::vector<std::string> notes_on(const Plan& plan, const std::string& name) {
   std::vector<std::string> notes;
   for (const LostBound& bound : plan.lost) notes.push_back(name + ": " + lost_text(bound));
@@ -174,9 +162,8 @@ std::vector<std::string> notes_on(const Plan& plan, const std::string& name) {
                         : fmt::format("--{} {} becomes {} for {}", bound.field, bound.text,
                                       decimal_text(number_of(dtype, bound.element)), traits(dtype).name));
   }
-  if (collapses(plan))
-    notes.push_back(fmt::format("{}: --min and --max are both {}: --stretch makes {} of every element", name,
-                                bound_text(plan, Parameter::min), plan.operation.normalization->low));
+  if (const std::optional<Message> note = collapse_note(plan))
+    notes.push_back(name + ": " + with_options(*note));
   if (plan.truncates_fractions)
     notes.push_back(fmt::format("results are truncated to {}; --to float32 keeps fractions, --round rounds",
                                 traits(plan.output.dtype).name));

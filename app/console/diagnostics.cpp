@@ -106,6 +106,10 @@ void print_line(spdlog::level::level_enum level, std::string_view text) {
 
 }  // namespace
 
+std::string with_options(const Message& message) {
+  return message.text_with(program_words);
+}
+
 Failure explained(const std::exception_ptr& exception) noexcept {
   Failure failure{ErrorKind::io, "out of memory"};  // short enough for a string that allocates nothing
   try {
@@ -113,7 +117,7 @@ Failure explained(const std::exception_ptr& exception) noexcept {
       std::rethrow_exception(exception);
     } catch (const Error& error) {
       failure.kind = error.kind();
-      failure.message = error.message().text_with(program_words);
+      failure.message = with_options(error.message());
     } catch (const std::bad_alloc&) {
       throw;
     } catch (const std::exception& error) {

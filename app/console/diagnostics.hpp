@@ -22,6 +22,9 @@ class Reported : public Error {
   explicit Reported(const Failure& failure) : Error(failure.kind, failure.message) {}
 };
 
+/// The message with the names of options in place of those of parameters.
+[[nodiscard]] std::string with_options(const Message& message);
+
 /// The message and exit status for any exception. The message is "out of memory" if there is none for it.
 [[nodiscard]] Failure explained(const std::exception_ptr& exception) noexcept;
 

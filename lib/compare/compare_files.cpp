@@ -20,6 +20,7 @@
 #include "compare/comparison.hpp"
 #include "compare/match.hpp"
 #include "element/boxes.hpp"
+#include "element/element.hpp"
 #include "engine/tensor_clip.hpp"
 #include "error.hpp"
 #include "files/output_file.hpp"
@@ -391,21 +392,6 @@ DifferenceOf<T> difference(T a, T e, bool nan_equal) noexcept {
   }
 }
 
-/// The differences of float8 elements.
-void fill_float8(std::span<float> block, const ElementPairs& pairs, std::size_t begin, bool nan_equal) {
-  for (std::size_t i = 0; i < block.size(); ++i)
-    block[i] =
-        difference(widened(pairs.dtype, std::to_integer<ElementBits>(pairs.actual[begin + i])),
-                   widened(pairs.dtype, std::to_integer<ElementBits>(pairs.expected[begin + i])), nan_equal);
-}
-
-template <class T>
-void fill(std::span<DifferenceOf<T>> block, const ElementPairs& pairs, std::size_t begin, bool nan_equal) {
-  const T* const a = reinterpret_cast<const T*>(pairs.actual) + begin;
-  const T* const e = reinterpret_cast<const T*>(pairs.expected) + begin;
-  for (std::size_t i = 0; i < block.size(); ++i) block[i] = difference<T>(a[i], e[i], nan_equal);
-}
-
 }  // namespace
 
 DifferenceFile::DifferenceFile(OutputFile output, const TensorLayout& expected, bool nan_equal)
@@ -421,17 +407,13 @@ DifferenceFile::DifferenceFile(OutputFile output, const TensorLayout& expected, 
 }
 
 void DifferenceFile::write(const ElementPairs& pairs) const {
-  with_type(is_float8(pairs.dtype) ? DType::float32 : pairs.dtype, [&]<class T>() {
+  with_reader(pairs.dtype, [&](auto at) {
+    using T = decltype(at(pairs.actual, 0));
     std::array<DifferenceOf<T>, kBlock> memory;
     for (std::size_t begin = 0; begin < pairs.count; begin += kBlock) {
       const std::span block = std::span(memory).first(std::min(kBlock, pairs.count - begin));
-      if constexpr (std::is_same_v<T, float>)
-        if (is_float8(pairs.dtype))
-          fill_float8(block, pairs, begin, nan_equal_);
-        else
-          fill<T>(block, pairs, begin, nan_equal_);
-      else
-        fill<T>(block, pairs, begin, nan_equal_);
+      for (std::size_t i = 0; i < block.size(); ++i)
+        block[i] = difference<T>(at(pairs.actual, begin + i), at(pairs.expected, begin + i), nan_equal_);
       output_.write_at(std::as_bytes(block),
                        data_offset_ + (pairs.position + begin) * sizeof(DifferenceOf<T>));
     }

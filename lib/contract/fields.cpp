@@ -62,7 +62,7 @@ void expect_understood(const Request& request) {
 }
 
 const Field* user_of_bounds(const Request& request) {
-  if (request.stretch_from) return nullptr;
+  if (first_given(request, [](const Field& field) { return field.is_range; }) != nullptr) return nullptr;
   return first_given(request, [](const Field& field) { return field.uses_bounds; });
 }
 

@@ -50,6 +50,7 @@ struct Field {
   bool is_detail = false;    ///< changes no element unless another member does
   bool repeats = false;      ///< what has been clipped with it stays the same if it is clipped again
   bool uses_bounds = false;  ///< calculates with both bounds, which are finite then
+  bool is_range = false;     ///< is what others calculate with in place of the bounds
   bool groups = false;       ///< says whose percentiles and statistics the figures are
 
   /// Whether the request has another value than by default.
@@ -165,7 +166,8 @@ inline constexpr std::array kAll{
           .option = "--stretch-from",
           .member = &Request::stretch_from,
           .grammar = Grammar::figure,
-          .is_detail = true},
+          .is_detail = true,
+          .is_range = true},
     Field{.name = "per_axis",
           .option = "--per-axis",
           .member = &Request::per_axis,

@@ -165,8 +165,7 @@ void convert_normalization(const Request& request, Plan& plan) {
   }
   if (request.min->array || request.max->array) return;
   if (!std::isfinite(stretch.b - stretch.a))
-    refuse_normalization(parameter("stretch") + ": from " + label("min", *request.min) + " to " +
-                         label("max", *request.max) + " is not a finite float64 number");
+    refuse_normalization(no_range(label("min", *request.min), label("max", *request.max)));
   expect_within("replace_below", request.replace_below, stretch);
   expect_within("replace_above", request.replace_above, stretch);
   if (request.nan.action == OnNan::replace && is_floating(plan.input.dtype))
@@ -221,10 +220,11 @@ Number subtracted(const Number& number, DType dtype) {
   return !is_floating(dtype) && (rest_of(number) != 0 || nearest == number) ? number : nearest;
 }
 
-Request with_range(const Request& request, DType dtype) {
+std::optional<Request> with_range(const Request& request, DType dtype) {
+  if (!request.stretch_from) return std::nullopt;
   if (!request.stretch) refuse_normalization(parameter("stretch_from") + " requires " + parameter("stretch"));
   const auto& [from, to] = *request.stretch_from;
-  if (!from.found.empty()) return request;
+  if (!from.found.empty()) return std::nullopt;
   for (const std::string_view field : {"subtract", "divide"})
     if (field_named(field)->is_given(request))
       refuse_normalization(parameter("stretch_from") + " cannot be combined with " + parameter(field));
@@ -245,6 +245,20 @@ Request with_range(const Request& request, DType dtype) {
   ranged.subtract = Given(a, from.text);
   ranged.divide = Given(Number(round_to<double>(range)));
   return ranged;
+}
+
+Message no_range(const Message& from, const Message& to) {
+  return parameter("stretch") + ": from " + from + " to " + to + " is not a finite float64 number";
+}
+
+std::optional<Message> collapse_note(const Plan& plan) {
+  if (!plan.operation.uses_bounds() || plan.array(Parameter::min) != nullptr ||
+      plan.array(Parameter::max) != nullptr)
+    return std::nullopt;
+  const std::string bound = bound_text(plan, Parameter::min);
+  if (parse_number(bound) != parse_number(bound_text(plan, Parameter::max))) return std::nullopt;
+  return parameter("min") + " and " + parameter("max") + fmt::format(" are both {}: ", bound) +
+         parameter("stretch") + fmt::format(" makes {} of every element", plan.operation.normalization->low);
 }
 
 bool normalizes(const Request& request) {

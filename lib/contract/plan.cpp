@@ -91,8 +91,7 @@ void check_profile(const Request& request) {
 
 /// The plan of a request in the tensor's units and dtype.
 Plan planned(const Request& typed, const TensorLayout& layout) {
-  const std::optional<Request> ranged =
-      typed.stretch_from ? std::optional(with_range(typed, layout.dtype)) : std::nullopt;
+  const std::optional<Request> ranged = with_range(typed, layout.dtype);
   const Request& request = ranged ? *ranged : typed;
   check_profile(request);
   for (const Step* const step : steps()) step->check(request);

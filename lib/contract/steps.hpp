@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 
@@ -36,9 +37,15 @@ extern const Step kNormalization;
 /// Whether the request has the last step.
 [[nodiscard]] bool normalizes(const Request& request);
 
-/// The request with numbers of stretch_from as subtract and divide, as which `found` marks what was found.
-/// Error{usage} for numbers between which there is no range.
-[[nodiscard]] Request with_range(const Request& request, DType dtype);
+/// The request with numbers of stretch_from as subtract and divide; nothing if it has none, or if they were
+/// found and are these already. Error{usage} for numbers between which there is no range.
+[[nodiscard]] std::optional<Request> with_range(const Request& request, DType dtype);
+
+/// "stretch: from min 0 to max inf is not a finite float64 number"
+[[nodiscard]] Message no_range(const Message& from, const Message& to);
+
+/// What people are told if min and max are one number, of which all elements become one.
+[[nodiscard]] std::optional<Message> collapse_note(const Plan& plan);
 
 /// The number as it is subtracted from elements of the dtype: a whole number of 64 bits from integers,
 /// otherwise the nearest float64.

@@ -1,14 +1,36 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 #include "element/dtype.hpp"
+#include "element/float8.hpp"
 #include "element/number.hpp"
 
 /// Single elements of any dtype as numbers and as text.
 namespace clipper {
+
+/// Calls f(x) with an element of any dtype in its C++ type, which is float for float8.
+template <class F>
+decltype(auto) with_element(DType dtype, ElementBits element, F&& f) {
+  if (!has_kernels(dtype)) return f(widened(dtype, element));
+  return with_type(dtype, [&]<class T>() { return f(from_bits<T>(element)); });
+}
+
+/// Calls f(at), where at(elements, i) is an element in memory, in the same type.
+template <class F>
+decltype(auto) with_reader(DType dtype, F&& f) {
+  if (!has_kernels(dtype))
+    return f([dtype](const std::byte* elements, std::size_t i) {
+      return widened(dtype, std::to_integer<ElementBits>(elements[i]));
+    });
+  return with_type(dtype, [&]<class T>() {
+    return f(
+        [](const std::byte* elements, std::size_t i) { return reinterpret_cast<const T*>(elements)[i]; });
+  });
+}
 
 /// The exact value of an element.
 [[nodiscard]] Number number_of(DType dtype, ElementBits element);

@@ -106,13 +106,6 @@ inline void widen(DType dtype, const std::byte* elements, float* floats, std::si
     floats[i] = std::bit_cast<float>(bits[std::to_integer<std::size_t>(elements[i])]);
 }
 
-/// Calls f(x) with an element of any dtype in its C++ type, which is float for float8.
-template <class F>
-decltype(auto) with_element(DType dtype, ElementBits element, F&& f) {
-  if (is_float8(dtype)) return f(widened(dtype, element));
-  return with_type(dtype, [&]<class T>() { return f(from_bits<T>(element)); });
-}
-
 /// Rounds floats to nearest even, once. What has no sign, or no -0, becomes what it has. Numbers beyond the
 /// finite elements become infinite or, in a format without infinity, NaN: so do numbers up to 0 in a format
 /// without sign. A NaN keeps its sign, and as many bits of its payload as there are.

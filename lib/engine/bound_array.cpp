@@ -8,7 +8,7 @@
 #include "clip/convert.hpp"
 #include "contract/exact_bounds.hpp"
 #include "element/element.hpp"
-#include "element/float8.hpp"
+#include "element/element_key.hpp"
 #include "element/half.hpp"
 #include "element/number.hpp"
 #include "engine/parameter_tile.hpp"
@@ -149,19 +149,11 @@ void BoundArray::restore(std::size_t count) {
 }
 
 void BoundArray::take_values(DType dtype, const std::byte* elements, std::size_t count) {
-  if (is_float8(dtype)) {
-    for (std::size_t i = 0; i < count; ++i)
-      values_[i] = static_cast<double>(widened(dtype, std::to_integer<ElementBits>(elements[i])));
-    return;
-  }
-  with_type(dtype, [&]<class T>() {
-    const T* const from = reinterpret_cast<const T*>(elements);
+  with_reader(dtype, [&](auto at) {
     for (std::size_t i = 0; i < count; ++i) {
-      if constexpr (HalfType<T>)
-        values_[i] = static_cast<double>(widen(from[i]));
-      else
-        values_[i] = static_cast<double>(from[i]);
-      if constexpr (std::is_integral_v<T>) rests_[i] = rest_of(Int128{from[i]}, values_[i]);
+      const auto x = at(elements, i);
+      values_[i] = static_cast<double>(comparable(x));
+      if constexpr (std::is_integral_v<decltype(at(elements, i))>) rests_[i] = rest_of(Int128{x}, values_[i]);
     }
   });
 }

@@ -6,6 +6,7 @@
 
 #include "contract/bounds.hpp"
 #include "contract/exact_bounds.hpp"
+#include "contract/steps.hpp"
 #include "element/element.hpp"
 #include "element/element_key.hpp"
 #include "engine/parameter_tile.hpp"
@@ -90,9 +91,8 @@ void ParameterTile::refuse_bounds(std::uint64_t position) const {
   const std::string at = " at " + index_text(plan_.input, position);
   if (!first_refused_bound(1)) {
     if (plan_.operation.uses_bounds() && first_infinite_range(1))
-      throw Error(ErrorKind::usage, Term{"stretch", "stretch"} + Message(": from ") +
-                                        quoted(min_, Parameter::min) + " to " + quoted(max_, Parameter::max) +
-                                        at + " is not a finite float64 number");
+      throw Error(ErrorKind::usage,
+                  no_range(quoted(min_, Parameter::min), quoted(max_, Parameter::max) + at));
     return;
   }
   if (exact_min_)

@@ -11,7 +11,6 @@
 #include "clip/convert.hpp"
 #include "element/element.hpp"
 #include "element/element_key.hpp"
-#include "element/float8.hpp"
 #include "element/half.hpp"
 #include "element/number.hpp"
 #include "error.hpp"
@@ -48,19 +47,11 @@ To factor_of(From x) noexcept {
 /// Converts `count` elements of an array. Operation::Integer is only for arrays of integers.
 template <class To>
 void convert_factors(DType dtype, const std::byte* from, std::size_t count, To* to) {
-  if (is_float8(dtype)) {
-    if constexpr (!std::is_same_v<To, Operation::Integer>)
-      for (std::size_t i = 0; i < count; ++i)
-        to[i] = static_cast<To>(widened(dtype, std::to_integer<ElementBits>(from[i])));
-    return;
-  }
-  with_type(dtype, [&]<class From>() {
-    if constexpr (std::is_same_v<To, Operation::Integer> && !std::is_integral_v<From>) {
+  with_reader(dtype, [&](auto at) {
+    if constexpr (std::is_same_v<To, Operation::Integer> && !std::is_integral_v<decltype(at(from, 0))>)
       __builtin_unreachable();
-    } else {
-      const From* const elements = reinterpret_cast<const From*>(from);
-      for (std::size_t i = 0; i < count; ++i) to[i] = factor_of<To>(elements[i]);
-    }
+    else
+      for (std::size_t i = 0; i < count; ++i) to[i] = factor_of<To>(at(from, i));
   });
 }
 

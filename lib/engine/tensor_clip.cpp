@@ -169,7 +169,7 @@ bool TensorClip::is_worth_table(std::size_t count) const noexcept {
   constexpr std::uint64_t kWorth = 64UL << 10;
   constexpr std::size_t kLeast = 1024;
   const Operation& operation = plan_.operation;
-  const bool has_calls = is_float8(operation.from) || is_float8(plan_.output.dtype) ||
+  const bool has_calls = !has_kernels(operation.from) || !has_kernels(plan_.output.dtype) ||
                          operation.arithmetic == Arithmetic::integer ||
                          (operation.cast && (operation.cast->below || operation.cast->above));
   const bool does_more = operation.cast || operation.arithmetic != Arithmetic::none;

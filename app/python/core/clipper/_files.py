@@ -155,8 +155,8 @@ def clip_in_place(
     Args:
         path: the file.
         direct: overwrite the elements, which needs no room for a second file, and parameters that leave a
-            clipped element as it is: no scale, bias, subtract, divide, stretch, round, to, nodata_to or percentiles. If it is interrupted, the same
-            call finishes the work.
+            clipped element as it is: no other steps, and no figures. If it is interrupted, the same call finishes
+            the work.
         others: as for clip_file().
 
     Returns:

@@ -191,12 +191,13 @@ def _save(file, suffix, actual):
 
 def _save_array(file, tensor):
     import numpy as np
+    from clipper._parameters import OF_ML_DTYPES
     from clipper._tensors import _array, _write
 
     array = _array(tensor)
     if array.dtype.hasobject:
         raise _error("Python objects cannot be in a golden", "input", "type")
-    if array.dtype.name.startswith(("bfloat16", "float8_")):
+    if array.dtype.name.startswith(OF_ML_DTYPES):
         _write(array, file)
     else:
         np.lib.format.write_array(file, array, allow_pickle=False)
