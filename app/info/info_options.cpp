@@ -163,7 +163,7 @@ std::vector<Number> parse_percentages(std::string_view text) {
 
 constexpr CommandSpec kInfoSpec{
     .name = "info",
-    .summary = "print dtype, shape, range and histogram of tensors",
+    .summary = "print dtype and shape of tensors; with --stats range, mean and histogram",
     .description = kDescription,
     .forms = kForms,
     .footer = kFooter,

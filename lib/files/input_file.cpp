@@ -130,16 +130,19 @@ Message words_about_pattern(const std::string& path) {
          Message(Term{"pattern", ""});
 }
 
+[[noreturn]] void refuse_unopened(const std::string& path, int error) {
+  throw Error(ErrorKind::io,
+              fmt::format("{}: cannot be opened: {}", path, os::error_text(error)) +
+                  (error == ENOENT ? words_about_pattern(path) : Message("")),
+              error);
+}
+
 }  // namespace
 
 InputFile InputFile::open_path(const std::string& path, int flags, Caching caching) {
   flags |= O_RDONLY | O_CLOEXEC | O_NOCTTY;
   Descriptor fd(retry_interrupted([&] { return os::open(path.c_str(), flags); }));
-  if (const int error = errno; fd.get() < 0)
-    throw Error(ErrorKind::io,
-                fmt::format("{}: cannot be opened: {}", path, os::error_text(error)) +
-                    (error == ENOENT ? words_about_pattern(path) : Message("")),
-                error);
+  if (fd.get() < 0) refuse_unopened(path, errno);
   InputFile file(std::move(fd), path, settled_status);
   if (S_ISDIR(file.status_.st_mode)) throw_system_error(path, "cannot be read", EISDIR);
   file.regular_ = S_ISREG(file.status_.st_mode);
@@ -187,7 +190,7 @@ InputFile InputFile::open_to_change(const std::string& path, Caching caching) {
                     npy::name_for_commands(member->archive) + Term{"member", " and choose the member"} + " " +
                     npy::name_for_commands(member->member, "MEMBER"));
   os::Status followed{};  // fails if fs.protected_symlinks forbids following the links
-  if (os::stat(path.c_str(), &followed) != 0) throw_system_error(path, "cannot be opened");
+  if (os::stat(path.c_str(), &followed) != 0) refuse_unopened(path, errno);
   if (S_ISDIR(followed.st_mode)) throw_system_error(path, "cannot be read", EISDIR);
   if (!S_ISREG(followed.st_mode)) refuse(path, kInPlaceChange + " needs a regular file");
   Place place = Place::resolved(path);
