@@ -282,8 +282,12 @@ std::vector<std::string> plan_jobs(const Command& command, const ClipWay& way, R
   std::vector<std::string> warnings = take_inputs(command, jobs, failed);
   log.set_passed(jobs.passed());
   way.name_outputs(jobs);
-  for_each_job(jobs, true, [&](std::size_t) { log.finish_sets(); });
-  check_conflicts(jobs, everything_read(command.settings.reading, jobs, also_read(command)), way.keeps_inputs,
+  bool keeps_inputs = way.keeps_inputs;
+  for_each_job(jobs, true, [&](std::size_t i) {
+    log.finish_sets();
+    if (jobs[i].output) keeps_inputs = true;  // one that becomes its result would leave the old index false
+  });
+  check_conflicts(jobs, everything_read(command.settings.reading, jobs, also_read(command)), keeps_inputs,
                   command.settings.backup);
   expect_place_for_figures(command, jobs);
   if (command.share) keep_share(*command.share, jobs);

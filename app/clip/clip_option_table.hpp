@@ -446,7 +446,7 @@ inline constexpr Option kShard{
     .help = "Process part K (0 to N-1) of N of a tensor or of many inputs; auto: K and N from MPI or Slurm",
     .details = R"(Do part K of N, counted from 0. With IN and OUT every process clips its part of one tensor,
 and `clipper --finalize OUT` puts the whole tensor in place; with `--output-dir` or `--output` the inputs are
-divided by their sizes, and `--finalize` is not needed. `auto` takes K and N from Open MPI, PMI or srun
+divided by their sizes, the files of an index together, and `--finalize` is not needed. `auto` takes K and N from Open MPI, PMI or srun
 (ENVIRONMENT). Standard input and output, `--in-place` and a file that is both IN and OUT are refused: a part
 may run twice and would be scaled twice.)"};
 

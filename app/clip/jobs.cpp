@@ -306,8 +306,6 @@ class Inputs {
           ErrorKind::usage,
           fmt::format("{}: --output would write its file {} to {}, where the new index does not find it; {}",
                       index, name, output, kAdvice));
-    if (is_same_file(new_index, index))
-      throw Error(ErrorKind::usage, index + ": IN is OUT; use --in-place to replace the set");
   }
 
   /// The results of a set need the names that the index has, and the index needs all results.

@@ -355,8 +355,8 @@ std::optional<Given> rule_of_text(std::string_view text) {
     if (!text.ends_with(word)) continue;
     const std::string times(text.substr(end, text.size() - end - word.size()));
     const std::optional<Number> number = parse_number(times.size() == 1 ? times + "1" : times);
-    const bool is_plain = times.find_first_not_of("0123456789.", 1) == std::string::npos;
-    if (!number || !is_plain || number->exponent > kFactorDigits ||
+    const bool is_decimal = times.find_first_not_of("0123456789.", 1) == std::string::npos;
+    if (!number || !is_decimal || number->exponent > kFactorDigits ||
         std::ssize(number->digits) > kFactorDigits)
       return std::nullopt;
     rule.spread = Spread{*number, spread};
