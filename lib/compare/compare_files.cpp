@@ -409,11 +409,14 @@ DifferenceFile::DifferenceFile(OutputFile output, const TensorLayout& expected, 
 void DifferenceFile::write(const ElementPairs& pairs) const {
   with_reader(pairs.dtype, [&](auto at) {
     using T = decltype(at(pairs.actual, 0));
+    const std::byte* const a = pairs.actual;  // copied: a block of bytes might overlap `pairs`
+    const std::byte* const e = pairs.expected;
+    const bool nan_equal = nan_equal_;
     std::array<DifferenceOf<T>, kBlock> memory;
     for (std::size_t begin = 0; begin < pairs.count; begin += kBlock) {
       const std::span block = std::span(memory).first(std::min(kBlock, pairs.count - begin));
       for (std::size_t i = 0; i < block.size(); ++i)
-        block[i] = difference<T>(at(pairs.actual, begin + i), at(pairs.expected, begin + i), nan_equal_);
+        block[i] = difference<T>(at(a, begin + i), at(e, begin + i), nan_equal);
       output_.write_at(std::as_bytes(block),
                        data_offset_ + (pairs.position + begin) * sizeof(DifferenceOf<T>));
     }

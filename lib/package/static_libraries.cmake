@@ -159,11 +159,11 @@ set(npz_libraries isal zlib)
 set(npz_other_way library)
 
 # Stripped, because the whole file counts for RLIMIT_AS.
-set(program_options -static-pie -s LINKER:--gc-sections)
+set(static_program_options -static-pie -s LINKER:--gc-sections)
 if(WIN32)
-  set(program_options -static -s LINKER:--gc-sections)
+  set(static_program_options -static -s LINKER:--gc-sections)
   link_libraries(advapi32 ntdll shell32)
 endif()
 if(NOT CMAKE_CROSSCOMPILING)  # zig refuses these, and links a program that is static, but not position-independent
-  list(APPEND program_options LINKER:-z,noseparate-code LINKER:-z,pack-relative-relocs)
+  list(APPEND static_program_options LINKER:-z,noseparate-code LINKER:-z,pack-relative-relocs)
 endif()
