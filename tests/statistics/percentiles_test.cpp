@@ -161,11 +161,11 @@ TEST_CASE("every element of up to 16 bits is at its rank") {
     search.end_pass();
     REQUIRE(search.numbers() == sorted.size());
     std::vector<std::uint64_t> ranks;
-    for (std::uint64_t rank = 0; rank < sorted.size(); ++rank) ranks.push_back(rank);
+    for (std::uint64_t rank = 0; rank < sorted.size(); rank += kStep) ranks.push_back(rank);
     search.want(ranks);
     REQUIRE_FALSE(search.is_open());
     std::size_t wrong = 0;
-    for (std::size_t i = 0; i < ranks.size(); ++i) wrong += search.element(i) != sorted[i] ? 1 : 0;
+    for (std::size_t i = 0; i < ranks.size(); ++i) wrong += search.element(i) != sorted[ranks[i]] ? 1 : 0;
     CHECK(wrong == 0);
   }
 }

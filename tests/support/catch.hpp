@@ -34,3 +34,14 @@
 #include <tuple>
 #include <utility>
 #include <vector>
+
+namespace clipper {
+
+/// The step of a test through all of its cases. Sanitizers, which look for other faults, need fewer of them.
+#ifdef CLIPPER_INSTRUMENTED
+inline constexpr std::size_t kStep = 7;
+#else
+inline constexpr std::size_t kStep = 1;
+#endif
+
+}  // namespace clipper
