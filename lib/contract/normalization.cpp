@@ -220,11 +220,13 @@ Number subtracted(const Number& number, DType dtype) {
   return !is_floating(dtype) && (rest_of(number) != 0 || nearest == number) ? number : nearest;
 }
 
-std::optional<Request> with_range(const Request& request, DType dtype) {
-  if (!request.stretch_from) return std::nullopt;
+bool has_typed_range(const Request& request) {
+  return request.stretch_from && request.stretch_from->first.found.empty();
+}
+
+void set_range(Request& request, DType dtype) {
   if (!request.stretch) refuse_normalization(parameter("stretch_from") + " requires " + parameter("stretch"));
   const auto& [from, to] = *request.stretch_from;
-  if (!from.found.empty()) return std::nullopt;
   for (const std::string_view field : {"subtract", "divide"})
     if (field_named(field)->is_given(request))
       refuse_normalization(parameter("stretch_from") + " cannot be combined with " + parameter(field));
@@ -234,7 +236,6 @@ std::optional<Request> with_range(const Request& request, DType dtype) {
     if (end->array) refuse_normalization(label("stretch_from", *end) + " must be one number, not an array");
     static_cast<void>(finite_factor("stretch_from", *end, DType::float64, false));
   }
-  Request ranged = request;
   const Number a = subtracted(from.number, dtype);
   const Number b = subtracted(to.number, dtype);
   const Number range = difference(b, a);
@@ -242,9 +243,8 @@ std::optional<Request> with_range(const Request& request, DType dtype) {
     refuse_normalization(
         parameter("stretch_from") + fmt::format(" {}:{}: ", from.text, to.text) +
         (range == Number(0) ? "both ends are equal" : "the range is not a finite float64 number"));
-  ranged.subtract = Given(a, from.text);
-  ranged.divide = Given(Number(round_to<double>(range)));
-  return ranged;
+  request.subtract = Given(a, from.text);
+  request.divide = Given(Number(round_to<double>(range)));
 }
 
 Message no_range(const Message& from, const Message& to) {

@@ -90,9 +90,7 @@ void check_profile(const Request& request) {
 }
 
 /// The plan of a request in the tensor's units and dtype.
-Plan planned(const Request& typed, const TensorLayout& layout) {
-  const std::optional<Request> ranged = with_range(typed, layout.dtype);
-  const Request& request = ranged ? *ranged : typed;
+Plan planned(const Request& request, const TensorLayout& layout) {
   check_profile(request);
   for (const Step* const step : steps()) step->check(request);
   Plan plan;
@@ -102,6 +100,18 @@ Plan planned(const Request& typed, const TensorLayout& layout) {
   for (const Step* const step : steps()) step->choose(request, plan);
   for (const Step* const step : steps()) step->convert(request, plan);
   return plan;
+}
+
+/// Copies the request only if a number or an array of it is not as planned() takes it.
+Plan plan_of(const Request& request, const TensorLayout& layout, bool has_units) {
+  check_tensor(*request.profile, layout);
+  if (has_units && has_dtype(request, layout.dtype) && !has_typed_range(request))
+    return planned(request, layout);
+  Request own = request;
+  if (!has_units) set_units(own, layout);
+  set_dtype(own, layout.dtype);
+  if (has_typed_range(own)) set_range(own, layout.dtype);
+  return planned(own, layout);
 }
 
 }  // namespace
@@ -124,20 +134,11 @@ std::optional<Limit> max_limit(const Request& request, const TensorLayout& layou
 }
 
 Plan make_plan(const Request& request, const TensorLayout& layout) {
-  check_tensor(*request.profile, layout);
-  if (is_in_units(request, layout) && has_dtype(request, layout.dtype)) return planned(request, layout);
-  Request own = request;
-  set_units(own, layout);
-  set_dtype(own, layout.dtype);
-  return planned(own, layout);
+  return plan_of(request, layout, is_in_units(request, layout));
 }
 
 Plan make_plan_in_units(const Request& request, const TensorLayout& layout) {
-  check_tensor(*request.profile, layout);
-  if (has_dtype(request, layout.dtype)) return planned(request, layout);
-  Request own = request;
-  set_dtype(own, layout.dtype);
-  return planned(own, layout);
+  return plan_of(request, layout, true);
 }
 
 std::string Plan::fingerprint() const {

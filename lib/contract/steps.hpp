@@ -37,9 +37,12 @@ extern const Step kNormalization;
 /// Whether the request has the last step.
 [[nodiscard]] bool normalizes(const Request& request);
 
-/// The request with numbers of stretch_from as subtract and divide; nothing if it has none, or if they were
-/// found and are these already. Error{usage} for numbers between which there is no range.
-[[nodiscard]] std::optional<Request> with_range(const Request& request, DType dtype);
+/// Whether the request has numbers of stretch_from that are not subtract and divide already, as found ones
+/// are.
+[[nodiscard]] bool has_typed_range(const Request& request);
+
+/// Makes them subtract and divide. Error{usage} for numbers between which there is no range.
+void set_range(Request& request, DType dtype);
 
 /// "stretch: from min 0 to max inf is not a finite float64 number"
 [[nodiscard]] Message no_range(const Message& from, const Message& to);
