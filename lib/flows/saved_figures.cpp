@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <span>
 #include <utility>
 
@@ -183,14 +184,19 @@ void SavedFigures::add_array(const ArrayParameter& row, const Plan& plan) {
   member.array.reset();
 }
 
-void SavedFigures::add_bound(Parameter bound, const Plan& plan) {
+void SavedFigures::add_bound(Parameter bound, const Given& given, const Plan& plan) {
   const std::optional<Number>& exact = bound == Parameter::min ? plan.exact_min : plan.exact_max;
-  const Number number = *parse_number(bound_text(plan, bound));
-  const bool is_element = !(exact && plan.operation.cast) && number.kind == Number::Kind::finite;
-  const DType other = is_floating(plan.bound_dtype)
-                          ? plan.bound_dtype
-                          : dtype_for(number, {plan.input.dtype, DType::int64, DType::uint64});
-  add_number(bound, is_element ? plan.bound_dtype : other, number);
+  const Number used = exact ? *exact : *parse_number(bound_text(plan, bound));
+  if (!exact && is_floating(plan.bound_dtype)) {
+    const bool is_far = used.kind == Number::Kind::infinite && given.number.kind == Number::Kind::finite;
+    return is_far ? add_number(bound, DType::float64, given.number)
+                  : add_number(bound, plan.bound_dtype, used);
+  }
+  const DType dtype = dtype_for(used, {plan.input.dtype, DType::int64, DType::uint64});
+  const auto nearest = round_to<double>(used);
+  if (dtype == DType::float64 && std::fabs(nearest) >= kIntegersEnd && Number(nearest) != used)
+    refuse_figures(path_ + ": " + label(name_of(bound), given) + ": no dtype has this number");
+  add_number(bound, dtype, used);
 }
 
 void SavedFigures::add_scaling(Parameter factor, const Plan& plan) {
@@ -231,7 +237,7 @@ void SavedFigures::add(const std::string& name, const Request& request, const Pl
     if (const ArrayParameter* const row = plan.array(parameter))
       add_array(*row, plan);
     else if (is_bound)
-      add_bound(parameter, plan);
+      add_bound(parameter, *(request.*field.number()), plan);
     else if (is_before)
       add_scaling(parameter, plan);
     else if (has_numbers)

@@ -33,8 +33,8 @@ class SavedFigures {
   /// in the dtype that is calculated with, in float32 those of float dtypes that numpy does not have; arrays;
   /// of stretch_from what is subtracted and what divides. Error{usage} for a second tensor with figures of
   /// its own, for another profile than native, for dates and flags, and for what no member says: a scale that
-  /// divides, a range that is stretched to others than 0:1. Error{input} for a bound that an index lacks and
-  /// that replaces NaN.
+  /// divides, a bound that no dtype has, a range that is stretched to others than 0:1. Error{input} for a
+  /// bound that an index lacks and that replaces NaN.
   void add(const std::string& name, const Request& request, const Plan& plan);
 
   /// Writes the file as a whole. Error{input} if no tensor was added.
@@ -50,7 +50,7 @@ class SavedFigures {
 
   void add_number(Parameter parameter, DType dtype, const Number& number);
   void add_array(const ArrayParameter& row, const Plan& plan);
-  void add_bound(Parameter bound, const Plan& plan);
+  void add_bound(Parameter bound, const Given& given, const Plan& plan);
   void add_scaling(Parameter factor, const Plan& plan);
   void add_normalization(Parameter factor, const Plan& plan);
 

@@ -202,7 +202,7 @@ def fit_and_apply(trial):
     if is_other or stretches_lost or "--stretch-from" in given and given["--stretch"] != "0:1":
         return to_file(trial)
     run = trial.clip("--save-figures", "fit.npz", *trial.rng.choice([[], ["--dry-run", "-q"]]), "in.npy", "out.npy")
-    if run.code == 3 and "an index has only NaN" in run.err:
+    if run.code == 3 and "an index has only NaN" in run.err or run.code == 2 and "no dtype has this number" in run.err:
         return None
     if not trial.check_done(run):
         return None
