@@ -74,7 +74,7 @@ void expect_unread(const std::string& in, const std::string& out, const Request&
       throw Error(ErrorKind::usage, in + " would be written to " + out + ", which " + reader + " reads");
   };
   check(files_behind(reading_of(options), in), in);
-  for (const Field* const field : fields::kBroadcasting) {
+  for (const Field* const field : fields::kNumbers) {
     const std::string path = parameter_path(request.*field->number());
     if (path.empty()) continue;
     std::vector<std::string> files = files_behind(reading_of(options, true), path);

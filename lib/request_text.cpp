@@ -31,11 +31,12 @@ using Files = const Reading&;
 }
 
 /// Errors keep the library's words: what a program would advise applies to its input only.
-Given number_in_file(std::string_view name, const std::string& path, Files files) {
+Given number_in_file(std::string_view name, const std::string& path, Files files,
+                     npy::Types types = npy::Types::dtypes) {
   if (path.empty()) refuse_text(name, " @ has no file name (is a shell variable empty?)");
   if (path == "-") refuse_text(name, " @-: cannot be read from standard input; use a file");
   try {
-    return read_parameter(path, files);
+    return read_parameter(path, files, types);
   } catch (const Error& error) {
     throw Error(error.kind(), Term{name, name} + Message(fmt::format(" @{}", error.what())),
                 error.system_error());
@@ -148,6 +149,11 @@ Given factor_of_text(std::string_view name, const std::string& text, Files files
   return number_of_text(name, text, files);
 }
 
+Given mask_of_text(std::string_view name, const std::string& text, Files files) {
+  if (!text.starts_with('@')) refuse_text(name, fmt::format(": '{}' is not @FILE.npy", text));
+  return number_in_file(name, text.substr(1), files, npy::Types::clipped);
+}
+
 Given given_of_text(const Field& field, const std::string& text, Files files) {
   if (std::optional<Given> list = field.broadcasts ? Given::list_in(text) : std::nullopt)
     return *std::move(list);
@@ -159,6 +165,7 @@ Given given_of_text(const Field& field, const std::string& text, Files files) {
     case Field::Grammar::factor: return factor_of_text(field.name, text, files);
     case Field::Grammar::divisor: return divisor_of_text(field.name, text);
     case Field::Grammar::figure: return end_of_text(field, text);
+    case Field::Grammar::mask: return mask_of_text(field.name, text, files);
   }
   __builtin_unreachable();
 }

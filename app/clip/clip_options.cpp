@@ -386,24 +386,25 @@ Exit status:
 
 constexpr std::array kPositionals{Positional{&kFiles, Arity::many}};
 
-constexpr auto kOptions = listed(
-    std::array{
-        &kMin,          &kMax,          &kScale,     &kBias,          &kProfile,     &kNan,     &kMinAboveMax,
-        &kReplaceBelow, &kReplaceAbove, &kSubtract,  &kDivide,        &kDivideZero,  &kStretch, &kStretchFrom,
-        &kNodata,       &kNodataTo,     &kPerAxis,   &kPooled,        &kSaveFigures, &kFigures, &kRound,
-        &kZeroPoint,    &kTo,           &kSaturate,  &kFailIfClipped,  //
-        &kInPlace,      &kDirect,       &kOutputDir, &kRelativeTo,    &kFlat,        &kOutput,  &kRecursive},
-    kWalkOptions, kReadingOptions,
-    std::array{&kOther,  //
-               &kToRaw,        &kFilesFrom,    &kFiles0From,  &kAllowEmpty,    &kNoClobber, &kForce,
-               &kSkipExisting, &kNewer,        &kBackup,      &kKeepGoing,     &kDryRun,    &kSync,  //
-               &kVerify,       &kUpdateGolden, &kGoldenDtype, &kRtol,          &kAtol,      &kUlp,
-               &kTolerance,    &kNanDiffer,    &kMaxMismatch, &kMetrics,       &kMinCosine, &kMaxRmse,
-               &kMinSqnr,      &kShow,         &kReport,                        //
-               &kShard,        &kSplitOutput,  &kFinalize,    &kDiscardShards,  //
-               &kThreads,      &kJson,         &kProgress,    &kNoProgress,    &kColor,     &kVerbose,
-               &kQuiet,        &kHelp,         &kVersion,  //
-               &kChunkSize,    &kSimd});
+constexpr auto kOptions =
+    listed(std::array{&kMin,         &kMax,           &kScale,        &kBias,       &kProfile,   &kNan,
+                      &kMinAboveMax, &kReplaceBelow,  &kReplaceAbove, &kSubtract,   &kDivide,    &kDivideZero,
+                      &kStretch,     &kStretchFrom,   &kNodata,       &kNodataTo,   &kPerAxis,   &kPooled,
+                      &kMask,        &kSaveFigures,   &kFigures,      &kRound,      &kZeroPoint, &kTo,
+                      &kSaturate,    &kFailIfClipped,  //
+                      &kInPlace,     &kDirect,        &kOutputDir,    &kRelativeTo, &kFlat,      &kOutput,
+                      &kRecursive},
+           kWalkOptions, kReadingOptions,
+           std::array{&kOther,  //
+                      &kToRaw,        &kFilesFrom,    &kFiles0From,  &kAllowEmpty,    &kNoClobber, &kForce,
+                      &kSkipExisting, &kNewer,        &kBackup,      &kKeepGoing,     &kDryRun,    &kSync,  //
+                      &kVerify,       &kUpdateGolden, &kGoldenDtype, &kRtol,          &kAtol,      &kUlp,
+                      &kTolerance,    &kNanDiffer,    &kMaxMismatch, &kMetrics,       &kMinCosine, &kMaxRmse,
+                      &kMinSqnr,      &kShow,         &kReport,                        //
+                      &kShard,        &kSplitOutput,  &kFinalize,    &kDiscardShards,  //
+                      &kThreads,      &kJson,         &kProgress,    &kNoProgress,    &kColor,     &kVerbose,
+                      &kQuiet,        &kHelp,         &kVersion,  //
+                      &kChunkSize,    &kSimd});
 
 constexpr std::array kCommon{
     CommonOption{&kMin, "Lower bound: a number, 1%, 99% or @FILE.npy"},

@@ -157,6 +157,12 @@ They have one dtype, or it is an error (3). Not with `--in-place`: a run that is
 find; nor with `--skip-existing` or `--newer`: the inputs that are left have other numbers. `--dry-run` prints the
 numbers; typed as options they give the same bytes (FIGURES OF THE ELEMENTS). Profile native only.)"};
 
+inline constexpr Option kMask{
+    .names = "--mask", .type = "@FILE.npy", .value = Value::number, .group = "Operation",
+    .help = "Percentiles, mean, std, ... of the elements where FILE is not 0",
+    .details = R"(Find all figures in the elements for which the file, of bool or numbers, which broadcasts to the input's shape, is not 0;
+NaN counts as true. All elements are clipped. Profile native only.)"};
+
 inline constexpr Option kSaveFigures{
     .names = "--save-figures", .type = "FILE.npz", .value = Value::file, .group = "Operation",
     .excludes = {{"--verify --shard --finalize --skip-existing --newer"}},

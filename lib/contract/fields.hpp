@@ -33,6 +33,7 @@ struct Field {
     factor,   ///< @FILE, a percentile or a statistic
     divisor,  ///< "keep", which is 1, or "error", which is no number
     figure,   ///< a percentile or a rule
+    mask,     ///< @FILE alone, which may also be of bool
   };
 
   enum class Stage : std::uint8_t {
@@ -51,7 +52,7 @@ struct Field {
   bool repeats = false;      ///< what has been clipped with it stays the same if it is clipped again
   bool uses_bounds = false;  ///< calculates with both bounds, which are finite then
   bool is_range = false;     ///< is what others calculate with in place of the bounds
-  bool groups = false;       ///< says whose percentiles and statistics the figures are
+  bool groups = false;       ///< says of which elements the figures are
 
   /// Whether the request has another value than by default.
   [[nodiscard]] bool is_given(const Request& request) const;
@@ -180,6 +181,13 @@ inline constexpr std::array kAll{
           .is_detail = true,
           .repeats = true,
           .groups = true},
+    Field{.name = "mask",
+          .option = "--mask",
+          .member = &Request::mask,
+          .grammar = Grammar::mask,
+          .is_detail = true,
+          .repeats = true,
+          .groups = true},
     Field{.name = "nodata",
           .option = "--nodata",
           .member = &Request::nodata,
@@ -198,6 +206,7 @@ template <class Holds>
 }
 
 inline constexpr auto kBroadcasting = rows([](const Field& field) { return field.broadcasts; });
+inline constexpr auto kNumbers = rows([](const Field& field) { return field.number() != nullptr; });
 inline constexpr auto kBounds = rows([](const Field& field) { return field.grammar == Grammar::bound; });
 inline constexpr auto kFactors = rows([](const Field& field) { return field.grammar == Grammar::factor; });
 inline constexpr auto kGroupings = rows([](const Field& field) { return field.groups; });

@@ -210,7 +210,7 @@ std::string subtrahend_text(const Normalization& step) {
 }
 
 void refuse_no_figure(const Request& request) {
-  refuse_normalization(parameter(request.pooled ? "pooled" : "per_axis") + " requires a percentile as " +
+  refuse_normalization(parameter(first_given(request, is_grouping)->name) + " requires a percentile as " +
                        parameter("min") + " or " + parameter("max") + ", or a statistic as " +
                        parameter("subtract") + " or " + parameter("divide"));
 }

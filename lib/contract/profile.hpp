@@ -373,6 +373,10 @@ struct Request {
   /// Error{input} for a tensor without such an axis. An index without data has no figure, and no such step.
   std::vector<std::int64_t> per_axis{};
 
+  /// Of the elements for which this number or array, which broadcasts to the tensor, is not 0; NaN counts as
+  /// true. Needs a figure. What is clipped are all elements.
+  std::optional<Given> mask{};
+
   /// Of all clipped tensors together, which must have one dtype: for the members of an archive in
   /// clip_file().
   bool pooled = false;

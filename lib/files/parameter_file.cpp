@@ -121,14 +121,15 @@ void read_only_element(InputFile& file, const npy::Header& header, Given& given)
 
 }  // namespace
 
-Given read_parameter(const std::string& path, Reading how) {
+Given read_parameter(const std::string& path, Reading how, npy::Types types) {
   InputFile file = InputFile::open(path);
   how.raw_if_needed = true;
   how.ignore_trailing = false;
   if (how.raw && file.is_regular() && !raw::fits(*how.raw, file.size()))
     how.raw = std::make_shared<raw::Layout>(raw::Layout{.dtype = how.raw->dtype, .order = how.raw->order});
   read_as(file, how);
-  npy::Header header = read_header(file, {}, nullptr, std::nullopt, npy::Opaque::taken);
+  npy::Header header = read_header(file, {}, nullptr, std::nullopt, npy::Opaque::taken, types);
+  if (header.meaning.is_time()) throw Error(ErrorKind::usage, path + ": has dates, not numbers");
   Given given{Number{}, "@" + path, header.dtype, !header.stored_as.empty()};
   given.shape = header.shape;
   if (header.count == 1) {

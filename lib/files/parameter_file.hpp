@@ -15,8 +15,9 @@ namespace clipper {
 /// number. Any other number of elements becomes an array: a small one is held in memory, a large one is read
 /// while it is used. Error{usage} for an array in a stream; other errors are those of InputFile.
 /// `how` says how files are laid out that do not say it: a raw file has its shape or, if the size does not
-/// fit that, one axis with all elements.
-[[nodiscard]] Given read_parameter(const std::string& path, Reading how = {});
+/// fit that, one axis with all elements. Elements of bool are those of uint8.
+[[nodiscard]] Given read_parameter(const std::string& path, Reading how = {},
+                                   npy::Types types = npy::Types::dtypes);
 
 /// The file that read_parameter() has read the parameter from; "" for others.
 [[nodiscard]] std::string parameter_path(const std::optional<Given>& given);

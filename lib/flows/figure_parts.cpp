@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -13,6 +15,7 @@
 #include "contract/fields.hpp"
 #include "contract/plan.hpp"
 #include "element/element.hpp"
+#include "engine/parameter_tile.hpp"
 #include "error.hpp"
 #include "statistics/percentiles.hpp"
 
@@ -144,6 +147,33 @@ std::vector<Groups> groups_of(const Request& request, std::span<const TensorSour
 std::vector<std::int64_t> lengths_of_groups(const Request& request, const TensorLayout& layout) {
   const std::vector<std::int64_t> shape = Groups(layout, axes_of(request, layout)).shape();
   return {std::ranges::find_if(shape, [](std::int64_t size) { return size != 1; }), shape.end()};
+}
+
+std::function<void(std::uint64_t, std::span<std::byte>)> flags_of(const Given& mask,
+                                                                  const TensorLayout& layout) {
+  if (!mask.array) {
+    const std::byte flag{mask.number != Number(0)};
+    return [flag](std::uint64_t /*position*/, std::span<std::byte> flags) { std::ranges::fill(flags, flag); };
+  }
+  const auto broadcast = std::make_shared<Broadcast>();
+  broadcast->arrays.push_back({Parameter::min, mask.text, mask.array, {}});
+  lay_out(*broadcast, layout.shape, layout.fortran_order);
+  return [broadcast](std::uint64_t position, std::span<std::byte> flags) {
+    const ArrayParameter& row = broadcast->arrays.front();
+    const DType dtype = row.array->layout().dtype;
+    const std::size_t size = traits(dtype).size;
+    const auto elements = std::make_unique_for_overwrite<std::byte[]>(flags.size() * size);
+    ArrayReader(*broadcast, row, 0).read(position, flags.size(), elements.get());
+    const ElementBits sign = is_floating(dtype) && !is_float8(dtype) ? ElementBits{1} << (8 * size - 1) : 0;
+    with_size(size, [&]<std::size_t kSize>() {
+      for (std::size_t i = 0; i < flags.size(); ++i) {
+        UnsignedOfSize<kSize> bits = 0;
+        std::memcpy(&bits, elements.get() + i * kSize, kSize);
+        const bool is_zero = is_float8(dtype) ? number_of(dtype, bits) == Number(0) : (bits & ~sign) == 0;
+        flags[i] = std::byte{!is_zero};
+      }
+    });
+  };
 }
 
 Request bounds_alone(const Request& request) {

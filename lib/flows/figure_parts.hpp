@@ -97,6 +97,10 @@ struct Scaled {
 /// The shape of arrays of figures, without sizes of 1 in front.
 [[nodiscard]] std::vector<std::int64_t> lengths_of_groups(const Request& request, const TensorLayout& layout);
 
+/// TensorSource::flag of a mask that broadcasts to the tensor: an element counts where the mask is not 0.
+[[nodiscard]] std::function<void(std::uint64_t, std::span<std::byte>)> flags_of(const Given& mask,
+                                                                                const TensorLayout& layout);
+
 /// What converts a bound of one of several groups as if it alone had been given.
 [[nodiscard]] Request bounds_alone(const Request& request);
 

@@ -92,7 +92,7 @@ void check_rule(const Request& request, std::string_view field, const Given& fig
 }
 
 void check_figures(const Request& request) {
-  const bool has_any = needs_elements(request) || (has_lists(request) && !request.pooled);
+  const bool has_any = needs_elements(request) || (has_lists(request) && !request.pooled && !request.mask);
   if (const Field* const grouping = first_given(request, is_grouping)) {
     if (request.profile->family != "native")
       throw Error(ErrorKind::usage, parameter(grouping->name) +
@@ -175,6 +175,7 @@ Plan plan_before_reading(const Request& given, const TensorLayout& layout) {
         (*number)->number = number_of(DType::float64, to_bits(round_to<double>(values.front())));
   Plan plan = make_plan_in_units(request, layout);
   static_cast<void>(axes_of(given, layout));
+  if (given.mask) check_shape("mask", *given.mask, layout.shape);
   return plan;
 }
 

@@ -47,11 +47,14 @@ class Figures {
   Figures(Request& request, std::span<const TensorSource> sources, const KernelOptions& options,
           std::vector<LostBound>& lost)
       : request_(request),
-        sources_(sources),
+        sources_(sources.begin(), sources.end()),
         options_(options),
         lost_(lost),
         path_(sources.size() == 1 ? sources[0].path : ""),
-        groups_(groups_of(request, sources)) {
+        groups_(groups_of(request, sources)),
+        has_mask_(request.mask.has_value()) {
+    for (TensorSource& source : sources_)
+      if (request.mask) source.flag = flags_of(*request.mask, source.layout);
     shape_ = sources.size() == 1 ? groups_.front().shape() : lengths_of_groups(request, layout());
     for (const Groups& groups : groups_) row_ += groups.members();
     for (const Field* const field : fields::kGroupings) field->copy({}, request_);
@@ -107,7 +110,7 @@ class Figures {
     return decoded(plan_of(first, tensor));
   }
   void read_clipped(const Request& first, const GroupRange& range, const ElementSource::Look& look,
-                    std::byte* table) const;
+                    GroupTable* table) const;
   [[nodiscard]] ElementSource clipped(const Request& first) const;
   void find_exactly(std::optional<Number>& found, FoundArray& elements);
   void expect_one_dtype(const Message& figure, const FoundArray& array) const;
@@ -116,11 +119,12 @@ class Figures {
   [[nodiscard]] Number checked(const Field& factor, const Number& number, std::uint64_t group) const;
 
   Request& request_;
-  std::span<const TensorSource> sources_;
+  std::vector<TensorSource> sources_;
   KernelOptions options_;
   std::vector<LostBound>& lost_;
-  std::string path_;                 ///< in front of errors: that of the only source
-  std::vector<Groups> groups_;       ///< of each source
+  std::string path_;            ///< in front of errors: that of the only source
+  std::vector<Groups> groups_;  ///< of each source
+  bool has_mask_;
   std::vector<std::int64_t> shape_;  ///< of arrays with an element for each group
   std::uint64_t row_ = 0;            ///< elements of a group, of all sources
   std::optional<Scaled> scaled_;
@@ -132,6 +136,7 @@ void Figures::drop(std::string_view field, const std::string& text, std::uint64_
   const bool has_nodata = !request_.nodata.empty();
   const std::string_view why =
       layout().count == 0 ? "the tensor has no elements"
+      : has_mask_         ? "the mask leaves no valid element"
       : has_infinity      ? has_nodata ? "no element except nodata is finite" : "no element is finite"
       : layout().meaning.is_time()  ? "all elements are NaT"
       : !has_nodata                 ? "all elements are NaN"
@@ -324,7 +329,7 @@ void Figures::find_range() {
 
 /// Gathers the clipped elements of the groups in the table, or calls `look` with them if there is none.
 void Figures::read_clipped(const Request& first, const GroupRange& range, const ElementSource::Look& look,
-                           std::byte* table) const {
+                           GroupTable* table) const {
   std::uint64_t member = 0;
   for (std::size_t i = 0; i < sources_.size(); ++i) {
     const TensorSource& source = sources_[i];
@@ -340,10 +345,11 @@ void Figures::read_clipped(const Request& first, const GroupRange& range, const 
         const std::size_t count = std::min(capacity, elements.size() / in_size);
         clip.clip(position, elements.data(), clipped.get(), count, Counting::off);
         const std::span block(clipped.get(), count * size);
+        const std::vector<std::byte> flags = source.flags(position, count);
         if (table != nullptr)
-          groups.gather(range, position, block, size, table + member * size, row_);
+          table->gather(groups, range, position, block, flags, member);
         else
-          groups.split(range, position, block, size, look);
+          groups.split(range, position, block, size, look, flags);
         elements = elements.subspan(count * in_size);
         position += count;
       }
@@ -358,12 +364,11 @@ ElementSource Figures::clipped(const Request& first) const {
   const DType dtype = first_plan(first, layout()).output.dtype;
   ElementSource all{.dtype = dtype, .count = row_, .read = {}, .path = path_, .groups = count()};
   const bool gathers = all.at_once() != 0;
-  const std::size_t size = row_ * traits(dtype).size;
-  all.read = [this, &first, gathers, size](const GroupRange& range, const ElementSource::Look& look) {
+  all.read = [this, &first, gathers, dtype](const GroupRange& range, const ElementSource::Look& look) {
     if (!gathers) return read_clipped(first, range, look, nullptr);
-    const auto table = std::make_unique_for_overwrite<std::byte[]>(range.count * size);
-    read_clipped(first, range, {}, table.get());
-    for (std::size_t group = 0; group < range.count; ++group) look(group, {table.get() + group * size, size});
+    GroupTable table(range.count, row_, traits(dtype).size, has_mask_);
+    read_clipped(first, range, {}, &table);
+    for (std::size_t group = 0; group < range.count; ++group) look(group, table.counted(group));
   };
   return all;
 }
@@ -466,6 +471,7 @@ Request with_figures(const Request& request, std::span<const TensorSource> sourc
   figures.find_percentiles();
   figures.find_range();
   figures.find_statistics();
+  if (request.mask && request.mask->array) request.mask->array->expect_unwritten();
   return result;
 }
 

@@ -152,7 +152,7 @@ void SavedFigures::expect_other_than(const std::vector<std::string>& paths, cons
     if (leads_to(path_, member ? member->archive : path)) refuse_figures(path_ + ": is also " + why);
   };
   for (const std::string& path : paths) check_path(path, "an input or an output");
-  for (const Field* const field : fields::kBroadcasting)
+  for (const Field* const field : fields::kNumbers)
     if (const std::string path = parameter_path(request.*field->number()); !path.empty())
       check_path(path, "read by " + parameter(field->name));
 }
@@ -187,11 +187,7 @@ void SavedFigures::add_array(const ArrayParameter& row, const Plan& plan) {
 void SavedFigures::add_bound(Parameter bound, const Given& given, const Plan& plan) {
   const std::optional<Number>& exact = bound == Parameter::min ? plan.exact_min : plan.exact_max;
   const Number used = exact ? *exact : *parse_number(bound_text(plan, bound));
-  if (!exact && is_floating(plan.bound_dtype)) {
-    const bool is_far = used.kind == Number::Kind::infinite && given.number.kind == Number::Kind::finite;
-    return is_far ? add_number(bound, DType::float64, given.number)
-                  : add_number(bound, plan.bound_dtype, used);
-  }
+  if (!exact && is_floating(plan.bound_dtype)) return add_number(bound, plan.bound_dtype, used);
   const DType dtype = dtype_for(used, {plan.input.dtype, DType::int64, DType::uint64});
   const auto nearest = round_to<double>(used);
   if (dtype == DType::float64 && std::fabs(nearest) >= kIntegersEnd && Number(nearest) != used)

@@ -189,15 +189,15 @@ ElementSource elements_of(std::span<const TensorSource> sources, std::span<const
   };
   if (all.at_once() != 0) {
     all.read = [=, row = all.count](const GroupRange& range, const ElementSource::Look& look) {
-      const auto table = std::make_unique_for_overwrite<std::byte[]>(range.count * row * size);
-      std::byte* at = table.get();
-      for (std::size_t i = 0; i < sources.size(); at += groups[i++].members() * size)
+      GroupTable table(range.count, row, size, sources.front().flag != nullptr);
+      std::uint64_t member = 0;
+      for (std::size_t i = 0; i < sources.size(); member += groups[i++].members())
         sources[i].read(parts_of(groups[i], range),
                         [&](std::uint64_t position, std::span<const std::byte> elements) {
-                          groups[i].gather(range, position, elements, size, at, row);
+                          table.gather(groups[i], range, position, elements,
+                                       sources[i].flags(position, elements.size() / size), member);
                         });
-      for (std::size_t group = 0; group < range.count; ++group)
-        look(group, numbers({table.get() + group * row * size, row * size}));
+      for (std::size_t group = 0; group < range.count; ++group) look(group, numbers(table.counted(group)));
     };
     return all;
   }
@@ -211,7 +211,8 @@ ElementSource elements_of(std::span<const TensorSource> sources, std::span<const
     for (std::size_t i = 0; i < sources.size(); ++i)
       sources[i].read(parts_of(groups[i], range),
                       [&](std::uint64_t position, std::span<const std::byte> elements) {
-                        groups[i].split(range, position, elements, size, look_at);
+                        groups[i].split(range, position, elements, size, look_at,
+                                        sources[i].flags(position, elements.size() / size));
                       });
   };
   return all;

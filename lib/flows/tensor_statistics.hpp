@@ -28,6 +28,17 @@ struct TensorSource {
   /// Calls `look` with the index of the first of some elements in this machine's byte order, and with these:
   /// in any order and from many threads. Reads only the parts that `wanted` chooses: see Engine::read().
   std::function<void(const Wanted& wanted, const Look& look)> read;
+
+  /// Sets the flags of elements from an index on: those count for figures whose flag is not 0. Callable from
+  /// many threads. Empty: all count.
+  std::function<void(std::uint64_t position, std::span<std::byte> flags)> flag{};
+
+  /// The flags of `count` elements; none if all count.
+  [[nodiscard]] std::vector<std::byte> flags(std::uint64_t position, std::size_t count) const {
+    std::vector<std::byte> flags(flag ? count : 0);
+    if (flag) flag(position, flags);
+    return flags;
+  }
 };
 
 /// The elements of a file, which must be open while the result is used. Error{io} if the file changes while
@@ -37,8 +48,8 @@ struct TensorSource {
 /// Chooses the parts with elements of these groups. `groups` must outlive the result.
 [[nodiscard]] TensorSource::Wanted parts_of(const Groups& groups, const GroupRange& range);
 
-/// The elements of all sources without NaT and nodata, as the groups of each source divide them. `sources`
-/// and `groups` must outlive the result.
+/// The elements of all sources that count, without NaT and nodata, as the groups of each source divide them.
+/// `sources` and `groups` must outlive the result.
 [[nodiscard]] ElementSource elements_of(std::span<const TensorSource> sources, std::span<const Groups> groups,
                                         const Nodata& nodata, SimdLevel level);
 

@@ -32,10 +32,12 @@ class Collector {
         memory_(std::make_unique_for_overwrite<Bits[]>(capacity_ * groups.count)),
         look_(look) {}
 
-  /// Takes `count` elements, each of which is of a group `stride` after the one before.
-  void take(std::uint64_t group, std::uint64_t stride, const std::byte* from, std::uint64_t count) {
-    if (stride == 0) return take_run(group - first_, from, count);
+  /// Takes `count` elements, each of which is of a group `stride` after the one before. Null flags are true.
+  void take(std::uint64_t group, std::uint64_t stride, const std::byte* from, std::uint64_t count,
+            const std::byte* flags) {
+    if (stride == 0 && flags == nullptr) return take_run(group - first_, from, count);
     for (std::uint64_t i = 0; i < count; ++i, group += stride) {
+      if (flags != nullptr && flags[i] == std::byte{0}) continue;
       const std::uint64_t own = group - first_;
       std::memcpy(&memory_[own * capacity_ + sizes_[own]], from + i * sizeof(Bits), sizeof(Bits));
       if (++sizes_[own] == capacity_) show(own);
@@ -151,17 +153,18 @@ void Groups::for_each_part(const GroupRange& groups, std::uint64_t position, std
 }
 
 void Groups::split(const GroupRange& groups, std::uint64_t position, std::span<const std::byte> elements,
-                   std::size_t size, const Look& look) const {
-  if (count_ == 1) return look(0, elements);
+                   std::size_t size, const Look& look, std::span<const std::byte> flags) const {
+  if (count_ == 1 && flags.empty()) return look(0, elements);
   const std::uint64_t stride = axes_.back().stride;
   with_size(size, [&]<std::size_t kSize>() {
     std::optional<Collector<UnsignedOfSize<kSize>>> collector;
     for_each_run({position, position + elements.size() / kSize, groups}, [&](const Run& run) {
       const std::byte* const from = elements.data() + (run.position - position) * kSize;
-      if (stride == 0 && run.length * kSize >= kLongRun)
+      if (stride == 0 && flags.empty() && run.length * kSize >= kLongRun)
         return look(run.group - groups.first, {from, run.length * kSize});
       if (!collector) collector.emplace(groups, look);
-      collector->take(run.group, stride, from, run.length);
+      collector->take(run.group, stride, from, run.length,
+                      flags.empty() ? nullptr : flags.data() + (run.position - position));
     });
     if (collector) collector->show_rest();
   });
@@ -180,6 +183,29 @@ void Groups::gather(const GroupRange& groups, std::uint64_t position, std::span<
         for (std::uint64_t i = 0; i < run.length; ++i) std::memcpy(to + i * step, from + i * kSize, kSize);
     });
   });
+}
+
+GroupTable::GroupTable(std::size_t groups, std::uint64_t row, std::size_t size, bool has_flags)
+    : row_(row),
+      size_(size),
+      elements_(std::make_unique_for_overwrite<std::byte[]>(groups * row * size)),
+      flags_(has_flags ? std::make_unique_for_overwrite<std::byte[]>(groups * row) : nullptr) {}
+
+void GroupTable::gather(const Groups& groups, const GroupRange& range, std::uint64_t position,
+                        std::span<const std::byte> elements, std::span<const std::byte> flags,
+                        std::uint64_t member) {
+  groups.gather(range, position, elements, size_, elements_.get() + member * size_, row_);
+  if (flags_) groups.gather(range, position, flags, 1, flags_.get() + member, row_);
+}
+
+std::span<std::byte> GroupTable::counted(std::size_t group) {
+  const std::span elements(elements_.get() + group * row_ * size_, row_ * size_);
+  if (!flags_) return elements;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < row_; ++i)
+    if (flags_[group * row_ + i] != std::byte{0})
+      std::memmove(&elements[size_ * kept++], &elements[size_ * i], size_);
+  return elements.first(kept * size_);
 }
 
 std::uint64_t gathered_at_once(std::uint64_t members, std::size_t size) noexcept {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -41,9 +42,10 @@ class Groups {
   using Look = std::function<void(std::size_t, std::span<const std::byte>)>;
 
   /// Calls `look` with the number of a group in the range, and elements of this group, for all elements
-  /// that belong to the range. `elements` of `size` bytes are those from index `position` on.
+  /// that belong to the range. `elements` of `size` bytes are those from index `position` on. Of them only
+  /// those count whose flag is not 0, if there are `flags`.
   void split(const GroupRange& groups, std::uint64_t position, std::span<const std::byte> elements,
-             std::size_t size, const Look& look) const;
+             std::size_t size, const Look& look, std::span<const std::byte> flags = {}) const;
 
   /// Copies all elements that belong to the range to a table, which has a row of `row` elements for each
   /// group: to the begin of its row, each to a place of its own among members().
@@ -86,6 +88,25 @@ class Groups {
   std::uint64_t members_ = 1;
   std::vector<std::int64_t> shape_;
   std::vector<Axis> axes_;  ///< the last one is contiguous; axes that nothing distinguishes are merged
+};
+
+/// The elements of `groups` groups, `row` of each, of `size` bytes.
+class GroupTable {
+ public:
+  GroupTable(std::size_t groups, std::uint64_t row, std::size_t size, bool has_flags);
+
+  /// See Groups::gather() and split(); `member`: the place of the tensor's first element in each row.
+  void gather(const Groups& groups, const GroupRange& range, std::uint64_t position,
+              std::span<const std::byte> elements, std::span<const std::byte> flags, std::uint64_t member);
+
+  /// The elements of a group whose flag is not 0. Moves them together.
+  [[nodiscard]] std::span<std::byte> counted(std::size_t group);
+
+ private:
+  std::uint64_t row_;
+  std::size_t size_;
+  std::unique_ptr<std::byte[]> elements_;
+  std::unique_ptr<std::byte[]> flags_;  ///< null: all are true
 };
 
 /// How many groups' elements fit a table of kGathered bytes; 0 if these are so few that more passes, each of

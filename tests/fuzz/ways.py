@@ -193,13 +193,53 @@ def in_place_direct(trial):
     return in_place(trial, "--direct")
 
 
+def can_be_saved(case):
+    """Whether a file of figures says all that these parameters are."""
+    is_ranged = "--stretch-from" in case.parameters and case.parameters["--stretch"] != "0:1"
+    return case.profile.name == "native" and case.x.dtype in FORMATS | dict.fromkeys(INTS) and not case.divides and not is_ranged
+
+
+def apply(trial):
+    """Takes fit.npz in place of the parameters that it has."""
+    case, given = trial.case, trial.case.parameters
+    gone = {*LISTS, "--per-axis", "--divide-zero"} | ({"--stretch", "--stretch-from"} if "--stretch-from" in given else set())
+    trial.case = replace(case, parameters={option: each for option, each in given.items() if option not in gone})
+    run = trial.clip("--figures", "fit.npz", "in.npy", "out.npy")
+    trial.case = case
+    return run
+
+
+def masked(trial):
+    """Figures of the elements of a mask are those of a tensor in which all others are nodata."""
+    case, rng, x = trial.case, trial.rng, trial.case.x
+    finds_exactly = any(figures.is_factor_figure(case.parameters.get(option)) for option in NORMALIZATION[:2]) and x.elements.itemsize == 8 and x.dtype in INTS
+    if not can_be_saved(case) or not figures.has_figures(case) or finds_exactly or "--nodata" in case.parameters or not x.elements.size:
+        return to_file(trial)
+    mark = next(number for number in range(1, 100) if not (numbers(x.elements, x.dtype) == number).any())
+    shape = tuple(rng.choice([size, size, 1]) for size in x.shape)
+    counts = np.random.default_rng(trial.seed).random(shape) < rng.choice([0.1, 0.5, 0.9])
+    kind = rng.choice(["bool", "u1", ">f4", "<i8"])
+    mask = np.where(counts, rng.choice([1, 7, np.nan]) if kind == ">f4" else 1, rng.choice([0, -0.0])).astype(kind)
+    np.save(trial.path("mask.npy"), np.asarray(mask, order=rng.choice("CF")))
+    other = x.elements.copy()
+    other[~np.broadcast_to(counts, x.shape)] = np.array(nearest(mark, x.dtype) if x.dtype in FORMATS else mark, f"u{x.elements.itemsize}").view(x.elements.dtype)
+    trial.path("other.npy").write_bytes(x.like(other).file())
+    fit = trial.clip("--nodata", str(mark), "--nodata-to", str(mark), "--save-figures", "fit.npz", "--dry-run", "-q", "other.npy", "out.npy")
+    applied = apply(trial) if fit.code == 0 else fit
+    one_step = trial.files().get("out.npy")
+    run = trial.clip("--mask", "@mask.npy", "in.npy", "out.npy")
+    is_left_out = "are no bounds" in run.err or "is no bound" in run.err  # and so are the steps that need it
+    if fit.code == 0 and applied.code == 0 and not is_left_out and trial.check_done(run):
+        trial.check(trial.files()["out.npy"] == one_step, "--mask has other figures than the same elements without nodata")
+    return None
+
+
 def fit_and_apply(trial):
     """The figures that one run saves, which another one takes."""
     case, before = trial.case, trial.files()
     given = case.parameters
-    is_other = case.profile.name != "native" or case.x.dtype not in FORMATS | dict.fromkeys(INTS) or case.divides
     stretches_lost = "--stretch" in given and bool(lost_in(case, case.x) or (~case.is_nodata).sum() == 0)
-    if is_other or stretches_lost or "--stretch-from" in given and given["--stretch"] != "0:1":
+    if not can_be_saved(case) or stretches_lost:
         return to_file(trial)
     run = trial.clip("--save-figures", "fit.npz", *trial.rng.choice([[], ["--dry-run", "-q"]]), "in.npy", "out.npy")
     if run.code == 3 and "an index has only NaN" in run.err or run.code == 2 and "no dtype has this number" in run.err:
@@ -207,10 +247,7 @@ def fit_and_apply(trial):
     if not trial.check_done(run):
         return None
     trial.check_only(before, ("out.npy", "fit.npz"))
-    gone = {*LISTS, "--per-axis", "--divide-zero"} | ({"--stretch", "--stretch-from"} if "--stretch-from" in given else set())
-    trial.case = replace(case, parameters={option: each for option, each in given.items() if option not in gone})
-    run = trial.clip("--figures", "fit.npz", "in.npy", "out.npy")
-    trial.case = case
+    run = apply(trial)
     return trial.check_done(run) and trial.check_bytes(trial.files().get("out.npy"), trial.expected.result, "what was applied")
 
 
@@ -423,6 +460,6 @@ def refused(trial, refusal: Refused):
     return trial.check_refused(run, before, refusal.code, refusal.words)
 
 
-ONE_INPUT = {to_file: 6, in_place: 2, in_archive: 2, named_member: 1, member_as_file: 1, verify: 1, verify_another: 1, dry_run: 1, fit_and_apply: 3, fail_if_clipped: 2,
+ONE_INPUT = {to_file: 6, in_place: 2, in_archive: 2, named_member: 1, member_as_file: 1, verify: 1, verify_another: 1, dry_run: 1, fit_and_apply: 3, masked: 3, fail_if_clipped: 2,
              info: 2}
 WAYS = ONE_INPUT | {in_place_direct: 2, through_pipes: 2, from_pipe: 2, batch: 2, shards: 2, split_output: 2}

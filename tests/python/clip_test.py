@@ -50,6 +50,20 @@ def in_order_of(x, to):
 
 @pytest.mark.parametrize("name, to", [(name, None) for name in DTYPES] + PAIRS)
 @pytest.mark.parametrize("layout", LAYOUTS)
+def test_mask_says_in_which_elements_figures_are_found():
+    x = np.float32([[1, 2, 3, 100], [-5, 6, 70, 8]])
+    mask = np.array([[1, 1, 1, 0], [0, 1, 0, 1]], bool)
+    right = np.minimum(x, np.float32(8))
+    for given in (mask, mask.tolist(), mask.astype("f4"), np.asfortranarray(mask)):
+        assert_same_bits(clipper.clip(x, max="100%", mask=given), right)
+        assert_same_bits(clipper.clip(np.asfortranarray(x), max="100%", mask=given), np.asfortranarray(right))
+    assert_same_bits(clipper.clip(x, subtract="max", per_axis=0, mask=mask[:, ::-1][:, ::-1]), x - np.float32([[3], [8]]))
+    with pytest.raises(clipper.ClipperError, match="must broadcast"):
+        clipper.clip(x, max="1%", mask=mask[:, :3])
+    with pytest.raises(clipper.ClipperError, match="mask requires"):
+        clipper.clip(x, 0, mask=mask)
+
+
 def test_layouts(layout, name, to):
     x = sample((3, 4, 5), name)
     expected = np.clip(x.astype(float), 20, 40)

@@ -216,10 +216,19 @@ struct SetMember {
   }
 
   void take(std::optional<Given>& number) const {
+    if (field.grammar == Field::Grammar::mask) return take_mask(number);
     const nb::object divisor = field.grammar == Field::Grammar::scale ? divisor_of(object) : nb::object();
     number = given_of(field.name, divisor ? nb::handle(divisor) : object, held);
     if (!number) refuse_type(field.name, divisor, "the reciprocal of a number, an array or a path");
     if (divisor) number = Given::reciprocal(*std::move(number));
+  }
+
+  /// Elements of bool are those of uint8.
+  void take_mask(std::optional<Given>& mask) const {
+    if (is_path(object)) return set("@" + path_of(object));
+    nb::object array = nb::module_::import_("numpy").attr("asarray")(object);
+    if (PyArray_ISBOOL(reinterpret_cast<PyArrayObject*>(array.ptr()))) array = array.attr("view")("uint8");
+    mask = given_of(field.name, array, held);
   }
 
   void take(OnNan& nan) const {

@@ -55,6 +55,7 @@ Args:
     per_axis: an int or a tuple of ints: percentiles and other figures are those of each index along these axes, over
         all others, as with keepdims in numpy. With one axis a text such as subtract="0.485,0.456,0.406" has a
         number for each index along it.
+    mask: an array or path that broadcasts to x, of bool or numbers: figures are of the elements where it is not 0.
     pooled: for clip_file() only: figures are those of all clipped members of an archive together, which must have one
         dtype.
     round: "half-even", "half-away", "trunc", "floor" or "ceil": makes the result integers, in any dtype.

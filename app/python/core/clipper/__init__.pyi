@@ -62,6 +62,7 @@ class _Request(TypedDict, total=False):  # besides min, max, and to, on which th
     stretch_from: Union[tuple[_Number, _Number], str, None]
     per_axis: Union[int, Sequence[int], None]
     pooled: bool
+    mask: Union[_HasArray, _ExportsMemory, Sequence[Any], PathLike[Any], str, bool, None]
     nodata: Union[_Number, Sequence[_Number], None]
     nodata_to: Optional[_Number]
 
