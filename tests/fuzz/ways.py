@@ -215,7 +215,8 @@ def masked(trial):
     finds_exactly = any(figures.is_factor_figure(case.parameters.get(option)) for option in NORMALIZATION[:2]) and x.elements.itemsize == 8 and x.dtype in INTS
     if not can_be_saved(case) or not figures.has_figures(case) or finds_exactly or "--nodata" in case.parameters or not x.elements.size:
         return to_file(trial)
-    mark = next(number for number in range(1, 100) if not (numbers(x.elements, x.dtype) == number).any())
+    known = numbers(x.elements, x.dtype)
+    mark = next(2**power for power in range(16) if not (known == 2**power).any())
     shape = tuple(rng.choice([size, size, 1]) for size in x.shape)
     counts = np.random.default_rng(trial.seed).random(shape) < rng.choice([0.1, 0.5, 0.9])
     kind = rng.choice(["bool", "u1", ">f4", "<i8"])
