@@ -107,12 +107,11 @@ class Commit {
 
 }  // namespace
 
-ReplacementBatch::ReplacementBatch(Around around) : around_(std::move(around)), max_(max_files()) {
-  waiting_.reserve(max_);
-}
+ReplacementBatch::ReplacementBatch(Around around) : around_(std::move(around)), max_(max_files()) {}
 
 void ReplacementBatch::add(Replacement replacement) {
   std::unique_lock lock(mutex_);
+  waiting_.reserve(max_);  // not before there is a file: a run without replacements needs no memory for them
   bytes_ += replacement.input.size();
   waiting_.push_back(std::move(replacement));
   const bool enough = waiting_.size() >= max_ || bytes_ >= kMaxBytes;
