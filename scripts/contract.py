@@ -7,7 +7,7 @@ A number is rounded once per step that the rules name. Elements are unsigned int
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from math import ceil, floor, inf, trunc
 
 import numpy as np
@@ -177,7 +177,12 @@ def decoded(bits, form):
 
 def value(bits, dtype):
     """The number that the bits of an element stand for."""
-    return decoded(int(bits), FORMATS[dtype])
+    return known_value(int(bits), dtype)
+
+
+@lru_cache(1 << 16)
+def known_value(bits, dtype):
+    return decoded(bits, FORMATS[dtype])
 
 
 def rounded(number, dtype):

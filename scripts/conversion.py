@@ -2,6 +2,8 @@
 
 import math
 from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -11,6 +13,13 @@ from tensor import unsigned
 
 ROUNDS = {"half-even": round, "trunc": math.trunc, "floor": math.floor, "ceil": math.ceil,
           "half-away": lambda number: (math.floor(abs(number)) + (abs(number) % 1 * 2 >= 1)) * (1 if number > 0 else -1)}
+
+
+@cache
+def limits_of(dtype):
+    """np.iinfo(dtype), which takes longer."""
+    limits = np.iinfo(dtype)
+    return SimpleNamespace(min=int(limits.min), max=int(limits.max), bits=limits.bits)
 
 
 def rounded(number, mode):
@@ -51,9 +60,9 @@ class Rule:
         if self.mode and abs(y) != math.inf:
             y = rounded(y, self.mode)
         if self.to not in FORMATS:
-            limits = np.iinfo(self.to)
+            limits = limits_of(self.to)
             number = y if abs(y) == math.inf else int(y) + self.zero_point
-            within = int(min(max(number, int(limits.min)), int(limits.max)))
+            within = int(min(max(number, limits.min), limits.max))
             return within % (1 << limits.bits), (within > number) - (within < number)
         bits, form = nearest(y, self.to), FORMATS[self.to]
         if bits != form.nan and bits & ~form.sign <= form.last or form.infinity and not self.saturate:
@@ -73,15 +82,23 @@ class Rule:
                 known[key] = self.store(number)
             return known[key]
 
-        pairs = [one(number) for number in found.ravel().tolist()]
-        bits = np.array([pair[0] for pair in pairs], unsigned(self.to)).reshape(found.shape)
+        each, places = found.ravel(), slice(None)
+        if found.dtype != object:  # equal numbers once
+            each, places = np.unique(each.view(unsigned(found.dtype.name)), return_inverse=True)
+            each = each.view(found.dtype)
+        pairs = [one(number) for number in each.tolist()]
+        bits = np.array([pair[0] for pair in pairs], unsigned(self.to))[places].reshape(found.shape)
         nans = found != found
         if self.to in FORMATS and nans.any():
             bits[nans] = kept_nans(found[nans].view(unsigned(found.dtype.name)), found.dtype.name, self.to)
-        return bits, np.array([pair[1] for pair in pairs], np.int8).reshape(found.shape)
+        return bits, np.array([pair[1] for pair in pairs], np.int8)[places].reshape(found.shape)
+
+    @cached_property
+    def saturating(self):
+        return replace(self, saturate=True)
 
     def range_of(self, y):
         """1 or -1 for a number above or below all numbers of the dtype."""
         if abs(y) == math.inf and self.to in FORMATS and FORMATS[self.to].infinity:
             return 0
-        return -replace(self, saturate=True).store(y)[1]
+        return -self.saturating.store(y)[1]
