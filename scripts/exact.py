@@ -33,6 +33,7 @@ class Case:
     divides: bool = False
     lost: np.ndarray | None = None  # where NaN stays NaN, because the percentile that replaces it does not exist
     maps: list | None = None  # the ends to which --stretch-from maps 0 and 1 after --subtract and --divide
+    was_normalized: bool = False  # before figures were found, some of which are lost
     is_stretched: bool = False  # after the clip, so that bounds may lie beyond the dtype
 
     def arrays(self):
@@ -245,7 +246,9 @@ def percentile_in(case, text):
     if case.arithmetic is object:
         return figures.found_bound(contract.at_percentage(sorted(g.tolist()), text))
     found = element_of(nearest(percentile(Tensor(case.arithmetic, g), text), case.arithmetic), case.arithmetic)[()]
-    return Fraction(str(found)) if np.isfinite(found) and found else float(found)
+    if not np.isfinite(found) or not found:
+        return float(found)
+    return Fraction(str(found)) if abs(found) < 2**53 else Fraction(float(found))
 
 
 def exact_bound(case, side, text):
@@ -386,6 +389,13 @@ def replacement(case, option):
     return number
 
 
+def check_replacements(case):
+    """Those of a normalization are float64 numbers."""
+    first = replace(case, parameters=case.parameters | {"--to": "float64"}) if case.was_normalized else case
+    for option in ("--replace-below", "--replace-above"):
+        replacement(first, option)
+
+
 # The formula ---------------------------------------------------------------------------------------------
 
 
@@ -499,9 +509,8 @@ def without_percentages(case, parameters, percentages):
     """The parameters for a tensor that does not have these percentiles: without the steps that need them."""
     lost = {"--stretch", *percentages} | {option for side, option in zip(BOUNDS, ("--replace-below", "--replace-above")) if side in percentages}
     lost |= {"--nan"} if f"--{case.parameters.get('--nan')}" in percentages else set()
-    first = replace(case, parameters=case.parameters | {"--to": "float64"}) if case.normalizes else case
-    for option in ("--replace-below", "--replace-above"):
-        replacement(first, option)
+    if "--stretch" not in case.parameters:
+        check_replacements(case)
     rule_of(case)
     if "--stretch" in case.parameters:
         check_normalization(case)
@@ -577,7 +586,7 @@ def by_index(case, lists):
         raise Refused("a list of another length", INPUT)
     of = lambda elements, i: elements[(..., slice(i, i + 1), *[slice(None)] * (-from_end - 1))] \
         if elements.ndim >= -from_end and elements.shape[from_end] == count else elements
-    found = []
+    found, refusals = [], []
     for i in range(count):
         given = case.parameters | {option: its[i] for option, its in lists.items()}
         given |= {option: each.like(of(each.elements, i)) for option, each in case.arrays().items()}
@@ -587,7 +596,9 @@ def by_index(case, lists):
         try:
             found.append(result(alone))
         except Refused as refused:
-            raise Refused(f"{refused.rule} in a list", refused.code)
+            refusals.append(Refused(f"{refused.rule} in a list", refused.code))
+    if refusals:  # elements are looked at after all bounds
+        raise min(refusals, key=lambda refused: refused.code)
     joined = lambda name: np.concatenate([np.ravel(getattr(each, name)) if "--nodata" in case.parameters else getattr(each, name) for each in found],
                                          0 if "--nodata" in case.parameters else from_end)
     total = lambda name: None if None in (its := [getattr(each, name) for each in found]) else sum(its)
@@ -602,6 +613,7 @@ def result(case):
     if lists:
         return by_index(case, lists)
     check(case)
+    case = replace(case, was_normalized=case.was_normalized or case.normalizes)
     with np.errstate(all="ignore"):
         if "--stretch-from" in case.parameters:
             check_normalization(case)
@@ -609,10 +621,12 @@ def result(case):
         if "--nodata" not in case.parameters and lost_in(case, case.x) and figures.is_one_group(case):
             case = replace(case, parameters=without_percentages(case, case.parameters, lost_in(case, case.x)))
         if figures.are_in(case):
-            first = replace(case, parameters=case.parameters | {"--to": "float64"}) if case.normalizes else case
-            for option in ("--replace-below", "--replace-above"):
-                replacement(first, option)
+            if "--stretch" not in case.parameters:
+                check_replacements(case)
             refused_by_plan(case)
+            if "--stretch" in case.parameters and case.profile is NATIVE:
+                figures.groups(case)
+                check_replacements(case)
             case = figures.found_in(case, bound, result, percentile_in)
         if {"--nodata", "--nodata-to"} & {*case.parameters}:
             return around_nodata(case)
@@ -655,11 +669,12 @@ def formula(case, rule, nan, others, lo, hi):
         if other is not None and exact_y is not None:
             exact_y[np.broadcast_to(beyond_bound == sign, shape)] = other
     counts = [int((moved == sign).sum()) for sign in (1, -1)]
+    lost = losses(case, rule, g, underflows, found.elements, moved, nans)
     if "--saturate" in case.parameters and any(each and inf in plain(each.numbers).ravel() for each, inf in ((lo, math.inf), (hi, -math.inf))):
         counts = [None, None]  # elements beyond the limit of the dtype, which is that bound now, may count as raised or as lowered
     if case.exact_bounds and case.arithmetic and not case.casts and any(each and is_outside(case, each) for each in (lo, hi)):
-        counts = [None, None]  # what is beyond the dtype only by a fraction may count, if a bound lies further away
-    return Expected(found, *counts, int(nans.sum()), nans, *losses(case, rule, g, underflows, found.elements, moved, nans), moved, y=exact_y)
+        counts, lost = [None, None], [lost[0], None]  # what is beyond the dtype only by a fraction may count, if a bound lies further away
+    return Expected(found, *counts, int(nans.sum()), nans, *lost, moved, y=exact_y)
 
 
 def check_normalization(case):
@@ -691,6 +706,8 @@ def normalized(case):
     except Refused as refused:
         if ends and refused.code == INPUT:  # bounds are refused before elements are
             bounds_of_stretch(case, *ends)
+        if refused.code == INPUT and isinstance(given.get("--divide"), Tensor):
+            check_divisors(case)
         raise
     y = clipped.result.elements
     if clipped.y is not None:
@@ -701,8 +718,7 @@ def normalized(case):
         factor = {option: array_factor(case, option, "float64") if isinstance(given[option], Tensor) else np.float64(contract.exact(given[option]))
                   for option in ("--subtract", "--divide") if option in given}
         replace_zero_divisors(case, factor)
-        if not np.all(factor.get("--divide", 1)) and (case.x.elements.size or np.size(factor["--divide"]) == 1):
-            raise Refused("a divisor of 0", INPUT, "--divide")
+        check_divisors(case)
         z = np.asarray((y - factor.get("--subtract", 0.0)) / factor.get("--divide", 1.0))
     if case.maps and case.maps != [0, 1]:
         z = np.asarray(z * (case.maps[1] - case.maps[0]) + case.maps[0])
@@ -761,6 +777,16 @@ def replace_zero_divisors(case, factor):
         factor["--divide"] = np.where(factor["--divide"] == 0, figures.zero_divisor(case), factor["--divide"])
 
 
+def check_divisors(case):
+    """Raises Refused for a 0 in an array."""
+    if not isinstance(case.parameters.get("--divide"), Tensor):
+        return
+    factor = {"--divide": array_factor(case, "--divide", "float64")}
+    replace_zero_divisors(case, factor)
+    if not np.all(factor["--divide"]) and (case.x.elements.size or np.size(factor["--divide"]) == 1):
+        raise Refused("a divisor of 0", INPUT, "--divide")
+
+
 def difference(a, b):
     """a - b as float64, rounded once."""
     if a == b == 0 or not all(isinstance(each, int) or math.isfinite(each) for each in (a, b)):
@@ -794,8 +820,7 @@ def normalized_exactly(case, y, ends):
         elif option in given:
             factor[option] = plain(figures.as_double(contract.exact(given[option]))) if option == "--subtract" else np.float64(contract.exact(given[option]))
     replace_zero_divisors(case, factor)
-    if not np.all(factor.get("--divide", 1)) and (case.x.elements.size or np.size(factor["--divide"]) == 1):
-        raise Refused("a divisor of 0", INPUT, "--divide")
+    check_divisors(case)
     return as_floats(minus(y, factor.get("--subtract", 0))) / factor.get("--divide", 1.0)
 
 
@@ -807,7 +832,8 @@ def ends_of_stretch(case):
         exists = contract.is_finite(end) and contract.is_finite(contract.rounded(end, case.to)) if not limits \
             else end == math.trunc(end) and limits.min <= end + zero_point <= limits.max
         if not exists:
-            raise Refused("an end of --stretch that the dtype does not have", USAGE, "--stretch")
+            others = {"--zero-point", "--replace-below", "--replace-above"} & {*case.parameters}  # which may be wrong, too
+            raise Refused("an end of --stretch that the dtype does not have", USAGE, {"--stretch", *others})
     return [np.float64(end) for end in ends]
 
 
@@ -816,7 +842,9 @@ def bounds_of_stretch(case, low, high):
     lo, hi = (np.vectorize(float, otypes=[float])(bound(case, side).numbers) for side in BOUNDS)
     numbers_within = [case.parameters[option] for option in ("--replace-below", "--replace-above") if option in case.parameters]
     numbers_within += [case.nan] if case.x.dtype in FORMATS and typed_nan(case) is not None else []
-    infinite = not np.isfinite(high - low) or not np.isfinite(hi - lo).all() and (case.x.elements.size or lo.size == hi.size == 1) \
+    is_infinite = lambda given: np.isinf(numbers(given.elements, given.dtype).astype(float)).any() if isinstance(given, Tensor) \
+        else not figures.is_percentile(given) and math.isinf(contract.exact(given))
+    infinite = any(is_infinite(case.parameters[side]) for side in BOUNDS) and case.x.elements.size or not np.isfinite(high - low) or not np.isfinite(hi - lo).all() and (case.x.elements.size or lo.size == hi.size == 1) \
         or any(each.size == 1 and not np.isfinite(each).all() for each in (lo, hi))
     are_numbers = lo.size == hi.size == 1 and not any(isinstance(case.parameters[side], Tensor) and case.parameters[side].varies for side in BOUNDS)
     outside = are_numbers and any(not lo <= float(contract.exact(text)) <= hi for text in numbers_within if text != "nan")

@@ -193,10 +193,10 @@ def zero_divisor(case):
 
 def within_floats(case, side, text, number):
     """A rule that leaves the range of floats bounds nothing, unless a later step gives it a meaning."""
-    if case.x.dtype not in FORMATS or not is_rule(text) or not math.isfinite(number) or case.has_later_step or (number < 0) != (side == "--min"):
+    if case.x.dtype not in FORMATS or not is_rule(text) or number != number or abs(number) == math.inf or case.has_later_step or (number < 0) != (side == "--min"):
         return number
     highest = Fraction(float(decoded(FORMATS[case.x.dtype].last, FORMATS[case.x.dtype])))
-    return number if abs(number) <= highest else math.copysign(math.inf, number)
+    return number if abs(number) <= highest else math.inf if number > 0 else -math.inf
 
 
 def is_one_group(case):
@@ -233,6 +233,8 @@ def widest(case, side, given):
         return str(limits.min if is_min else limits.max) if limits else repr(float(decoded(form.last | (form.sign if is_min else 0), form)))
     if other is None or is_percentile(other):
         return "1"
+    if limits and (exact(other) < limits.min if side == "--max" else exact(other) > limits.max):
+        return str(limits.min if side == "--max" else limits.max)
     return other
 
 
@@ -310,7 +312,9 @@ def found_in(case, bound, result, find):
                 given[side] = array_of(shape, case.arithmetic, [nearest(number, case.arithmetic) for number in exactly])
             elif case.arithmetic and is_whole:
                 given[side] = Tensor(case.x.dtype, np.array([int(number) for number in exactly], case.x.dtype).reshape(shape))
-            elif case.exact_bounds and not is_whole and len(parts) > 1 and are_rounded(wholes):
+            elif case.exact_bounds and not is_whole and len(parts) == 1:
+                given[side] = str(exactly[0])
+            elif case.exact_bounds and not is_whole and are_rounded(wholes):
                 raise Refused("fractions and integers that float64 lacks", USAGE, side)
             elif case.exact_bounds and not is_whole:
                 given[side] = Tensor("float64", np.array([float(number) for number in exactly]).reshape(shape))
@@ -327,7 +331,8 @@ def found_in(case, bound, result, find):
         is_exact = case.x.dtype in ("int64", "uint64") and not {"--scale", "--bias"} & {*given} and words.get("--subtract") in BOUND_NAMES
         for (_, part), option in product(parts, words):
             try:
-                elements = np.asarray((clipped.y if is_exact and option == "--subtract" else y)[part])[~case.is_nodata[part]]
+                its = clipped.y if is_exact and option == "--subtract" else y
+                elements = np.asarray(its[part], its.dtype)[~case.is_nodata[part]]
                 if elements.dtype == object:
                     elements = np.array([as_double(each) for each in elements.tolist() if each == each], object)
                 number = statistic(words[option], elements)

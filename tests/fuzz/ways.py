@@ -340,7 +340,7 @@ def info(trial):
     if run.code:
         return None
     exactly = {"--round": "half-even"} if case.x.dtype in INTS else {}
-    limits = [bound(Case(case.x, {side: case.parameters[side]} | exactly), side) if side in case.parameters else None for side in BOUNDS]
+    limits = [bound(Case(case.x, {side: case.parameters[side]} | exactly, is_stretched=True), side) if side in case.parameters else None for side in BOUNDS]
     x, nans = numbers(case.x.elements, case.x.dtype), is_nan(case.x.elements, case.x.dtype) | case.is_nodata
     right = [int(((x < limit.numbers if sign < 0 else x > limit.numbers) & ~nans).sum()) if limit else 0 for limit, sign in zip(limits, (-1, 1))]
     said = json.loads(run.out)["statistics"]
@@ -456,7 +456,7 @@ def refused(trial, refusal: Refused):
             words += [["--in-place", "--direct", "in.npy"]]
     names = trial.rng.choice(words)
     run = trial.clip(*names, stdin=before["in.npy"] if "-" in names else None)
-    late = refusal.rule == "NaN element" or isinstance(refusal, Beyond)  # by then chunks before the element are written
+    late = refusal.rule.startswith(("NaN element", "beyond the dtype"))  # by then chunks before the element are written
     trial.check(names != ["-", "-"] or not run.out or late, "something on standard output")
     return trial.check_refused(run, before, refusal.code, refusal.words)
 
