@@ -205,8 +205,14 @@ class BlockConversion {
     first_beyond_.reset();
     if (cast_.saturates || format.has_infinity()) return;
     const auto [lo, hi, step] = bounds(vectors);
+    const auto below = results(cast_.below, cast_.min, vectors == nullptr ? nullptr : vectors->min);
+    const auto above = results(cast_.above, cast_.max, vectors == nullptr ? nullptr : vectors->max);
+    const auto has = [&](const auto& replacement, const auto& by, std::size_t i) {
+      return replacement || (by.values != nullptr && !format.is_nan(static_cast<std::uint8_t>(by[i])));
+    };
     for (std::size_t i = 0; i < count && !first_beyond_; ++i) {
-      const bool is_replaced = (cast_.below && g_[i] < lo[i * step]) || (cast_.above && g_[i] > hi[i * step]);
+      const bool is_replaced = (g_[i] < lo[i * step] && has(cast_.below, below, i)) ||
+                               (g_[i] > hi[i * step] && has(cast_.above, above, i));
       const bool is_number = y[i] == y[i];  // NOLINT(misc-redundant-expression): false for NaN
       if (format.is_nan(to[i]) && is_number && !is_replaced) first_beyond_ = i;
     }

@@ -104,7 +104,8 @@ class LossCounter::Block {
       count_losses<false>(g, &lo_number_, &hi_number_, counts, count);
     }
     if constexpr (std::is_floating_point_v<Working>)
-      if (scales) count_underflows(vectors, varies, counts, count);
+      if (scales && counter_.casting_.to != DType::float8_e8m0fnu)
+        count_underflows(vectors, varies, counts, count);
   }
 
  private:

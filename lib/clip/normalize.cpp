@@ -57,7 +57,21 @@ double number_at(const std::byte* varying, std::size_t i, double number) noexcep
   return varying != nullptr ? reinterpret_cast<const double*>(varying)[i] : number;
 }
 
-/// What 64-bit integers exceed their y by, which is the nearest double. Nothing of replacements.
+/// What elements that became bounds exceed their y by: those that are stretched, which float64 has. All are
+/// between bounds, except below a positive min, or above a negative max.
+void find_rests_of_bounds(const Normalization& step, const ParameterVectors* vectors, const double* y,
+                          double* rests, std::size_t count) noexcept {
+  const ParameterVectors given = vectors == nullptr ? ParameterVectors{} : *vectors;
+  std::fill_n(rests, count, 0.0);
+  for (std::size_t i = 0; i < count && step.stretches; ++i)
+    if (y[i] > 0 && y[i] == number_at(given.a, i, step.a))
+      rests[i] = number_at(given.a_rest, i, step.a_rest);
+    else if (y[i] < 0 && y[i] == number_at(given.b, i, step.b))
+      rests[i] = number_at(given.b_rest, i, step.b_rest);
+}
+
+/// What 64-bit integers exceed their y by, which is the nearest double. Nothing of replacements, and of
+/// fractions.
 template <class From>
 void find_rests(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
                 const double* y, double* rests, std::size_t count) noexcept {
@@ -70,7 +84,7 @@ void find_rests(const Operation& operation, const ParameterVectors* vectors, con
     std::memcpy(&x, in + i * sizeof(x), sizeof(x));
     const From lo = bound(vectors != nullptr ? vectors->lo : nullptr, i, operation.lo);
     const From hi = bound(vectors != nullptr ? vectors->hi : nullptr, i, operation.hi);
-    const bool is_replaced = (x < lo && cast.below) || (x > hi && cast.above);
+    const bool is_replaced = (x < lo && (cast.below || cast.min)) || (x > hi && (cast.above || cast.max));
     const From clipped = x < lo ? lo : x > hi ? hi : x;
     const bool is_rounded = !is_replaced && y[i] == static_cast<double>(clipped);
     rests[i] = is_rounded ? rest_of(Int128{clipped}, y[i]) : 0;
@@ -118,8 +132,8 @@ Converted convert_and_normalize(const Operation& operation, const ParameterVecto
     run_normalization(step, vectors, y.of.data(), count, level);
     return converted;
   }
-  if (!has_long)
-    std::fill_n(rests.of.data(), count, 0.0);
+  if (!has_long || !is_long)
+    find_rests_of_bounds(step, vectors, y.of.data(), rests.of.data(), count);
   else if (operation.arithmetic == Arithmetic::none && operation.from == DType::int64)
     find_rests<std::int64_t>(operation, vectors, in, y.of.data(), rests.of.data(), count);
   else if (operation.arithmetic == Arithmetic::none)

@@ -189,8 +189,10 @@ void plan_far_bounds(const Request& request, Plan& plan) {
   }
   const OnNan::Action action = request.action_on_nan();
   const std::optional<Number>& of_nan = action == OnNan::min ? plan.exact_min : plan.exact_max;
-  if ((action == OnNan::min || action == OnNan::max) && of_nan && operation.nan)
-    operation.cast->nan = result_of(operation, *of_nan).element;
+  if ((action == OnNan::min || action == OnNan::max) && of_nan && operation.nan) {
+    operation.nan = action == OnNan::min ? operation.lo : operation.hi;
+    operation.cast->nan = bound_result(operation, *of_nan, *operation.nan);
+  }
 }
 
 /// Makes the bounds and what replaces NaN working elements. Error{usage} for a min above, or a max below, all

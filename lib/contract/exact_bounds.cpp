@@ -101,16 +101,6 @@ bool is_cut_exactly(const Plan& plan, const std::optional<Number>& bound, bool i
   return is_integer(*bound);
 }
 
-/// What the bound becomes, if that is not what the working element does with which elements are compared.
-std::optional<ElementBits> bound_result(const Operation& operation, const Number& bound,
-                                        ElementBits compared) {
-  if (number_of(operation.dtype, compared) == bound) return std::nullopt;
-  const Result result = result_of(operation, bound);
-  const bool is_refused =
-      result.beyond != 0 && !operation.cast->saturates && !traits(operation.to).has_infinity;
-  return is_refused ? std::nullopt : std::optional(result.element);
-}
-
 /// Error{usage} for a bound within which the input's dtype has no element, though a working dtype has: -0.5
 /// as max of uint8.
 void expect_elements_within(const Request& request, const Plan& plan) {
@@ -155,6 +145,15 @@ Result result_of(const Operation& operation, const Number& number) {
   return {beyond > 0 ? highest_finite(to) : lowest_finite(to), beyond};
 }
 
+std::optional<ElementBits> bound_result(const Operation& operation, const Number& bound,
+                                        ElementBits compared) {
+  if (number_of(operation.dtype, compared) == bound) return std::nullopt;
+  const Result result = result_of(operation, bound);
+  const bool is_refused =
+      result.beyond != 0 && !operation.cast->saturates && !traits(operation.to).has_infinity;
+  return is_refused ? std::nullopt : std::optional(result.element);
+}
+
 bool has_later_step(const Request& request) {
   return request.scale || request.bias || request.to || request.round || request.replace_below ||
          request.replace_above || normalizes(request);
@@ -170,6 +169,17 @@ bool has_arithmetic_bounds(const Request& request, const Plan& plan) {
 
 bool is_number(const std::optional<Given>& bound) {
   return bound && !bound->array;
+}
+
+std::string bound_text(DType tensor, DType dtype, ElementBits bound) {
+  const Number number = number_of(dtype, bound);
+  const bool is_long = is_whole_of_64_bits(number) && std::fabs(round_to<double>(number)) >= kIntegersEnd;
+  return is_long && !is_floating(tensor) ? decimal_text(number) : element_text(dtype, bound);
+}
+
+bool is_beyond(const Number& number, DType dtype) {
+  return number < number_of(dtype, lowest_element(dtype)) ||
+         number > number_of(dtype, highest_element(dtype));
 }
 
 bool has_fraction(const std::optional<Given>& bound) {

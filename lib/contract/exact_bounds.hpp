@@ -24,6 +24,11 @@ struct Result {
 
 [[nodiscard]] Result result_of(const Operation& operation, const Number& number);
 
+/// What the bound becomes, unless the working element does with which elements are compared, or the elements
+/// that become the bound are refused.
+[[nodiscard]] std::optional<ElementBits> bound_result(const Operation& operation, const Number& bound,
+                                                      ElementBits compared);
+
 /// Whether the request has a step besides the clip: scale and bias, or one after it.
 [[nodiscard]] bool has_later_step(const Request& request);
 
@@ -35,6 +40,13 @@ struct Result {
 
 /// Whether the bound is a number, not an array.
 [[nodiscard]] bool is_number(const std::optional<Given>& bound);
+
+/// The text of a bound of `dtype` for a tensor, which is that bound when it is typed: of integers, a whole
+/// number of 64 bits is exact, and has all its digits.
+[[nodiscard]] std::string bound_text(DType tensor, DType dtype, ElementBits bound);
+
+/// Whether the number is below or above all elements of the dtype.
+[[nodiscard]] bool is_beyond(const Number& number, DType dtype);
 
 /// Whether the bound is a number that is no integer, or may have such numbers.
 [[nodiscard]] bool has_fraction(const std::optional<Given>& bound);

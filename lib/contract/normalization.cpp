@@ -159,7 +159,7 @@ void convert_normalization(const Request& request, Plan& plan) {
     const Number number = stretched_bound(plan, static_cast<Parameter>(i));
     *to = round_to<double>(number);
     if (!is_floating(plan.input.dtype)) *rest = rest_of(number);
-    if (!std::isfinite(*to))
+    if (!std::isfinite(*to) || given.number.kind == Number::Kind::infinite)
       refuse_normalization(label(fields::kBounds[i]->name, given) + " is infinite; " + parameter("stretch") +
                            " requires finite bounds");
   }

@@ -25,9 +25,11 @@ std::optional<Limit> limit(std::string_view field, Request request, std::optiona
   if (!bound) return std::nullopt;
   give_dtype(bound, layout.dtype);
   if (bound->array) {
-    // With a later step, integers are compared with the array's exact numbers.
-    if (!is_floating(layout.dtype) && layout.meaning.kind == Meaning::Kind::number)
-      request.round = Round::half_even;
+    // Beside a bias and a cast, integers are compared with the array's exact numbers, whatever they are.
+    if (!is_floating(layout.dtype) && layout.meaning.kind == Meaning::Kind::number) {
+      request.bias = 0;
+      request.to = DType::float64;
+    }
     return Limit{{}, bound->text, std::nullopt, make_plan(request, layout)};
   }
   const DType dtype = layout.dtype;

@@ -62,10 +62,23 @@ bool is_fraction(const std::optional<Given>& factor) {
   return factor && !factor->array && (factor->divides || !is_integer(factor->number));
 }
 
+/// Whether stretch calculates with a bound that is beyond all integers of 64 bits: all elements are compared
+/// with it, and no element equals it.
+bool is_stretched_from_far(const Request& request, DType dtype) {
+  const auto is_far = [=](const std::optional<Given>& bound) {
+    return is_number(bound) && bound->number.kind == Number::Kind::finite && is_beyond(bound->number, dtype);
+  };
+  return (dtype == DType::int64 || dtype == DType::uint64) && user_of_bounds(request) != nullptr &&
+         (is_far(request.min) || is_far(request.max));
+}
+
 void choose_arithmetic(const Request& request, Operation& operation) {
   check_factor_dtype("scale", request.scale, operation.dtype);
   check_factor_dtype("bias", request.bias, operation.dtype);
-  if (!request.scale && !request.bias) return;
+  if (!request.scale && !request.bias) {
+    if (is_stretched_from_far(request, operation.dtype)) operation.arithmetic = Arithmetic::integer;
+    return;
+  }
   Factor scale{"scale", number_or(request.scale, 1)};
   Factor bias{"bias", number_or(request.bias, 0)};
   if (request.profile->scale_bias == Profile::ScaleBias::float32) {
@@ -446,7 +459,9 @@ std::string bound_text(const Plan& plan, Parameter bound) {
       exact && plan.operation.cast)
     return decimal_text(*exact);
   if (plan.operation.cast && plan.operation.arithmetic == Arithmetic::integer) return is_min ? "-inf" : "inf";
-  return element_text(plan.bound_dtype, plan.input.meaning, is_min ? plan.min : plan.max);
+  const ElementBits element = is_min ? plan.min : plan.max;
+  if (is_floating(plan.bound_dtype)) return bound_text(plan.input.dtype, plan.bound_dtype, element);
+  return element_text(plan.bound_dtype, plan.input.meaning, element);
 }
 
 std::string replacement_text(const Plan& plan) {

@@ -33,7 +33,7 @@ bool may_be_far(const Plan& plan, DType array) {
       lowest(array) >= lowest(plan.bound_dtype) && highest(array) <= highest(plan.bound_dtype);
   if (!plan.operation.cast || has_all) return false;
   if (!traits(plan.bound_dtype).has_infinity) return true;
-  return (!is_floating(to) || traits(to).has_infinity) && highest(to) > highest(plan.bound_dtype);
+  return highest(to) > highest(plan.bound_dtype);
 }
 
 bool is_long_integer(DType dtype) {
@@ -43,6 +43,17 @@ bool is_long_integer(DType dtype) {
 /// Elements of a dtype as those of another one, without counts.
 void convert_elements(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count) {
   static_cast<void>(convert(operation, nullptr, in, out, count, Counting::off, simd_levels().back()));
+}
+
+double rounded(double number, Round round) {
+  switch (round) {
+    case Round::half_even: return std::nearbyint(number);
+    case Round::half_away: return std::round(number);
+    case Round::trunc: return std::trunc(number);
+    case Round::floor: return std::floor(number);
+    case Round::ceil: return std::ceil(number);
+  }
+  __builtin_unreachable();
 }
 
 Wide wide_of(double integer, double rest) {
@@ -89,7 +100,11 @@ bool is_other_bound(const Plan& plan, DType array) {
   const Operation& operation = plan.operation;
   const DType from = plan.input.dtype;
   if (is_floating(from)) return may_be_far(plan, array);
-  if (!operation.cast || operation.arithmetic == Arithmetic::integer) return array != from;
+  if (!operation.cast) return array != from;
+  if (operation.arithmetic == Arithmetic::integer) {
+    const auto is_far = [=](const std::optional<Number>& bound) { return bound && is_beyond(*bound, from); };
+    return array != from || is_far(plan.exact_min) || is_far(plan.exact_max);
+  }
   if (exchanges_exactly(plan)) return true;
   const bool is_long = is_long_integer(array);
   if (is_long && operation.uses_bounds()) return true;
@@ -135,7 +150,7 @@ void BoundArray::set_ends() {
   takes_infinity_ = is_float && traits(plan_.bound_dtype).has_infinity && traits(operation.to).has_infinity;
   if (!operation.cast) return;
   if (is_floating(operation.to)) {
-    if (!is_float) output_end_ = float_end(operation, is_min_);
+    output_end_ = float_end(operation, is_min_);
     return;
   }
   double rest = 0;
@@ -195,7 +210,9 @@ void BoundArray::round_floats(DType dtype, const std::byte* elements, std::size_
   take_values(plan_.bound_dtype, rounded.data(), count);
   for (std::size_t i = 0; i < count; ++i)
     if (!std::isfinite(values_[i]) && !std::isnan(given[i]))
-      values_[i] = plan_.operation.to == DType::float64 ? given[i] : sum_to_odd(given[i], rests[i]);
+      values_[i] = plan_.operation.to == DType::float64 || std::isinf(given[i])
+                       ? given[i]
+                       : sum_to_odd(given[i], rests[i]);
 }
 
 /// Sets what the numbers become after the clip.
@@ -241,20 +258,21 @@ void BoundArray::repeat(std::size_t period, std::size_t count) {
 }
 
 std::optional<DType> BoundArray::beyond(std::size_t i) const {
-  const double value = is_min_ ? std::floor(values_[i]) : std::ceil(values_[i]);
-  if (takes_infinity_ && std::isinf(value)) return std::nullopt;
+  const double cut = is_min_ ? std::floor(values_[i]) : std::ceil(values_[i]);
+  if (takes_infinity_ && std::isinf(cut)) return std::nullopt;
   const auto is_beyond = [&](double number, double end, double rest) {
     if (number == end) return is_min_ ? rests_[i] > rest : rests_[i] < rest;
     return is_min_ ? number > end : number < end;
   };
   const bool is_cut = !plan_.operation.cast;  // by a plain clip
-  if (is_beyond(is_cut ? value : values_[i], input_end_, input_end_rest_)) return input_;
+  if (is_beyond(is_cut ? cut : values_[i], input_end_, input_end_rest_)) return input_;
   const DType to = plan_.operation.to;
   if (is_floating(to)) {
-    if (std::isinf(value) && traits(to).has_infinity) return std::nullopt;
+    if (std::isinf(cut) && traits(to).has_infinity) return std::nullopt;
     return (is_min_ ? values_[i] > output_end_ : values_[i] < output_end_) ? std::optional(to) : std::nullopt;
   }
-  return is_beyond(value, output_end_, std::numeric_limits<double>::infinity() * (is_min_ ? 1 : -1))
+  const double stored = is_cut ? cut : rounded(values_[i], *plan_.operation.cast->round);
+  return is_beyond(stored, output_end_, std::numeric_limits<double>::infinity() * (is_min_ ? 1 : -1))
              ? std::optional(to)
              : std::nullopt;
 }

@@ -114,6 +114,11 @@ Request exact_steps(const Request& request, DType dtype, ElementBits otherwise) 
   first.to.reset();
   first.round = Round::half_even;
   if (first.nodata_to) first.nodata_to = none;
+  // An element that becomes a fraction becomes an integer beyond it, which no other element is.
+  if (is_number(first.min) && !first.replace_below)
+    first.min->number = rounded(first.min->number, Round::floor);
+  if (is_number(first.max) && !first.replace_above)
+    first.max->number = rounded(first.max->number, Round::ceil);
   for (std::optional<Given>* const replacement : {&first.replace_below, &first.replace_above}) {
     if (!*replacement) continue;
     const Number& number = (*replacement)->number;
@@ -247,7 +252,7 @@ std::string percentile_text(const TensorLayout& layout, const std::optional<Scal
     const Number bound = found_bound(percentile);
     if (is_integer(bound)) return decimal_text(bound);
   }
-  if (by) return element_text(by->dtype, nearest_element(by->dtype, percentile));
+  if (by) return bound_text(layout.dtype, by->dtype, nearest_element(by->dtype, percentile));
   const bool is_beyond = percentile < number_of(layout.dtype, lowest_finite(layout.dtype)) ||
                          percentile > number_of(layout.dtype, highest_finite(layout.dtype));
   if (is_beyond && percentile.kind == Number::Kind::finite)  // a rule

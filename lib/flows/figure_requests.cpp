@@ -223,7 +223,24 @@ bool has_all(DType dtype, const std::vector<Number>& list) {
   });
 }
 
-DType dtype_of(const Field& field, const Given& given, DType tensor) {
+/// Whether elements are scaled in float64 or float32. Integers of 64 bits are scaled exactly by integers.
+bool are_rounded(const Request& request, DType tensor) {
+  if (!request.scale && !request.bias) return false;
+  const auto is_whole = [](const std::optional<Given>& factor) {
+    if (!factor) return true;
+    if (factor->dtype && is_floating(*factor->dtype)) return false;
+    if (factor->array) return !is_floating(factor->array->layout().dtype);
+    if (is_list(factor)) return has_all(DType::int64, factor->list) || has_all(DType::uint64, factor->list);
+    return !factor->divides && is_integer(factor->number);
+  };
+  return !is_long_integer(tensor) || !is_whole(request.scale) || !is_whole(request.bias);
+}
+
+DType dtype_of(const Field& field, const Given& given, DType tensor, bool has_signs) {
+  const auto is_minus_zero = [](const Number& number) { return number.negative && number == Number(); };
+  if (has_signs && !is_floating(tensor) && is_bound(field) && has_all(DType::float64, given.list) &&
+      std::ranges::any_of(given.list, is_minus_zero))
+    return DType::float64;
   const bool takes_long = !is_floating(tensor) && (is_bound(field) || is_long_integer(tensor));
   if ((is_bound(field) || !is_floating(tensor)) && has_all(tensor, given.list)) return tensor;
   for (const DType dtype : {DType::int64, DType::uint64})
@@ -242,7 +259,7 @@ Given array_of(const Field& field, const Given& given, const TensorLayout& layou
   own.shape.assign(layout.shape.size() - axis, 1);
   own.shape.front() = std::ssize(given.list);
   own.count = given.list.size();
-  own.dtype = dtype_of(field, given, layout.dtype);
+  own.dtype = dtype_of(field, given, layout.dtype, has_signs);
   std::vector<std::byte> elements;
   for (const Number& number : given.list)
     append(own.dtype,
@@ -273,7 +290,8 @@ Request with_lists(const Request& request, const TensorLayout& layout) {
                       fmt::format(" has {} numbers, but axis {} has {} of the shape {}", given->list.size(),
                                   request.per_axis.front(), length, shape_text(layout.shape)));
     check_numbers(*field, *given);
-    const bool has_signs = !is_bound(*field) || is_floating(layout.dtype) || request.scale || request.bias;
+    const bool has_signs =
+        !is_bound(*field) || is_floating(layout.dtype) || are_rounded(request, layout.dtype);
     given = array_of(*field, *given, layout, axis, has_signs);
   }
   return found;

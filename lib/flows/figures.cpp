@@ -445,19 +445,23 @@ void Figures::find_exactly(std::optional<Number>& found, FoundArray& elements) {
   const auto is_large = [](double number) { return std::fabs(number) >= kIntegersEnd; };
   if (std::ranges::none_of(rounded, is_large)) return;
   const DType dtype = layout().dtype;
+  const auto is_beyond_bound = [&](const Number& number) {  // in place of a fraction
+    return (is_number(request_.min) && number < request_.min->number) ||
+           (is_number(request_.max) && number > request_.max->number);
+  };
   FoundArray exact(request_, dtype);
   const Given& figure = *request_.subtract;
   const Request first = exact_steps(
       request_, dtype, figure.statistic == Statistic::min ? highest_element(dtype) : lowest_element(dtype));
   const ElementSource source = clipped(first);
-  figures_of_groups(source, {&figure, 1}, options_.level,
-                    [&](std::uint64_t group, const GroupNumbers& numbers) {
-                      const double nearest = rounded[group];
-                      found = numbers.figures.front();
-                      if (!is_large(nearest) || !found || round_to<double>(*found) != nearest)
-                        found = nearest;
-                      exact.add(*found);
-                    });
+  figures_of_groups(
+      source, {&figure, 1}, options_.level, [&](std::uint64_t group, const GroupNumbers& numbers) {
+        const double nearest = rounded[group];
+        found = numbers.figures.front();
+        if (!is_large(nearest) || !found || round_to<double>(*found) != nearest || is_beyond_bound(*found))
+          found = nearest;
+        exact.add(*found);
+      });
   elements = std::move(exact);
 }
 

@@ -39,10 +39,11 @@ class ArrayLimit {
   ElementCounts count(std::uint64_t position, std::span<const std::byte> elements, std::size_t size) {
     ElementCounts total;
     if (!clip_) return total;
-    alignas(ElementBits) std::array<std::byte, 8192> clipped;
+    std::array<ElementBits, 1024> clipped;
     while (!elements.empty()) {
-      const std::span part = elements.first(std::min(elements.size(), clipped.size()));
-      total += clip_->clip(position, part.data(), clipped.data(), part.size() / size, Counting::on);
+      const std::span part = elements.first(std::min(elements.size(), clipped.size() * size));
+      total += clip_->clip(position, part.data(), std::as_writable_bytes(std::span(clipped)).data(),
+                           part.size() / size, Counting::on);
       elements = elements.subspan(part.size());
       position += part.size() / size;
     }
