@@ -190,7 +190,7 @@ int clipper_compare_files(const clipper_request *request, const char *actual, co
 /* Reads the header of a file, not its elements. */
 int clipper_layout_of_file(const clipper_request *request, const char *path, clipper_layout *layout);
 
-/* "threads", and for files "dtype", "raw", "format", "trailing" "no-cache" and "special_paths", are all of the request that counts. */
+/* "threads", and for files "dtype", "raw", "format", "trailing", "no-cache" and "special_paths", are all of the request that counts. */
 int clipper_describe(const clipper_request *request, const clipper_tensor *tensor, clipper_statistics *statistics);
 int clipper_describe_file(const clipper_request *request, const char *path, clipper_statistics *statistics);
 
