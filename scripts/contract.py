@@ -117,6 +117,7 @@ def is_nan(elements, dtype):
 # Numbers ------------------------------------------------------------------------------------------------
 
 
+@lru_cache(1 << 14)
 def exact(text):
     """The number that is written in the text."""
     text = text.lower()

@@ -33,6 +33,7 @@ class Case:
     divides: bool = False
     lost: np.ndarray | None = None  # where NaN stays NaN, because the percentile that replaces it does not exist
     maps: list | None = None  # the ends to which --stretch-from maps 0 and 1 after --subtract and --divide
+    is_listed: bool = False  # an index of a list, whose numbers are those of an array
     was_normalized: bool = False  # before figures were found, some of which are lost
     is_stretched: bool = False  # after the clip, so that bounds may lie beyond the dtype
 
@@ -426,7 +427,7 @@ def checked_bounds(case, rule, nan):
             raise Refused("bound beyond the dtype", USAGE)
     texts = [case.parameters[side] for side in BOUNDS if isinstance(case.parameters.get(side, None), str)]
     typed = [contract.exact(text) for text in texts if not figures.is_percentile(text)] if case.x.dtype in INTS or case.x.dtype in FORMATS else []
-    above_as_written = len(typed) == 2 and typed[0] > typed[1]
+    above_as_written = len(typed) == 2 and typed[0] > typed[1] and not (case.is_listed and case.x.dtype in FORMATS)
     written = [each.numbers if each.written is None else each.written for each in (lo, hi)] if lo and hi else [np.array(0)] * 2
     low, high = written if written[0].dtype == written[1].dtype else map(plain, written)
     is_above = np.asarray(low > high, bool) & (not case.exact_bounds or {*BOUNDS} <= {*case.parameters})  # a limit of the dtype is above nothing
@@ -438,6 +439,8 @@ def checked_bounds(case, rule, nan):
                 words = [*BOUNDS, {"exceeds"} if not where.any() else case.x.index_texts(where) | ({"exceeds"} if is_above.size == 1 else set())]
                 if case.is_stretched:
                     words[2] |= {"is not a finite"}  # an infinite bound at an index before that
+                if case.is_stretched and any(abs(number) == math.inf for number in typed):
+                    words = ["is infinite"]
             raise Refused("above" if above_as_written else "above as converted", USAGE, *words)
     return lo, hi
 
@@ -575,6 +578,15 @@ def refused_by_plan(case):
             raise
 
 
+def as_one_dtype(dtype, texts):
+    """The bounds of a list as an array has them: float64 for floats, and integers without -0 where float64 lacks one."""
+    found = [contract.exact(text) for text in texts]
+    if dtype in FORMATS:
+        return [str(contract.rounded(number, "float64")) for number in found]
+    has_all = all(number in (math.inf, -math.inf) or contract.rounded(number, "float64") == number for number in found)
+    return texts if has_all else ["0" if number == 0 else text for number, text in zip(found, texts)]
+
+
 def by_index(case, lists):
     """The result of a case with lists, which have a number for each index along an axis: that of each index, with its numbers typed."""
     axis = int(case.parameters["--per-axis"])
@@ -586,11 +598,12 @@ def by_index(case, lists):
         raise Refused("a list of another length", INPUT)
     of = lambda elements, i: elements[(..., slice(i, i + 1), *[slice(None)] * (-from_end - 1))] \
         if elements.ndim >= -from_end and elements.shape[from_end] == count else elements
+    lists = {option: as_one_dtype(case.x.dtype, its) if option in BOUNDS else its for option, its in lists.items()}
     found, refusals = [], []
     for i in range(count):
         given = case.parameters | {option: its[i] for option, its in lists.items()}
         given |= {option: each.like(of(each.elements, i)) for option, each in case.arrays().items()}
-        alone = replace(case, x=case.x.like(of(case.x.elements, i)), parameters=given)
+        alone = replace(case, x=case.x.like(of(case.x.elements, i)), parameters=given, is_listed=True)
         if not figures.has_figures(replace(alone, parameters={option: each for option, each in given.items() if option != "--per-axis"})):
             del given["--per-axis"]
         try:
@@ -617,7 +630,12 @@ def result(case):
     with np.errstate(all="ignore"):
         if "--stretch-from" in case.parameters:
             check_normalization(case)
-            case = ranged(case)
+            try:
+                case = ranged(case)
+            except Refused as refused:
+                if refused.code == INPUT:
+                    refused_before_range(case)
+                raise
         if "--nodata" not in case.parameters and lost_in(case, case.x) and figures.is_one_group(case):
             case = replace(case, parameters=without_percentages(case, case.parameters, lost_in(case, case.x)))
         if figures.are_in(case):
@@ -769,6 +787,16 @@ def ranged(case):
     array = lambda numbers: figures.array_of(shape, "float64", [nearest(number, "float64") for number in numbers])
     begin = Tensor(case.x.dtype, np.array([int(each) for each in begins], case.x.dtype).reshape(shape)) if is_whole else array(begins)
     return replace(case, parameters=others | {"--subtract": begin, "--divide": array(lengths)}, maps=maps)
+
+
+def refused_before_range(case):
+    """Raises Refused for a wrong option, which is seen before there is no range."""
+    others = {option: each for option, each in case.parameters.items() if option not in ("--stretch", "--stretch-from")}
+    try:
+        result(replace(case, parameters=others | {"--subtract": "0", "--divide": "1"}))
+    except Refused as refused:
+        if refused.code == USAGE:
+            raise
 
 
 def replace_zero_divisors(case, factor):

@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 
-from contract import FORMATS, INPUT, INTS, USAGE, Refused, at_percentage, decoded, exact, is_nan, nearest, numbers, percentile, stored_type
+from contract import FORMATS, INPUT, INTS, USAGE, Refused, at_percentage, decoded, exact, is_finite, is_nan, nearest, numbers, percentile, rounded, stored_type
 from tensor import Tensor, unsigned
 
 BOUNDS, FACTORS = ("--min", "--max"), ("--subtract", "--divide")
@@ -199,6 +199,11 @@ def within_floats(case, side, text, number):
     return number if abs(number) <= highest else math.inf if number > 0 else -math.inf
 
 
+def is_far(case, number):
+    """Whether floats have no finite element for a finite number, with which a later step calculates."""
+    return case.x.dtype in FORMATS and case.has_later_step and is_finite(number) and not is_finite(rounded(number, case.x.dtype))
+
+
 def is_one_group(case):
     try:
         return len(groups(case)[1]) <= 1
@@ -318,6 +323,9 @@ def found_in(case, bound, result, find):
                 raise Refused("fractions and integers that float64 lacks", USAGE, side)
             elif case.exact_bounds and not is_whole:
                 given[side] = Tensor("float64", np.array([float(number) for number in exactly]).reshape(shape))
+            elif any(is_far(case, number) for number in exactly):
+                given[side] = str(exactly[0]) if len(parts) == 1 else Tensor("float64", np.array(
+                    [float(number if is_far(case, number) else decoded(bits, FORMATS[case.x.dtype])) for number, bits in zip(exactly, elements)]).reshape(shape))
             else:
                 given[side] = array_of(shape, case.x.dtype, elements)
     words = {option: given[option] for option in FACTORS if is_factor_figure(given.get(option))}

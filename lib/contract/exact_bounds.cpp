@@ -79,7 +79,7 @@ void plan_wide_bounds(const Request& request, Plan& plan) {
   wide.min_wins = request.min_above_max.value_or(request.profile->min_above_max) == MinAboveMax::min;
   const auto bound = [&](const Number& number) -> WideBound {
     return {wide_of(rounded(number, Round::ceil)), wide_of(rounded(number, Round::floor)),
-            result_of(plan.operation, number).element};
+            result_of(plan.operation, number == Number() ? Number() : number).element};  // no -0
   };
   const ExactBounds bounds = exact_bounds(request, plan);
   if (bounds.min) wide.lo = bound(*bounds.min);

@@ -89,6 +89,26 @@ bool may_be_far(const std::optional<Given>& bound, DType dtype) {
 
 }  // namespace
 
+void FoundArray::add_float(const Number& number, ElementBits element) {
+  const auto is_finite = [](const Number& each) { return each.kind == Number::Kind::finite; };
+  const auto widened = [this](ElementBits each) { return round_to<double>(number_of(dtype_, each)); };
+  const bool is_far = keeps_exact_ && is_finite(number) && dtype_ != DType::float64 &&
+                      !is_finite(number_of(dtype_, nearest_element(dtype_, number)));
+  if (is_far && !has_fraction_)
+    with_size(traits(dtype_).size, [&]<std::size_t kSize>() {
+      for (std::size_t at = 0; at < elements_.size(); at += kSize) {
+        UnsignedOfSize<kSize> before;
+        std::memcpy(&before, &elements_[at], kSize);
+        append(DType::float64, to_bits(widened(before)), numbers_);
+      }
+    });
+  has_fraction_ |= is_far;
+  if (has_fraction_)
+    append(DType::float64, to_bits(is_far ? round_to<double>(number) : widened(element)), numbers_);
+  else
+    append(dtype_, element, elements_);
+}
+
 Request first_steps(const Request& request, DType dtype) {
   Request first = request;
   first.subtract.reset();

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -34,13 +35,13 @@ inline void append(DType dtype, ElementBits element, std::vector<std::byte>& ele
 /// Figures of groups as an array: elements of the tensor's dtype, unless a later step needs fractions.
 class FoundArray {
  public:
-  FoundArray(const Request& request, DType dtype)
-      : dtype_(dtype), keeps_fractions_(!is_floating(dtype) && has_later_step(request)) {}
+  FoundArray(const Request& request, DType dtype) : dtype_(dtype), keeps_exact_(has_later_step(request)) {}
 
   /// `is_bound`: false for the widest number, which need not be exact.
   void add(const Number& number, ElementBits element, bool is_bound = true) {
+    if (is_floating(dtype_)) return add_float(number, element);
     append(dtype_, element, elements_);
-    if (!keeps_fractions_) return;
+    if (!keeps_exact_) return;
     const auto nearest = round_to<double>(number);
     append(DType::float64, to_bits(nearest), numbers_);
     has_fraction_ |= number_of(dtype_, element) != number;
@@ -48,7 +49,7 @@ class FoundArray {
   }
 
   /// No number, of a dtype that has NaN: what replaces NaN leaves it, and the bound is none.
-  void add_nan() { append(dtype_, canonical_nan(dtype_), elements_); }
+  void add_nan() { add_float(std::numeric_limits<double>::quiet_NaN(), canonical_nan(dtype_)); }
 
   /// A number that the dtype may lack.
   void add(const Number& number) {
@@ -64,8 +65,11 @@ class FoundArray {
   [[nodiscard]] std::vector<std::byte> take() { return std::move(has_fraction_ ? numbers_ : elements_); }
 
  private:
+  /// An element of floats; a finite number that only float64 has makes all of them float64.
+  void add_float(const Number& number, ElementBits element);
+
   DType dtype_;
-  bool keeps_fractions_;
+  bool keeps_exact_;
   bool has_fraction_ = false;  ///< or a number beyond the dtype
   bool is_rounded_ = false;    ///< whether float64 lacks an integer
   std::vector<std::byte> elements_;

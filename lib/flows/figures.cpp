@@ -149,8 +149,8 @@ void Figures::drop(std::string_view field, const std::string& text, std::uint64_
 Number Figures::within_floats(const Field& bound, const Number& rule) const {
   const DType dtype = layout().dtype;
   const bool is_outward = rule.negative == (bound.number() == &Request::min);
-  const bool has_meaning = count() <= 1 && has_later_step(request_);
-  if (!is_floating(dtype) || rule.kind != Number::Kind::finite || !is_outward || has_meaning) return rule;
+  if (!is_floating(dtype) || rule.kind != Number::Kind::finite || !is_outward || has_later_step(request_))
+    return rule;
   const Number highest = number_of(dtype, highest_finite(dtype));
   Number magnitude = rule;
   magnitude.negative = false;

@@ -216,7 +216,9 @@ def masked(trial):
     if not can_be_saved(case) or not figures.has_figures(case) or finds_exactly or "--nodata" in case.parameters or not x.elements.size:
         return to_file(trial)
     known = numbers(x.elements, x.dtype)
-    mark = next(2**power for power in range(16) if not (known == 2**power).any())
+    mark = next((2**power for power in range(16) if not (known == 2**power).any()), None)
+    if mark is None:
+        return to_file(trial)
     shape = tuple(rng.choice([size, size, 1]) for size in x.shape)
     counts = np.random.default_rng(trial.seed).random(shape) < rng.choice([0.1, 0.5, 0.9])
     kind = rng.choice(["bool", "u1", ">f4", "<i8"])
