@@ -48,8 +48,6 @@ def in_order_of(x, to):
     return dtype_of(to).newbyteorder(">") if is_big else dtype_of(to)
 
 
-@pytest.mark.parametrize("name, to", [(name, None) for name in DTYPES] + PAIRS)
-@pytest.mark.parametrize("layout", LAYOUTS)
 def test_mask_says_in_which_elements_figures_are_found():
     x = np.float32([[1, 2, 3, 100], [-5, 6, 70, 8]])
     mask = np.array([[1, 1, 1, 0], [0, 1, 0, 1]], bool)
@@ -64,6 +62,8 @@ def test_mask_says_in_which_elements_figures_are_found():
         clipper.clip(x, 0, mask=mask)
 
 
+@pytest.mark.parametrize("name, to", [(name, None) for name in DTYPES] + PAIRS)
+@pytest.mark.parametrize("layout", LAYOUTS)
 def test_layouts(layout, name, to):
     x = sample((3, 4, 5), name)
     expected = np.clip(x.astype(float), 20, 40)

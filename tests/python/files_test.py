@@ -193,7 +193,7 @@ def test_figures_of_one_file_are_applied_to_another(tmp_path):
     clipper.clip_in_place(x, max=2, figures=os.fspath(fit))
     assert_same_bits(load(x), np.float32([[1, 2, 2], [0, 2, 2]]))
     with pytest.raises(clipper.ClipperError, match="is also an input or an output"):
-        clipper.clip_file(x, y, 0, save_figures=x)
+        clipper.clip_file(fit, tmp_path / "z.npz", 0, save_figures=fit)
 
 
 def test_archives(tmp_path):
