@@ -440,7 +440,7 @@ def checked_bounds(case, rule, nan):
                 if case.is_stretched:
                     words[2] |= {"is not a finite"}  # an infinite bound at an index before that
                 if case.is_stretched and any(abs(number) == math.inf for number in typed):
-                    words = ["is infinite"]
+                    words = [{"is infinite", "exceeds"}]
             raise Refused("above" if above_as_written else "above as converted", USAGE, *words)
     return lo, hi
 
@@ -539,6 +539,8 @@ def around_nodata(case):
         if not contract.is_finite(marks[0]):
             raise Refused("nodata that the dtype does not have", USAGE)
     if not all(map(has, marks)):
+        if isinstance(given.get("--divide"), Tensor) and given["--divide"].elements.size == 1:
+            check_divisors(case)
         raise Refused("nodata that the dtype does not have", USAGE)
     others = {option: each for option, each in given.items() if option not in ("--nodata", "--nodata-to")}
     valid = Tensor(case.x.dtype, case.x.elements[~where])
@@ -603,7 +605,7 @@ def by_index(case, lists):
     for i in range(count):
         given = case.parameters | {option: its[i] for option, its in lists.items()}
         given |= {option: each.like(of(each.elements, i)) for option, each in case.arrays().items()}
-        alone = replace(case, x=case.x.like(of(case.x.elements, i)), parameters=given, is_listed=True)
+        alone = replace(case, x=case.x.like(of(case.x.elements, i)), parameters=given, is_listed=bool({*BOUNDS} & {*lists}))
         if not figures.has_figures(replace(alone, parameters={option: each for option, each in given.items() if option != "--per-axis"})):
             del given["--per-axis"]
         try:
@@ -795,7 +797,7 @@ def refused_before_range(case):
     try:
         result(replace(case, parameters=others | {"--subtract": "0", "--divide": "1"}))
     except Refused as refused:
-        if refused.code == USAGE:
+        if refused.code == USAGE and not refused.rule.startswith("range"):  # found bounds are elements later
             raise
 
 
@@ -829,7 +831,7 @@ def whole_or_double(number):
 
 def normalized_exactly(case, y, ends):
     """The last steps of integers: differences are exact before they are rounded to float64."""
-    of_y = float if case.arithmetic == "float64" else whole_or_double if case.arithmetic is object else figures.as_double
+    of_y = float if case.arithmetic == "float64" and not ends else whole_or_double if case.arithmetic is object else figures.as_double
     y = plain(np.vectorize(of_y, otypes=[object])(y)) if y.size else y
     minus = np.frompyfunc(difference, 2, 1)
     as_floats = lambda found: np.asarray(found, np.float64)

@@ -123,6 +123,29 @@ void set_exact_max(const Number& bound, Plan& plan) {
   operation.cast->max = bound_result(operation, bound, operation.hi);
 }
 
+/// Whether any element of an array, as the nearest double, is such a number.
+template <class IsSuch>
+bool has_any(const ParameterArray& array, const IsSuch& is_such) {
+  const TensorLayout& layout = array.layout();
+  constexpr std::uint64_t kBlock = 4096;  // elements
+  const std::size_t size = traits(layout.dtype).size;
+  std::vector<std::byte> elements(kBlock * size);
+  std::vector<double> numbers(kBlock);
+  const Operation to_double = conversion(layout.dtype, DType::float64);
+  for (std::uint64_t done = 0; done < layout.count; done += kBlock) {
+    const auto count = static_cast<std::size_t>(std::min(kBlock, layout.count - done));
+    const std::span part = std::span(elements).first(count * size);
+    array.read(done, part);
+    decode(layout, part);
+    static_cast<void>(convert(to_double, nullptr, part.data(),
+                              std::as_writable_bytes(std::span(numbers)).data(), count, Counting::off,
+                              simd_levels().back()));
+    if (std::any_of(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(count), is_such))
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Result result_of(const Operation& operation, const Number& number) {
@@ -188,26 +211,14 @@ bool has_fraction(const std::optional<Given>& bound) {
 }
 
 bool has_any_fraction(const ParameterArray& array) {
-  const TensorLayout& layout = array.layout();
-  if (!is_floating(layout.dtype)) return false;
-  constexpr std::uint64_t kBlock = 4096;  // elements
-  const std::size_t size = traits(layout.dtype).size;
-  std::vector<std::byte> elements(kBlock * size);
-  std::vector<double> numbers(kBlock);
-  const Operation to_double = conversion(layout.dtype, DType::float64);
-  for (std::uint64_t done = 0; done < layout.count; done += kBlock) {
-    const auto count = static_cast<std::size_t>(std::min(kBlock, layout.count - done));
-    const std::span part = std::span(elements).first(count * size);
-    array.read(done, part);
-    decode(layout, part);
-    static_cast<void>(convert(to_double, nullptr, part.data(),
-                              std::as_writable_bytes(std::span(numbers)).data(), count, Counting::off,
-                              simd_levels().back()));
-    if (std::any_of(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(count),
-                    [](double number) { return std::isfinite(number) && number != std::trunc(number); }))
-      return true;
-  }
-  return false;
+  return is_floating(array.layout().dtype) &&
+         has_any(array, [](double number) { return std::isfinite(number) && number != std::trunc(number); });
+}
+
+bool has_any_beyond(const ParameterArray& array, DType dtype) {
+  const auto lowest = round_to<double>(number_of(dtype, lowest_element(dtype)));
+  const auto end = round_to<double>(number_of(dtype, highest_element(dtype)));  // the next power of two
+  return has_any(array, [=](double number) { return number < lowest || number >= end; });
 }
 
 Number exact_number(const Plan& plan, const Number& bound) {

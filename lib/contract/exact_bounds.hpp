@@ -54,6 +54,9 @@ struct Result {
 /// Whether any element of an array, which is read, has a fraction.
 [[nodiscard]] bool has_any_fraction(const ParameterArray& array);
 
+/// Whether any element of an array is beyond a dtype of 64 bits; also if one is its highest element.
+[[nodiscard]] bool has_any_beyond(const ParameterArray& array, DType dtype);
+
 /// The bound that is a number, as the operation compares elements with it: it is rounded beside float64
 /// arithmetic.
 [[nodiscard]] Number exact_number(const Plan& plan, const Number& bound);

@@ -66,7 +66,9 @@ bool is_fraction(const std::optional<Given>& factor) {
 /// with it, and no element equals it.
 bool is_stretched_from_far(const Request& request, DType dtype) {
   const auto is_far = [=](const std::optional<Given>& bound) {
-    return is_number(bound) && bound->number.kind == Number::Kind::finite && is_beyond(bound->number, dtype);
+    if (bound && bound->array)
+      return bound->array->layout().dtype != dtype && has_any_beyond(*bound->array, dtype);
+    return bound && bound->number.kind == Number::Kind::finite && is_beyond(bound->number, dtype);
   };
   return (dtype == DType::int64 || dtype == DType::uint64) && user_of_bounds(request) != nullptr &&
          (is_far(request.min) || is_far(request.max));

@@ -103,7 +103,7 @@ bool is_other_bound(const Plan& plan, DType array) {
   if (!operation.cast) return array != from;
   if (operation.arithmetic == Arithmetic::integer) {
     const auto is_far = [=](const std::optional<Number>& bound) { return bound && is_beyond(*bound, from); };
-    return array != from || is_far(plan.exact_min) || is_far(plan.exact_max);
+    return array != from || operation.uses_bounds() || is_far(plan.exact_min) || is_far(plan.exact_max);
   }
   if (exchanges_exactly(plan)) return true;
   const bool is_long = is_long_integer(array);

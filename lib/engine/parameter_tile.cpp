@@ -69,6 +69,11 @@ std::optional<std::size_t> find_first(std::size_t count, const IsRefused& is_ref
   return std::nullopt;
 }
 
+/// Whether elements of an array become others as bounds: floats have the dtype of bounds first.
+bool is_converted(const Plan& plan, DType array) {
+  return array != plan.operation.dtype || (is_floating(plan.input.dtype) && array != plan.bound_dtype);
+}
+
 }  // namespace
 
 ParameterTile::ParameterTile(const Plan& plan, std::size_t capacity, std::size_t band_size)
@@ -88,9 +93,9 @@ ParameterTile::ParameterTile(const Plan& plan, std::size_t capacity, std::size_t
     if ((is_long && !is_floating(plan.input.dtype)) || normalization->a_rest != 0)
       allocate(a_rest_, nullptr, normalization->a_rest);
   }
-  const auto is_converted = [&](const ArrayParameter& row) {
+  const auto needs_memory = [&](const ArrayParameter& row) {
     return (row.parameter != Parameter::min && row.parameter != Parameter::max) ||
-           row.array->layout().dtype != plan.operation.dtype;
+           is_converted(plan, row.array->layout().dtype);
   };
   const auto is_other = [&](const ArrayParameter& row) {
     return (row.parameter == Parameter::min || row.parameter == Parameter::max) &&
@@ -100,7 +105,7 @@ ParameterTile::ParameterTile(const Plan& plan, std::size_t capacity, std::size_t
   if (is_exact) exact_min_.emplace(plan, Parameter::min, capacity_);
   if (is_exact) exact_max_.emplace(plan, Parameter::max, capacity_);
   if (results_of_nan() != nullptr) allocate(nan_result_, nullptr, ElementBits{});
-  if (is_exact || std::ranges::any_of(plan.arrays->arrays, is_converted))
+  if (is_exact || std::ranges::any_of(plan.arrays->arrays, needs_memory))
     raw_ = std::make_unique_for_overwrite<std::byte[]>(capacity_ * sizeof(ElementBits));
 }
 
@@ -238,7 +243,7 @@ std::optional<std::size_t> ParameterTile::first_refused(std::size_t count) const
 void ParameterTile::read_bound(Values& bound, std::uint64_t position, std::size_t count, bool lends) {
   if (!bound.array) return;
   const TensorLayout& layout = bound.array->parameter().array->layout();
-  if (layout.dtype != plan_.operation.dtype) return read_other_bound(bound, position, count);
+  if (is_converted(plan_, layout.dtype)) return read_other_bound(bound, position, count);
   bound.lent = lends ? bound.array->in_order(position) : nullptr;
   if (bound.lent != nullptr) return;
   bound.array->read(position, count, bound.memory.get());

@@ -217,7 +217,8 @@ void check_numbers(const Field& field, const Given& given) {
 /// Whether the dtype has all the numbers.
 bool has_all(DType dtype, const std::vector<Number>& list) {
   return std::ranges::all_of(list, [&](const Number& number) {
-    if (is_floating(dtype)) return number_of(dtype, nearest_element(dtype, number)) == number;
+    const Number nearest = number_of(dtype, nearest_element(dtype, number));
+    if (is_floating(dtype)) return nearest == number && nearest.negative == number.negative;
     return is_integer(number) && number >= number_of(dtype, lowest_element(dtype)) &&
            number <= number_of(dtype, highest_element(dtype));
   });

@@ -241,8 +241,9 @@ def fit_and_apply(trial):
     """The figures that one run saves, which another one takes."""
     case, before = trial.case, trial.files()
     given = case.parameters
-    stretches_lost = "--stretch" in given and bool(lost_in(case, case.x) or (~case.is_nodata).sum() == 0)
-    if not can_be_saved(case) or stretches_lost:
+    needs_figures = {"--stretch", "--replace-below", "--replace-above"} & {*given}  # which a file lacks that are lost
+    are_lost = bool(lost_in(case, case.x) or (~case.is_nodata).sum() == 0)
+    if not can_be_saved(case) or needs_figures and are_lost:
         return to_file(trial)
     run = trial.clip("--save-figures", "fit.npz", *trial.rng.choice([[], ["--dry-run", "-q"]]), "in.npy", "out.npy")
     if run.code == 3 and "an index has only NaN" in run.err or run.code == 2 and "no dtype has this number" in run.err:
