@@ -52,9 +52,11 @@ class FoundArray {
   void add_nan() { add_float(std::numeric_limits<double>::quiet_NaN(), canonical_nan(dtype_)); }
 
   /// A number that the dtype may lack.
-  void add(const Number& number) {
-    add(number, is_floating(dtype_) ? nearest_element(dtype_, number)
-                                    : greatest_to(dtype_, number).value_or(lowest_element(dtype_)));
+  void add(const Number& number, bool is_bound = true) {
+    const ElementBits element = is_floating(dtype_)
+                                    ? nearest_element(dtype_, number)
+                                    : greatest_to(dtype_, number).value_or(lowest_element(dtype_));
+    add(number, element, is_bound);
   }
 
   /// Whether no dtype has all the numbers: fractions, and integers that float64 lacks.

@@ -242,9 +242,10 @@ void Figures::find_percentiles() {
       if (leaves_nan(bounds[i], found.figures[i], group))
         elements[i].add_nan();
       else if (const Number& number = (one.*bounds[i].number())->number; plan)
-        elements[i].add(number, bounds[i].number() == &Request::min ? plan->min : plan->max);
+        elements[i].add(number, bounds[i].number() == &Request::min ? plan->min : plan->max,
+                        !!found.figures[i]);
       else
-        elements[i].add(number);
+        elements[i].add(number, !!found.figures[i]);
   };
   const Nodata nodata = nodata_of(request_, layout().dtype);
   ElementSource source = elements_of(sources_, groups_, nodata, options_.level);
