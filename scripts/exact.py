@@ -728,6 +728,8 @@ def normalized(case):
             bounds_of_stretch(case, *ends)
         if refused.code == INPUT and isinstance(given.get("--divide"), Tensor):
             check_divisors(case)
+        if refused.rule == "NaN element":
+            refused.words = [each | {"is beyond the range"} for each in refused.words]  # an element before it
         raise
     y = clipped.result.elements
     if clipped.y is not None:
@@ -785,7 +787,7 @@ def ranged(case):
     limits = np.iinfo(case.x.dtype) if case.x.dtype in ("int64", "uint64") else None
     is_whole = limits and all(each == math.trunc(each) and limits.min <= each <= limits.max for each in begins)
     if limits and not is_whole and figures.are_rounded(begins):
-        raise Refused("fractions and integers that float64 lacks", USAGE, "--stretch-from")
+        raise Refused("fractions and integers that float64 lacks", USAGE, {"--stretch-from", *BOUNDS})
     array = lambda numbers: figures.array_of(shape, "float64", [nearest(number, "float64") for number in numbers])
     begin = Tensor(case.x.dtype, np.array([int(each) for each in begins], case.x.dtype).reshape(shape)) if is_whole else array(begins)
     return replace(case, parameters=others | {"--subtract": begin, "--divide": array(lengths)}, maps=maps)

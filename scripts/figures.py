@@ -310,7 +310,8 @@ def found_in(case, bound, result, find):
                     raise Refused("infinite percentile", INPUT)
                 wholes += [exactly[-1]] * (not lost)
                 if not case.arithmetic:
-                    elements.append(int(bound(replace(alone, parameters={side: its}), side).bits))
+                    later = {"--round": "half-even"} if case.has_later_step and case.x.dtype in FORMATS else {}
+                    elements.append(int(bound(replace(alone, parameters={side: its} | later), side).bits))
             is_whole = all(number == math.trunc(number) and np.iinfo(case.x.dtype).min <= number <= np.iinfo(case.x.dtype).max
                            for number in exactly) if case.x.dtype in INTS else False
             if case.arithmetic in ("float32", "float64"):

@@ -50,6 +50,8 @@ def arrays(trial, way):
         case = draw.as_numbers(case)
     elif draw.chance(0.2):
         draws.in_another_dtype(draw, case)
+    if way is ways.batch and not case.x.elements.size:  # the elements of another file may be refused
+        way = ways.to_file
     return case, way
 
 
