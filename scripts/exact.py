@@ -486,7 +486,7 @@ def elsewhere(case, parameters, valid):
     """The result of the valid elements, which are in places of their own. Arrays are refused also for nodata elements."""
     if case.arrays():
         try:
-            result(replace(case, parameters=parameters))
+            result(figures.without(replace(case, parameters=parameters)))
         except Beyond:
             pass
         except Refused as refused:
@@ -799,7 +799,7 @@ def refused_before_range(case):
     try:
         result(replace(case, parameters=others | {"--subtract": "0", "--divide": "1"}))
     except Refused as refused:
-        if refused.code == USAGE and not refused.rule.startswith("range"):  # found bounds are elements later
+        if refused.code == USAGE and (not refused.rule.startswith("range") or not figures.is_one_group(case)):  # one is an element later
             raise
 
 
@@ -874,9 +874,9 @@ def bounds_of_stretch(case, low, high):
     lo, hi = (np.vectorize(float, otypes=[float])(bound(case, side).numbers) for side in BOUNDS)
     numbers_within = [case.parameters[option] for option in ("--replace-below", "--replace-above") if option in case.parameters]
     numbers_within += [case.nan] if case.x.dtype in FORMATS and typed_nan(case) is not None else []
-    is_infinite = lambda given: np.isinf(numbers(given.elements, given.dtype).astype(float)).any() if isinstance(given, Tensor) \
-        else not figures.is_percentile(given) and math.isinf(contract.exact(given))
-    infinite = any(is_infinite(case.parameters[side]) for side in BOUNDS) and case.x.elements.size or not np.isfinite(high - low) or not np.isfinite(hi - lo).all() and (case.x.elements.size or lo.size == hi.size == 1) \
+    is_infinite = lambda given: (case.x.elements.size or given.elements.size == 1) and np.isinf(numbers(given.elements, given.dtype).astype(float)).any() \
+        if isinstance(given, Tensor) else not figures.is_percentile(given) and math.isinf(contract.exact(given))
+    infinite = any(is_infinite(case.parameters[side]) for side in BOUNDS) or not np.isfinite(high - low) or not np.isfinite(hi - lo).all() and (case.x.elements.size or lo.size == hi.size == 1) \
         or any(each.size == 1 and not np.isfinite(each).all() for each in (lo, hi))
     are_numbers = lo.size == hi.size == 1 and not any(isinstance(case.parameters[side], Tensor) and case.parameters[side].varies for side in BOUNDS)
     outside = are_numbers and any(not lo <= float(contract.exact(text)) <= hi for text in numbers_within if text != "nan")

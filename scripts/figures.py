@@ -238,8 +238,10 @@ def widest(case, side, given):
         return str(limits.min if is_min else limits.max) if limits else repr(float(decoded(form.last | (form.sign if is_min else 0), form)))
     if other is None or is_percentile(other):
         return "1"
-    if limits and (exact(other) < limits.min if side == "--max" else exact(other) > limits.max):
-        return str(limits.min if side == "--max" else limits.max)
+    form = FORMATS.get(dtype)
+    low, high = (limits.min, limits.max) if limits else (decoded(form.last | form.sign if form.sign else 0, form), decoded(form.last, form))
+    if exact(other) < low if side == "--max" else exact(other) > high:
+        return str(int(low if side == "--max" else high)) if limits else repr(float(low if side == "--max" else high))
     return other
 
 
