@@ -235,9 +235,8 @@ void Figures::find_percentiles() {
     if (const Field* const user = user_of_bounds(one)) user->copy({}, one);
     const std::string place = path_ + (path_.empty() ? "" : ":") + place_of(group);
     std::optional<Plan> plan;
-    if (!scaled_)
-      plan =
-          with_path(place.substr(path_.empty() ? 1 : 0), [&] { return make_plan_in_units(one, layout()); });
+    const auto make = [&] { return make_plan_in_units(one, layout()); };
+    if (!scaled_) plan = with_path(place.substr(path_.empty() ? 1 : 0), make);
     for (std::size_t i = 0; i < bounds.size(); ++i)
       if (leaves_nan(bounds[i], found.figures[i], group))
         elements[i].add_nan();
