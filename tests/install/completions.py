@@ -38,8 +38,8 @@ VALUES = {
     **dict.fromkeys(["ACTUAL", "EXPECTED", "GOLDEN", "FILE"], TENSOR),
     **dict.fromkeys(["DIR", "TEMPLATE"], DIRECTORY),
     "LIST": [("tex\t", "text"), ("directory/inner.t\t", "directory/inner.txt")],
-    "FILE.svg": [("tex\t", "text")],
-    **dict.fromkeys(["D", "S", "X"], NUMBER),
+    **dict.fromkeys(["FILE.npz", "FILE.svg"], [("tex\t", "text")]),
+    **dict.fromkeys(["@FILE.npy", "D", "S", "X"], NUMBER),
     **dict.fromkeys(["A", "A:B", "C", "DB", "E", "GLOB", "INDEX", "K", "NAME|GLOB", "[GLOB=]A", "[GLOB=]N", "[GLOB=]N|P%", "[GLOB=]R", "LO:HI", "N", "N|P%", "NAME", "P%", "PERCENTS", "R", "V", "W", "Z", "DTYPE[:SHAPE][@OFFSET]"], [("tens\t", "tens")]),
 }
 
