@@ -764,7 +764,11 @@ def ranged(case):
     maps = ends_of_stretch(case)
     others = {option: each for option, each in case.parameters.items() if option not in ("--stretch", "--stretch-from")}
     if is_found:
-        refused_by_plan(replace(case, parameters=others | {"--subtract": "0", "--divide": "1"}, maps=maps))
+        try:
+            refused_by_plan(replace(case, parameters=others | {"--subtract": "0", "--divide": "1"}, maps=maps))
+        except Refused as refused:
+            if refused.rule != "above as converted":  # which elements of arrays are, after the range
+                raise
     shape, parts = figures.groups(case) if is_found else ((), [((), ...)])
     code, begins, lengths = INPUT if is_found else USAGE, [], []
     for _, part in parts:
@@ -800,7 +804,7 @@ def refused_before_range(case):
     try:
         result(replace(case, parameters=others | {"--subtract": "0", "--divide": "1"}))
     except Refused as refused:
-        if refused.code == USAGE and (not refused.rule.startswith("range") or not figures.is_one_group(case)):  # one is an element later
+        if refused.code == USAGE and refused.rule != "above as converted" and (not refused.rule.startswith("range") or not figures.is_one_group(case)):  # one is an element later
             raise
 
 

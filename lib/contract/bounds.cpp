@@ -428,7 +428,9 @@ Bounds convert_bounds(const Profile& profile, DType dtype, const std::optional<G
   if (!min || !max) return bounds;
 
   const bool typed = !min->dtype && !max->dtype;
-  const bool as_typed = typed && min->number > max->number;
+  // Bounds of integers that files have are in order as numbers, too, before they are cut.
+  const bool are_cut = profile.family == "native" && !is_floating(dtype);
+  const bool as_typed = (typed || are_cut) && min->number > max->number;
   const bool as_converted = number_of(dtype, lo) > number_of(dtype, hi);
   if (!as_typed && !as_converted) return bounds;
   if (!as_typed && typed)
