@@ -216,7 +216,8 @@ def masked(trial):
     if not can_be_saved(case) or not figures.has_figures(case) or finds_exactly or "--nodata" in case.parameters or not x.elements.size:
         return to_file(trial)
     known = numbers(x.elements, x.dtype)
-    mark = next((2**power for power in range(16) if not (known == 2**power).any()), None)
+    highest = np.iinfo(x.dtype).max if x.dtype in INTS else 2**15
+    mark = next((2**power for power in range(16) if 2**power <= highest and not (known == 2**power).any()), None)
     if mark is None:
         return to_file(trial)
     shape = tuple(rng.choice([size, size, 1]) for size in x.shape)
