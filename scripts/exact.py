@@ -260,6 +260,9 @@ def exact_bound(case, side, text):
     if not case.arithmetic and not case.is_stretched:
         contract.int_bound(case.profile, case.x.dtype, number, side, text)
         if number > np.iinfo(case.x.dtype).max if side == "--min" else number < np.iinfo(case.x.dtype).min:
+            for other, given in case.parameters.items():  # both bounds are looked at as they would be cut, first
+                if other in BOUNDS and isinstance(given, str) and not figures.is_percentile(given):
+                    contract.int_bound(case.profile, case.x.dtype, contract.exact(given), other, given)
             raise Refused("range of an exact bound", USAGE, text)
     number = number if case.arithmetic == "float64" else number or 0  # integers have no -0
     return Bound(plain(number if case.arithmetic != "float64" else figures.as_double(number)), None)
