@@ -185,9 +185,6 @@ ElementSource elements_of(std::span<const TensorSource> sources, std::span<const
   for (const TensorSource& source : sources)
     all.count += source.layout.count / std::max<std::uint64_t>(all.groups, 1);
   const std::size_t size = traits(all.dtype).size;
-  const auto numbers = [=](std::span<std::byte> elements) {
-    return only_numbers(sources.front().layout, nodata, level, elements);
-  };
   if (all.at_once() != 0) {
     all.read = [=, row = all.count](const GroupRange& range, const ElementSource::Look& look) {
       GroupTable table(range.count, row, size, sources.front().flag != nullptr);
@@ -198,7 +195,8 @@ ElementSource elements_of(std::span<const TensorSource> sources, std::span<const
                           table.gather(groups[i], range, position, elements,
                                        sources[i].flags(position, elements.size() / size), member);
                         });
-      for (std::size_t group = 0; group < range.count; ++group) look(group, numbers(table.counted(group)));
+      for (std::size_t group = 0; group < range.count; ++group)
+        look(group, only_numbers(sources.front().layout, nodata, level, table.counted(group)));
     };
     return all;
   }
@@ -207,7 +205,7 @@ ElementSource elements_of(std::span<const TensorSource> sources, std::span<const
     const ElementSource::Look look_at = [&](std::size_t group, std::span<const std::byte> elements) {
       if (are_all) return look(group, elements);
       std::vector<std::byte> own(elements.begin(), elements.end());
-      look(group, numbers(own));
+      look(group, only_numbers(sources.front().layout, nodata, level, own));
     };
     for (std::size_t i = 0; i < sources.size(); ++i)
       sources[i].read(parts_of(groups[i], range),
