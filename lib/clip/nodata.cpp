@@ -55,12 +55,8 @@ bool Nodata::add(const Number& number) {
     for (ElementBits bits = 0; bits <= 0xff; ++bits)
       if (equals(bits)) elements.push_back(bits);
   } else if (!is_floating(dtype)) {
-    const ElementBits element = with_type(dtype, [&]<class T>() -> ElementBits {
-      if constexpr (std::is_integral_v<T>)
-        return to_bits(static_cast<T>(to_integer(number, Rounding::toward_zero)));
-      __builtin_unreachable();
-    });
-    if (equals(element)) elements.push_back(element);
+    if (const ElementBits element = integer_element(dtype, number); equals(element))
+      elements.push_back(element);
   } else if (const ElementBits element = nearest_element(dtype, number); equals(element)) {
     elements.push_back(element);
     const ElementBits sign = ElementBits{1} << (8 * size - 1);

@@ -125,15 +125,6 @@ std::optional<ElementBits> exact_element(DType dtype, const Number& number) {
   return is_exact ? std::optional(nearest) : std::nullopt;
 }
 
-/// The bits of an element in a byte order.
-ElementBits bits_in(std::span<const std::byte> bytes, ByteOrder order) {
-  ElementBits bits = 0;
-  for (std::size_t i = 0; i < bytes.size(); ++i)
-    bits |= std::to_integer<ElementBits>(bytes[order == ByteOrder::little ? i : bytes.size() - 1 - i])
-            << 8 * i;
-  return bits;
-}
-
 /// The array, if it is held in memory, with this dtype; null if that lacks one of the numbers.
 std::shared_ptr<const ParameterArray> exact_array(const std::shared_ptr<const ParameterArray>& array,
                                                   DType dtype) {
@@ -197,6 +188,14 @@ std::string Broadcast::fingerprint() const {
   for (const ArrayParameter& row : arrays)
     text += fmt::format(" {}={:016x}", name_of(row.parameter), row.array->fingerprint());
   return text;
+}
+
+ElementBits bits_in(std::span<const std::byte> bytes, ByteOrder order) noexcept {
+  ElementBits bits = 0;
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    bits |= std::to_integer<ElementBits>(bytes[order == ByteOrder::little ? i : bytes.size() - 1 - i])
+            << 8 * i;
+  return bits;
 }
 
 ElementBits found_element(const ParameterArray& array, std::size_t i) noexcept {

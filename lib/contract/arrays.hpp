@@ -68,6 +68,9 @@ struct ArrayParameter {
   std::vector<std::uint64_t> strides;
 };
 
+/// The bits of an element in a byte order.
+[[nodiscard]] ElementBits bits_in(std::span<const std::byte> bytes, ByteOrder order) noexcept;
+
 /// Element `i` of an array that was calculated from the tensor's elements.
 [[nodiscard]] ElementBits found_element(const ParameterArray& array, std::size_t i) noexcept;
 

@@ -60,6 +60,16 @@ std::string_view element_text(DType dtype, ElementBits element, ElementText& roo
   });
 }
 
+bool has_integer(DType dtype, const Number& number) {
+  return is_integer(number) && number >= number_of(dtype, lowest_element(dtype)) &&
+         number <= number_of(dtype, highest_element(dtype));
+}
+
+ElementBits integer_element(DType dtype, const Number& number) {
+  const ElementBits all = ~ElementBits{0} >> (64 - 8 * traits(dtype).size);
+  return static_cast<ElementBits>(to_integer(number, Rounding::toward_zero)) & all;
+}
+
 ElementBits nearest_element(DType dtype, const Number& number) {
   if (is_float8(dtype)) return NarrowFloat8(float8_of(dtype))(round_to_odd(number));
   return with_type(dtype, [&]<class T>() -> ElementBits {

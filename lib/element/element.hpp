@@ -45,6 +45,12 @@ using ElementText = std::array<char, 32>;
 /// The same text, in `room`. Allocates nothing.
 [[nodiscard]] std::string_view element_text(DType dtype, ElementBits element, ElementText& room) noexcept;
 
+/// Whether an integer dtype has an element of this value.
+[[nodiscard]] bool has_integer(DType dtype, const Number& number);
+
+/// The element of an integer dtype for an integer, of which it takes the low bits.
+[[nodiscard]] ElementBits integer_element(DType dtype, const Number& number);
+
 /// The nearest element of a float dtype, ties to even, rounded once. In a dtype without infinity, a number
 /// beyond the finite elements becomes NaN.
 [[nodiscard]] ElementBits nearest_element(DType dtype, const Number& number);

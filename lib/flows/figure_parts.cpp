@@ -15,6 +15,7 @@
 #include "contract/fields.hpp"
 #include "contract/plan.hpp"
 #include "element/element.hpp"
+#include "element/element_key.hpp"
 #include "engine/parameter_tile.hpp"
 #include "error.hpp"
 #include "statistics/percentiles.hpp"
@@ -189,14 +190,9 @@ std::function<void(std::uint64_t, std::span<std::byte>)> flags_of(const Given& m
     const std::size_t size = traits(dtype).size;
     const auto elements = std::make_unique_for_overwrite<std::byte[]>(flags.size() * size);
     ArrayReader(*broadcast, row, 0).read(position, flags.size(), elements.get());
-    const ElementBits sign = is_floating(dtype) && !is_float8(dtype) ? ElementBits{1} << (8 * size - 1) : 0;
-    with_size(size, [&]<std::size_t kSize>() {
-      for (std::size_t i = 0; i < flags.size(); ++i) {
-        UnsignedOfSize<kSize> bits = 0;
-        std::memcpy(&bits, elements.get() + i * kSize, kSize);
-        const bool is_zero = is_float8(dtype) ? number_of(dtype, bits) == Number(0) : (bits & ~sign) == 0;
-        flags[i] = std::byte{!is_zero};
-      }
+    with_reader(dtype, [&](auto at) {
+      for (std::size_t i = 0; i < flags.size(); ++i)
+        flags[i] = std::byte{comparable(at(elements.get(), i)) != 0};
     });
   };
 }

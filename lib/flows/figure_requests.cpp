@@ -217,10 +217,9 @@ void check_numbers(const Field& field, const Given& given) {
 /// Whether the dtype has all the numbers.
 bool has_all(DType dtype, const std::vector<Number>& list) {
   return std::ranges::all_of(list, [&](const Number& number) {
+    if (!is_floating(dtype)) return has_integer(dtype, number);
     const Number nearest = number_of(dtype, nearest_element(dtype, number));
-    if (is_floating(dtype)) return nearest == number && nearest.negative == number.negative;
-    return is_integer(number) && number >= number_of(dtype, lowest_element(dtype)) &&
-           number <= number_of(dtype, highest_element(dtype));
+    return nearest == number && nearest.negative == number.negative;
   });
 }
 
@@ -264,7 +263,7 @@ Given array_of(const Field& field, const Given& given, const TensorLayout& layou
   std::vector<std::byte> elements;
   for (const Number& number : given.list)
     append(own.dtype,
-           !is_floating(own.dtype) ? static_cast<ElementBits>(to_integer(number, Rounding::toward_zero))
+           !is_floating(own.dtype)           ? integer_element(own.dtype, number)
            : has_signs || number != Number() ? nearest_element(own.dtype, number)
                                              : 0,
            elements);

@@ -23,7 +23,6 @@
 #include "npy/header.hpp"
 #include "npz/archive_writer.hpp"
 #include "npz/codecs.hpp"
-#include "npz/zip_records.hpp"
 
 namespace clipper {
 namespace {
@@ -32,21 +31,18 @@ constexpr std::size_t kReadAtOnce = 256UL << 10;  // bytes
 
 /// The dtype that numpy has for elements of a float dtype.
 DType numpy_dtype(DType dtype) {
-  return dtype == DType::bfloat16 || is_float8(dtype) ? DType::float32 : dtype;
+  return is_foreign(dtype) ? DType::float32 : dtype;
 }
 
 /// A dtype that has the number: the first of these, or float64.
 DType dtype_for(const Number& number, std::initializer_list<DType> integers) {
-  const auto* const found = std::ranges::find_if(integers, [&](DType dtype) {
-    return !is_floating(dtype) && is_integer(number) && number >= number_of(dtype, lowest_element(dtype)) &&
-           number <= number_of(dtype, highest_element(dtype));
-  });
+  const auto* const found = std::ranges::find_if(
+      integers, [&](DType dtype) { return !is_floating(dtype) && has_integer(dtype, number); });
   return found != integers.end() ? *found : DType::float64;
 }
 
 ElementBits element_of(DType dtype, const Number& number) {
-  return is_floating(dtype) ? nearest_element(dtype, number)
-                            : static_cast<ElementBits>(to_integer(number, Rounding::toward_zero));
+  return is_floating(dtype) ? nearest_element(dtype, number) : integer_element(dtype, number);
 }
 
 /// Calls use(bytes) for the elements of an array as they are in its file.
@@ -69,38 +65,11 @@ std::vector<std::byte> converted(const ParameterArray& array, DType to, const st
   std::vector<std::byte> elements;
   for_each_block(array, [&](std::span<const std::byte> block) {
     for (std::size_t at = 0; at < block.size(); at += size) {
-      ElementBits bits = 0;
-      for (std::size_t i = 0; i < size; ++i)
-        bits |= std::to_integer<ElementBits>(block[at + i])
-                << 8 * (layout.order == ByteOrder::little ? i : size - 1 - i);
-      const Number number = number_of(layout.dtype, bits);
+      const Number number = number_of(layout.dtype, bits_in(block.subspan(at, size), layout.order));
       append(to, element_of(to, zero && number == Number(0) ? *zero : number), elements);
     }
   });
   return elements;
-}
-
-/// The records of a member as np.savez writes them, of 1980-01-01.
-npz::Member new_member(std::string_view parameter) {
-  constexpr std::uint16_t kVersion = 20;
-  constexpr std::uint32_t kFirstDay = 0x21UL << 16;
-  constexpr npz::Field32 kAttributes{38};
-  constexpr std::uint32_t kMode = 0600UL << 16;
-  npz::Member member{.name = std::string(parameter) + ".npy", .contents = {}, .local = {}, .listed = {}};
-  const auto length = static_cast<std::uint16_t>(member.name.size());
-  member.local = npz::new_record<npz::LocalHeader>();
-  put(member.local, npz::LocalHeader::kVersion, kVersion);
-  put(member.local, npz::LocalHeader::kTime, kFirstDay);
-  put(member.local, npz::LocalHeader::kNameLength, length);
-  member.listed = npz::new_record<npz::ListEntry>();
-  put(member.listed, npz::ListEntry::kMadeBy, std::uint16_t{3U << 8U | kVersion});  // by Unix
-  put(member.listed, npz::ListEntry::kVersion, kVersion);
-  put(member.listed, npz::ListEntry::kTime, kFirstDay);
-  put(member.listed, npz::ListEntry::kNameLength, length);
-  put(member.listed, kAttributes, kMode);
-  member.local += member.name;
-  member.listed += member.name;
-  return member;
 }
 
 /// Whether both lead to one file, or to one name that no file has.
@@ -108,7 +77,7 @@ bool leads_to(const std::string& a, const std::string& b) {
   if (find_file(a) || find_file(b)) return is_same_file(a, b);
   const auto directory = find_file(directory_of(a));
   return directory && directory == find_file(directory_of(b)) &&
-         std::ranges::equal(a.substr(a.rfind('/') + 1), b.substr(b.rfind('/') + 1));
+         a.substr(a.rfind('/') + 1) == b.substr(b.rfind('/') + 1);
 }
 
 [[noreturn]] void refuse_figures(const Message& why) {
@@ -266,7 +235,7 @@ void SavedFigures::write() const {
       contents.crc = npz::crc32(bytes, contents.crc);
       contents.size = contents.stored_size += bytes.size();
     });
-    const npz::Member record = new_member(member.name);
+    const npz::Member record = npz::new_member(fmt::format("{}.npy", member.name));
     const std::uint64_t begin = at;
     write_text(npz::ArchiveWriter::local_header(record, contents));
     for_each(write);

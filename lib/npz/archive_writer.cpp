@@ -73,6 +73,25 @@ bool is_large(const Contents& contents) {
 
 }  // namespace
 
+Member new_member(std::string name) {
+  constexpr std::uint16_t kVersion = 20;
+  constexpr std::uint16_t kUnix = 3U << 8U;
+  constexpr std::uint32_t kFirstDay = 0x21UL << 16;
+  constexpr std::uint32_t kMode = 0600UL << 16;
+  const auto length = static_cast<std::uint16_t>(name.size());
+  std::string local = new_record<LocalHeader>();
+  put(local, LocalHeader::kVersion, kVersion);
+  put(local, LocalHeader::kTime, kFirstDay);
+  put(local, LocalHeader::kNameLength, length);
+  std::string listed = new_record<ListEntry>();
+  put(listed, ListEntry::kMadeBy, static_cast<std::uint16_t>(kUnix | kVersion));
+  put(listed, ListEntry::kVersion, kVersion);
+  put(listed, ListEntry::kTime, kFirstDay);
+  put(listed, ListEntry::kNameLength, length);
+  put(listed, ListEntry::kAttributes, kMode);
+  return {.name = name, .contents = {}, .local = local + name, .listed = listed + name};
+}
+
 std::string ArchiveWriter::local_header(const Member& from, const Contents& contents) {
   const std::size_t name_end = LocalHeader::kLength + get(from.local, LocalHeader::kNameLength);
   std::string header = from.local.substr(0, name_end);

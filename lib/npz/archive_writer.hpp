@@ -8,6 +8,10 @@
 
 namespace clipper::npz {
 
+/// A stored member as Python's zipfile makes it for np.savez, dated 1980-01-01: what ArchiveWriter follows
+/// where no archive was read.
+[[nodiscard]] Member new_member(std::string name);
+
 /// The bytes of a new archive around its members' data. The fields follow the archive that was read: names,
 /// times, attributes, and whether a local header has a ZIP64 field. A new member of equal size therefore has
 /// the header that the same writer, such as np.savez, would write.

@@ -36,7 +36,7 @@ struct ListEntry {
   static constexpr std::size_t kLength = 46;
   static constexpr Field16 kMadeBy{4}, kVersion{6}, kFlags{8}, kMethod{10}, kNameLength{28}, kExtraLength{30},
       kCommentLength{32}, kDisk{34};
-  static constexpr Field32 kTime{12}, kCrc{16}, kStoredSize{20}, kSize{24}, kBegin{42};
+  static constexpr Field32 kTime{12}, kCrc{16}, kStoredSize{20}, kSize{24}, kAttributes{38}, kBegin{42};
 };
 
 /// After the list of members. A comment follows it.
