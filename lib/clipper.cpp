@@ -76,7 +76,7 @@ void expect_unread(const std::string& in, const std::string& out, const Request&
   }
 }
 
-/// `paths` are those of the input and the output.
+/// `paths` are that of the input, and that of an output.
 ClipSettings settings_of(const Request& request, const FileOptions& options,
                          const std::vector<std::string>& paths) {
   ClipSettings settings{
@@ -91,7 +91,9 @@ ClipSettings settings_of(const Request& request, const FileOptions& options,
   settings.saved = std::make_shared<SavedFigures>(options.save_figures, request.pooled,
                                                   options.overwrite ? Existing::replace : Existing::refuse,
                                                   settings.durability);
-  settings.saved->expect_other_than(paths, request);
+  std::vector<std::string> others = files_behind(settings.reading, paths.front());
+  others.insert(others.end(), paths.begin(), paths.end());
+  settings.saved->expect_other_than(others, request);
   return settings;
 }
 

@@ -255,11 +255,11 @@ void find_figures(const Command& command, const Jobs& jobs, TensorPool& pool, Co
 }
 
 /// The file of --save-figures is no other file of the run. Several inputs need figures in common.
-void expect_place_for_figures(const Command& command, const Jobs& jobs) {
+void expect_place_for_figures(const Command& command, const Jobs& jobs, const std::vector<ReadFile>& read) {
   const auto& saved = command.settings.saved;
   if (!saved) return;
   std::vector<std::string> paths;
-  if (command.list) paths.push_back(command.list->path);
+  for (const ReadFile& file : read) paths.emplace_back(file.path);
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     paths.push_back(jobs[i].input);
     if (jobs[i].output) paths.push_back(*jobs[i].output);
@@ -287,9 +287,9 @@ std::vector<std::string> plan_jobs(const Command& command, const ClipWay& way, R
     log.finish_sets();
     if (jobs[i].output) keeps_inputs = true;  // one that becomes its result would leave the old index false
   });
-  check_conflicts(jobs, everything_read(command.settings.reading, jobs, also_read(command)), keeps_inputs,
-                  command.settings.backup);
-  expect_place_for_figures(command, jobs);
+  const std::vector<ReadFile> read = everything_read(command.settings.reading, jobs, also_read(command));
+  check_conflicts(jobs, read, keeps_inputs, command.settings.backup);
+  expect_place_for_figures(command, jobs, read);
   if (command.share) keep_share(*command.share, jobs);
   return warnings;
 }

@@ -120,10 +120,10 @@ void SavedFigures::expect_other_than(const std::vector<std::string>& paths, cons
     const std::optional<MemberPath> member = member_path(path);
     if (leads_to(path_, member ? member->archive : path)) refuse_figures(path_ + ": is also " + why);
   };
-  for (const std::string& path : paths) check_path(path, "an input or an output");
   for (const Field* const field : fields::kNumbers)
     if (const std::string path = parameter_path(request.*field->number()); !path.empty())
       check_path(path, "read by " + parameter(field->name));
+  for (const std::string& path : paths) check_path(path, "an input or an output");
 }
 
 void SavedFigures::add_number(Parameter parameter, DType dtype, const Number& number) {
