@@ -193,9 +193,8 @@ class Inputs {
       if (part.empty()) return "";
       if (others == 0 && command_.share)
         return index +
-               ": gets no result, because --shard divides its files; name the index with --skip-existing "
-               "when "
-               "all shards are done";
+               ": gets no result, because --shard divides its files; "
+               "name the index with --skip-existing when all shards are done";
       if (others == 0) add_set(index, command_.names_inputs, false);
     } catch (const Error& error) {
       return part.empty() ? "" : fmt::format("{}; the index gets no result", error.what());

@@ -27,7 +27,7 @@ struct StructField {
   std::optional<std::string> title;
   std::string name;
   Descr type;
-  std::vector<std::int64_t> shape;  ///< of a field that is an array
+  std::optional<std::vector<std::int64_t>> shape;  ///< of a field that is an array; () is an element
 };
 
 /// The values of the dict. read_dict() returns all three.

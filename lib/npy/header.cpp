@@ -147,6 +147,10 @@ OtherType type_of(const Descr& descr) {
   return {fmt::format("'{}'", text_of(*type, true)), type->size, type->kind == 'O'};
 }
 
+bool is_array(const StructField& field) {
+  return field.shape && !field.shape->empty();
+}
+
 /// "[('x', '<f4'), ('y', '<i2', (3,))]"
 std::string list_text(const std::vector<Field>& fields) {
   std::vector<std::string> items;
@@ -154,7 +158,7 @@ std::string list_text(const std::vector<Field>& fields) {
     const StructField& source = *field.source;
     std::string name = repr(source.name);
     if (source.title) name = fmt::format("({}, {})", repr(*source.title), name);
-    const std::string shape = source.shape.empty() ? "" : ", " + shape_text(source.shape);
+    const std::string shape = is_array(source) ? ", " + shape_text(*source.shape) : "";
     items.push_back(fmt::format("({}, {}{})", name, field.type, shape));
   }
   return fmt::format("[{}]", joined(items, ", "));
@@ -170,8 +174,8 @@ std::string dict_text(const std::vector<Field>& fields, std::uint64_t size) {
   for (const Field& field : fields) {
     const StructField& source = *field.source;
     names.push_back(repr(source.name));
-    formats.push_back(source.shape.empty() ? field.type
-                                           : fmt::format("({}, {})", field.type, shape_text(source.shape)));
+    formats.push_back(is_array(source) ? fmt::format("({}, {})", field.type, shape_text(*source.shape))
+                                       : field.type);
     offsets.push_back(fmt::format("{}", field.offset));
     titles.push_back(source.title ? repr(*source.title) : "None");
     has_titles = has_titles || source.title;
@@ -195,7 +199,10 @@ OtherType structured(const Descr& descr) {
   for (const StructField& field : descr.fields) {
     OtherType type = type_of(field.type);
     std::uint64_t size = type.size;
-    for (const std::int64_t extent : field.shape)
+    if (size == 0 && !field.type.is_structured &&
+        field.shape)  // numpy: "invalid itemsize in generic type tuple"
+      refuse(fmt::format("a shape after a type of 0 bytes: {}", excerpt(descr.text)));
+    for (const std::int64_t extent : field.shape.value_or(std::vector<std::int64_t>{}))
       if (__builtin_mul_overflow(size, static_cast<std::uint64_t>(extent), &size)) size = kMaxSize + 1;
     if (is_padding(field)) {
       has_gaps = true;

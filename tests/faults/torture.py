@@ -6,6 +6,7 @@
 
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
@@ -32,8 +33,9 @@ class Row:
     release: str
 
 
-SCHEDULES = "python3 tests/faults/shards.py build/clipper"
-FAULTS, POWER = "python3 tests/faults/faults.py build", "python3 tests/faults/power.py build"
+BUILD = "build/torture"  # copies by scripts/torture
+SCHEDULES = f"python3 tests/faults/shards.py {BUILD}/clipper"
+FAULTS, POWER = f"python3 tests/faults/faults.py {BUILD}", f"python3 tests/faults/power.py {BUILD}"
 
 
 def fuzz_rows():
@@ -42,7 +44,7 @@ def fuzz_rows():
     for path in sorted([*FUZZ.glob("*_fuzz.cpp"), *FUZZ.glob("*.py")]):
         for name, cells in re.findall(r"^(?:///|#) torture(?: (\S+))?: (.*)$", path.read_text(), re.MULTILINE):
             commit, nightly, release = (cell.strip() for cell in cells.split("|"))
-            plain = f"python3 tests/fuzz/{path.name} {name}" if "/" in name else f"tests/fuzz/run {name or path.stem}"
+            plain = f"python3 tests/fuzz/{path.name} {BUILD}/clipper" if name == "clipper" else f"tests/fuzz/run {name or path.stem}"
             yield Row("fuzz", plain, None if commit == "-" else commit, nightly, release)
 
 
@@ -57,14 +59,14 @@ ROWS = (
     Row("faults", f"{FAULTS} arrays", "--runs 300", "--runs 1200", ""),
     Row("faults", f"{FAULTS} allocations", "--runs 1000", "--runs 6000", ""),
     Row("faults", f"{FAULTS} compound", "--runs 100", "--runs 1000", "--runs 2000"),
-    Row("hostile", "python3 tests/faults/hostile.py build", "", "", ""),
-    Row("limits", "python3 tests/faults/limits.py build", "--runs 300", "--runs 1200", ""),
+    Row("hostile", f"python3 tests/faults/hostile.py {BUILD}", "", "", ""),
+    Row("limits", f"python3 tests/faults/limits.py {BUILD}", "--runs 300", "--runs 1200", ""),
     Row("kills", f"{FAULTS} kills", "--runs 40", "--runs 1000", "--runs 10000"),
     Row("races", f"{FAULTS} races", "--runs 50", "--runs 500", "--runs 1000"),
     Row("power", f"{POWER} ext4", "--runs 40", "--runs 200", "--runs 1000"),
     Row("power", f"{POWER} xfs", "--runs 40", "--runs 200", "--runs 1000"),
-    Row("power", "python3 tests/faults/disorder.py build/clipper", "--runs 125", "--runs 500", "--runs 2500"),
-    Row("systems", "python3 tests/faults/systems.py build", None, "", "--runs 100"),
+    Row("power", f"python3 tests/faults/disorder.py {BUILD}/clipper", "--runs 125", "--runs 500", "--runs 2500"),
+    Row("systems", f"python3 tests/faults/systems.py {BUILD}", None, "", "--runs 100"),
     Row("shards", SCHEDULES, "--schedules 60", "--schedules 1000", "--schedules 10000"),
     Row("networks", f"tests/engines/gluster distributed {SCHEDULES} --name GlusterFS,distributed", None, "--schedules 100 --disturb", "--schedules 1000 --disturb"),
     Row("networks", f"tests/engines/gluster replicated {SCHEDULES} --name GlusterFS,replicated", None, "--schedules 100 --disturb", "--schedules 1000 --disturb"),
@@ -73,7 +75,7 @@ ROWS = (
     Row("networks", f"tests/engines/moosefs {SCHEDULES} --disturb --name MooseFS", None, "--schedules 100", "--schedules 1000"),
     Row("networks", f"tests/engines/sshfs {SCHEDULES} --name sshfs", None, "--schedules 30", "--schedules 100"),
     *fuzz_rows(),
-    *(Row("machines", f"python3 tests/faults/machines.py build {name.replace(' ', '_')}", None, "", "") for name in MACHINES),
+    *(Row("machines", f"python3 tests/faults/machines.py {BUILD} {name.replace(' ', '_')}", None, "", "") for name in MACHINES),
 )
 PARTS = list(dict.fromkeys(row.part for row in ROWS))
 HEAD = ("what", "cases", "faults fired", "violations", "seconds")
@@ -114,6 +116,8 @@ def main() -> int:
     arguments = parser.parse_args()
     if unknown := set(arguments.parts) - set(PARTS):
         parser.error(f"unknown part {', '.join(sorted(unknown))}; the parts are {', '.join(PARTS)}")
+    if not arguments.scale and not arguments.parts:  # a commit's cases are the same each time: red means the change
+        os.environ.setdefault("CLIPPER_SEED", "1")
     rows = [(row, getattr(row, arguments.scale or "per_commit")) for row in ROWS if row.part in (arguments.parts or PARTS)]
     if arguments.parts:  # what is named runs, even if a commit does not run it
         rows = [(row, row.nightly if more is None else more) for row, more in rows]

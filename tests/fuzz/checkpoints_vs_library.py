@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# torture build/clipper: 20 | 300 | 3000
+# torture clipper: 20 | 300 | 3000
 """Casts checkpoints in the shape of public ones, which the safetensors library writes: files of f32, bf16, int64 and bool, and their index. What numpy and
 the library read of the results must be what ml_dtypes makes of each float, and every byte of all other tensors.
 

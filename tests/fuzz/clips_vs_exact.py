@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # torture: 400 1 | 16000 | 400000
-# torture build/clipper: 2200 1001 | 130000 | 1200000
+# torture clipper: 2200 1001 | 130000 | 1200000
 """Clips, scales, rounds and casts random tensors in every way to run clipper (ways.py), and checks elements, counts and refusals, also
 what becomes infinite and 0, against scripts/exact.py. Each topic has tensors of every shape, memory order and byte order:
 arrays: arrays or numbers as --min, --max, --scale and --bias, bounds of any dtype; arrays that cannot be used are refused, and nothing is written;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# torture build/clipper: - | 120000 | 1200000
+# torture clipper: - | 120000 | 1200000
 """Clips random tensors with clipper and with the framework of each profile (scripts/frameworks.py), and checks that both agree, or
 both refuse. Elements that the framework leaves unspecified (scripts/contract.py) need only be of the same kind. Prints a table:
 tensors, refusals, and unspecified elements. The first run installs the frameworks in build-data/, torch as packages of Debian sid that

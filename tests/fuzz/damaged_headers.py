@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # torture: some | all | all
-# torture build/clipper: - | some one | some one
+# torture clipper: - | some one | some one
 """Clips every prefix of 20 files, and each file with one byte of its header changed. Exit code 3 (5 for an unfinished file) and no
 file is left; or 0 and a complete output.
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# torture build/clipper: - | |
+# torture clipper: - | |
 """Casts in which every element hurts, with each SIMD level: all halves and float8 to every dtype with every rounding, ties of float64
 and integers and their neighbours, NaNs, clips of float8; and QuantizeLinear and DequantizeLinear of ONNX Runtime. Where ml_dtypes
 and numpy round once, exact.py must say the same, except between 2^-127 and 1.5 * 2^-127, which ml_dtypes makes 2^-126 of float8_e8m0fnu.

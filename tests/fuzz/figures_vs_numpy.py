@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# torture build/clipper: 40 1 | 400 | 4000
+# torture clipper: 40 1 | 400 | 4000
 """Runs each line of the manual's table of figures beside its line of numpy, over random tensors of small integers, whose sums float64 has."""
 
 import re

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# torture build/clipper: 300 | 3000 | 30000
+# torture clipper: 300 | 3000 | 30000
 """Runs every node test of Clip of the onnx package as one command on its TensorProto files, with the rules of opset 6, 11, 12 and 13, and
 clips raw files of random dtypes, byte orders, shapes and offsets, which must become what numpy.tofile writes.
 

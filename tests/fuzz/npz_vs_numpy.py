@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # torture: 40 | 2000 | 100000
-# torture build/clipper: 300 | 10000 | 100000
+# torture clipper: 300 | 10000 | 100000
 """Clips random .npz archives, by np.savez, np.savez_compressed and zipfile, with clipper and with numpy, and checks with numpy and
 zipfile that both agree. Members have every dtype, or are texts and directories. What was not clipped has its bytes in the archive, two
 runs give the same bytes, and an archive of np.savez becomes np.savez's. One archive per case; the ways to run clipper take turns."""

@@ -119,6 +119,11 @@ def try_case(job):
     return trial.way, "\n  ".join([trial.about, *trial.wrong, *trial.lines, again]) if trial.wrong else ""
 
 
+def first_seed():
+    """CLIPPER_SEED, by which the cases of a commit are the same each time; otherwise a new one."""
+    return int(os.environ.get("CLIPPER_SEED") or random.SystemRandom().randrange(1 << 32))
+
+
 def counts(ways):
     return ", ".join(f"{way} {count}" for way, count in sorted(ways.items()) if way)
 
@@ -129,7 +134,7 @@ def main(what, try_one, tensors=1, trial_type=Trial, afterwards=None, summary=co
     parser = argparse.ArgumentParser()
     parser.add_argument("clipper", type=lambda text: str(Path(text).resolve()))
     parser.add_argument("cases", type=int)
-    parser.add_argument("seed", type=int, nargs="?", default=random.SystemRandom().randrange(1 << 32))
+    parser.add_argument("seed", type=int, nargs="?", default=first_seed())
     parser.add_argument("directory", nargs="?")
     given = parser.parse_args()
     jobs = ((try_one, trial_type, given.clipper, given.seed + i, given.directory) for i in range(-(-given.cases // tensors)))
