@@ -12,8 +12,7 @@ namespace {
 /// lie anywhere.
 template <std::size_t kSize, std::ptrdiff_t kStep>
 struct TakeEach {
-  typedef UnsignedOfSize<kSize> Loose __attribute__((aligned(1), may_alias));  // NOLINT: no alias has it
-  using Element = std::conditional_t<kSize == 1, std::uint8_t, Loose>;
+  typedef UnsignedOfSize<kSize> Element __attribute__((aligned(1), may_alias));  // NOLINT: no alias has it
 
   [[gnu::always_inline]] static void run(const std::byte* from, std::byte* to,
                                          std::ptrdiff_t count) noexcept {
