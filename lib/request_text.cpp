@@ -192,6 +192,9 @@ struct SetMember {
   void operator()(std::optional<MinAboveMax>& rule) const {
     rule = static_cast<MinAboveMax>(place_of_text(field.name, text, kAboveWords));
   }
+  void operator()(std::optional<Norm>& norm) const {
+    norm = static_cast<Norm>(place_of_text(field.name, text, kNormWords));
+  }
   void operator()(std::optional<Round>& round) const {
     round = static_cast<Round>(place_of_text(field.name, text, kRoundWords));
   }
@@ -207,6 +210,7 @@ struct TextsOfMember {
   }
   Texts operator()(const std::optional<DType>& dtype) const { return {std::string(traits(*dtype).name)}; }
   Texts operator()(const std::optional<MinAboveMax>& rule) const { return word_of(kAboveWords, *rule); }
+  Texts operator()(const std::optional<Norm>& norm) const { return word_of(kNormWords, *norm); }
   Texts operator()(const std::optional<Round>& round) const { return word_of(kRoundWords, *round); }
   Texts operator()(const ProfileChoice& profile) const { return {std::string(profile->name)}; }
   Texts operator()(const OnNan& nan) const {

@@ -2,7 +2,7 @@
 integers and fractions everywhere else.
 
 The steps are product and sum, each rounded to float32 (for halves, float8 and float32) or float64, or exact for integers of 64 bits;
-the two limits, in the order that the profile names; --nan and replacements; --subtract and --divide, or --stretch, in float64; --round
+the two limits, in the order that the profile names; --nan and replacements; --max-norm, --subtract and --divide, or --stretch, in float64; --round
 and --zero-point; one conversion to the dtype (conversion.py).
 """
 
@@ -21,7 +21,7 @@ from tensor import Tensor, unsigned
 NATIVE = contract.PROFILES[0]
 BOUNDS, FACTORS, BOUND_NAMES = ("--min", "--max"), ("--scale", "--bias"), ("min", "max")
 LISTS = (*BOUNDS, *FACTORS, "--subtract", "--divide")
-NORMALIZATION = ("--subtract", "--divide", "--stretch")
+NORMALIZATION = ("--subtract", "--divide", "--stretch", "--max-norm")
 
 
 @dataclass
@@ -36,6 +36,7 @@ class Case:
     is_listed: bool = False  # an index of a list, whose numbers are those of an array
     was_normalized: bool = False  # before figures were found, some of which are lost
     is_stretched: bool = False  # after the clip, so that bounds may lie beyond the dtype
+    factors: np.ndarray | None = None  # what --max-norm makes of the norms, once they are found
 
     def arrays(self):
         return {option: given for option, given in self.parameters.items() if isinstance(given, Tensor)}
@@ -552,7 +553,8 @@ def around_nodata(case):
         others = without_percentages(case, others, lost_in(case, valid))
     moved_arrays = {option: Tensor(each.dtype, np.broadcast_to(each.elements, case.x.shape)[~where], name=each.name, varies=True)
                     if each.elements.size != 1 else each.like(each.elements.reshape(1)) for option, each in case.arrays().items()}
-    found = elsewhere(case, others, replace(case, x=valid, parameters=others | moved_arrays, lost=lost))
+    its_factors = None if case.factors is None else np.broadcast_to(case.factors, case.x.shape)[~where]
+    found = elsewhere(case, others, replace(case, x=valid, parameters=others | moved_arrays, lost=lost, factors=its_factors))
     keeps = result(Case(Tensor(case.x.dtype, case.x.elements[where]), {"--to": case.to})).result if case.to != case.x.dtype and target is None \
         else Tensor(case.x.dtype, case.x.elements[where])
     bits = np.empty(case.x.shape, unsigned(case.to))
@@ -736,6 +738,8 @@ def normalized(case):
             refused.words = [each | {"is beyond the range"} for each in refused.words]  # an element before it
         raise
     y = clipped.result.elements
+    if case.factors is not None:
+        y = np.asarray(y * case.factors)
     if clipped.y is not None:
         z = normalized_exactly(case, clipped.y, ends)
     elif ends:
@@ -843,6 +847,8 @@ def normalized_exactly(case, y, ends):
     """The last steps of integers: differences are exact before they are rounded to float64."""
     of_y = float if case.arithmetic == "float64" and not ends else whole_or_double if case.arithmetic is object else figures.as_double
     y = plain(np.vectorize(of_y, otypes=[object])(y)) if y.size else y
+    if case.factors is not None:  # one of 1 changes nothing, also of integers that float64 lacks
+        y = np.asarray(np.frompyfunc(lambda each, factor: each if factor == 1 else float(each) * factor, 2, 1)(y, case.factors), object)
     minus = np.frompyfunc(difference, 2, 1)
     as_floats = lambda found: np.asarray(found, np.float64)
     if ends:

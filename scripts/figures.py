@@ -101,6 +101,37 @@ def is_lost(x, text):
     return bool(nans.all())
 
 
+def norm(word, values):
+    """The 2-norm, 1-norm or greatest absolute value of numbers, rounded once to float64."""
+    if not all(map(math.isfinite, values)):
+        raise Refused("the norm of what is not finite", INPUT, "--max-norm")
+    exactly = [abs(Fraction(each)) for each in values]
+    try:
+        return float(max(exactly, default=0)) if word == "inf" else float(sum(exactly)) if word == "1" else nearest_root(sum((each * each for each in exactly), Fraction()))
+    except OverflowError:
+        raise Refused("an infinite norm", INPUT, "--max-norm") from None
+
+
+def has_norm(case):
+    """Whether there is a norm to find."""
+    return "--max-norm" in case.parameters and case.factors is None
+
+
+def norm_factors(case, given, shape, parts, result):
+    """What each group is multiplied by. `given` has the numbers of bounds."""
+    first = {option: each for option, each in given.items() if option not in (*LAST_STEPS, "--stretch", "--max-norm", "--norm")}
+    clipped = result(replace(case, parameters=first | {"--to": "float64"} | ({"--nodata-to": "0"} if "--nodata" in given else {})))
+    y, limit = elements_of(case, given, clipped), float(exact(given["--max-norm"]))
+    norms = [norm(given.get("--norm", "2"), np.ravel(y[part]).tolist()) for _, part in parts]
+    return np.array([limit / each if each > limit else 1.0 for each in norms], np.float64).reshape(shape) if parts else np.float64(1)
+
+
+def elements_of(case, given, clipped):
+    """The clipped elements, exact ones of 64-bit integers where nothing before figures calculates in float64."""
+    is_long = clipped.y is not None and case.x.dtype in ("int64", "uint64") and not {"--scale", "--bias", "--replace-below", "--replace-above", "--nodata"} & {*given}
+    return clipped.y if is_long and not any(has_fractions(given.get(side), case.x) for side in BOUNDS) else clipped.result.elements
+
+
 def is_factor_figure(given):
     return isinstance(given, str) and (given in STATISTICS or given.endswith("%"))
 
@@ -168,7 +199,7 @@ def axes_of(case):
 
 
 def has_figures(case):
-    return any(is_percentile(case.parameters.get(side)) for side in BOUNDS) or any(is_factor_figure(case.parameters.get(option)) for option in FACTORS) \
+    return has_norm(case) or any(is_percentile(case.parameters.get(side)) for side in BOUNDS) or any(is_factor_figure(case.parameters.get(option)) for option in FACTORS) \
         or any(map(is_percentile, case.parameters.get("--stretch-from", "").split(":")))
 
 
@@ -218,7 +249,7 @@ def array_of(shape, dtype, elements):
 def are_in(case):
     """Whether exact.py needs found_in(): it knows percentiles of all elements, unless the other bound is typed."""
     one_is_typed = case.x.dtype in {*FORMATS, *INTS} and {is_percentile(case.parameters.get(side, "")) for side in BOUNDS} == {False, True}
-    return one_is_typed or "--per-axis" in case.parameters or any(is_factor_figure(case.parameters.get(option)) for option in FACTORS)
+    return one_is_typed or has_norm(case) or "--per-axis" in case.parameters or any(is_factor_figure(case.parameters.get(option)) for option in FACTORS)
 
 
 def valid_in(case, part):
@@ -279,7 +310,7 @@ def without(case):
         else:
             lost = {side, "--stretch", replacement} | ({"--nan"} if given.get("--nan") == side[2:] else set())
         given = {option: each for option, each in given.items() if option not in lost}
-    return replace(case, parameters=given)
+    return replace(case, parameters=given, factors=np.float64(1) if "--max-norm" in given else None)
 
 
 def found_in(case, bound, result, find):
@@ -331,15 +362,17 @@ def found_in(case, bound, result, find):
                     [float(number if is_far(case, number) else decoded(bits, FORMATS[case.x.dtype])) for number, bits in zip(exactly, elements)]).reshape(shape))
             else:
                 given[side] = array_of(shape, case.x.dtype, elements)
+    if has_norm(case):
+        case = replace(case, factors=norm_factors(case, given, shape, parts, result))
     words = {option: given[option] for option in FACTORS if is_factor_figure(given.get(option))}
     if words:
         first = replace(case, parameters={option: each for option, each in given.items() if option not in LAST_STEPS} | {"--to": "float64"}
                         | ({"--nodata-to": "nan"} if "--nodata" in given else {}))
         clipped = result(first)
-        is_long = case.x.dtype in ("int64", "uint64") and not {"--scale", "--bias", "--replace-below", "--replace-above", "--nodata"} & {*given}
-        y = clipped.y if is_long and not any(has_fractions(given.get(side), case.x) for side in BOUNDS) else clipped.result.elements
+        is_long = case.x.dtype in ("int64", "uint64") and not {"--scale", "--bias", "--replace-below", "--replace-above", "--nodata", "--max-norm"} & {*given}
+        y = elements_of(case, given, clipped)
         values = {option: [] for option in words}
-        is_exact = case.x.dtype in ("int64", "uint64") and not {"--scale", "--bias"} & {*given} and words.get("--subtract") in BOUND_NAMES
+        is_exact = case.x.dtype in ("int64", "uint64") and not {"--scale", "--bias", "--max-norm"} & {*given} and words.get("--subtract") in BOUND_NAMES
         for (_, part), option in product(parts, words):
             try:
                 its = clipped.y if is_exact and option == "--subtract" else y
@@ -366,4 +399,7 @@ def found_in(case, bound, result, find):
             given[option] = Tensor(case.x.dtype, np.array([int(each) for each in its], case.x.dtype).reshape(shape)) if is_whole and option == "--subtract" else \
                 array_of(shape, "float64", [nearest(number, "float64") for number in its])
     given.pop("--per-axis", None)
+    if case.factors is not None and np.all(case.factors == 1) and np.size(case.factors) == 1:  # then there is no such step
+        given = {option: each for option, each in given.items() if option not in ("--max-norm", "--norm")}
+        case = replace(case, factors=None)
     return replace(case, parameters=given)

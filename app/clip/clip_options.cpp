@@ -320,8 +320,8 @@ Command validate_clip(const RawOptions& raw) {
   validate_reading(raw, command);
   if (!raw.has(kFinalize) && !raw.has(kDiscardShards) && is_without_effect(raw, command.settings.request))
     refuse(
-        "nothing to do without --min, --max, --scale, --bias, --subtract, --divide, --stretch, --nan, "
-        "--nodata-to, --to or --round; " +
+        "nothing to do without --min, --max, --scale, --bias, --max-norm, --subtract, --divide, --stretch, "
+        "--nan, --nodata-to, --to or --round; " +
         way_to_do_nothing(raw, command.settings.reading));
   take_texts(raw, NumberSource::files, command.settings.request, command.settings.reading);
   if (raw.has(kFigures)) set_figures(command.settings.request, raw.text(kFigures), command.settings.reading);
@@ -387,12 +387,12 @@ Exit status:
 constexpr std::array kPositionals{Positional{&kFiles, Arity::many}};
 
 constexpr auto kOptions =
-    listed(std::array{&kMin,         &kMax,           &kScale,        &kBias,       &kProfile,   &kNan,
-                      &kMinAboveMax, &kReplaceBelow,  &kReplaceAbove, &kSubtract,   &kDivide,    &kDivideZero,
-                      &kStretch,     &kStretchFrom,   &kNodata,       &kNodataTo,   &kPerAxis,   &kPooled,
-                      &kMask,        &kSaveFigures,   &kFigures,      &kRound,      &kZeroPoint, &kTo,
-                      &kSaturate,    &kFailIfClipped,  //
-                      &kInPlace,     &kDirect,        &kOutputDir,    &kRelativeTo, &kFlat,      &kOutput,
+    listed(std::array{&kMin,         &kMax,          &kScale,        &kBias,          &kProfile, &kNan,
+                      &kMinAboveMax, &kReplaceBelow, &kReplaceAbove, &kMaxNorm,       &kNorm,    &kSubtract,
+                      &kDivide,      &kDivideZero,   &kStretch,      &kStretchFrom,   &kNodata,  &kNodataTo,
+                      &kPerAxis,     &kPooled,       &kMask,         &kSaveFigures,   &kFigures, &kRound,
+                      &kZeroPoint,   &kTo,           &kSaturate,     &kFailIfClipped,  //
+                      &kInPlace,     &kDirect,       &kOutputDir,    &kRelativeTo,    &kFlat,    &kOutput,
                       &kRecursive},
            kWalkOptions, kReadingOptions,
            std::array{&kOther,  //

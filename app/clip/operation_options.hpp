@@ -86,6 +86,21 @@ inline constexpr Option kReplaceAbove{
     .details = R"(Elements greater than X of `--max`, which must be given, become V, by the rules of
 `--replace-below`; they still count as lowered.)"};
 
+inline constexpr Option kMaxNorm{
+    .names = "--max-norm", .type = "C", .value = Value::number, .group = "Operation",
+    .help = "After the clip, scale the elements down to the norm C if theirs is more",
+    .details = R"(Multiply every clipped element by C / n if the norm n of all of them is more than C, a number above 0; before
+`--subtract`, `--divide` and `--stretch` (AFTER THE CLIP). With `--per-axis` each index has a norm, with `--pooled` all inputs have one
+together. A norm that is NaN or infinite is an error (3). An integer tensor needs `--to` or `--round`. Profile native only.)"};
+
+inline constexpr Option kNorm{
+    .names = "--norm", .type = "P", .words = [] { return Words(kNormWords.begin(), kNormWords.end()); },
+    .group = "Operation",
+    .needs = "--max-norm",
+    .help = "The norm that --max-norm limits: 2 (default), 1 or inf",
+    .details = R"(The norm that `--max-norm` limits: `2`, the root of the sum of squares, `1`, the sum of absolute values, or `inf`, the
+greatest absolute value.)"};
+
 inline constexpr Option kSubtract{
     .names = "--subtract", .type = "S", .value = Value::number, .group = "Operation",
     .help = "After the clip, subtract S, a number, @FILE.npy, mean, median, 50%, ... (default: 0)",
@@ -141,8 +156,8 @@ inline constexpr Option kNodataTo{
 
 inline constexpr Option kPerAxis{
     .names = "--per-axis", .type = "K", .group = "Operation",
-    .help = "Percentiles, mean, std, ... of each index along axis K; may be given again",
-    .details = R"(Find the percentiles of `--min` and `--max` and the figures of `--subtract` and `--divide` for each
+    .help = "Percentiles, mean, std, norm, ... of each index along axis K; may be given again",
+    .details = R"(Find the percentiles of `--min` and `--max`, the figures of `--subtract` and `--divide` and the norm of `--max-norm` for each
 index along axis K of the shape, over all other axes, as keepdims does in numpy. K counts from 0, negative from the
 end, whatever the memory order; given again, for each pair of indexes, and so on. A tensor without axis K, and an index
 whose elements are all NaN, are errors (3). FIGURES OF THE ELEMENTS has examples. With one axis each bound, scale, bias, S
@@ -150,16 +165,16 @@ and D may also be a list that has a number for each index: `--per-axis 1 --subtr
 
 inline constexpr Option kPooled{
     .names = "--pooled", .group = "Operation", .excludes = {{"--shard --finalize --skip-existing --newer"}},
-    .help = "Percentiles, mean, std, ... of all inputs together",
-    .details = R"(Find the percentiles of `--min` and `--max` and the figures of `--subtract` and `--divide` for all
+    .help = "Percentiles, mean, std, norm, ... of all inputs together",
+    .details = R"(Find the percentiles of `--min` and `--max`, the figures of `--subtract` and `--divide` and the norm of `--max-norm` for all
 clipped tensors of the run together, also the members of archives, which are all read before the first is clipped.
-They have one dtype, or it is an error (3). Not with `--in-place`: a run that is killed would leave other numbers to
+They have one dtype, for a norm alone any float dtypes, or it is an error (3). Not with `--in-place`: a run that is killed would leave other numbers to
 find; nor with `--skip-existing` or `--newer`: the inputs that are left have other numbers. `--dry-run` prints the
 numbers; typed as options they give the same bytes (FIGURES OF THE ELEMENTS). Profile native only.)"};
 
 inline constexpr Option kMask{
     .names = "--mask", .type = "@FILE.npy", .value = Value::number, .group = "Operation",
-    .help = "Percentiles, mean, std, ... of the elements where FILE is not 0",
+    .help = "Percentiles, mean, std, norm, ... of the elements where FILE is not 0",
     .details = R"(Find all figures in the elements for which the file, of bool or numbers, which broadcasts to the input's shape, is not 0;
 NaN counts as true. All elements are clipped. Profile native only.)"};
 

@@ -90,6 +90,19 @@ Json bound_json(const Plan& plan, Parameter parameter) {
   return element_json(plan.bound_dtype, meaning, parameter == Parameter::min ? plan.min : plan.max);
 }
 
+/// The norms of groups before their factors: see json_rest().
+void add_norm(const Plan& plan, Json& json) {
+  if (!plan.norms) return;
+  const ArrayParameter* const factors = plan.array(Parameter::max_norm);
+  if (factors == nullptr) {
+    json.add("norm", from_bits<double>(found_element(*plan.norms, 0)));
+    json.add("factor", plan.operation.normalization ? plan.operation.normalization->factor : 1.0);
+    return;
+  }
+  json.add("norm", array_json({Parameter::max_norm, factors->text, plan.norms, {}}));
+  json.add("factor", array_json(*factors));
+}
+
 void add_plan(const Plan& plan, const std::string& name, Json& json) {
   json.add("dtype", type_name(plan.input));
   if (plan.changes_dtype()) json.add("to", traits(plan.output.dtype).name);
@@ -101,7 +114,7 @@ void add_plan(const Plan& plan, const std::string& name, Json& json) {
   json.add("min", bound_json(plan, Parameter::min));
   json.add("max", bound_json(plan, Parameter::max));
   const auto& normalization = plan.operation.normalization;
-  const bool has_numbers = normalization && !plan.operation.uses_bounds();
+  const bool has_numbers = normalization && !plan.operation.uses_bounds() && !only_scales(plan);
   for (const Parameter factor : {Parameter::scale, Parameter::bias, Parameter::subtract, Parameter::divide})
     if (const ArrayParameter* const array = plan.array(factor))
       json.add(name_of(factor), array_json(*array));
@@ -109,6 +122,7 @@ void add_plan(const Plan& plan, const std::string& name, Json& json) {
       json.add(name_of(factor), factor == Parameter::subtract
                                     ? Json::number(plan.input.dtype, subtrahend_text(*normalization))
                                     : Json(normalization->b));
+  add_norm(plan, json);
   if (const auto notes = notes_on(plan, name); !notes.empty()) json.add("notes", notes);
 }
 
@@ -237,8 +251,10 @@ JsonRest json_rest(const ClipReport& report) {
   result.add("seconds", report.seconds);
   JsonRest rest{members_of(member), members_of(plan), result.dump().substr(1), {}};
   if (report.plan && report.plan->arrays)
-    for (const ArrayParameter& row : report.plan->arrays->arrays)
+    for (const ArrayParameter& row : report.plan->arrays->arrays) {
+      if (row.parameter == Parameter::max_norm) rest.found.push_back(report.plan->norms);
       if (row.array->is_found()) rest.found.push_back(row.array);
+    }
   return rest;
 }
 

@@ -80,7 +80,8 @@ struct ParameterVectors {
   const std::byte* scale = nullptr;
   const std::byte* bias = nullptr;
 
-  const std::byte* a = nullptr;  ///< double, of a Normalization
+  const std::byte* factor = nullptr;  ///< double, of a Normalization; null: that of the operation
+  const std::byte* a = nullptr;       ///< double, of a Normalization
   const std::byte* b = nullptr;
   const std::byte* a_rest = nullptr;  ///< double; null: 0
   const std::byte* b_rest = nullptr;
@@ -127,6 +128,7 @@ void clip(const Operation& operation, const ParameterVectors& parameters, const 
           moved(vectors.nan, count * element_size),
           moved(vectors.scale, count * factor_size),
           moved(vectors.bias, count * factor_size),
+          moved(vectors.factor, count * sizeof(double)),
           moved(vectors.a, count * sizeof(double)),
           moved(vectors.b, count * sizeof(double)),
           moved(vectors.a_rest, count * sizeof(double)),

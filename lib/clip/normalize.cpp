@@ -38,6 +38,10 @@ bool maps(const Normalization& step) noexcept {
 
 void run_normalization(const Normalization& step, const ParameterVectors* vectors, double* y,
                        std::size_t count, SimdLevel level) noexcept {
+  if (vectors != nullptr && vectors->factor != nullptr)
+    run_loop<MultiplyElements<true>>(level, y, reinterpret_cast<const double*>(vectors->factor), count);
+  else if (step.factor != 1)
+    run_loop<MultiplyElements<false>>(level, y, &step.factor, count);
   const auto run = [&]<bool kVaries>(const double* a, const double* b) {
     if (step.stretches)
       run_loop<StretchElements<kVaries>>(level, y, a, b, step.low, step.high, count);
@@ -91,7 +95,7 @@ void find_rests(const Operation& operation, const ParameterVectors* vectors, con
   }
 }
 
-/// run_normalization() of numbers with rests.
+/// run_normalization() of numbers with rests. A product has none.
 void run_with_rests(const Normalization& step, const ParameterVectors* vectors, const double* rests,
                     double* y, std::size_t count) noexcept {
   const ParameterVectors given = vectors == nullptr ? ParameterVectors{} : *vectors;
@@ -101,7 +105,10 @@ void run_with_rests(const Normalization& step, const ParameterVectors* vectors, 
     const double b = number_at(given.b, i, step.b);
     const double a_rest = number_at(given.a_rest, i, step.a_rest);
     const double b_rest = number_at(given.b_rest, i, step.b_rest);
-    const double from_a = difference(y[i], rests[i], a, a_rest);
+    const double factor = number_at(given.factor, i, step.factor);
+    const double rest = factor == 1 ? rests[i] : 0;
+    y[i] *= factor;
+    const double from_a = difference(y[i], rest, a, a_rest);
     if (!step.stretches) {
       y[i] = maps(step) ? from_a / b * (step.high - step.low) + step.low : from_a / b;
       continue;
@@ -109,7 +116,7 @@ void run_with_rests(const Normalization& step, const ParameterVectors* vectors, 
     const double range = difference(b, b_rest, a, a_rest);
     const double z = from_a / range * (step.high - step.low) + step.low;
     const double held = z < least ? least : z > most ? most : z;
-    const double upper = difference(y[i], rests[i], b, b_rest) >= 0 ? step.high : held;
+    const double upper = difference(y[i], rest, b, b_rest) >= 0 ? step.high : held;
     y[i] = from_a <= 0 ? step.low : upper;
   }
 }
@@ -232,10 +239,11 @@ class ThreeLoops {
         is_long_ || from_ == DType::uint32 || (working != DType::int64 && working != DType::uint64);
     const bool is_cast_once = is_floating(to_) ? !last.cast->round : last.cast->round == Round::half_even;
     const Normalization& step = *operation.normalization;
-    takes_ = is_exact && is_cast_once && !maps(step) && !cast.below && !cast.above && !cast.nan &&
-             !operation.nan && operation.arithmetic == Arithmetic::none && has_kernels(from_) &&
-             has_kernels(to_) && to_ != DType::int64 && to_ != DType::uint64 && step.a_rest == 0 &&
-             step.b_rest == 0;
+    const bool only_scales = !step.stretches && step.a == 0 && step.b == 1;
+    takes_ = is_exact && is_cast_once && !maps(step) && (step.factor == 1 || only_scales) && !cast.below &&
+             !cast.above && !cast.nan && !operation.nan && operation.arithmetic == Arithmetic::none &&
+             has_kernels(from_) && has_kernels(to_) && to_ != DType::int64 && to_ != DType::uint64 &&
+             step.a_rest == 0 && step.b_rest == 0;
     takes_floats_ = !cast.min && !cast.max && (is_floating(from_) || traits(from_).size < sizeof(float)) &&
                     from_ != DType::float64 &&
                     (to_ == DType::float32 || (!is_floating(to_) && traits(to_).size < sizeof(float)));
@@ -361,7 +369,8 @@ class ThreeLoops {
     if (operation.cast->min) step_.lo = from_bits<double>(*operation.cast->min);
     if (operation.cast->max) step_.hi = from_bits<double>(*operation.cast->max);
     step_.a = given.a;
-    step_.divisor = given.stretches ? given.b - given.a : given.b;
+    step_.scales = given.factor != 1;
+    step_.divisor = step_.scales ? given.factor : given.stretches ? given.b - given.a : given.b;
     step_.low = given.low;
     step_.high = given.high;
     step_.range = given.high - given.low;
@@ -385,11 +394,11 @@ class ThreeLoops {
     step_.clips = step_.lo > least || step_.hi < most;
     const bool is_quotient = !given.stretches || (!step_.holds && step_.low == 0 && step_.high == 1);
     const auto is_float = [](double x) { return static_cast<double>(static_cast<float>(x)) == x; };
-    divides_integers_ = takes_floats_ && !is_floating(from_) && traits(from_).size < sizeof(float) &&
-                        to_ == DType::float32 && is_quotient && step_.lo <= most && step_.hi >= least &&
-                        std::fabs(step_.a) <= 0x1p22 && step_.a == std::trunc(step_.a) &&
-                        is_float(step_.divisor) && std::fabs(step_.divisor) >= 0x1p-100 &&
-                        std::fabs(step_.divisor) <= 0x1p100;
+    divides_integers_ = !step_.scales && takes_floats_ && !is_floating(from_) &&
+                        traits(from_).size < sizeof(float) && to_ == DType::float32 && is_quotient &&
+                        step_.lo <= most && step_.hi >= least && std::fabs(step_.a) <= 0x1p22 &&
+                        step_.a == std::trunc(step_.a) && is_float(step_.divisor) &&
+                        std::fabs(step_.divisor) >= 0x1p-100 && std::fabs(step_.divisor) <= 0x1p100;
   }
 
   /// Whether the same elements are beyond exact bounds as doubles: not if they are rounded to integers.

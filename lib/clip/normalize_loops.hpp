@@ -15,6 +15,16 @@
 /// The steps of normalize(): loops over a block of elements, which compilers vectorize, for run_loop().
 namespace clipper {
 
+/// y * factor, which has a value for each element if kVaries, otherwise one for all.
+template <bool kVaries>
+struct MultiplyElements {
+  [[gnu::always_inline]] static void run(double* __restrict y, const double* __restrict factor,
+                                         std::size_t count) noexcept {
+    const double first = factor[0];
+    for (std::size_t i = 0; i < count; ++i) y[i] *= kVaries ? factor[i] : first;
+  }
+};
+
 /// (y - a) / b, where a and b have a value for each element if kVaries, otherwise one for all.
 template <bool kVaries>
 struct SubtractDivide {
@@ -86,19 +96,20 @@ struct NumberStep {
   double lo;
   double hi;
   double a;
-  double divisor;
+  double divisor;  ///< the factor if it scales
   double low;
   double range;
   double high;
   double lowest;
   double highest;
+  bool scales;       ///< whether x * divisor is all: a factor alone
   bool clips;        ///< whether any element of the dtype is beyond lo or hi
   bool multiplies;   ///< whether quotient() may multiply, because no step of it can underflow or overflow
   bool is_ordinary;  ///< whether quotient() never has a dividend of -0 or infinity
   bool holds;        ///< whether a result may be beyond lowest and highest, or not reach low or high
 };
 
-enum class Quotient : std::uint8_t { divides, multiplies, multiplies_plain };
+enum class Quotient : std::uint8_t { divides, multiplies, multiplies_plain, scales };
 
 /// x / divisor, correctly rounded, if it multiplies in a sixth of a division's time. Markstein: with r, the
 /// correctly rounded reciprocal of b, and q, less than one unit from x / b, the fused q + r * (x - b * q) is
@@ -108,6 +119,7 @@ enum class Quotient : std::uint8_t { divides, multiplies, multiplies_plain };
 template <Quotient kQuotient>
 [[gnu::always_inline]] inline double quotient(double x, double divisor, double reciprocal) noexcept {
   if constexpr (kQuotient == Quotient::divides) return x / divisor;
+  if constexpr (kQuotient == Quotient::scales) return x * divisor;
   const double first = x * reciprocal;
   const double rest = __builtin_fma(-divisor, first, x);
   const double result = __builtin_fma(rest, reciprocal, first);
@@ -205,6 +217,10 @@ struct NormalizeElements {
   template <SimdLevel kLevel>
   [[gnu::always_inline]] static bool run(const In* __restrict y, Out* __restrict out, const NumberStep& step,
                                          std::size_t count) noexcept {
+    if constexpr (!kStretches)
+      if (step.scales)
+        return step.holds ? run_with<Quotient::scales, true, true>(y, out, step, count)
+                          : run_with<Quotient::scales, false, true>(y, out, step, count);
     if constexpr (kLevel != SimdLevel::baseline)
       if (step.multiplies) {
         if (step.holds) return run_with<Quotient::multiplies, true, true>(y, out, step, count);

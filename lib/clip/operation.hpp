@@ -108,11 +108,13 @@ struct Cast {
 };
 
 /// What becomes of the clipped y as a float64, each operation rounded:
-///     z = (y - a) / b, or if it stretches,
-///     z = (y - a) / (b - a) * (high - low) + low, held within low and high; exactly low for a, high for b.
+///     z = (y * factor - a) / b, or if it stretches,
+///     z = (y * factor - a) / (b - a) * (high - low) + low, held within low and high; exactly low for a, high
+///     for b.
 /// The Operation's `to` is float64 then. This cast makes elements of its own `to` of z.
 struct Normalization {
   bool stretches = false;
+  double factor = 1;
   double a = 0;  ///< what is subtracted, or min
   double b = 1;  ///< the divisor, finite and not 0; or max, finite and at least a, as is b - a
   double low = 0;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <numeric>
 #include <utility>
@@ -100,6 +101,22 @@ class RetypedArray : public ParameterArray {
   std::shared_ptr<const ParameterArray> array_;
   TensorLayout layout_;
   std::optional<std::vector<std::byte>> converted_;
+};
+
+/// Numbers that were calculated from norms and their limit.
+class FactorArray : public RetypedArray {
+ public:
+  FactorArray(const std::shared_ptr<const ParameterArray>& norms, double limit,
+              std::vector<std::byte> factors)
+      : RetypedArray(norms, norms->layout(), std::move(factors)), limit_(limit) {}
+
+  [[nodiscard]] std::uint64_t fingerprint() const override {
+    return RetypedArray::fingerprint() ^ to_bits(limit_);
+  }
+  [[nodiscard]] bool is_found() const override { return true; }
+
+ private:
+  double limit_;
 };
 
 /// Whether the parameter's file leaves open whether its dtype is that of the tensor.
@@ -258,6 +275,19 @@ void check_dtype(std::string_view field, const std::optional<Given>& given, DTyp
                                                             : "; both must have the same dtype"));
 }
 
+std::shared_ptr<const ParameterArray> norm_factors(const Given& max_norm) {
+  const auto limit = round_to<double>(max_norm.number);
+  const std::span<const std::byte> norms = max_norm.array->held();
+  std::vector<std::byte> factors(norms.size());
+  for (std::size_t at = 0; at < norms.size(); at += sizeof(double)) {
+    double norm = 0;
+    std::memcpy(&norm, &norms[at], sizeof(norm));
+    const double factor = norm > limit ? limit / norm : 1;
+    std::memcpy(&factors[at], &factor, sizeof(factor));
+  }
+  return std::make_shared<FactorArray>(max_norm.array, limit, std::move(factors));
+}
+
 std::optional<Broadcast> plan_arrays(const Request& request, const TensorLayout& layout) {
   Broadcast result;
   const Profile& profile = *request.profile;
@@ -270,6 +300,10 @@ std::optional<Broadcast> plan_arrays(const Request& request, const TensorLayout&
       check_shape(field.name, *given, layout.shape);
     if (!given->array) continue;
     result.arrays.push_back({static_cast<Parameter>(i), given->text, given->array, {}});
+  }
+  if (const auto& norm = request.max_norm; norm && norm->array && norm->array->layout().count != 1) {
+    check_shape("max_norm", *norm, layout.shape);
+    result.arrays.push_back({Parameter::max_norm, norm->text, norm_factors(*norm), {}});
   }
   if (result.arrays.empty()) return std::nullopt;
   lay_out(result, layout.shape, layout.fortran_order);

@@ -50,10 +50,11 @@ class ParameterArray {
   [[nodiscard]] virtual bool is(const os::Status& file) const = 0;
 };
 
-/// In the order of fields::kBroadcasting.
-enum class Parameter : std::uint8_t { min, max, scale, bias, subtract, divide };
+/// In the order of fields::kBroadcasting; and the factors that max_norm makes of the norms of groups.
+enum class Parameter : std::uint8_t { min, max, scale, bias, subtract, divide, max_norm };
 
 [[nodiscard]] constexpr std::string_view name_of(Parameter parameter) {
+  if (parameter == Parameter::max_norm) return "max_norm";
   return fields::kBroadcasting[static_cast<std::size_t>(parameter)]->name;
 }
 
@@ -112,6 +113,10 @@ void check_shape(std::string_view field, const Given& given, const std::vector<s
 /// Error{usage} if a number or an array from a file has neither the tensor's dtype nor `other`, unless a
 /// bound may have any dtype: see exact_bounds.hpp.
 void check_dtype(std::string_view field, const std::optional<Given>& given, DType dtype, DType other);
+
+/// What elements are multiplied by because of Request::max_norm, whose array has the norms that were found: a
+/// float64 for each of them.
+[[nodiscard]] std::shared_ptr<const ParameterArray> norm_factors(const Given& max_norm);
 
 /// The arrays of the request, laid out for the tensor; nothing if there are none. Calls check_shape() for all
 /// parameters. Error{usage} for an array that the profile does not take: see Profile::Arrays.

@@ -21,8 +21,9 @@ struct Field {
   using Member =
       std::variant<std::optional<Given> Request::*, OnNan Request::*, ProfileChoice Request::*,
                    std::optional<MinAboveMax> Request::*, std::optional<DType> Request::*,
-                   std::optional<Round> Request::*, std::optional<std::pair<Given, Given>> Request::*,
-                   std::vector<Given> Request::*, std::vector<std::int64_t> Request::*, bool Request::*>;
+                   std::optional<Round> Request::*, std::optional<Norm> Request::*,
+                   std::optional<std::pair<Given, Given>> Request::*, std::vector<Given> Request::*,
+                   std::vector<std::int64_t> Request::*, bool Request::*>;
 
   /// What a number may be besides a number: request_text.cpp has a function for each.
   enum class Grammar : std::uint8_t {
@@ -144,6 +145,8 @@ inline constexpr std::array kAll{
           .grammar = Grammar::divisor,
           .is_detail = true,
           .repeats = true},
+    Field{.name = "max_norm", .option = "--max-norm", .member = &Request::max_norm},
+    Field{.name = "norm", .option = "--norm", .member = &Request::norm, .is_detail = true, .repeats = true},
     Field{.name = "zero_point",
           .option = "--zero-point",
           .member = &Request::zero_point,

@@ -24,7 +24,7 @@ bool maps(const Normalization& step) {
 }
 
 std::string_view name_of_step(const Request& request) {
-  return request.stretch ? "stretch" : request.subtract ? "subtract" : "divide";
+  return request.stretch ? "stretch" : request.subtract ? "subtract" : request.divide ? "divide" : "max_norm";
 }
 
 /// Error{usage} for what stretch cannot be combined with, and unless it has both bounds.
@@ -54,7 +54,31 @@ void check_divide_zero(const Request& request) {
   static_cast<void>(finite_factor("divide_zero", given, DType::float64, true));
 }
 
+/// Error{usage} for a limit that is no finite float64 number above 0, or whose norm has not been found.
+void check_max_norm(const Request& request) {
+  if (!request.max_norm) {
+    if (request.norm) refuse_normalization(parameter("norm") + " requires " + parameter("max_norm"));
+    return;
+  }
+  const Given& given = *request.max_norm;
+  refuse_percentile("max_norm", given);
+  const bool is_found = !given.found.empty();
+  if (given.array && !is_found)
+    refuse_normalization(label("max_norm", given) + " must be one number, not an array");
+  if (finite_factor("max_norm", given, DType::float64, false) <= 0)
+    refuse_normalization(label("max_norm", given) + " is not above 0");
+  if (!is_found) refuse_normalization(label("max_norm", given) + ": a norm needs all elements of the tensor");
+}
+
+/// What the norm of all elements together multiplies by; nothing before it is found, and for several norms.
+std::optional<double> factor_of_all(const Request& request) {
+  if (!request.max_norm || !request.max_norm->array || request.max_norm->array->layout().count != 1)
+    return std::nullopt;
+  return from_bits<double>(found_element(*norm_factors(*request.max_norm), 0));
+}
+
 void check_normalization(const Request& request) {
+  check_max_norm(request);
   expect_no_percentage("subtract", request.subtract);
   expect_no_percentage("divide", request.divide);
   check_divide_zero(request);
@@ -102,6 +126,7 @@ void expect_number_of_output(std::string_view field, const std::optional<Given>&
 }
 
 void choose_normalization(const Request& request, Plan& plan) {
+  if (request.max_norm) plan.norms = request.max_norm->array;
   if (!normalizes(request)) return;
   const DType from = plan.input.dtype;
   if (!is_floating(from) && !request.to && !request.round)
@@ -117,6 +142,7 @@ void choose_normalization(const Request& request, Plan& plan) {
   expect_number_of_output("replace_below", request.replace_below, normalization.to);
   expect_number_of_output("replace_above", request.replace_above, normalization.to);
   normalization.stretches = user_of_bounds(request) != nullptr;
+  normalization.factor = factor_of_all(request).value_or(1);
   if (!normalization.stretches) {
     normalization.a = factor_of("subtract", request.subtract, plan, 0);
     normalization.b = factor_of("divide", divisor_of(request), plan, 1);
@@ -180,6 +206,7 @@ void identify_normalization(const Plan& plan, std::string& text) {
   const bool is_long = !is_floating(plan.input.dtype) && traits(plan.input.dtype).size == sizeof(double);
   if (is_long && (step.stretches || step.a != 0))
     text += fmt::format(" exact {} {}", step.a_rest, step.b_rest);
+  if (step.factor != 1) text += fmt::format(" factor={:016x}", to_bits(step.factor));
   if (step.stretches || maps(step))
     text += fmt::format(" {:016x}..{:016x}", to_bits(step.low), to_bits(step.high));
   if (plan.arrays && plan.arrays->zero_divisor)
@@ -190,11 +217,15 @@ void identify_normalization(const Plan& plan, std::string& text) {
 }
 
 void describe_normalization(const Plan& plan, std::string& text) {
+  if (plan.norms) text += ", norm " + found_text(*plan.norms);
   if (!plan.operation.normalization) return;
   const Normalization& step = *plan.operation.normalization;
+  if (plan.norms)
+    text += fmt::format(", y * {} in float64",
+                        text_of(plan, Parameter::max_norm, fmt::format("{}", step.factor)));
   if (step.stretches)
     text += fmt::format(", stretched to {}:{} in float64", step.low, step.high);
-  else
+  else if (!only_scales(plan))
     text +=
         fmt::format(", (y - {}) / {} in float64", text_of(plan, Parameter::subtract, subtrahend_text(step)),
                     text_of(plan, Parameter::divide, fmt::format("{}", step.b)));
@@ -211,8 +242,15 @@ std::string subtrahend_text(const Normalization& step) {
 
 void refuse_no_figure(const Request& request) {
   refuse_normalization(parameter(first_given(request, is_grouping)->name) + " requires a percentile as " +
-                       parameter("min") + " or " + parameter("max") + ", or a statistic as " +
-                       parameter("subtract") + " or " + parameter("divide"));
+                       parameter("min") + " or " + parameter("max") + ", a statistic as " +
+                       parameter("subtract") + " or " + parameter("divide") + ", or " +
+                       parameter("max_norm"));
+}
+
+bool only_scales(const Plan& plan) {
+  const auto& step = plan.operation.normalization;
+  return plan.norms && step && !step->stretches && step->a == 0 && step->b == 1 && !maps(*step) &&
+         plan.array(Parameter::subtract) == nullptr && plan.array(Parameter::divide) == nullptr;
 }
 
 Number subtracted(const Number& number, DType dtype) {
@@ -262,7 +300,8 @@ std::optional<Message> collapse_note(const Plan& plan) {
 }
 
 bool normalizes(const Request& request) {
-  return request.subtract || request.divide || request.stretch;
+  return (request.max_norm && factor_of_all(request) != 1.0) || request.subtract || request.divide ||
+         request.stretch;
 }
 
 constexpr Step kNormalization{check_normalization, choose_normalization, convert_normalization,

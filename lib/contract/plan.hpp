@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,15 +48,16 @@ struct Plan {
                         ///< its own, the part's shape
   Slice slice;          ///< the elements to clip: all of them, or those of one shard
   Operation operation;
-  std::optional<Broadcast> arrays;     ///< replace numbers of the operation
-  std::optional<NodataPlan> nodata;    ///< the operation is for all elements but these
-  DType bound_dtype = DType::float32;  ///< of min and max: the input's, or that of the arithmetic
-  ElementBits min = 0;                 ///< the numbers as converted, for people: operation.lo and hi, unless
-  ElementBits max = 0;                 ///< min exceeds max and every element becomes min
-  std::optional<Number> exact_min;     ///< in place of min and max, if they are given, for a cast with
-  std::optional<Number> exact_max;     ///< Arithmetic::integer
-  std::vector<CutBound> cut;           ///< bounds about which the user should be warned
-  std::vector<LostBound> lost;         ///< no bounds: about which the user should be told
+  std::optional<Broadcast> arrays;              ///< replace numbers of the operation
+  std::shared_ptr<const ParameterArray> norms;  ///< that were found, of which max_norm makes factors
+  std::optional<NodataPlan> nodata;             ///< the operation is for all elements but these
+  DType bound_dtype = DType::float32;           ///< of min and max: the input's, or that of the arithmetic
+  ElementBits min = 0;              ///< the numbers as converted, for people: operation.lo and hi, unless
+  ElementBits max = 0;              ///< min exceeds max and every element becomes min
+  std::optional<Number> exact_min;  ///< in place of min and max, if they are given, for a cast with
+  std::optional<Number> exact_max;  ///< Arithmetic::integer
+  std::vector<CutBound> cut;        ///< bounds about which the user should be warned
+  std::vector<LostBound> lost;      ///< no bounds: about which the user should be told
   bool takes_other_bounds =
       false;                   ///< other calls may give arrays as bounds: nothing depends on the given ones
   bool refuse_nan = false;     ///< a NaN among the results is an Error{input} that names the first one

@@ -174,6 +174,13 @@ enum class Statistic : std::uint8_t { mean, std, min, max, median, mad, iqr, abs
 inline constexpr std::array<std::string_view, 8> kStatisticWords{"mean",   "std", "min", "max",
                                                                  "median", "mad", "iqr", "absmax"};
 
+/// Which norm of its elements a tensor or group has: the root of the sum of their squares, the sum of their
+/// absolute values, or the greatest absolute value.
+enum class Norm : std::uint8_t { two, one, infinity };
+
+/// The names of the enumerators, in their order.
+inline constexpr std::array<std::string_view, 3> kNormWords{"2", "1", "inf"};
+
 /// What a bound is away from a mean, a median or a percentile: "-3std".
 struct Spread {
   Number times;         ///< of at most 18 digits; negative for what is below
@@ -330,6 +337,12 @@ struct Request {
   std::optional<Given> replace_below{};
   std::optional<Given> replace_above{};
 
+  /// y = y * (max_norm / n) if the norm n of the clipped elements is more than max_norm, a number above 0:
+  /// n is exact and rounded once to float64, quotient and product are float64. Error{input} for a norm that
+  /// is NaN or infinite. An integer tensor needs `to` or `round`.
+  std::optional<Given> max_norm{};
+  std::optional<Norm> norm{};  ///< of max_norm; by default Norm::two
+
   /// y = (y - subtract) / divide in float64, with the clipped y. Numbers, arrays, or statistics or
   /// percentiles of the tensor's clipped elements. An integer tensor needs `to` or `round`.
   std::optional<Given> subtract{};
@@ -367,7 +380,7 @@ struct Request {
   std::vector<Given> nodata{};
   std::optional<Given> nodata_to{};
 
-  // Whose percentiles and statistics parameters are: those of all elements of the tensor by default.
+  // Whose percentiles, statistics and norms parameters are: those of all elements of the tensor by default.
 
   /// Of each index along these axes of the shape, over all other axes. Negative axes count from the end.
   /// Error{input} for a tensor without such an axis. An index without data has no figure, and no such step.
@@ -377,8 +390,8 @@ struct Request {
   /// true. Needs a figure. What is clipped are all elements.
   std::optional<Given> mask{};
 
-  /// Of all clipped tensors together, which must have one dtype: for the members of an archive in
-  /// clip_file().
+  /// Of all clipped tensors together, which must have one dtype, floats with max_norm alone any of floats:
+  /// for the members of an archive in clip_file().
   bool pooled = false;
 
   /// What happens to a NaN, by Request::nan and the profile: never OnNan::by_profile.

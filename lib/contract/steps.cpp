@@ -432,10 +432,10 @@ Nodata nodata_of(const Request& request, DType dtype) {
   return nodata;
 }
 
-std::string found_text(const ArrayParameter& parameter, std::size_t shown) {
-  const ParameterArray& array = *parameter.array;
+std::string found_text(const ParameterArray& array, std::size_t shown) {
   if (!array.is_found()) return "";
   const std::uint64_t count = array.layout().count;
+  if (count == 1) return element_text(array.layout().dtype, found_element(array, 0));
   std::string text = "[";
   for (std::size_t i = 0; i < std::min<std::uint64_t>(count, shown); ++i)
     text += (i == 0 ? "" : ", ") + element_text(array.layout().dtype, found_element(array, i));
@@ -443,10 +443,9 @@ std::string found_text(const ArrayParameter& parameter, std::size_t shown) {
 }
 
 std::string text_of(const Plan& plan, Parameter parameter, std::string number) {
-  constexpr std::size_t kShown = 16;
   const ArrayParameter* const row = plan.array(parameter);
   if (row == nullptr) return number;
-  const std::string found = found_text(*row, kShown);
+  const std::string found = found_text(*row->array);
   return fmt::format("{} {}{}{}", row->text, shape_text(row->array->layout().shape), found.empty() ? "" : " ",
                      found);
 }

@@ -37,6 +37,9 @@ extern const Step kNormalization;
 /// Whether the request has the last step.
 [[nodiscard]] bool normalizes(const Request& request);
 
+/// Whether the last step, for norms, multiplies and does nothing else.
+[[nodiscard]] bool only_scales(const Plan& plan);
+
 /// Whether the request has numbers of stretch_from that are not subtract and divide already, as found ones
 /// are.
 [[nodiscard]] bool has_typed_range(const Request& request);
@@ -56,8 +59,9 @@ void set_range(Request& request, DType dtype);
 
 [[nodiscard]] std::string text_of(const Operation::Integer& integer);
 
-/// The first elements of an array that was calculated: "[0.5, 1, ...]"; empty for one that was given.
-[[nodiscard]] std::string found_text(const ArrayParameter& parameter, std::size_t shown);
+/// The first elements of an array that was calculated: "[0.5, 1, ...]", or the only one: "0.5"; empty for one
+/// that was given.
+[[nodiscard]] std::string found_text(const ParameterArray& array, std::size_t shown = 16);
 
 /// What a normalization subtracts, if that is one number: "1700000000000000001".
 [[nodiscard]] std::string subtrahend_text(const Normalization& step);

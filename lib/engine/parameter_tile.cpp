@@ -85,6 +85,8 @@ ParameterTile::ParameterTile(const Plan& plan, std::size_t capacity, std::size_t
   allocate_bounds();
   if (plan.operation.arithmetic != Arithmetic::none) allocate_factors();
   if (const auto& normalization = plan.operation.normalization) {
+    if (const ArrayParameter* const factors = plan.arrays->find(Parameter::max_norm))
+      allocate(factor_, factors, 1.0);
     allocate(a_, plan.arrays->find(Parameter::subtract), normalization->a);
     allocate(b_, plan.arrays->find(Parameter::divide), normalization->b);
     const ArrayParameter* const a = plan.arrays->find(Parameter::subtract);
@@ -111,7 +113,7 @@ ParameterTile::ParameterTile(const Plan& plan, std::size_t capacity, std::size_t
 
 template <class F>
 decltype(auto) ParameterTile::with_type_of(const Values& factor, F&& f) const {
-  if (&factor == &a_ || &factor == &b_) return f.template operator()<double>();
+  if (&factor == &factor_ || &factor == &a_ || &factor == &b_) return f.template operator()<double>();
   return with_factor_type(plan_.operation.arithmetic, f);
 }
 
@@ -181,7 +183,7 @@ void ParameterTile::read(std::uint64_t position, std::size_t count) {
     if (nan_result_.memory) std::copy_n(results_of_nan(), count, nan_result_.as<ElementBits>());
     if (has_lost_bounds(*nan_bound_)) widen_lost_bounds(count);
   }
-  for (Values* const factor : {&scale_, &bias_, &a_, &b_}) read_factor(*factor, position, count);
+  for (Values* const factor : {&scale_, &bias_, &factor_, &a_, &b_}) read_factor(*factor, position, count);
   if (plan_.operation.uses_bounds()) widen_bounds(count);
 }
 
@@ -217,7 +219,7 @@ void ParameterTile::repeat(std::size_t period, std::size_t count) noexcept {
   if (exact_min_) exact_min_->repeat(period, count);
   if (exact_max_) exact_max_->repeat(period, count);
   for (const Values* const values :
-       {&min_, &max_, &nan_, &nan_result_, &scale_, &bias_, &a_, &b_, &a_rest_}) {
+       {&min_, &max_, &nan_, &nan_result_, &scale_, &bias_, &factor_, &a_, &b_, &a_rest_}) {
     if (!values->memory || values->lent != nullptr) continue;
     std::byte* const begin = values->memory.get();
     for (std::size_t done = period; done < count;) {  // twice as many each time
@@ -432,6 +434,7 @@ ParameterVectors ParameterTile::vectors(std::size_t first) const noexcept {
       .nan = from(nan_),
       .scale = from(scale_),
       .bias = from(bias_),
+      .factor = from(factor_),
       .a = from(a_),
       .b = from(b_),
       .a_rest = from(a_rest_),
@@ -456,6 +459,7 @@ Operation ParameterTile::operation() const noexcept {
     if (operation.nan) operation.nan = to_bits(*nan_.as<T>());
   });
   if (operation.normalization) {
+    if (factor_.memory) operation.normalization->factor = *factor_.as<double>();
     operation.normalization->a = *a_.as<double>();
     operation.normalization->b = *b_.as<double>();
     if (a_rest_.memory) operation.normalization->a_rest = *a_rest_.as<double>();

@@ -265,7 +265,8 @@ class ParameterTile {
   Values nan_result_;                  ///< what it becomes, if it is exact
   Values scale_;
   Values bias_;
-  Values a_;  ///< of a Normalization; min and max as float64 if it uses them
+  Values factor_;  ///< of a Normalization, if it varies
+  Values a_;       ///< of a Normalization; min and max as float64 if it uses them
   Values b_;
   Values a_rest_;                        ///< only of 64-bit integers that are subtracted
   std::optional<BoundArray> exact_min_;  ///< if an array is_other_bound()

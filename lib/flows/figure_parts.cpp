@@ -115,13 +115,15 @@ Request first_steps(const Request& request, DType dtype) {
   first.subtract.reset();
   first.divide.reset();
   first.divide_zero.reset();
+  first.stretch.reset();
+  first.stretch_from.reset();
   first.round.reset();
   first.zero_point.reset();
   first.to.reset();
   first.saturate = false;
   first.per_axis.clear();
-  const bool is_wide = request.scale || request.bias || request.replace_below || request.replace_above ||
-                       request.nan.number || may_be_far(request.min, dtype) ||
+  const bool is_wide = request.max_norm || request.scale || request.bias || request.replace_below ||
+                       request.replace_above || request.nan.number || may_be_far(request.min, dtype) ||
                        may_be_far(request.max, dtype) ||
                        (!is_floating(dtype) && (has_fraction(request.min) || has_fraction(request.max)));
   if (is_wide || !request.nodata.empty()) first.to = DType::float64;

@@ -110,8 +110,8 @@ struct Scaled {
 /// What converts a bound of one of several groups as if it alone had been given.
 [[nodiscard]] Request bounds_alone(const Request& request);
 
-/// The clip alone, whose elements have all numbers that are subtracted from: those of the tensor's dtype, or
-/// float64.
+/// The clip, and what a norm that was found makes of it: elements with all numbers that are subtracted from,
+/// those of the tensor's dtype, or float64.
 [[nodiscard]] Request first_steps(const Request& request, DType dtype);
 
 /// first_steps() of integers of 64 bits without float64. What has no value becomes `otherwise`, and so does a

@@ -54,6 +54,10 @@ bool has_range_figure(const Request& request) {
   return range && (is_figure(range->first) || is_figure(range->second));
 }
 
+bool has_norm(const Request& request) {
+  return request.max_norm && request.max_norm->found.empty();
+}
+
 bool is_rule(const Given& figure) {
   return figure.statistic || figure.spread;
 }
@@ -74,7 +78,8 @@ void set_number(Given& given, const Number& number, const std::string& text) {
 namespace {
 
 bool needs_elements(const Request& request) {
-  return !percentiles_in(request).empty() || !statistics_in(request).empty() || has_range_figure(request);
+  return !percentiles_in(request).empty() || !statistics_in(request).empty() || has_range_figure(request) ||
+         has_norm(request);
 }
 
 /// Error{usage} for a figure that no bound can be, and for one without the profile or beside a step.
@@ -141,8 +146,9 @@ void expect_no_figures_of_stream(const Request& request) {
     refuse_figure(
         ErrorKind::usage, request, figure,
         Term{"input", "the input"} + Message(" must be a file, not a stream: it needs to be read twice"));
-  if (has_range_figure(request))
-    throw Error(ErrorKind::usage, parameter("stretch_from") + ": " + Term{"input", "the input"} +
+  if (has_range_figure(request) || has_norm(request))
+    throw Error(ErrorKind::usage, parameter(has_norm(request) ? "max_norm" : "stretch_from") + ": " +
+                                      Term{"input", "the input"} +
                                       " must be a file, not a stream: it needs to be read twice");
 }
 
@@ -154,6 +160,7 @@ Plan plan_before_reading(const Request& given, const TensorLayout& layout) {
   for (const Field* const field : fields::kGroupings) field->copy({}, request);
   for (const Field& factor : statistics_in(request))
     set_number(*(request.*factor.number()), factor.number() == &Request::divide ? 1 : 0, "unknown");
+  if (has_norm(request)) request.max_norm->found = "unknown";
   const std::vector<Field> bounds = percentiles_in(request);
   std::vector<Number> values;
   for (const Field& bound : bounds)

@@ -22,6 +22,9 @@ namespace clipper {
 /// Whether the range of a stretch is found in the elements.
 [[nodiscard]] bool has_range_figure(const Request& request);
 
+/// Whether max_norm limits a norm that is still to be found.
+[[nodiscard]] bool has_norm(const Request& request);
+
 /// Whether a figure that is a bound is more than a percentile.
 [[nodiscard]] bool is_rule(const Given& figure);
 

@@ -62,6 +62,7 @@ class Figures {
 
   void find_percentiles();
   void find_range();
+  void find_norm();
   void find_statistics();
   [[nodiscard]] std::vector<FoundArray> arrays_of(const std::vector<Field>& factors, DType dtype) const;
 
@@ -327,6 +328,36 @@ void Figures::find_range() {
   set_array(*field_named("divide"), lengths.dtype(), lengths.take());
 }
 
+/// Finds the norms of the clipped elements. Nodata elements become 0, which adds nothing.
+void Figures::find_norm() {
+  if (!has_norm(request_)) return;
+  Request others = request_;
+  others.max_norm.reset();
+  others.norm.reset();
+  const DType dtype = layout().dtype;
+  Request first = first_steps(others, dtype);
+  if (first.nodata_to) first.nodata_to = 0;
+  const auto is_other = [&](const TensorSource& source) { return source.layout.dtype != dtype; };
+  if (is_float8(dtype) || std::ranges::any_of(sources_, is_other)) first.to = DType::float64;
+  std::vector<std::byte> norms;
+  Given& limit = *request_.max_norm;
+  const auto take = [&](std::uint64_t group, double norm) {
+    if (!std::isfinite(norm))
+      refuse(*field_named("max_norm"),
+             std::string(std::isnan(norm) ? "the norm is NaN" : "the norm is infinite") + place_of(group));
+    append(DType::float64, to_bits(norm), norms);
+  };
+  norms_of_groups(clipped(first), request_.norm.value_or(Norm::two), options_.level, take);
+  if (count() == 0) take(0, 0);
+  TensorLayout of_groups = layout_of_groups(DType::float64);
+  if (count() <= 1) of_groups.shape.clear();
+  of_groups.count = std::max<std::uint64_t>(count(), 1);
+  Given found = parameter_found(limit.text, of_groups, std::move(norms));
+  found.number = limit.number;
+  found.found = found_text(*found.array);
+  limit = std::move(found);
+}
+
 /// Gathers the clipped elements of the groups in the table, or calls `look` with them if there is none.
 void Figures::read_clipped(const Request& first, const GroupRange& range, const ElementSource::Look& look,
                            GroupTable* table) const {
@@ -425,7 +456,8 @@ void Figures::find_statistics() {
     const std::optional<Statistic> statistic = figures[i].statistic;
     const bool is_rounded = factor.number() == &Request::subtract && found[i] && statistic &&
                             is_extreme(*statistic) && source.dtype == DType::float64 &&
-                            is_long_integer(layout().dtype) && !request_.scale && !request_.bias;
+                            is_long_integer(layout().dtype) && !request_.scale && !request_.bias &&
+                            !request_.max_norm;
     if (is_rounded) find_exactly(found[i], elements[i]);
     expect_one_dtype(label_of(factor), elements[i]);
     if (count() > 1)
@@ -474,6 +506,7 @@ Request with_figures(const Request& request, std::span<const TensorSource> sourc
   Figures figures(result, sources, options, lost);
   figures.find_percentiles();
   figures.find_range();
+  figures.find_norm();
   figures.find_statistics();
   if (request.mask && request.mask->array) request.mask->array->expect_unwritten();
   return result;

@@ -14,6 +14,7 @@
 #include "files/formats.hpp"
 #include "files/place.hpp"
 #include "flows/figure_parts.hpp"
+#include "flows/figure_requests.hpp"
 #include "flows/selection.hpp"
 #include "statistics/groups.hpp"
 
@@ -25,6 +26,11 @@ namespace {
 std::string_view one_of(DType dtype, DType first) {
   if (is_floating(dtype) != is_floating(first)) return "float";
   return traits(first).name;
+}
+
+/// Whether nothing is found that is a number of the tensors' dtype.
+bool finds_only_norm(const Request& request) {
+  return percentiles_in(request).empty() && statistics_in(request).empty() && !has_range_figure(request);
 }
 
 }  // namespace
@@ -73,7 +79,9 @@ void TensorPool::add_tensor(const Origin& origin, const std::string& path, Tenso
   static_cast<void>(with_path(path, [&] { return plan_before_reading(settings_.request, layout); }));
   if (!sources_.empty()) {
     const TensorSource& first = sources_.front();
-    if (layout.dtype != first.layout.dtype)
+    const bool may_differ =
+        is_floating(layout.dtype) && is_floating(first.layout.dtype) && finds_only_norm(settings_.request);
+    if (layout.dtype != first.layout.dtype && !may_differ)
       throw Error(ErrorKind::input,
                   fmt::format("{}: is {}, but {} is {}; all inputs must have one dtype: ", path,
                               traits(layout.dtype).name, first.path, traits(first.layout.dtype).name) +
@@ -141,12 +149,14 @@ std::string figures_text(const Request& figures, const Request& found) {
     if (field.number() == nullptr) continue;
     const std::optional<Given>& figure = figures.*field.number();
     const std::optional<Given>& its = found.*field.number();
-    if (!is_figure(figure)) continue;
-    text += fmt::format("{}{} {} is ", text.empty() ? "" : ", ", field.option, figure->text);
+    const bool is_norm = figure && field.number() == &Request::max_norm;
+    if (!is_figure(figure) && !is_norm) continue;
+    text += fmt::format("{}{} {} {} ", text.empty() ? "" : ", ", field.option, figure->text,
+                        is_norm ? "limits norm" : "is");
     if (!its)
       text += "none";
     else if (its->array)
-      text += found_text({Parameter::min, its->text, its->array, {}}, its->array->layout().count);
+      text += found_text(*its->array, its->array->layout().count);
     else
       text += its->found;
   }

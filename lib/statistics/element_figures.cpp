@@ -114,6 +114,7 @@ GroupNumbers numbers_of(std::span<const Given> figures, const Parts& parts, std:
   if (!parts.statistics.empty()) {
     const ElementStatistics& statistics = parts.statistics[group];
     numbers.has_numbers = statistics.nan != statistics.count;
+    numbers.statistics = &statistics;
   }
   std::span<const std::optional<Number>> found;
   if (!parts.percentiles.empty()) found = parts.percentiles[group];
@@ -170,6 +171,56 @@ void figures_of_groups(const ElementSource& source, std::span<const Given> figur
   }
   for (std::uint64_t group = 0; group < source.groups; ++group)
     found(group, numbers_of(figures, parts, group));
+}
+
+namespace {
+
+/// The same source of the elements without their signs, integers as unsigned ones.
+ElementSource magnitudes_of(const ElementSource& source) {
+  ElementSource magnitudes = source;
+  const auto* const row = std::ranges::find_if(kDTypes, [&](const DTypeTraits& each) {
+    return each.kind == NumberKind::unsigned_integer && each.size == traits(source.dtype).size;
+  });
+  if (!is_floating(source.dtype)) magnitudes.dtype = row->dtype;
+  magnitudes.read = [read = source.read, dtype = source.dtype](const GroupRange& range,
+                                                               const ElementSource::Look& look) {
+    read(range, [&](std::size_t group, std::span<const std::byte> elements) {
+      std::vector<std::byte> own(elements.begin(), elements.end());
+      with_type(dtype, [&]<class T>() {
+        using Bits = UnsignedOfSize<sizeof(T)>;
+        constexpr auto kSign = static_cast<Bits>(Bits{1} << (8 * sizeof(T) - 1));
+        auto* const x = reinterpret_cast<Bits*>(own.data());
+        for (std::size_t i = 0; i < own.size() / sizeof(T) && !std::is_unsigned_v<T>; ++i)
+          if constexpr (std::is_integral_v<T>)
+            x[i] = static_cast<Bits>((x[i] & kSign) != 0 ? Bits{0} - x[i] : x[i]);
+          else
+            x[i] = static_cast<Bits>(x[i] & ~kSign);
+      });
+      look(group, own);
+    });
+  };
+  return magnitudes;
+}
+
+double norm_of(Norm norm, const ElementStatistics& of) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (of.nan != 0) return std::numeric_limits<double>::quiet_NaN();
+  if (of.positive_infinite + of.negative_infinite != 0) return kInfinity;
+  if (norm == Norm::infinity) return round_to<double>(absolute_maximum(of).value_or(0));
+  Moments moments;  // of which the deviation from 0 is that from a mean of 0
+  moments.squares = of.moments.squares;
+  return norm == Norm::one ? of.moments.mean(1) : moments.standard_deviation(1);
+}
+
+}  // namespace
+
+void norms_of_groups(const ElementSource& source, Norm norm, SimdLevel level,
+                     const std::function<void(std::uint64_t, double)>& found) {
+  const Given of_all(Statistic::absmax);
+  figures_of_groups(norm == Norm::one ? magnitudes_of(source) : source, {&of_all, 1}, level,
+                    [&](std::uint64_t group, const GroupNumbers& numbers) {
+                      found(group, norm_of(norm, *numbers.statistics));
+                    });
 }
 
 namespace {

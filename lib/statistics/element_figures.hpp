@@ -10,6 +10,7 @@
 #include "element/number.hpp"
 #include "simd/levels.hpp"
 #include "statistics/percentiles.hpp"
+#include "statistics/statistics.hpp"
 
 namespace clipper {
 
@@ -17,7 +18,8 @@ namespace clipper {
 /// lies between infinities. Exact, but mean and std are rounded once to float64.
 struct GroupNumbers {
   std::vector<std::optional<Number>> figures;
-  bool has_numbers = false;  ///< whether any element is not NaN; all may be infinite
+  bool has_numbers = false;                       ///< whether any element is not NaN; all may be infinite
+  const ElementStatistics* statistics = nullptr;  ///< of the elements, if a figure needs them
 };
 
 /// Finds figures, each a percentage or a statistic, or one and a spread, of each group of the source; calls
@@ -26,6 +28,11 @@ struct GroupNumbers {
 /// gathers one for all.
 void figures_of_groups(const ElementSource& source, std::span<const Given> figures, SimdLevel level,
                        const std::function<void(std::uint64_t, const GroupNumbers&)>& found);
+
+/// Finds the norm of each group of the source, whose dtype is no float8: exact, and rounded once to float64.
+/// NaN if an element is, otherwise infinity if one is; 0 of no elements. One pass.
+void norms_of_groups(const ElementSource& source, Norm norm, SimdLevel level,
+                     const std::function<void(std::uint64_t group, double)>& found);
 
 /// Whether the figure is the mean or the standard deviation.
 [[nodiscard]] constexpr bool is_moment(Statistic statistic) {

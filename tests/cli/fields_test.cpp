@@ -53,6 +53,7 @@ const std::array kEveryField{
           "--per-axis", "-1", "--round", "floor", "--saturate", "--to", "float16"},
     Words{"--min", "25%", "--max", "75%", "--stretch", "0:255", "--to", "uint8", "--pooled"},
     Words{"--stretch", "0:255", "--stretch-from", "1:50%", "--mask", "@y.npy"},
+    Words{"--max-norm", "3", "--norm", "1"},
     Words{"--min", "0", "--replace-below", "1", "--max", "1", "--replace-above", "0", "--zero-point", "3",
           "--to", "uint8"},
 };

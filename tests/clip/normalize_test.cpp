@@ -50,11 +50,19 @@ std::vector<std::byte> normalized(const Operation& operation, const std::vector<
   return out;
 }
 
+/// Makes the step x * factor.
+void scale_alone(Operation& operation, double factor) {
+  operation.normalization->a = 0;
+  operation.normalization->b = 1;
+  operation.normalization->factor = factor;
+}
+
 /// By the divisions of vectors, in which each element has the same parameters.
 std::vector<std::byte> divided(const Operation& operation, const std::vector<std::byte>& in,
                                SimdLevel level) {
   const std::vector<double> a(kCount, operation.normalization->a);
   const std::vector<double> b(kCount, operation.normalization->b);
+  const std::vector<double> factor(kCount, operation.normalization->factor);
   const std::size_t size = traits(operation.dtype).size;
   std::vector<std::byte> lo(kCount * size);
   std::vector<std::byte> hi(kCount * size);
@@ -63,6 +71,7 @@ std::vector<std::byte> divided(const Operation& operation, const std::vector<std
     std::memcpy(&hi[i * size], &operation.hi, size);
   }
   ParameterVectors vectors{.lo = lo.data(), .hi = hi.data()};
+  vectors.factor = reinterpret_cast<const std::byte*>(factor.data());
   vectors.a = reinterpret_cast<const std::byte*>(a.data());
   vectors.b = reinterpret_cast<const std::byte*>(b.data());
   std::vector<std::byte> out(kCount * traits(operation.normalization->to).size);
@@ -95,7 +104,8 @@ TEST_CASE("Multiplications with a rounded reciprocal give the bytes of a divisio
     double b = stretches ? a + 1 + static_cast<double>(random() % 999) : factor();
     if (b == 0) b = 3;
     for (const DType to : {DType::float32, DType::float64, DType::float16, DType::uint8}) {
-      const Operation operation = normalizing(from, to, stretches, a, b);
+      Operation operation = normalizing(from, to, stretches, a, b);
+      if (!stretches && i % 4 == 1) scale_alone(operation, 1 / (1 + std::fabs(a)));
       for (const SimdLevel level : simd_levels()) {
         CAPTURE(traits(from).name, traits(to).name, stretches, a, b, to_string(level));
         if (is_floating(to) || !is_floating(from) || are_near)
@@ -148,7 +158,8 @@ TEST_CASE(
     const double a = static_cast<double>(random() % 1'000'000) / (i % 3 == 0 ? 7 : 1);
     const double b = stretches ? a + 1 + static_cast<double>(random() % 999) : i % 7 == 0 ? -0.3 : 20;
     for (const DType to : {DType::float32, DType::float64, DType::float16, DType::uint8}) {
-      const Operation operation = normalizing(from, to, stretches, std::floor(a), std::floor(b) + 0.25);
+      Operation operation = normalizing(from, to, stretches, std::floor(a), std::floor(b) + 0.25);
+      if (!stretches && i % 4 == 1) scale_alone(operation, 1 / (1 + a));
       for (const SimdLevel level : simd_levels()) {
         CAPTURE(traits(from).name, traits(to).name, stretches, a, b, to_string(level));
         REQUIRE(normalized(operation, in, kCount, level) == divided(operation, in, level));

@@ -168,6 +168,8 @@ TEST_CASE(
                          {"to", "torch.uint8"},
                          {"max", "mean+1std"},
                          {"divide-zero", "keep"},
+                         {"max_norm", "2.5"},
+                         {"norm", "inf"},
                          {"stretch_from", "1%:75%+1.5iqr"}};
   const auto refused = [&](const char* name, const char* text) {
     return said(clipper_request_set(request.get(), name, text));

@@ -211,6 +211,8 @@ class Casts(Draw):
             given["--stretch-from"] = rng.choice(["1%:99%", "50%:25%", "mean-1std:mean+1std", "median-1mad:3", "0.25:7", "-1:100%", "0:1", "0%:100%"])
             if source in INTS and not {"--to", "--round"} & {*given}:
                 given["--round"] = rng.choice(list(ROUNDS))
+        if "--min-above-max" not in given and self.chance(0.25):
+            self.norm(case)
         if not has_figures(case):
             given["--max"] = "50%"
             if isinstance(given.get("--min"), Tensor):
@@ -224,6 +226,22 @@ class Casts(Draw):
             axes = [rng.randrange(-rank, rank) for _ in range(rng.choice([1, 1, 1, 2]))] if rank and self.chance(0.97) else [rng.choice([0, 3, -3])]
             given["--per-axis"] = ",".join(map(str, axes))
         return case
+
+    def norm(self, case):
+        """--max-norm, mostly of finite elements."""
+        rng, given, x = self.rng, case.parameters, case.x
+        is_whole = x.dtype in INTS
+        if is_whole and "--stretch" in given and "--stretch-from" not in given:
+            return  # whose bounds may lie beyond the dtype only beside it
+        given["--max-norm"] = rng.choice(["1", "0.5", "3", "100", "1e-3", "65504", "1e30", "0.1", "9007199254740993"])
+        if self.chance(0.6):
+            given["--norm"] = rng.choice(["2", "1", "inf"])
+        if is_whole and not {"--to", "--round"} & {*given}:
+            given["--round"] = rng.choice(list(ROUNDS))
+        if not is_whole and self.chance(0.85):
+            elements = x.elements.copy()
+            elements[~np.isfinite(numbers(x.elements, x.dtype).astype(float))] = np.array(nearest(1, x.dtype), f"u{elements.itemsize}").view(elements.dtype)
+            case.x = x.like(elements)
 
     def lists(self, source, target, count):
         """A cast with lists, which have a number for each index along an axis."""

@@ -202,7 +202,7 @@ def can_be_saved(case):
 def apply(trial):
     """Takes fit.npz in place of the parameters that it has."""
     case, given = trial.case, trial.case.parameters
-    gone = {*LISTS, "--per-axis", "--divide-zero"} | ({"--stretch", "--stretch-from"} if "--stretch-from" in given else set())
+    gone = {*LISTS, "--divide-zero"} | ({"--per-axis"} if "--max-norm" not in given else set()) | ({"--stretch", "--stretch-from"} if "--stretch-from" in given else set())
     trial.case = replace(case, parameters={option: each for option, each in given.items() if option not in gone})
     run = trial.clip("--figures", "fit.npz", "in.npy", "out.npy")
     trial.case = case
@@ -213,7 +213,7 @@ def masked(trial):
     """Figures of the elements of a mask are those of a tensor in which all others are nodata."""
     case, rng, x = trial.case, trial.rng, trial.case.x
     finds_exactly = any(figures.is_factor_figure(case.parameters.get(option)) for option in NORMALIZATION[:2]) and x.elements.itemsize == 8 and x.dtype in INTS
-    if not can_be_saved(case) or not figures.has_figures(case) or finds_exactly or "--nodata" in case.parameters or not x.elements.size:
+    if not can_be_saved(case) or not figures.has_figures(case) or finds_exactly or "--max-norm" in case.parameters or "--nodata" in case.parameters or not x.elements.size:
         return to_file(trial)
     known = numbers(x.elements, x.dtype)
     highest = np.iinfo(x.dtype).max if x.dtype in INTS else 2**15

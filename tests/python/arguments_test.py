@@ -190,7 +190,7 @@ def test_numpy_decides_what_its_own_names_mean():
 def test_messages():
     with pytest.raises(clipper.ClipperError, match="min: 'lo.txt' is not a number"):
         clipper.clip(X, "lo.txt")
-    for field, value in [(name, "abc") for name in ("min", "max", "scale", "bias", "subtract", "divide_zero", "nan", "nodata", "stretch", "to")] + [("stretch", (0, "abc"))]:
+    for field, value in [(name, "abc") for name in ("min", "max", "scale", "bias", "subtract", "divide_zero", "max_norm", "nan", "nodata", "stretch", "to")] + [("stretch", (0, "abc"))]:
         with pytest.raises(clipper.ClipperError, match=f"^{field}: .*abc") as caught:
             clipper.clip(X, **{field: value})
         assert caught.value.field == field

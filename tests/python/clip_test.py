@@ -62,6 +62,19 @@ def test_mask_says_in_which_elements_figures_are_found():
         clipper.clip(x, 0, mask=mask)
 
 
+def test_max_norm_scales_elements_down():
+    x = np.float64([[3, 4], [0, -1]])
+    for given in (2, "2", 2.0, np.int8(2), None):
+        assert_same_bits(clipper.clip(x, max_norm=2.5, norm=given, per_axis=0), np.float64([[1.5, 2], [0, -1]]))
+    for given in (np.inf, "inf"):
+        assert_same_bits(clipper.clip(x, 0, max_norm=2, norm=given), np.float64([[1.5, 2], [0, 0]]))
+    assert_same_bits(clipper.clip(x, max_norm=4, norm=1, out=x), x)
+    assert_same_bits(x, np.float64([[1.5, 2], [0, -0.5]]))
+    for given in ({"norm": 3}, {"norm": 2, "max_norm": None}, {"max_norm": np.ones(2)}, {"max_norm": -1}):
+        with pytest.raises(clipper.ClipperError, match="norm"):
+            clipper.clip(x, **{"max_norm": 1, **given})
+
+
 @pytest.mark.parametrize("name, to", [(name, None) for name in DTYPES] + PAIRS)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_layouts(layout, name, to):

@@ -254,6 +254,9 @@ struct SetMember {
     for (const nb::handle number : nb::iter(object)) add_number(number, numbers);
   }
 
+  /// 2 and math.inf, too.
+  void take(std::optional<Norm>& /*norm*/) const { set(number_of_argument(field.name, object).text); }
+
   /// A choice of words.
   void take(auto& /*member*/) const { refuse("a str"); }
 

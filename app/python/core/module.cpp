@@ -44,6 +44,9 @@ Args:
         and no percentile sees them.
     nodata_to: what they become instead.
     replace_below, replace_above: elements below min, above max, become this number, not the bound; also nan.
+    max_norm: y = y * (max_norm / n) in float64, of the clipped y, if their norm n is more than this number; before
+        subtract, divide and stretch. Integers need `to` or `round`.
+    norm: 2, the root of the sum of squares, 1, the sum of absolute values, or "inf", the greatest one.
     subtract, divide: y = (y - subtract) / divide in float64, of the clipped y; also arrays, and figures of all y:
         "mean" and "std", as np.mean and np.std of the finite ones, but exact, "min", "max", "median", "mad", "iqr",
         "absmax", or a percentile such as "50%". Integers need `to` or `round`, as with stretch.
@@ -52,12 +55,12 @@ Args:
         float64.
     stretch_from: (a, b) or "a:b": a becomes low and b high in place of min and max, and what is outside goes beyond; each is
         a number, a percentile or a rule of x.
-    per_axis: an int or a tuple of ints: percentiles and other figures are those of each index along these axes, over
+    per_axis: an int or a tuple of ints: percentiles, norms and other figures are those of each index along these axes, over
         all others, as with keepdims in numpy. With one axis a text such as subtract="0.485,0.456,0.406" has a
         number for each index along it.
     mask: an array or path that broadcasts to x, of bool or numbers: figures are of the elements where it is not 0.
     pooled: for clip_file() only: figures are those of all clipped members of an archive together, which must have one
-        dtype.
+        dtype, of a norm alone any float dtypes.
     round: "half-even", "half-away", "trunc", "floor" or "ceil": makes the result integers, in any dtype.
     zero_point: an integer that is added after rounding, if `to` is an integer dtype.
     to: the dtype of the result: "uint8", "u1", np.dtype or scalar type, or a name that numpy does not know, such as
@@ -101,6 +104,9 @@ array([0., 0., 0., 0., 6.])
 array([-0.5       , -0.33333333,  0.        ,  0.66666667, 16.        ])
 >>> clip(np.arange(5.0), stretch=(0, 1), stretch_from=(1, "75%"))
 array([-0.5,  0. ,  0.5,  1. ,  1.5])
+>>> clip(np.array([[3.0, 4], [0, 1]]), max_norm=2.5, per_axis=0)
+array([[1.5, 2. ],
+       [0. , 1. ]])
 >>> clip(np.array([[1, 9], [2, 8]]), max=np.array([5, 6]))
 array([[1, 6],
        [2, 6]])

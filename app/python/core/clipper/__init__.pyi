@@ -51,6 +51,8 @@ class _Request(TypedDict, total=False):  # besides min, max, and to, on which th
     bias: _Parameter
     replace_below: _Parameter
     replace_above: _Parameter
+    max_norm: Optional[_Number]
+    norm: Union[Literal["2", "1", "inf"], float, None]
     subtract: _Parameter
     divide: _Parameter
     divide_zero: Union[_Number, Literal["keep", "error"], None]
