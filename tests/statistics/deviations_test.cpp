@@ -100,6 +100,25 @@ TEST_CASE("median deviations of infinite centers, of no center, and of many equa
   CHECK(found[2] == Number(1));
 }
 
+TEST_CASE("the median deviation of more different elements than are collected, and between two far ones") {
+  constexpr std::size_t kThird = 200'000;
+  constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+  std::vector<double> elements(kThird);  // zeros
+  for (std::size_t i = 0; i < kThird; ++i)
+    for (const double sign : {1.0, -1.0}) elements.push_back(sign * (1 + static_cast<double>(i) * kEpsilon));
+  const auto deviation = [&](double center) {
+    const std::optional<Number> number = center;
+    return median_deviations(source_of(DType::float64, elements), std::span(&number, 1), simd_levels().back())
+        .front();
+  };
+  constexpr double kMiddle = 1 + kThird / 4 * kEpsilon;  // a quarter of the others, of which two are equal
+  CHECK(deviation(0) == interpolate(kMiddle - kEpsilon, kMiddle, kFractionOne / 2));
+  elements.resize(2 * kThird);
+  std::fill(elements.begin() + kThird, elements.end(), 1.0);
+  for (std::size_t i = 0; i < kThird; ++i) elements[i] = 1e9 - static_cast<double>(i);
+  CHECK(deviation(0) == interpolate(1, 1e9 - static_cast<double>(kThird - 1), kFractionOne / 2));
+}
+
 TEST_CASE("elements that change between two passes of a median deviation are refused") {
   std::vector<float> elements(300'000);
   for (std::size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<float>(i);
