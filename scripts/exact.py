@@ -509,7 +509,7 @@ def percentages_of(case):
 
 def lost_in(case, x):
     """The bounds that no element of the tensor has."""
-    return [side for side in percentages_of(case) if figures.is_lost(x, case.parameters[side])]
+    return [side for side in percentages_of(case) if figures.is_lost(case, x, case.parameters[side])]
 
 
 def without_percentages(case, parameters, percentages):
@@ -586,11 +586,12 @@ def refused_by_plan(case):
 
 
 def as_one_dtype(dtype, texts):
-    """The bounds of a list as an array has them: float64 for floats, and integers without -0 where float64 lacks one."""
+    """The bounds of a list as an array has them: float64 for floats, and integers without -0 where all are integers and float64 lacks one."""
     found = [contract.exact(text) for text in texts]
     if dtype in FORMATS:
         return [str(contract.rounded(number, "float64")) for number in found]
-    has_all = all(number in (math.inf, -math.inf) or contract.rounded(number, "float64") == number for number in found)
+    has_all = any(abs(number) < math.inf and number != math.trunc(number) for number in found) \
+        or all(abs(number) == math.inf or contract.rounded(number, "float64") == number for number in found)
     return texts if has_all else ["0" if number == 0 else text for number, text in zip(found, texts)]
 
 
@@ -780,7 +781,7 @@ def ranged(case):
     code, begins, lengths = INPUT if is_found else USAGE, [], []
     for _, part in parts:
         x = figures.valid_in(case, part)
-        if any(figures.is_percentile(text) and figures.is_lost(x, text) for text in texts):
+        if any(figures.is_percentile(text) and figures.is_lost(case, x, text) for text in texts):
             begins.append(contract.exact(case.parameters["--stretch"].split(":")[0]))
             lengths.append(float(maps[1] - maps[0]))
             continue
@@ -793,7 +794,7 @@ def ranged(case):
         if lengths[-1] == 0 or math.isinf(lengths[-1]):
             raise Refused("the length of --stretch-from", code)
     if len(parts) <= 1:
-        lost = is_found and (not parts or any(figures.is_percentile(text) and figures.is_lost(figures.valid_in(case, parts[0][1]), text) for text in texts))
+        lost = is_found and (not parts or any(figures.is_percentile(text) and figures.is_lost(case, figures.valid_in(case, parts[0][1]), text) for text in texts))
         return replace(case, parameters=others) if lost else \
             replace(case, parameters=others | {"--subtract": repr(begins[0]), "--divide": repr(lengths[0])}, maps=maps)
     limits = np.iinfo(case.x.dtype) if case.x.dtype in ("int64", "uint64") else None

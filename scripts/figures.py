@@ -93,10 +93,11 @@ def bound_value(x, text):
     return rule_value(x, text) if is_rule(text) else percentile(x, text)
 
 
-def is_lost(x, text):
-    """Whether no element has the percentile or rule."""
-    nans = is_nan(x.elements, x.dtype)
-    if x.dtype in FORMATS and ("mean" in text or "std" in text):
+def is_lost(case, x, text):
+    """Whether no element has the percentile or rule. A scale of 0 makes NaN of infinities."""
+    nans, scale = is_nan(x.elements, x.dtype), case.parameters.get("--scale", "1")
+    is_zero = isinstance(scale, str) and "," not in scale and exact(scale) == 0
+    if x.dtype in FORMATS and (is_zero or "mean" in text or "std" in text):
         nans = ~np.isfinite(numbers(x.elements, x.dtype).astype(np.float64))
     return bool(nans.all())
 
@@ -282,7 +283,7 @@ def check_order(case, parts, find):
     if all(isinstance(text, str) for text in texts) and case.above not in BOUND_NAMES:
         for index, part in parts:
             alone = replace(case, x=valid_in(case, part))
-            if any(is_percentile(text) and is_lost(alone.x, text) for text in texts):
+            if any(is_percentile(text) and is_lost(case, alone.x, text) for text in texts):
                 continue
             lo, hi = (find(alone, text) if is_percentile(text) else exact(text) for text in texts)
             found = [end for end, text in zip((lo, hi), texts, strict=True) if is_percentile(text)]  # a typed infinity becomes an integer's limit
@@ -321,7 +322,7 @@ def found_in(case, bound, result, find):
     shape, parts = groups(case)
     loses = len(parts) <= 1  # a figure that does not exist
     whole = valid_in(case, parts[0][1]) if parts else case.x
-    is_empty = loses and any(is_percentile(given.get(side)) and is_lost(whole, given[side]) for side in BOUNDS)
+    is_empty = loses and any(is_percentile(given.get(side)) and is_lost(case, whole, given[side]) for side in BOUNDS)
     if any(is_percentile(given.get(side)) for side in BOUNDS) and not is_empty:
         check_order(case, parts, find)
     if "--per-axis" in given:
@@ -330,7 +331,7 @@ def found_in(case, bound, result, find):
             wholes = []
             for _, part in parts:
                 alone = replace(case, x=valid_in(case, part))
-                lost = is_lost(alone.x, text)
+                lost = is_lost(case, alone.x, text)
                 if lost and len(parts) > 1 and case.nan == side[2:] and case.x.dtype in FORMATS and "nan" not in case.parameters.get("--nodata", ""):
                     if case.to in INTS:
                         raise Refused("NaN of a group", INPUT)

@@ -82,7 +82,9 @@ class LossCounter::Block {
         lo_number_(
             from_bits<Working>(working_element(counter.bounds_, operation.lo, counter.casting_.dtype))),
         hi_number_(
-            from_bits<Working>(working_element(counter.bounds_, operation.hi, counter.casting_.dtype))) {}
+            from_bits<Working>(working_element(counter.bounds_, operation.hi, counter.casting_.dtype))) {
+    if (!has_exact_bounds(nullptr)) lo_number_ = std::min(lo_number_, hi_number_);
+  }
 
   void count(const std::byte* in, const ParameterVectors* vectors, std::size_t count,
              ElementCounts& counts) noexcept {
@@ -99,6 +101,9 @@ class LossCounter::Block {
     if (varies) {
       load(counter_.bounds_, vectors->lo, lo_, count);
       load(counter_.bounds_, vectors->hi, hi_, count);
+      if (!has_exact_bounds(vectors))
+        std::transform(lo_.begin(), lo_.begin() + static_cast<std::ptrdiff_t>(count), hi_.begin(),
+                       lo_.begin(), [](Working lo, Working hi) { return std::min(lo, hi); });
       count_losses<true>(g, lo_.data(), hi_.data(), counts, count);
     } else {
       count_losses<false>(g, &lo_number_, &hi_number_, counts, count);
@@ -110,6 +115,13 @@ class LossCounter::Block {
 
  private:
   using Elements = std::array<Working, kLossBlock>;
+
+  /// Whether an exact bound may lie between lo and hi where lo exceeds hi, and then no element. Otherwise
+  /// elements move to hi there, as if both bounds were hi.
+  [[nodiscard]] bool has_exact_bounds(const ParameterVectors* vectors) const noexcept {
+    return (counter_.casting_.cast->min || counter_.casting_.cast->max) ||
+           (vectors != nullptr && (vectors->min != nullptr || vectors->max != nullptr));
+  }
 
   /// Elements of a dtype as working elements.
   void load(DType dtype, const std::byte* in, Elements& out, std::size_t count) noexcept {

@@ -230,8 +230,7 @@ Number exact_value(const Operation& operation, DType dtype, ElementBits element)
 template <class T>
 Number rounded_value(const Operation& operation, const Number& element) {
   const auto scale = static_cast<T>(operation.scale);
-  // An infinity times 0 is NaN, which is none of the elements of a percentile.
-  const T x = scale == 0 && element.kind == Number::Kind::infinite ? T{0} : round_to<T>(element);
+  const T x = round_to<T>(element);
   const T product = operation.divides ? x / scale : x * scale;
   return product + static_cast<T>(operation.bias);
 }
@@ -251,6 +250,7 @@ std::optional<Scaled> scaled(const Request& request, const TensorLayout& layout)
   Scaled by;
   by.is_exact = operation.arithmetic == Arithmetic::integer;
   by.descends = by.is_exact ? operation.integer_scale.negative : std::signbit(operation.scale);
+  by.loses_infinity = !by.is_exact && operation.scale == 0 && traits(from).has_infinity;
   if (by.is_exact) {
     by.value = [=](ElementBits element) { return exact_value(operation, from, element); };
   } else if (operation.arithmetic == Arithmetic::float32) {

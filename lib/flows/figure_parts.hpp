@@ -83,6 +83,7 @@ struct Scaled {
   DType dtype = DType::float64;  ///< of the arithmetic, unless that is exact
   bool is_exact = false;         ///< of integers
   bool descends = false;         ///< a greater x has a lesser result, or the same
+  bool loses_infinity = false;   ///< a scale of 0 makes NaN of infinities, which are none of the numbers then
   std::function<Number(ElementBits)> value;
 };
 

@@ -247,8 +247,11 @@ void Figures::find_percentiles() {
       else
         elements[i].add(number, !!found.figures[i]);
   };
-  const Nodata nodata = nodata_of(request_, layout().dtype);
-  ElementSource source = elements_of(sources_, groups_, nodata, options_.level);
+  Nodata left_out = nodata_of(request_, layout().dtype);
+  if (scaled_ && scaled_->loses_infinity)
+    for (const ElementBits infinity : {lowest_element(layout().dtype), highest_element(layout().dtype)})
+      left_out.add(number_of(layout().dtype, infinity));
+  ElementSource source = elements_of(sources_, groups_, left_out, options_.level);
   if (scaled_) {
     source.value = scaled_->value;
     source.descends = scaled_->descends;
