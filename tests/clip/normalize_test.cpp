@@ -87,7 +87,7 @@ TEST_CASE("Multiplications with a rounded reciprocal give the bytes of a divisio
     const double number = std::ldexp(static_cast<double>(random()), static_cast<int>(random() % 160) - 140);
     return random() % 2 == 0 ? integer : random() % 2 == 0 ? number : -number;
   };
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < 3000 / static_cast<int>(kStep); ++i) {
     for (std::size_t at = 0; at < in.size(); at += sizeof(random())) {
       const std::uint64_t bits = random();
       std::memcpy(&in[at], &bits, sizeof bits);
@@ -144,7 +144,7 @@ TEST_CASE(
     "64-bit integers that float64 has in a loop give the bytes of a division, beside others that it lacks") {
   std::mt19937_64 random(70);
   std::vector<std::byte> in(kCount * sizeof(std::int64_t));
-  for (int i = 0; i < 1000; ++i) {
+  for (int i = 0; i < 1000 / static_cast<int>(kStep); ++i) {
     const DType from = i % 2 == 0 ? DType::int64 : DType::uint64;
     const int widest = i % 10 == 9 ? 64 : 52;  // bits; 51 are the limit of the loop
     for (std::size_t at = 0; at < in.size(); at += sizeof(std::uint64_t)) {

@@ -1,5 +1,6 @@
 """Cases of array parameters that random cases do not reach: large arrays, many channels, one file as tensor and array."""
 
+import functools
 import os
 import subprocess
 import sys
@@ -96,6 +97,11 @@ def large_cases():
     yield "large float64 scale", Case(floats((5000, 1000)), {"--scale": Tensor("float64", ramp((5000, 1000), "float64", 2), True, True)})
 
 
+@functools.cache
+def is_instrumented(clipper):
+    return b"__asan_init" in Path(clipper).read_bytes()
+
+
 def memory_of(trial, *words):
     """Runs clipper and returns its exit code and its peak of memory, in MiB. A process that starts from a large one would
     count that one's memory."""
@@ -108,7 +114,7 @@ def try_large(trial):
     """Every way, and the peak of memory if clipper is not instrumented."""
     before = trial.files()
     figures = []
-    instrumented = b"__asan_init" in Path(trial.clipper).read_bytes()
+    instrumented = is_instrumented(trial.clipper)
     for settings in ((), ("--threads", "1"), ("--threads", "8", "--chunk-size", "65536")):
         peak = memory_of(trial, *trial.operation(), *settings, "in.npy", "out.npy")
         figures.append(round(peak, 1))
@@ -133,7 +139,7 @@ def found_figures(new_trial):
         trial.path("in.npy").write_bytes(case.x.file())
         words = [word for option in options.items() for word in option]
         peak = memory_of(trial, *words, "--per-axis", "0", "--json", "in.npy", "out.npy")
-        trial.check(b"__asan_init" in Path(trial.clipper).read_bytes() or peak <= 2 * MEMORY, f"{peak:.1f} MiB of memory")
+        trial.check(peak <= 2 * MEMORY, f"{peak:.1f} MiB of memory")
         yield f"{options} per index", trial, [round(peak, 1)]
 
 
@@ -206,7 +212,8 @@ def most_axes(new_trial):
 
 
 def edges(clipper, directory):
-    """Tries all cases. Yields the name of each, the trial, and figures of its memory."""
+    """Tries all cases, or, because sanitizers look for other faults and are slow, each small one in one way and no large one. Yields the
+    name of each, the trial, and figures of its memory."""
     def new_trial(case):
         for path in sorted(directory.rglob("*"), reverse=True):
             path.rmdir() if path.is_dir() else path.unlink()
@@ -216,15 +223,19 @@ def edges(clipper, directory):
             trial.take(case)
         return trial
 
-    for name, case in small_cases():
-        for way in ways.WAYS:
+    for number, (name, case) in enumerate(small_cases()):
+        all_ways = list(ways.WAYS)
+        one = all_ways[number % len(all_ways)]
+        for way in [one] if is_instrumented(clipper) else all_ways:
             trial = new_trial(case)
             way(trial)
             yield f"{name}, {way.__name__}", trial, []
     for group in (two_roles, refusals, most_axes):
         for name, trial in group(new_trial):
             yield name, trial, []
-    for name, case in (*channel_cases(), *large_cases()):
+    is_plain = not is_instrumented(clipper)
+    for name, case in (*channel_cases(), *(large_cases() if is_plain else ())):
         trial = new_trial(case)
         yield name, trial, try_large(trial)
-    yield from found_figures(new_trial)
+    if is_plain:
+        yield from found_figures(new_trial)

@@ -454,7 +454,7 @@ TEST_CASE("A truncated header is refused") {
 TEST_CASE("A header with a damaged byte is read, or refused in one line") {
   for (const std::string& bytes : valid_files())
     for (std::size_t at = 0; at < bytes.size(); ++at)
-      for (int value = 0; value < 256; ++value) {
+      for (std::size_t value = at % kStep; value < 256; value += kStep) {
         std::vector<char> damaged(bytes.begin(), bytes.end());
         damaged[at] = static_cast<char>(value);
         std::optional<npy::Header> header;

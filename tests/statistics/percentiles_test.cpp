@@ -161,7 +161,7 @@ TEST_CASE("every element of up to 16 bits is at its rank") {
     search.end_pass();
     REQUIRE(search.numbers() == sorted.size());
     std::vector<std::uint64_t> ranks;
-    for (std::uint64_t rank = 0; rank < sorted.size(); rank += kStep) ranks.push_back(rank);
+    for (std::uint64_t rank = 0; rank < sorted.size(); rank += kStep * kStep) ranks.push_back(rank);
     search.want(ranks);
     REQUIRE_FALSE(search.is_open());
     std::size_t wrong = 0;
