@@ -31,7 +31,10 @@ FORMS = dict(zip("f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1 M8 m8 c8 c16".split(), "ef
 SAFETENSORS = dict(zip("b1 f1 V1 V2 f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8".split(),
                        "BOOL F8_E5M2 F8_E4M3 BF16 F16 F32 F64 I8 I16 I32 I64 U8 U16 U32 U64".split()))
 READS = re.compile(r"(?!.*(--(save-figures|diff-out|report|histogram-svg|update-golden)|[;&|>]))clipper ((compare|info|show|profiles)\b|.*--(dry-run|verify)\b)")
-LEFT_OUT = " is not available on Windows", "keeps the names of open files"  # the latter: wine 8 cannot replace an open file
+# What ends a case for Windows: what it lacks, and what wine 8 cannot do: replace an open file, keep a file's mode, examine a file that
+# a shell outside of wine has opened.
+LEFT_OUT = (" is not available on Windows", "keeps the names of open files", "cannot keep its access control list: Operation not supported",
+            "standard input: cannot be examined: Bad file descriptor", "standard output: cannot be examined: Bad file descriptor")
 
 
 @dataclasses.dataclass
