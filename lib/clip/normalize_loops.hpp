@@ -219,8 +219,8 @@ struct NormalizeElements {
                                          std::size_t count) noexcept {
     if constexpr (!kStretches)
       if (step.scales)
-        return step.holds ? run_with<Quotient::scales, true, true>(y, out, step, count)
-                          : run_with<Quotient::scales, false, true>(y, out, step, count);
+        return step.holds || step.clips ? run_with<Quotient::scales, true, true>(y, out, step, count)
+                                        : run_with<Quotient::scales, false, false>(y, out, step, count);
     if constexpr (kLevel != SimdLevel::baseline)
       if (step.multiplies) {
         if (step.holds) return run_with<Quotient::multiplies, true, true>(y, out, step, count);
