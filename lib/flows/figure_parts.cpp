@@ -18,6 +18,7 @@
 #include "element/element_key.hpp"
 #include "engine/parameter_tile.hpp"
 #include "error.hpp"
+#include "statistics/element_figures.hpp"
 #include "statistics/percentiles.hpp"
 
 namespace clipper {
@@ -110,6 +111,18 @@ void FoundArray::add_float(const Number& number, ElementBits element) {
     append(dtype_, element, elements_);
 }
 
+std::vector<FoundArray> arrays_of(const Request& request, const std::vector<Field>& factors, DType dtype) {
+  std::vector<FoundArray> arrays;
+  for (const Field& factor : factors) {
+    const Given& given = *(request.*factor.number());
+    const bool is_exact = given.percentage || !is_moment(*given.statistic);
+    const bool keeps_integers = is_exact && (factor.number() == &Request::subtract ||
+                                             (given.statistic && is_extreme(*given.statistic)));
+    arrays.emplace_back(request, keeps_integers && is_long_integer(dtype) ? dtype : DType::float64);
+  }
+  return arrays;
+}
+
 Request first_steps(const Request& request, DType dtype) {
   Request first = request;
   first.subtract.reset();
@@ -197,6 +210,17 @@ std::function<void(std::uint64_t, std::span<std::byte>)> flags_of(const Given& m
         flags[i] = std::byte{comparable(at(elements.get(), i)) != 0};
     });
   };
+}
+
+Number within_floats(const Request& request, DType dtype, const Field& bound, const Number& rule) {
+  const bool is_outward = rule.negative == (bound.number() == &Request::min);
+  if (!is_floating(dtype) || rule.kind != Number::Kind::finite || !is_outward || has_later_step(request))
+    return rule;
+  const Number highest = number_of(dtype, highest_finite(dtype));
+  Number magnitude = rule;
+  magnitude.negative = false;
+  if (magnitude <= highest) return rule;
+  return number_of(dtype, (rule.negative ? lowest_element : highest_element)(dtype));
 }
 
 Request bounds_alone(const Request& request) {

@@ -78,6 +78,10 @@ class FoundArray {
   std::vector<std::byte> numbers_;
 };
 
+/// Where the figures of each factor, of elements of this dtype, are collected.
+[[nodiscard]] std::vector<FoundArray> arrays_of(const Request& request, const std::vector<Field>& factors,
+                                                DType dtype);
+
 /// x * scale + bias of single elements, as the clip sees them, for percentiles.
 struct Scaled {
   DType dtype = DType::float64;  ///< of the arithmetic, unless that is exact
@@ -107,6 +111,10 @@ struct Scaled {
 /// TensorSource::flag of a mask that broadcasts to the tensor: an element counts where the mask is not 0.
 [[nodiscard]] std::function<void(std::uint64_t, std::span<std::byte>)> flags_of(const Given& mask,
                                                                                 const TensorLayout& layout);
+
+/// A rule of floats that leaves their range, which bounds nothing unless a later step gives it a meaning.
+[[nodiscard]] Number within_floats(const Request& request, DType dtype, const Field& bound,
+                                   const Number& rule);
 
 /// What converts a bound of one of several groups as if it alone had been given.
 [[nodiscard]] Request bounds_alone(const Request& request);

@@ -75,6 +75,14 @@ void set_number(Given& given, const Number& number, const std::string& text) {
   given.found = text;
 }
 
+void set_statistic(std::optional<Given>& given, const std::optional<Number>& found) {
+  if (found)
+    set_number(*given, *found,
+               is_integer(*found) ? decimal_text(*found) : fmt::format("{}", round_to<double>(*found)));
+  else
+    given.reset();
+}
+
 namespace {
 
 bool needs_elements(const Request& request) {

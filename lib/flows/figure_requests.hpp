@@ -34,6 +34,9 @@ namespace clipper {
 /// Makes the figure this number. Errors quote both: "min 99% (6.5)".
 void set_number(Given& given, const Number& number, const std::string& text);
 
+/// Makes the figure the statistic that was found, if any.
+void set_statistic(std::optional<Given>& given, const std::optional<Number>& found);
+
 // Lists of numbers as parameters (Given::list): `--per-axis 1 --subtract 0.485,0.456,0.406`.
 
 [[nodiscard]] bool has_lists(const Request& request);

@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -32,15 +30,6 @@ namespace {
 /// Bytes of clipped elements whose statistics are added at a time.
 constexpr std::size_t kClippedBytes = 64UL << 10;
 
-/// Makes the figure the statistic that was found, if any.
-void set_statistic(std::optional<Given>& given, const std::optional<Number>& found) {
-  if (found)
-    set_number(*given, *found,
-               is_integer(*found) ? decimal_text(*found) : fmt::format("{}", round_to<double>(*found)));
-  else
-    given.reset();
-}
-
 /// Calculates and sets the figures of a request in the units of the sources.
 class Figures {
  public:
@@ -64,18 +53,17 @@ class Figures {
   void find_range();
   void find_norm();
   void find_statistics();
-  [[nodiscard]] std::vector<FoundArray> arrays_of(const std::vector<Field>& factors, DType dtype) const;
 
  private:
   [[nodiscard]] const TensorLayout& layout() const { return sources_.front().layout; }
   [[nodiscard]] std::uint64_t count() const { return groups_.front().count(); }
 
-  /// The shape of arrays with an element for each group.
+  /// Of arrays with an element for each group.
   [[nodiscard]] TensorLayout layout_of_groups(DType dtype) const {
     TensorLayout found;
     found.dtype = dtype;
-    found.shape = shape_;
-    found.count = count();
+    if (count() > 1) found.shape = shape_;
+    found.count = std::max<std::uint64_t>(count(), 1);
     return found;
   }
 
@@ -105,8 +93,8 @@ class Figures {
                                                                   std::uint64_t group);
   void set_percentiles(const std::vector<Field>& bounds, Request& request, const GroupNumbers& found,
                        std::uint64_t group);
-  [[nodiscard]] Number within_floats(const Field& bound, const Number& rule) const;
   void set_array(const Field& figure, DType dtype, std::vector<std::byte> elements);
+  [[nodiscard]] ElementSource scaled_elements() const;
   [[nodiscard]] Plan first_plan(const Request& first, const TensorLayout& tensor) const {
     return decoded(plan_of(first, tensor));
   }
@@ -146,19 +134,6 @@ void Figures::drop(std::string_view field, const std::string& text, std::uint64_
   dropped_.add(field, text, place_of(group), why);
 }
 
-/// A rule of floats that leaves their range, which bounds nothing unless a later step gives it a meaning.
-Number Figures::within_floats(const Field& bound, const Number& rule) const {
-  const DType dtype = layout().dtype;
-  const bool is_outward = rule.negative == (bound.number() == &Request::min);
-  if (!is_floating(dtype) || rule.kind != Number::Kind::finite || !is_outward || has_later_step(request_))
-    return rule;
-  const Number highest = number_of(dtype, highest_finite(dtype));
-  Number magnitude = rule;
-  magnitude.negative = false;
-  if (magnitude <= highest) return rule;
-  return number_of(dtype, (rule.negative ? lowest_element : highest_element)(dtype));
-}
-
 /// Sets the bounds of `request`, which are percentiles or rules, to the numbers of a group.
 void Figures::set_percentiles(const std::vector<Field>& bounds, Request& request, const GroupNumbers& numbers,
                               std::uint64_t group) {
@@ -182,7 +157,7 @@ void Figures::set_percentiles(const std::vector<Field>& bounds, Request& request
              what + " is infinite; " + parameter(user->name) + " requires finite bounds" + place_of(group));
     if (found[i]->kind == Number::Kind::nan)
       refuse(bound, what + " lies between -inf and inf" + place_of(group));
-    if (is_rule(given)) found[i] = within_floats(bound, *found[i]);
+    if (is_rule(given)) found[i] = within_floats(request_, layout().dtype, bound, *found[i]);
     const std::string text = percentile_text(layout(), scaled_, *found[i]);
     // Other profiles convert the exact number.
     const bool is_integer = !is_floating(layout().dtype) && layout().meaning.kind == Meaning::Kind::number &&
@@ -222,6 +197,20 @@ bool Figures::leaves_nan(const Field& bound, const std::optional<Number>& percen
   return true;
 }
 
+/// The elements as the clip sees them. An infinity that a scale of 0 makes NaN is left out, as NaN is.
+ElementSource Figures::scaled_elements() const {
+  const DType dtype = layout().dtype;
+  Nodata left_out = nodata_of(request_, dtype);
+  if (scaled_ && scaled_->loses_infinity)
+    for (const ElementBits infinity : {lowest_element(dtype), highest_element(dtype)})
+      left_out.add(number_of(dtype, infinity));
+  ElementSource source = elements_of(sources_, groups_, left_out, options_.level);
+  if (!scaled_) return source;
+  source.value = scaled_->value;
+  source.descends = scaled_->descends;
+  return source;
+}
+
 void Figures::find_percentiles() {
   const std::vector<Field> bounds = percentiles_in(request_);
   if (bounds.empty()) return;
@@ -247,16 +236,7 @@ void Figures::find_percentiles() {
       else
         elements[i].add(number, !!found.figures[i]);
   };
-  Nodata left_out = nodata_of(request_, layout().dtype);
-  if (scaled_ && scaled_->loses_infinity)
-    for (const ElementBits infinity : {lowest_element(layout().dtype), highest_element(layout().dtype)})
-      left_out.add(number_of(layout().dtype, infinity));
-  ElementSource source = elements_of(sources_, groups_, left_out, options_.level);
-  if (scaled_) {
-    source.value = scaled_->value;
-    source.descends = scaled_->descends;
-  }
-  figures_of_groups(source, givens_of(request_, bounds), options_.level, take);
+  figures_of_groups(scaled_elements(), givens_of(request_, bounds), options_.level, take);
   if (count() == 0)
     set_percentiles(bounds, request_, {Percentiles(bounds.size())}, 0);  // an axis of length 0
   dropped_.move_to(lost_);
@@ -352,10 +332,7 @@ void Figures::find_norm() {
   };
   norms_of_groups(clipped(first), request_.norm.value_or(Norm::two), options_.level, take);
   if (count() == 0) take(0, 0);
-  TensorLayout of_groups = layout_of_groups(DType::float64);
-  if (count() <= 1) of_groups.shape.clear();
-  of_groups.count = std::max<std::uint64_t>(count(), 1);
-  Given found = parameter_found(limit.text, of_groups, std::move(norms));
+  Given found = parameter_found(limit.text, layout_of_groups(DType::float64), std::move(norms));
   found.number = limit.number;
   found.found = found_text(*found.array);
   limit = std::move(found);
@@ -417,26 +394,13 @@ Number Figures::checked(const Field& factor, const Number& number, std::uint64_t
   return request_.divide_zero->number;
 }
 
-/// Where the figures of each factor are collected.
-std::vector<FoundArray> Figures::arrays_of(const std::vector<Field>& factors, DType dtype) const {
-  std::vector<FoundArray> arrays;
-  for (const Field& factor : factors) {
-    const Given& given = *(request_.*factor.number());
-    const bool is_exact = given.percentage || !is_moment(*given.statistic);
-    const bool keeps_integers = is_exact && (factor.number() == &Request::subtract ||
-                                             (given.statistic && is_extreme(*given.statistic)));
-    arrays.emplace_back(request_, keeps_integers && is_long_integer(dtype) ? dtype : DType::float64);
-  }
-  return arrays;
-}
-
 void Figures::find_statistics() {
   const std::vector<Field> factors = statistics_in(request_);
   if (factors.empty()) return;
   const Request first = first_steps(request_, layout().dtype);
   const ElementSource source = clipped(first);
   const std::vector<Given> figures = givens_of(request_, factors);
-  std::vector<FoundArray> elements = arrays_of(factors, source.dtype);
+  std::vector<FoundArray> elements = arrays_of(request_, factors, source.dtype);
   std::vector<std::optional<Number>> found(factors.size());
   figures_of_groups(source, figures, options_.level, [&](std::uint64_t group, const GroupNumbers& numbers) {
     for (std::size_t i = 0; i < factors.size(); ++i) {
