@@ -34,10 +34,12 @@ DType numpy_dtype(DType dtype) {
   return is_foreign(dtype) ? DType::float32 : dtype;
 }
 
-/// A dtype that has the number: the first of these, or float64.
+/// A dtype that has the number: the first of these, or float64, which has -0.
 DType dtype_for(const Number& number, std::initializer_list<DType> integers) {
-  const auto* const found = std::ranges::find_if(
-      integers, [&](DType dtype) { return !is_floating(dtype) && has_integer(dtype, number); });
+  const bool is_minus_zero = number.negative && number == Number(0);
+  const auto* const found = std::ranges::find_if(integers, [&](DType dtype) {
+    return !is_floating(dtype) && has_integer(dtype, number) && !is_minus_zero;
+  });
   return found != integers.end() ? *found : DType::float64;
 }
 
