@@ -61,7 +61,7 @@ class Deviation {
   }
 
   template <class T>
-  [[gnu::always_inline]] DeviationKey<T> operator()(T x) const noexcept {
+  [[nodiscard, gnu::always_inline]] DeviationKey<T> operator()(T x) const noexcept {
     if constexpr (std::is_same_v<T, float>) {
       return std::bit_cast<std::int32_t>(std::fabs((x - single_high_) - single_low_));
     } else if constexpr (std::is_same_v<T, double>) {
@@ -77,7 +77,7 @@ class Deviation {
   static constexpr std::int64_t kIntegersEnd = std::bit_cast<std::int64_t>(0x1p66);
 
   template <class T>
-  [[gnu::always_inline]] double of_integer(T x) const noexcept {
+  [[nodiscard, gnu::always_inline]] double of_integer(T x) const noexcept {
     if constexpr (sizeof(T) < sizeof(double)) return std::fabs(static_cast<double>(x) - high_);
     const bool is_above = x > static_cast<T>(whole_);  // of T, because it is between elements
     const std::uint64_t difference = static_cast<std::uint64_t>(x) - whole_;
@@ -329,12 +329,14 @@ class DeviationSearch {
     first_ += static_cast<std::int64_t>(part) << shift_;
     last_ = std::min(first_ + (std::int64_t{1} << shift_) - 1, last_);
     tables_.reset();
+    if (had_too_many_ && totals[part] > kMaxCollected && last_ - first_ > kUnits) begin_count();
     return true;
   }
 
   bool end_collect() {
     if (has_too_many_) {
       has_too_many_ = false;
+      had_too_many_ = true;
       below_ = numbers_seen_ = 0;
       begin_count();
       return true;
@@ -423,7 +425,8 @@ class DeviationSearch {
   std::optional<std::uint64_t> numbers_;
   bool wants_next_ = false;  ///< whether the upper one of the middle elements is above the range
   std::mutex mutex_;
-  std::atomic<bool> has_too_many_ = false;
+  std::atomic<bool> has_too_many_ = false;  ///< different elements in the range
+  bool had_too_many_ = false;
   std::uint64_t below_ = 0;  ///< elements whose keys are below the range by more than kUnits
   std::uint64_t numbers_seen_ = 0;
   std::vector<ElementBits> collected_;

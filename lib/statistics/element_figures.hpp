@@ -43,8 +43,8 @@ void norms_of_groups(const ElementSource& source, Norm norm, SimdLevel level,
 /// scipy.stats.median_abs_deviation defines it if the centers are medians; nothing for a group without a
 /// center, and NaN for an infinite one.
 ///
-/// One pass over the elements for 8 and 16 bits and for few elements, otherwise two, or two more for each time
-/// that 128 Ki different elements are near the median. Error{io} if the elements changed between two passes.
+/// One pass over the elements for 8 and 16 bits and for few elements, otherwise two, or four to six if more
+/// than 128 Ki different elements are near the middle. Error{io} if the elements changed between two passes.
 [[nodiscard]] std::vector<std::optional<Number>> median_deviations(
     const ElementSource& source, std::span<const std::optional<Number>> centers, SimdLevel level);
 
