@@ -9,21 +9,27 @@
 /// a third of all bytes that move, if the result is larger than the caches.
 namespace clipper {
 
-/// Bytes that are calculated at a time. With 2048, 16 MiB take 1.1 times as long as np.copyto, not 0.9.
+inline constexpr std::size_t kCacheLine = 64;
+
+/// Bytes that are calculated at a time.
 inline constexpr std::size_t kStreamedBlock = 1024;
+
+/// How far before the elements that are clipped the CPU reads others. With 1024 bytes, 64 MiB take 0.94 of
+/// the time of memcpy(), not 0.75.
+inline constexpr std::size_t kReadAhead = 8UL << 10;
 
 /// Whether a result of `size` bytes, which `threads` calculate, should be written past the caches: if it
 /// would not stay in them, and if its pages exist. The kernel clears a new page in the caches, where
 /// overwriting it is faster.
 [[nodiscard]] bool should_stream(const std::byte* out, std::size_t size, unsigned threads) noexcept;
 
-/// Copies a block, of which `to` is aligned to a cache line, past the caches.
-void stream_block(const std::byte* from, std::byte* to) noexcept;
+/// Copies a block, of which `to` is aligned to a cache line, past the caches. Lets the CPU read the block at
+/// `ahead` meanwhile, which may be beyond the end of an array.
+void stream_block(const std::byte* from, std::byte* to, const std::byte* ahead) noexcept;
 
-/// Lets the CPU read the block after the one at `from` while that one is clipped and written.
+/// The same for another array, whose block after the one at `from` is read.
 inline void prefetch_next(const std::byte* from) noexcept {
-  constexpr std::size_t kLine = 64;
-  for (std::size_t i = 0; i < kStreamedBlock; i += kLine) __builtin_prefetch(from + kStreamedBlock + i);
+  for (std::size_t i = 0; i < kStreamedBlock; i += kCacheLine) __builtin_prefetch(from + kStreamedBlock + i);
 }
 
 /// Makes what stream_block() wrote visible to other threads.
@@ -31,21 +37,22 @@ void finish_streaming() noexcept;
 
 /// The number of elements before the first cache line of `out`.
 [[nodiscard]] inline std::size_t elements_before_line(const std::byte* out, std::size_t size) noexcept {
-  constexpr std::size_t kLine = 64;
-  return (kLine - reinterpret_cast<std::uintptr_t>(out) % kLine) % kLine / size;
+  return (kCacheLine - reinterpret_cast<std::uintptr_t>(out) % kCacheLine) % kCacheLine / size;
 }
 
-/// Calls clip(begin, to, length) for all of `count` elements of `size` bytes: it writes elements to `to`,
-/// which is their place in `out`, or a block that is then streamed to it. Stops if clip() returns false.
+/// Calls clip(begin, to, length) for all of `count` elements of `size` bytes: it reads those of `in` and
+/// writes elements to `to`, which is their place in `out`, or a block that is then streamed to it. Stops if
+/// clip() returns false.
 template <class Clip>
-void clip_streaming(std::byte* out, std::size_t count, std::size_t size, const Clip& clip) {
+void clip_streaming(const std::byte* in, std::byte* out, std::size_t count, std::size_t size,
+                    const Clip& clip) {
   alignas(64) std::array<std::byte, kStreamedBlock> block;
   const std::size_t length = kStreamedBlock / size;
   std::size_t done = std::min(elements_before_line(out, size), count);
   bool goes_on = clip(0, out, done);
   for (; goes_on && count - done >= length; done += length) {
     goes_on = clip(done, block.data(), length);
-    if (goes_on) stream_block(block.data(), out + done * size);
+    if (goes_on) stream_block(block.data(), out + done * size, in + done * size + kReadAhead);
   }
   if (goes_on) clip(done, out + done * size, count - done);
   finish_streaming();

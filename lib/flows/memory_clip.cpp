@@ -47,7 +47,6 @@ ElementCounts clip_to_numbers(const Operation& operation, const std::byte* in, s
   ElementCounts counts;
   const auto clip_run = [&](std::size_t begin, std::byte* to, std::size_t length) {
     const std::byte* const from = in + begin * size;
-    if (streams) prefetch_next(from);
     if (counting == Counting::on)
       counts += clip_and_count(operation, from, to, length, simd_levels().back());
     else
@@ -55,7 +54,7 @@ ElementCounts clip_to_numbers(const Operation& operation, const std::byte* in, s
     return true;
   };
   if (streams) {
-    clip_streaming(out, count, size, clip_run);
+    clip_streaming(in, out, count, size, clip_run);
     return counts;
   }
   // malloc() aligns to 16 bytes only: a vector could lie in two lines.
@@ -301,14 +300,14 @@ class BoundsClip {
     const auto clip_block = [&](std::size_t at, std::byte* to, std::size_t length) {
       const ParameterVectors vectors{.lo = min_.from(at), .hi = max_.from(at)};
       if (streams_)
-        for (const std::byte* const read : {in_ + at * size_, vectors.lo, vectors.hi}) prefetch_next(read);
+        for (const std::byte* const bound : {vectors.lo, vectors.hi}) prefetch_next(bound);
       if (checks) ordered = ordered && is_ordered(at, length);
       if (!ordered) return false;
       clipper::clip(operation_, vectors, in_ + at * size_, to, length, simd_levels().back());
       return true;
     };
     if (streams_)
-      clip_streaming(out_ + begin * size_, count, size_,
+      clip_streaming(in_ + begin * size_, out_ + begin * size_, count, size_,
                      [&](std::size_t at, std::byte* to, std::size_t length) {
                        return clip_block(begin + at, to, length);
                      });

@@ -182,7 +182,7 @@ void measure_streamed(benchmark::State& state, const Operation& operation, std::
     return true;
   };
   for (auto _ : state) {
-    clipper::clip_streaming(buffers.out(), size / each, each, clip_part);
+    clipper::clip_streaming(buffers.in(), buffers.out(), size / each, each, clip_part);
     benchmark::ClobberMemory();
   }
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(size));
