@@ -65,11 +65,19 @@ class BlockConversion {
       saturates_ = cast_.saturates && (result_of(lowest_) != below_ || result_of(highest_) != above_);
     may_be_nan_ = is_floating(operation.from) || (operation.divides && operation.scale == 0);
     counts_ = counting == Counting::on || (saturates_ && !are_within());
+    clips_and_stores_ = !counts_ && operation.from == operation.dtype && rounds_when_stored() &&
+                        operation.arithmetic == Arithmetic::none && !replaces(nullptr) &&
+                        !clipping_.poisons && bits_of(cast_.zero_point) == 0;
   }
 
   /// `vectors`: those of the block; null for numbers. `out` may be null.
   ElementCounts operator()(const std::byte* in, const ParameterVectors* vectors, std::byte* out,
                            std::size_t count) noexcept {
+    if constexpr (std::is_floating_point_v<Working>)
+      if (clips_and_stores_ && vectors == nullptr && out != nullptr && clip_and_store(in, out, count)) {
+        first_nan_.reset();
+        return {};
+      }
     load(in, vectors, count);
     scale(vectors, count);
     const ElementCounts counts = clip(vectors, count);
@@ -90,6 +98,20 @@ class BlockConversion {
   [[nodiscard]] std::optional<std::size_t> first_nan() const noexcept { return first_nan_; }
 
  private:
+  /// Returns false for a NaN, and if the results would overwrite elements.
+  bool clip_and_store(const std::byte* in, std::byte* out, std::size_t count) noexcept {
+    const std::byte* const in_end = in + count * sizeof(Working);
+    const std::byte* const out_end = out + count * traits(operation_.to).size;
+    if (in < out_end && out < in_end) return false;
+    return with_type(operation_.to, [&]<class To>() {
+      if constexpr (std::is_integral_v<To>)
+        return !run_loop<ClipAndStore<Working, To>>(
+            level_, reinterpret_cast<const Working*>(in), reinterpret_cast<To*>(out),
+            from_bits<Working>(clipping_.lo), from_bits<Working>(clipping_.hi), count);
+      return false;
+    });
+  }
+
   /// What scale() reads must not lie where it writes: compilers vectorize no such loop.
   void load(const std::byte* in, const ParameterVectors* vectors, std::size_t count) noexcept {
     const bool scales = operation_.arithmetic != Arithmetic::none;
@@ -377,6 +399,7 @@ class BlockConversion {
   Working highest_ = from_bits<Working>(cast_.highest);
   bool may_be_nan_;
   bool counts_;             ///< whether counts make a difference, except that of NaN
+  bool clips_and_stores_;   ///< whether one loop makes integers of floats that are not NaN
   bool saturates_ = false;  ///< whether a limit of the output's dtype is no result of a working element
   ElementBits below_ = 0;   ///< the limits as elements of the output's dtype
   ElementBits above_ = 0;

@@ -110,16 +110,27 @@ struct RoundElements {
   }
 };
 
-/// x as a double. The last bit that a bfloat16 can depend on is set if x is not exact, so that rounding the
-/// result equals rounding the integer.
-template <class T>
-[[gnu::always_inline]] inline double rounded_to_odd(T x) noexcept {
-  if constexpr (sizeof(T) == sizeof(double) && std::is_integral_v<T>) {
-    constexpr T kUnit = T{1} << 12;
-    const bool is_exact = x < (T{1} << 52) && (std::is_unsigned_v<T> || x > -(T{1} << 52));
+/// x as a Float of its size. The last bit that a bfloat16 can depend on is set if x is not exact, so that
+/// rounding the result equals rounding the integer.
+template <class Float, class T>
+[[gnu::always_inline]] inline Float rounded_to_odd(T x) noexcept {
+  if constexpr (sizeof(T) == sizeof(Float) && std::is_integral_v<T>) {
+    constexpr int kDropped = sizeof(T) == sizeof(double) ? 12 : 8;  // leaves as many bits as a Float has
+    constexpr T kUnit = T{1} << kDropped;
+    constexpr T kEnd = T{1} << (8 * sizeof(T) - kDropped);
+    const bool is_exact = x < kEnd && (std::is_unsigned_v<T> || x > -kEnd);
     if (!is_exact) x = (x & ~(kUnit - 1)) | ((x & (kUnit - 1)) != 0 ? kUnit : T{0});
   }
-  return static_cast<double>(x);
+  return static_cast<Float>(x);
+}
+
+/// A working element as a float, so that rounding it to a shorter one equals rounding x.
+template <class Working>
+[[gnu::always_inline]] inline float float_to_odd(Working x) noexcept {
+  if constexpr (sizeof(Working) <= sizeof(float))
+    return rounded_to_odd<float>(x);
+  else
+    return round_to_odd(rounded_to_odd<double>(x));
 }
 
 /// A working element as a float, so that rounding it to float16 equals rounding x. An integer that is no
@@ -139,10 +150,8 @@ template <class To, class Working>
   if constexpr (HalfType<To>) {
     if constexpr (std::is_same_v<To, Float16>)
       return narrow_half<To>(float_for_half(x));
-    else if constexpr (std::is_same_v<Working, float> || sizeof(Working) < sizeof(float))
-      return narrow_half<To>(static_cast<float>(x));
     else
-      return narrow_half<To>(round_to_odd(rounded_to_odd(x)));
+      return narrow_half<To>(float_to_odd(x));
   } else if constexpr (std::is_floating_point_v<To>) {
     return static_cast<To>(x);
   } else if constexpr (std::is_integral_v<Working>) {
@@ -163,7 +172,8 @@ template <class To, class Working>
 }
 
 /// The upper 52 bits, the last of which is set if a lower one is.
-[[nodiscard]] inline double rounded_to_odd(Wide x) noexcept {
+template <class Float>
+[[nodiscard]] inline Float rounded_to_odd(Wide x) noexcept {
   int shift = 0;
   while (x.magnitude >> shift >> 52 != 0) ++shift;
   const auto upper = static_cast<std::uint64_t>(x.magnitude >> shift);
@@ -180,17 +190,8 @@ template <class To>
     const auto magnitude = static_cast<double>(x.magnitude);
     return x.negative ? -magnitude : magnitude;
   } else {
-    return stored<To>(rounded_to_odd(x), 0);
+    return stored<To>(rounded_to_odd<double>(x), 0);
   }
-}
-
-/// A working element as a float, so that rounding it again equals rounding x.
-template <class Working>
-[[gnu::always_inline]] inline float float_to_odd(Working x) noexcept {
-  if constexpr (std::is_same_v<Working, float>)
-    return x;
-  else
-    return round_to_odd(rounded_to_odd(x));
 }
 
 /// Stores working elements as those of a float8 format.
@@ -247,6 +248,27 @@ struct Store {
         out[i] = stored_rounded<To>(in[i], zero_point);
       else
         out[i] = stored<To>(in[i], zero_point);
+  }
+};
+
+/// Clips numbers to those of an integer dtype and stores them rounded. Returns whether any is NaN, of which
+/// the result is meaningless.
+template <class Working, class To>
+struct ClipAndStore {
+  template <SimdLevel kLevel>
+  [[gnu::always_inline]] static bool run(const Working* __restrict in, To* __restrict out, Working lo,
+                                         Working hi, std::size_t count) noexcept {
+    UnsignedOfSize<sizeof(Working)> nan = 0;
+    by_floats(in, out, count, [&](const Working* x, To* to, std::size_t length) {
+      std::array<Working, kFloats> y;
+      for (std::size_t i = 0; i < length; ++i) {
+        const Working raised = x[i] < lo ? lo : x[i];
+        y[i] = raised > hi ? hi : raised;
+        nan |= x[i] != x[i] ? 1 : 0;  // NOLINT(misc-redundant-expression): true for NaN
+      }
+      Store<Working, To, true>::template run<kLevel>(y.data(), to, length, 0);
+    });
+    return nan != 0;
   }
 };
 

@@ -250,6 +250,7 @@ class ThreeLoops {
     if (takes_) choose_step(operation, *last.cast);
     takes_ = takes_ && step_.lo <= step_.hi && has_exact_bounds(operation) &&
              (!is_long_ || (step_.lo < kIntegersEnd && step_.hi > -kIntegersEnd));
+    runs_at_once_ = to_ == DType::float32 && (is_long_ || from_ == DType::float64);
   }
 
   /// Returns false, and has written nothing, if it does not take the operation, a NaN that becomes an
@@ -257,7 +258,7 @@ class ThreeLoops {
   bool run(const std::byte* in, DoubleBlock& y, std::byte* out, std::size_t count,
            const NormalizedCounter* counter, Converted& done) const noexcept {
     if (!takes_ || (is_long_ && !are_exact(in, count))) return false;
-    if (counter == nullptr && is_long_ && to_ == DType::float32) return run_on_long(in, out, count);
+    if (counter == nullptr && runs_at_once_ && in != out) return run_at_once(in, out, count, done);
     if (counter == nullptr && divides_integers_) return divide_integers(in, out, count);
     if (counter == nullptr && takes_floats_) return run_on_floats(in, y, out, count, done);
     double* const loaded = y.of.data();
@@ -271,6 +272,7 @@ class ThreeLoops {
     });
     ElementCounts counts;
     NumberStep step = step_;
+    step.multiplies &= from_ != DType::float64;
     if (counter != nullptr) {
       counts = run_loop<CountBeyond>(level_, static_cast<const double*>(loaded), step.lo, step.hi, count);
       step.lowest = stretches_ ? step.lowest : -std::numeric_limits<double>::infinity();
@@ -294,10 +296,16 @@ class ThreeLoops {
 
  private:
   template <class In, class Out>
-  [[nodiscard]] bool normalize_elements(const In* y, Out* out, const NumberStep& step,
+  [[nodiscard]] bool normalize_elements(const In* y, Out* out, NumberStep step,
                                         std::size_t count) const noexcept {
-    return stretches_ ? run_loop<NormalizeElements<In, Out, true>>(level_, y, out, step, count)
-                      : run_loop<NormalizeElements<In, Out, false>>(level_, y, out, step, count);
+    const auto run = [&] {
+      return stretches_ ? run_loop<NormalizeElements<In, Out, true>>(level_, y, out, step, count)
+                        : run_loop<NormalizeElements<In, Out, false>>(level_, y, out, step, count);
+    };
+    const Normalized done = run();
+    if (!done.has_lost) return done.has_nan;
+    step.multiplies = false;
+    return run().has_nan;
   }
 
   [[nodiscard]] bool are_exact(const std::byte* in, std::size_t count) const noexcept {
@@ -308,11 +316,12 @@ class ThreeLoops {
     });
   }
 
-  bool run_on_long(const std::byte* in, std::byte* out, std::size_t count) const noexcept {
+  bool run_at_once(const std::byte* in, std::byte* out, std::size_t count, Converted& done) const noexcept {
     with_type(from_, [&]<class From>() {
-      if constexpr (kIsLong<From>)
-        static_cast<void>(normalize_elements(reinterpret_cast<const From*>(in), reinterpret_cast<float*>(out),
-                                             step_, count));
+      if constexpr (kIsLong<From> || std::is_same_v<From, double>)
+        if (normalize_elements(reinterpret_cast<const From*>(in), reinterpret_cast<float*>(out), step_,
+                               count))
+          done.first_nan = find_nan(from_, in, count);
     });
     return true;
   }
@@ -383,10 +392,14 @@ class ThreeLoops {
                                      : kInfinity;
     step_.holds = given.stretches ? !reaches_ends(given) : cast.saturates;
     const auto is_moderate = [](double x) { return std::fabs(x) >= 0x1p-100 && std::fabs(x) <= 0x1p100; };
-    step_.multiplies =
-        from_ != DType::float64 && is_moderate(step_.divisor) && (given.a == 0 || is_moderate(given.a));
-    step_.is_ordinary = given.stretches || !is_floating(from_) ||
-                        (given.a != 0 && std::isfinite(step_.lo) && std::isfinite(step_.hi));
+    const auto is_zero_or_moderate = [&](double x) { return x == 0 || is_moderate(x); };
+    const bool adds_nothing =
+        !given.stretches || (step_.range > 0 && is_moderate(step_.range) && is_zero_or_moderate(given.low));
+    const bool may_underflow = from_ == DType::float64 && (to_ != DType::float32 || !adds_nothing);
+    step_.multiplies = is_moderate(step_.divisor) && is_zero_or_moderate(given.a) && !may_underflow;
+    const bool is_bounded = std::isfinite(step_.lo) && std::isfinite(step_.hi);
+    step_.is_ordinary =
+        given.stretches || !is_floating(from_) || (given.a != 0 && (is_bounded || from_ == DType::float64));
     const auto [least, most] = with_type(from_, [&]<class From>() {
       const auto number = [&](ElementBits element) { return as_double(from_bits<From>(element)); };
       return std::pair{number(lowest_element(from_)), number(highest_element(from_))};
@@ -425,7 +438,8 @@ class ThreeLoops {
   SimdLevel level_;
   bool takes_ = false;
   bool takes_floats_ = false;
-  bool is_long_ = false;  ///< whether elements are integers of 64 bits
+  bool is_long_ = false;       ///< whether elements are integers of 64 bits
+  bool runs_at_once_ = false;  ///< whether one loop makes floats of elements of 64 bits
   bool divides_integers_ = false;
   NumberStep step_{};
 };

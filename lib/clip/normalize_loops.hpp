@@ -104,8 +104,8 @@ struct NumberStep {
   double highest;
   bool scales;       ///< whether x * divisor is all: a factor alone
   bool clips;        ///< whether any element of the dtype is beyond lo or hi
-  bool multiplies;   ///< whether quotient() may multiply, because no step of it can underflow or overflow
-  bool is_ordinary;  ///< whether quotient() never has a dividend of -0 or infinity
+  bool multiplies;   ///< whether quotient() may multiply: no step underflows, or the result is a float
+  bool is_ordinary;  ///< whether quotient() never has a dividend of -0 or, but for float64, infinity
   bool holds;        ///< whether a result may be beyond lowest and highest, or not reach low or high
 };
 
@@ -115,7 +115,9 @@ enum class Quotient : std::uint8_t { divides, multiplies, multiplies_plain, scal
 /// correctly rounded reciprocal of b, and q, less than one unit from x / b, the fused q + r * (x - b * q) is
 /// x / b, correctly rounded. Farther from x / b, up to one and a half units, `first` is only where x / b is
 /// not near the middle between two numbers, so that the last rounding cannot err. Without a rest are zeros,
-/// whose sign a sum would lose, infinities and NaN; a positive x is finite, +0 or NaN.
+/// whose sign a sum would lose, infinities and NaN; multiplies_plain loses the sign of -0 and makes
+/// infinities NaN. A quotient whose steps overflow becomes NaN. One whose steps underflow is nearer to 0 than
+/// all floats, with the right sign.
 template <Quotient kQuotient>
 [[gnu::always_inline]] inline double quotient(double x, double divisor, double reciprocal) noexcept {
   if constexpr (kQuotient == Quotient::divides) return x / divisor;
@@ -210,13 +212,18 @@ struct DivideIntegers {
   }
 };
 
-/// Clips, normalizes and saturates; rounds to integers if Out is an integer dtype. Returns whether any
-/// element was NaN.
+/// What NormalizeElements found.
+struct Normalized {
+  bool has_nan;   ///< among the elements
+  bool has_lost;  ///< a number whose quotient became NaN because it multiplied
+};
+
+/// Clips, normalizes and saturates; rounds to integers if Out is an integer dtype.
 template <class In, class Out, bool kStretches>
 struct NormalizeElements {
   template <SimdLevel kLevel>
-  [[gnu::always_inline]] static bool run(const In* __restrict y, Out* __restrict out, const NumberStep& step,
-                                         std::size_t count) noexcept {
+  [[gnu::always_inline]] static Normalized run(const In* __restrict y, Out* __restrict out,
+                                               const NumberStep& step, std::size_t count) noexcept {
     if constexpr (!kStretches)
       if (step.scales)
         return step.holds || step.clips ? run_with<Quotient::scales, true, true>(y, out, step, count)
@@ -233,10 +240,12 @@ struct NormalizeElements {
 
  private:
   template <Quotient kQuotient, bool kHolds, bool kClips>
-  [[gnu::always_inline]] static bool run_with(const In* __restrict y, Out* __restrict out, NumberStep step,
-                                              std::size_t count) noexcept {
+  [[gnu::always_inline]] static Normalized run_with(const In* __restrict y, Out* __restrict out,
+                                                    NumberStep step, std::size_t count) noexcept {
+    constexpr bool kMultiplies = kQuotient == Quotient::multiplies || kQuotient == Quotient::multiplies_plain;
     const double reciprocal = 1 / step.divisor;
     UnsignedOfSize<sizeof(In)> nan = 0;
+    std::uint64_t lost = 0;
     for (std::size_t i = 0; i < count; ++i) {
       const auto g = exact_double(y[i]);
       nan |= y[i] != y[i] ? 1 : 0;  // NOLINT(misc-redundant-expression): true for NaN
@@ -246,6 +255,8 @@ struct NormalizeElements {
         x = x > step.hi ? step.hi : x;
       }
       double z = quotient<kQuotient>(x - step.a, step.divisor, reciprocal);
+      if constexpr (kMultiplies && std::is_same_v<In, double> && std::is_same_v<Out, float>)
+        lost |= (z != z) & (g == g) ? 1 : 0;  // NOLINT(misc-redundant-expression): NaN
       if constexpr (kStretches) z = z * step.range + step.low;
       if constexpr (kHolds) {
         z = z < step.lowest ? step.lowest : z;
@@ -258,7 +269,7 @@ struct NormalizeElements {
       else
         out[i] = static_cast<Out>(z);
     }
-    return nan != 0;
+    return {nan != 0, lost != 0};
   }
 };
 

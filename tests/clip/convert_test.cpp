@@ -126,8 +126,8 @@ void check(const Operation& operation, const Elements& elements) {
 Elements edges(DType dtype) {
   std::vector<double> numbers{0, 0.25, 0.5, 0.75, 1, 1.5, 2.5, 3.5, 1 + 0x1p-8, 1 + 0x1p-8 + 0x1p-30};
   for (int exponent = -150; exponent < 130; exponent += exponent < -20 || exponent > 66 ? 13 : 4)
-    for (const double factor :
-         {1.0, 1 - 0x1p-53, 1 + 0x1p-52, 1 + 0x1p-11, 1 + 0x1p-24, 1 - 0x1p-12, 1 + 0x3p-9})
+    for (const double factor : {1.0, 1 - 0x1p-53, 1 + 0x1p-52, 1 + 0x1p-11, 1 + 0x1p-24, 1 - 0x1p-12,
+                                1 + 0x3p-9, 1 + 0x1p-8 + 0x1p-28})
       numbers.push_back(std::ldexp(factor, exponent));
   for (const double limit : {127.0, 255.0, 32767.0, 65535.0, 2147483647.0, 4294967295.0, 65504.0, 65520.0})
     for (const double beside : {-0.75, -0.5, -0.25, 0.25, 0.5, 0.75, 1.0}) numbers.push_back(limit + beside);
@@ -407,6 +407,43 @@ TEST_CASE("a cast finds the first NaN, and needs no output") {
     CHECK(converted.first_nan == std::size_t{1700});
     CHECK(converted.counts == ElementCounts{0, 2998, 2, true});
   }
+}
+
+TEST_CASE("floats become the same integers in one loop, which counts nothing, as in several") {
+  for (const DType from : {DType::float32, DType::float64})
+    for (const DTypeTraits& to : kKernelDTypes) {
+      if (is_floating(to.dtype)) continue;
+      Elements elements = edges(from);
+      while (elements.size() < 3000) elements.insert(elements.end(), elements.begin(), elements.end());
+      for (const bool has_nan : {false, true}) {
+        if (has_nan) elements[1700] = canonical_nan(from);
+        const Bytes in = bytes_of(from, elements);
+        for (const auto& [lo, hi] : {std::pair{-1e300, 1e300}, {-7.25, 90.5}, {3e9, 3e9}, {-0.0, 0.0}}) {
+          Operation operation = cast_of(from, to.dtype, Round::half_even);
+          operation.lo = nearest_element(from, lo);
+          operation.hi = nearest_element(from, hi);
+          for (const SimdLevel level : simd_levels()) {
+            const auto run = [&](std::size_t before,
+                                 Counting counting) {  // the elements lie after the results
+              Bytes memory(before);
+              memory.insert(memory.end(), in.begin(), in.end());
+              memory.resize(std::max(memory.size(), elements.size() * to.size));
+              const Converted done = convert(operation, nullptr, memory.data() + before, memory.data(),
+                                             elements.size(), counting, level);
+              memory.resize(elements.size() * to.size);
+              return std::pair{memory, done.first_nan};
+            };
+            const std::size_t apart = elements.size() * to.size;
+            const std::size_t near = to.size > traits(from).size ? apart - in.size() : 0;
+            CAPTURE(traits(from).name, to.name, has_nan, lo, hi, to_string(level));
+            const auto several = run(apart, Counting::on);
+            CHECK((run(apart, Counting::off) == several));
+            CHECK((run(near, Counting::off) == several));
+            CHECK(several.second.has_value() == has_nan);
+          }
+        }
+      }
+    }
 }
 
 TEST_CASE("replacements are chosen by the bounds, not by the limits of the dtype") {
