@@ -1,9 +1,15 @@
 #include "clip/strided_copy.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "element/dtype.hpp"
+#include "simd/vector.hpp"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 namespace clipper {
 namespace {
@@ -26,19 +32,122 @@ struct TakeEach {
   }
 };
 
-template <std::size_t kSize>
-void copy_run(const std::byte* from, std::ptrdiff_t from_step, std::byte* to, std::ptrdiff_t to_step,
-              std::size_t count, SimdLevel level) noexcept {
-  constexpr auto kPacked = static_cast<std::ptrdiff_t>(kSize);
-  const auto length = static_cast<std::ptrdiff_t>(count);
-  if (to_step == kPacked) {
-    if (from_step == kPacked) return static_cast<void>(std::memcpy(to, from, count * kSize));
-    if (from_step == -kPacked) return run_loop<TakeEach<kSize, -1>>(level, from, to, length);
-    if (from_step == 2 * kPacked) return run_loop<TakeEach<kSize, 2>>(level, from, to, length);
-    if (from_step == 3 * kPacked) return run_loop<TakeEach<kSize, 3>>(level, from, to, length);
-    if (from_step == 4 * kPacked) return run_loop<TakeEach<kSize, 4>>(level, from, to, length);
+using Axis = StridedCopy::Axis;
+
+/// Rows of at least 16 bytes without gaps. A call of memcpy() for each takes longer than copying a short one.
+struct CopyRows {
+  template <SimdLevel kLevel>
+  [[gnu::always_inline]] static void run(const std::byte* from, std::byte* to, const Axis& rows,
+                                         std::size_t length) noexcept {
+    constexpr std::size_t kLeast = vector_bytes(SimdLevel::baseline);
+    length < vector_bytes(kLevel) ? copy<kLeast>(from, to, rows, length)
+                                  : copy<vector_bytes(kLevel)>(from, to, rows, length);
   }
-  for (std::size_t i = 0; i < count; ++i, from += from_step, to += to_step) std::memcpy(to, from, kSize);
+
+ private:
+  template <std::size_t kBytes>
+  [[gnu::always_inline]] static void copy(const std::byte* from, std::byte* to, const Axis& rows,
+                                          std::size_t length) noexcept {
+    for (std::int64_t i = 0; i < rows.extent; ++i, from += rows.from, to += rows.to) {
+      for (std::size_t at = 0; at + kBytes < length; at += kBytes) copy_vector<kBytes>(from + at, to + at);
+      copy_vector<kBytes>(from + length - kBytes, to + length - kBytes);
+    }
+  }
+
+  template <std::size_t kBytes>
+  [[gnu::always_inline]] static void copy_vector(const std::byte* from, std::byte* to) noexcept {
+    Vector<std::uint8_t, kBytes> bytes;
+    std::memcpy(&bytes, from, kBytes);
+    std::memcpy(to, &bytes, kBytes);
+  }
+};
+
+#if defined(__x86_64__)
+using Bytes = Vector<std::uint8_t, 16>;
+
+[[gnu::target("ssse3")]] inline void permute(Bytes& bytes, const Bytes& order) noexcept {
+  bytes = __builtin_bit_cast(
+      Bytes, _mm_shuffle_epi8(__builtin_bit_cast(__m128i, bytes), __builtin_bit_cast(__m128i, order)));
+}
+
+/// Loads and stores 16 bytes each time, which lie `from` and `to` bytes after those before.
+struct PermuteBytes {
+  [[gnu::always_inline]] static void run(const std::byte* from, std::byte* to, const Axis& each,
+                                         const Bytes& order) noexcept {
+    for (std::int64_t i = 0; i < each.extent; ++i, from += each.from, to += each.to) {
+      Bytes bytes;
+      std::memcpy(&bytes, from, sizeof bytes);
+      permute(bytes, order);
+      std::memcpy(to, &bytes, sizeof bytes);
+    }
+  }
+};
+#endif
+
+/// Copies short rows, such as the channels of pixels, which have no gaps where they go to: as many at a time
+/// as 16 bytes hold, with and without gaps. Returns how many; the last ones may be too near to other memory.
+template <std::size_t kSize>
+std::int64_t permute_rows([[maybe_unused]] const std::byte* from, [[maybe_unused]] std::byte* to,
+                          [[maybe_unused]] const Axis& rows, [[maybe_unused]] const Axis& row,
+                          [[maybe_unused]] SimdLevel level) noexcept {
+#if defined(__x86_64__)
+  constexpr std::int64_t kBytes = sizeof(Bytes);
+  constexpr std::int64_t kPacked = kSize;
+  const std::int64_t distance = std::abs(rows.from);
+  const std::int64_t span = std::abs(row.from) * (row.extent - 1) + kPacked;
+  if (level == SimdLevel::baseline || row.to != kPacked || rows.to != row.extent * row.to ||
+      rows.to > kBytes || distance == 0 || distance > kBytes || span > kBytes)
+    return 0;
+  const std::int64_t each = std::min(kBytes / rows.to, (kBytes - span) / distance + 1);
+  const std::int64_t read = span + (rows.extent - 1) * distance - kBytes;
+  const std::int64_t written = rows.extent * rows.to - kBytes;
+  if (read < 0 || written < 0) return 0;
+  const std::int64_t times = std::min(read / (each * distance), written / (each * rows.to)) + 1;
+  const std::int64_t first =
+      std::min<std::int64_t>(row.from * (row.extent - 1), 0) + (rows.from < 0 ? span - kBytes : 0);
+  Bytes order{};
+  for (std::int64_t i = 0; i < each * rows.to; ++i)
+    order[i] = static_cast<std::uint8_t>(i / rows.to * rows.from + i % rows.to / row.to * row.from +
+                                         i % row.to - first);
+  run_loop<PermuteBytes>(level, from + first, to, Axis{times, each * rows.from, each * rows.to}, order);
+  return times * each;
+#else
+  return 0;
+#endif
+}
+
+template <std::size_t kSize>
+void copy_run(const std::byte* from, std::byte* to, const Axis& run, SimdLevel level) noexcept {
+  constexpr std::ptrdiff_t kPacked = kSize;
+  const std::ptrdiff_t count = run.extent;
+  if (run.to == kPacked) {
+    if (run.from == kPacked)
+      return static_cast<void>(std::memcpy(to, from, static_cast<std::size_t>(count) * kSize));
+    if (run.from == -kPacked) return run_loop<TakeEach<kSize, -1>>(level, from, to, count);
+    if (run.from == 2 * kPacked) return run_loop<TakeEach<kSize, 2>>(level, from, to, count);
+    if (run.from == 3 * kPacked) return run_loop<TakeEach<kSize, 3>>(level, from, to, count);
+    if (run.from == 4 * kPacked) return run_loop<TakeEach<kSize, 4>>(level, from, to, count);
+  }
+  for (std::ptrdiff_t i = 0; i < count; ++i, from += run.from, to += run.to) std::memcpy(to, from, kSize);
+}
+
+/// Copies a row at a time, or a column if rows are short.
+template <std::size_t kSize>
+void copy_plane(const std::byte* from, std::byte* to, Axis rows, const Axis& row, SimdLevel level) noexcept {
+  constexpr std::int64_t kShort = 16;
+  constexpr std::int64_t kPacked = kSize;
+  if (row.from == kPacked && row.to == kPacked && row.extent * kPacked >= kShort)
+    return run_loop<CopyRows>(level, from, to, rows, static_cast<std::size_t>(row.extent) * kSize);
+  const bool by_columns = row.extent < kShort && rows.extent > 1;
+  if (by_columns) {
+    const std::int64_t done = permute_rows<kSize>(from, to, rows, row, level);
+    from += done * rows.from;
+    to += done * rows.to;
+    rows.extent -= done;
+  }
+  const Axis& across = by_columns ? row : rows;
+  for (std::int64_t i = 0; i < across.extent; ++i, from += across.from, to += across.to)
+    copy_run<kSize>(from, to, by_columns ? rows : row, level);
 }
 
 }  // namespace
@@ -62,38 +171,30 @@ StridedCopy::StridedCopy(std::span<const std::int64_t> shape, std::size_t size,
   if (axes_.empty()) axes_.push_back({1, part, part});
 }
 
-/// A row of the inner axis at a time, or a column of the plane of the two inner axes, if rows are short.
+/// Whole rows of the plane of the two inner axes at a time.
 void StridedCopy::operator()(const std::byte* from, std::byte* to, std::uint64_t begin,
                              std::uint64_t count) const {
-  constexpr std::int64_t kShort = 16;
   if (count == 0) return;
   const Axis& inner = axes_.back();
-  const Axis& middle = axes_[axes_.size() - std::min<std::size_t>(axes_.size(), 2)];
+  const Axis middle = axes_.size() == 1 ? Axis{1, 0, 0} : axes_[axes_.size() - 2];
   const auto extent = static_cast<std::uint64_t>(inner.extent);
-  const auto rows = axes_.size() == 1 ? 1 : static_cast<std::uint64_t>(middle.extent);
-  const bool by_columns = inner.extent < kShort;
+  const auto rows = static_cast<std::uint64_t>(middle.extent);
   std::uint64_t position = begin * parts_;
   const std::uint64_t end = position + count * parts_;
   const std::int64_t first = place_of(position).to;
-  const auto copy = [&](Axis place, const Axis& across, std::uint64_t runs, const Axis& along,
-                        std::uint64_t length) {
-    with_size(size_, [&]<std::size_t kSize>() {
-      for (std::uint64_t i = 0; i < runs; ++i, place.from += across.from, place.to += across.to)
-        copy_run<kSize>(from + place.from, along.from, to + place.to - first, along.to, length, level_);
-    });
-  };
   while (position < end) {
     const Axis place = place_of(position);
     const std::uint64_t at = position % extent;
     const std::uint64_t whole = std::min((end - position) / extent, rows - position / extent % rows);
-    if (at != 0 || whole == 0) {
-      const std::uint64_t length = std::min(end - position, extent - at);
-      copy(place, inner, 1, inner, length);
-      position += length;
-      continue;
-    }
-    by_columns ? copy(place, inner, extent, middle, whole) : copy(place, middle, whole, inner, extent);
-    position += whole * extent;
+    const bool is_part = at != 0 || whole == 0;
+    const std::uint64_t length = is_part ? std::min(end - position, extent - at) : extent;
+    const std::uint64_t count_of_rows = is_part ? 1 : whole;
+    with_size(size_, [&]<std::size_t kSize>() {
+      copy_plane<kSize>(from + place.from, to + place.to - first,
+                        {static_cast<std::int64_t>(count_of_rows), middle.from, middle.to},
+                        {static_cast<std::int64_t>(length), inner.from, inner.to}, level_);
+    });
+    position += count_of_rows * length;
   }
 }
 

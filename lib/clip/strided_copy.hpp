@@ -22,13 +22,14 @@ class StridedCopy {
   /// `to` has a byte in common with another element of either.
   void operator()(const std::byte* from, std::byte* to, std::uint64_t begin, std::uint64_t count) const;
 
- private:
+  /// The bytes from an element to the next along an axis.
   struct Axis {
     std::int64_t extent;
     std::int64_t from;
     std::int64_t to;
   };
 
+ private:
   /// How far away the parts of elements that lie at a position in C order are.
   [[nodiscard]] Axis place_of(std::uint64_t position) const;
 

@@ -1,7 +1,7 @@
 """Times of casts in memory relative to the shortest lines of numpy: python tests/python/bench_casts.py [OPTION...] [SIZE...].
 
 Prints Markdown: a row per kind and size, with the range over the pairs of dtypes and the worst of them. The time of a pair is
-the least of many calls of each, which take turns; results are new arrays. `other layouts` are relative to the same call of
+the least of many calls of each, which take turns; results are new arrays. `beside C order` are relative to the same call of
 clipper's with an array in C order and this machine's byte order, `files` to the same call with the first dtype.
 """
 
@@ -44,7 +44,11 @@ def normalise(x, to, threads):
 
 
 def layout(change):
-    return lambda x, to, threads: (cast(change(x), to, threads)[0], cast(x, to, threads)[0])
+    def beside_c_order(x, to, threads):
+        view = change(x)
+        return cast(view, to, threads)[0], cast(np.ascontiguousarray(view, x.dtype), to, threads)[0]
+
+    return beside_c_order, lambda x, to, threads: cast(change(x), to, threads)
 
 
 def files(x, to, threads):
@@ -85,8 +89,12 @@ LAYOUTS = {
     "each other element, big-endian": lambda x: np.repeat(x.astype(x.dtype.newbyteorder(">")), 2)[::2],
     "backwards": lambda x: x[::-1],
     "one of three channels": lambda x: np.repeat(x, 3).reshape(-1, 3)[:, 1],
+    "three channels backwards": lambda x: x[: x.size // 3 * 3].reshape(-1, 3)[:, ::-1],
+    "three of four channels": lambda x: np.pad(x[: x.size // 3 * 3].reshape(-1, 3), ((0, 0), (0, 1)))[:, :3],
 }
-KINDS |= {f"other layouts: {name}": (layout(change), [*pairs(SOME, SOME, ANY), ("f4", "f4")]) for name, change in LAYOUTS.items()}
+OF_LAYOUTS = [*pairs(SOME, SOME, ANY), ("u1", "u1"), ("f4", "f4")]
+for name, change in LAYOUTS.items():
+    KINDS |= {f"{name}{beside}": (make, OF_LAYOUTS) for beside, make in zip((", beside C order", ""), layout(change))}
 
 
 def least(calls):
