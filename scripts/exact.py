@@ -812,7 +812,8 @@ def refused_before_range(case):
     try:
         result(replace(case, parameters=others | {"--subtract": "0", "--divide": "1"}))
     except Refused as refused:
-        if refused.code == USAGE and refused.rule != "above as converted" and (not refused.rule.startswith("range") or not figures.is_one_group(case)):  # one is an element later
+        is_late = refused.rule.startswith(("range", "above in a group")) and figures.is_one_group(case)  # of one group a bound is an element later
+        if refused.code == USAGE and refused.rule != "above as converted" and not is_late:
             raise
 
 

@@ -87,7 +87,7 @@ inline constexpr Option kReplaceAbove{
 `--replace-below`; they still count as lowered.)"};
 
 inline constexpr Option kMaxNorm{
-    .names = "--max-norm", .type = "C", .value = Value::number, .group = "Operation",
+    .names = "--max-norm", .type = "C", .group = "Operation",
     .help = "After the clip, scale the elements down to the norm C if theirs is more",
     .details = R"(Multiply every clipped element by C / n if the norm n of all of them is more than C, a number above 0; before
 `--subtract`, `--divide` and `--stretch` (AFTER THE CLIP). With `--per-axis` each index has a norm, with `--pooled` all inputs have one
