@@ -90,7 +90,7 @@ inline constexpr Option kMaxNorm{
     .names = "--max-norm", .type = "C", .group = "Operation",
     .help = "After the clip, scale the elements down to the norm C if theirs is more",
     .details = R"(Multiply every clipped element by C / n if the norm n of all of them is more than C, a number above 0; before
-`--subtract`, `--divide` and `--stretch` (AFTER THE CLIP). With `--per-axis` each index has a norm, with `--pooled` all inputs have one
+`--subtract`, `--divide` and `--stretch` (NORMS OF THE ELEMENTS). With `--per-axis` each index has a norm, with `--pooled` all inputs have one
 together. A norm that is NaN or infinite is an error (3). An integer tensor needs `--to` or `--round`. Profile native only.)"};
 
 inline constexpr Option kNorm{
