@@ -175,8 +175,10 @@ struct Entry {
 /// each, and of small dtypes always; if a part has too many for that, it counts in parts of the part.
 class DeviationSearch {
  public:
-  DeviationSearch(const ElementSource& source, const Number& center)
+  /// `sharers`: the number of searches that share the memory.
+  DeviationSearch(const ElementSource& source, const Number& center, std::uint64_t sharers)
       : dtype_(source.dtype),
+        sharers_(sharers),
         is_small_(traits(dtype_).size <= 2),
         center_(center),
         deviation_(center),
@@ -212,8 +214,8 @@ class DeviationSearch {
   void begin_count() {
     const int bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(last_ - first_)));
     shift_ = static_cast<unsigned>(std::max(bits - static_cast<int>(kDigitBits), 0));
-    tables_.emplace(kInterleaved * (is_small_ ? kDigits : FindParts::kParts),
-                    CounterTables::kMemory / kGroupsAtOnce);
+    tables_.emplace(is_small_ ? kInterleaved * kDigits : FindParts::kParts,
+                    CounterTables::kMemory / sharers_);
   }
 
   void collect_small(std::span<const std::byte> elements) {
@@ -254,9 +256,7 @@ class DeviationSearch {
     const KeyRange<K> range{static_cast<K>(first_), static_cast<K>(last_)};
     for_each_block<T>(elements, level, [&](const K* keys, const T* /*block*/) {
       run_loop<FindParts>(level, keys, parts.data(), range, static_cast<K>(Deviation::last(dtype_)), shift_);
-      for (std::size_t i = 0; i < kBlock; i += kInterleaved)
-        for (std::size_t lane = 0; lane < kInterleaved; ++lane)
-          ++counters[lane * FindParts::kParts + parts[i + lane]];
+      for (const std::uint32_t part : parts) ++counters[part];
     });
     table.add_increments(elements.size() / sizeof(T) + kBlock);
   }
@@ -313,9 +313,7 @@ class DeviationSearch {
 
   /// Chooses the part with the lower one of the two middle elements.
   bool end_count() {
-    const std::vector<std::uint64_t>& counted = tables_->totals();
-    std::vector<std::uint64_t> totals(FindParts::kParts);
-    for (std::size_t i = 0; i < counted.size(); ++i) totals[i % totals.size()] += counted[i];
+    const std::vector<std::uint64_t>& totals = tables_->totals();
     const std::uint64_t numbers =
         std::accumulate(totals.begin(), totals.end() - 1, std::uint64_t{0});  // without NaN
     const std::uint64_t rank = (numbers - 1) / 2;
@@ -328,8 +326,9 @@ class DeviationSearch {
     wants_next_ = numbers / 2 >= before + totals[part];
     first_ += static_cast<std::int64_t>(part) << shift_;
     last_ = std::min(first_ + (std::int64_t{1} << shift_) - 1, last_);
+    const bool has_many = totals[part] > kMaxCollected && last_ - first_ > kUnits;
     tables_.reset();
-    if (had_too_many_ && totals[part] > kMaxCollected && last_ - first_ > kUnits) begin_count();
+    if (had_too_many_ && has_many) begin_count();
     return true;
   }
 
@@ -415,6 +414,7 @@ class DeviationSearch {
   }
 
   DType dtype_;
+  std::uint64_t sharers_;
   bool is_small_;
   Number center_;
   Deviation deviation_;
@@ -440,7 +440,7 @@ void find_deviations(const ElementSource& source, const GroupRange& range,
   for (std::size_t i = 0; i < range.count; ++i) {
     std::optional<Number>& center = deviations[i];  // at first
     if (center && center->kind == Number::Kind::finite)
-      searches[i].emplace(source, *center);
+      searches[i].emplace(source, *center, range.count);
     else if (center)
       center = std::numeric_limits<double>::quiet_NaN();
   }
