@@ -382,7 +382,7 @@ std::uint64_t count_elements(const Header& header) {
 std::string descr_text(const TensorLayout& layout) {
   using Kind = Meaning::Kind;
   const DTypeTraits& dtype = traits(layout.dtype);
-  const char order = layout.order == ByteOrder::little ? '<' : '>';
+  const char order = layout.order == ByteOrder::little || dtype.size == 1 ? '<' : '>';
   switch (layout.meaning.kind) {
     case Kind::number: break;
     case Kind::boolean: return "|b1";
