@@ -341,6 +341,7 @@ class DeviationSearch {
       return true;
     }
     std::vector<Entry> entries;
+    entries.reserve(collected_.size() + counted_.size());
     const auto add = [&](ElementBits element, std::uint64_t count) {
       const std::int64_t key = key_of_element(element);
       if (key > Deviation::last(dtype_)) return;  // NaN
