@@ -118,7 +118,7 @@ class MemoryClip {
       expect_going_on(stop_);
       const auto [begin, count] = chunks[i];
       if (gather_ == nullptr) return look(begin, count, in_ + begin * size_, memory);
-      alignas(64) std::array<std::byte, 32UL << 10> copied;
+      alignas(64) std::array<std::byte, 16UL << 10> copied;
       const std::size_t most = copied.size() / size_;
       for (std::size_t done = 0; done < count; done += most) {
         const std::size_t length = std::min(most, count - done);
