@@ -35,7 +35,8 @@ READS = re.compile(r"(?!.*(--(save-figures|diff-out|report|histogram-svg|update-
 # a shell outside of wine has opened.
 LEFT_OUT = (" is not available on Windows", "keeps the names of open files", "cannot keep its access control list: Operation not supported",
             "standard input: cannot be examined: Bad file descriptor", "standard output: cannot be examined: Bad file descriptor")
-OWN_ORDER = re.compile(r":= \|V2|--raw \w")  # elements in the byte order of the machine, for which transcripts have those of little-endian ones
+# What a machine reads, writes and names in its own byte order, of which transcripts know the little-endian one.
+OWN_ORDER = re.compile(r""":= \|V2|'descr': 'f|--raw \w|-endian|"byte_order":"big\"""")
 
 
 @dataclasses.dataclass
@@ -220,6 +221,7 @@ class Runner:
         before = snapshot(directory) if READS.match(line) else None
         status, out, err = self.shell(line, directory)
         case.is_left_out |= self.program.endswith(".exe") and any(text in out + err for text in LEFT_OUT)
+        case.is_left_out |= self.is_big_endian and bool(OWN_ORDER.search(out + err))
         got = (f"? {status} " if status else "$ ") + line, streams(step, {">": out, "2>": err})
         if before not in (None, snapshot(directory)):
             return got[0], [*got[1], "# a file has changed"]
@@ -247,7 +249,8 @@ class Runner:
             is_good = like("".join(line[1:].removeprefix(" ") + "\n" for line in step.below), data.decode(errors="backslashreplace"))
         else:
             other = directory / text
-            is_good = data == (other.read_bytes() if " " not in text and other.is_file() else contents(text, [], directory))
+            texts = [text, ">" + text] if self.is_big_endian and re.match(r"[a-z]\d", text) else [text]
+            is_good = data in ([other.read_bytes()] if " " not in text and other.is_file() else [contents(each, [], directory) for each in texts])
         got, below = shown(data)
         return None if is_good else (f"{name} == {got}", below)
 
