@@ -431,7 +431,8 @@ void OutputRoot::make_directories(const std::string& path) {
     std::error_code error;
     std::filesystem::create_directories(os::native(path_), error);
     open();
-    if (fd_.get() < 0) throw_system_error(path_, "cannot be created", error ? error.value() : errno);
+    if (fd_.get() < 0)
+      throw_system_error(path_, "cannot be created", error && errno == ENOENT ? error.value() : errno);
   }
   follow(path, Missing::made);
 }
