@@ -94,11 +94,7 @@ double factor_of(std::string_view field, const std::optional<Given>& given, cons
                  double otherwise) {
   check_factor_dtype(field, given, plan.input.dtype);
   if (!given || given->array) return otherwise;
-  const bool divides = field == "divide";
-  if (divides && given->dtype && given->number == Number(0))
-    throw Error(ErrorKind::input,
-                label(field, *given) + ": the divisor must not be 0" + Term{"divide_zero", ""});
-  return finite_factor(field, *given, DType::float64, divides);
+  return finite_factor(field, *given, DType::float64, field == "divide" && !given->dtype);
 }
 
 /// The divisor; that of divide_zero in place of a 0 in a file.
@@ -107,6 +103,14 @@ std::optional<Given> divisor_of(const Request& request) {
   if (divide && divide->dtype && !divide->array && divide->number == Number(0) && request.divide_zero)
     divide->number = request.divide_zero->number;
   return divide;
+}
+
+/// Error{input} for a 0 in a file, which is told after mistakes of the command line.
+void expect_divisor(const Request& request, const Plan& plan) {
+  const bool is_in_file = request.divide && request.divide->dtype && !request.divide->array;
+  if (is_in_file && plan.operation.normalization->b == 0)
+    throw Error(ErrorKind::input,
+                label("divide", *request.divide) + ": the divisor must not be 0" + Term{"divide_zero", ""});
 }
 
 /// An end of the stretch, which the output's dtype must have: an integer dtype with the zero point.
@@ -175,6 +179,7 @@ void expect_within(std::string_view field, const std::optional<Given>& given, co
 }
 
 void convert_normalization(const Request& request, Plan& plan) {
+  expect_divisor(request, plan);
   if (user_of_bounds(request) == nullptr) return;
   Normalization& stretch = *plan.operation.normalization;
   const std::array ends{std::pair(&stretch.a, &stretch.a_rest), std::pair(&stretch.b, &stretch.b_rest)};
