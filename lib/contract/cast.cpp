@@ -36,10 +36,21 @@ ElementBits exact_float(std::string_view field, const Given& given, DType dtype)
                                            decimal_text(nearest)));
 }
 
+/// The dtype in which elements are compared with bounds without arithmetic: float64 for those of int32 if a
+/// stretch takes a bound beyond them.
+DType compared_dtype(const Request& request, DType from) {
+  const auto is_far = [=](const std::optional<Given>& bound) {
+    if (bound && bound->array) return has_any_beyond(*bound->array, from);
+    return bound && bound->number.kind == Number::Kind::finite && is_beyond(bound->number, from);
+  };
+  const bool stretches = user_of_bounds(request) != nullptr && from == DType::int32;
+  return stretches && (is_far(request.min) || is_far(request.max)) ? DType::float64 : working_dtype(from);
+}
+
 /// Chooses the dtype in which the operation of a plan that converts works, and that of its bounds.
 void choose_working_dtype(const Request& request, Plan& plan) {
   switch (plan.operation.arithmetic) {
-    case Arithmetic::none: plan.operation.dtype = working_dtype(plan.input.dtype); return;
+    case Arithmetic::none: plan.operation.dtype = compared_dtype(request, plan.input.dtype); return;
     case Arithmetic::float32: plan.operation.dtype = DType::float32; break;
     case Arithmetic::float64: plan.operation.dtype = DType::float64; break;
     case Arithmetic::integer: return;
