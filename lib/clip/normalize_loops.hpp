@@ -256,7 +256,7 @@ struct NormalizeElements {
       }
       double z = quotient<kQuotient>(x - step.a, step.divisor, reciprocal);
       if constexpr (kMultiplies && std::is_same_v<In, double> && std::is_same_v<Out, float>)
-        lost |= (z != z) & (g == g) ? 1 : 0;  // NOLINT(misc-redundant-expression): NaN
+        lost |= ((z != z) & (g == g)) ? 1 : 0;  // NOLINT(misc-redundant-expression): NaN
       if constexpr (kStretches) z = z * step.range + step.low;
       if constexpr (kHolds) {
         z = z < step.lowest ? step.lowest : z;
