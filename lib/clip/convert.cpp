@@ -65,19 +65,21 @@ class BlockConversion {
       saturates_ = cast_.saturates && (result_of(lowest_) != below_ || result_of(highest_) != above_);
     may_be_nan_ = is_floating(operation.from) || (operation.divides && operation.scale == 0);
     counts_ = counting == Counting::on || (saturates_ && !are_within());
-    clips_and_stores_ = !counts_ && operation.from == operation.dtype && rounds_when_stored() &&
+    const bool is_stored_at_once =
+        is_floating(operation.to) ? !cast_.round && !clipping_.nan : rounds_when_stored();
+    clips_and_stores_ = !counts_ && is_stored_at_once && operation.from == operation.dtype &&
+                        operation.to != operation.from && has_kernels(operation.to) &&
                         operation.arithmetic == Arithmetic::none && !replaces(nullptr) &&
-                        !clipping_.poisons && bits_of(cast_.zero_point) == 0;
+                        clipping_.zero_tie == ZeroTie::element && !clipping_.poisons &&
+                        bits_of(cast_.zero_point) == 0;
   }
 
   /// `vectors`: those of the block; null for numbers. `out` may be null.
   ElementCounts operator()(const std::byte* in, const ParameterVectors* vectors, std::byte* out,
                            std::size_t count) noexcept {
     if constexpr (std::is_floating_point_v<Working>)
-      if (clips_and_stores_ && vectors == nullptr && out != nullptr && clip_and_store(in, out, count)) {
-        first_nan_.reset();
+      if (clips_and_stores_ && vectors == nullptr && out != nullptr && clip_and_store(in, out, count))
         return {};
-      }
     load(in, vectors, count);
     scale(vectors, count);
     const ElementCounts counts = clip(vectors, count);
@@ -98,18 +100,18 @@ class BlockConversion {
   [[nodiscard]] std::optional<std::size_t> first_nan() const noexcept { return first_nan_; }
 
  private:
-  /// Returns false for a NaN, and if the results would overwrite elements.
+  /// Returns false for a NaN that becomes an integer, and if the results would overwrite elements.
   bool clip_and_store(const std::byte* in, std::byte* out, std::size_t count) noexcept {
     const std::byte* const in_end = in + count * sizeof(Working);
     const std::byte* const out_end = out + count * traits(operation_.to).size;
     if (in < out_end && out < in_end) return false;
-    return with_type(operation_.to, [&]<class To>() {
-      if constexpr (std::is_integral_v<To>)
-        return !run_loop<ClipAndStore<Working, To>>(
-            level_, reinterpret_cast<const Working*>(in), reinterpret_cast<To*>(out),
-            from_bits<Working>(clipping_.lo), from_bits<Working>(clipping_.hi), count);
-      return false;
+    const bool has_nan = with_type(operation_.to, [&]<class To>() {
+      return run_loop<ClipAndStore<Working, To>>(level_, reinterpret_cast<const Working*>(in),
+                                                 reinterpret_cast<To*>(out), from_bits<Working>(clipping_.lo),
+                                                 from_bits<Working>(clipping_.hi), count);
     });
+    first_nan_ = has_nan ? find_nan(operation_.from, in, count) : std::nullopt;
+    return !has_nan || is_floating(operation_.to);
   }
 
   /// What scale() reads must not lie where it writes: compilers vectorize no such loop.
@@ -399,7 +401,7 @@ class BlockConversion {
   Working highest_ = from_bits<Working>(cast_.highest);
   bool may_be_nan_;
   bool counts_;             ///< whether counts make a difference, except that of NaN
-  bool clips_and_stores_;   ///< whether one loop makes integers of floats that are not NaN
+  bool clips_and_stores_;   ///< whether one loop does all, but for a NaN that becomes an integer
   bool saturates_ = false;  ///< whether a limit of the output's dtype is no result of a working element
   ElementBits below_ = 0;   ///< the limits as elements of the output's dtype
   ElementBits above_ = 0;

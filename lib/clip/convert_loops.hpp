@@ -251,8 +251,7 @@ struct Store {
   }
 };
 
-/// Clips numbers to those of an integer dtype and stores them rounded. Returns whether any is NaN, of which
-/// the result is meaningless.
+/// Clips numbers and stores them. Returns whether any is NaN, of which an integer is meaningless.
 template <class Working, class To>
 struct ClipAndStore {
   template <SimdLevel kLevel>
@@ -266,7 +265,7 @@ struct ClipAndStore {
         y[i] = raised > hi ? hi : raised;
         nan |= x[i] != x[i] ? 1 : 0;  // NOLINT(misc-redundant-expression): true for NaN
       }
-      Store<Working, To, true>::template run<kLevel>(y.data(), to, length, 0);
+      Store<Working, To, std::is_integral_v<To>>::template run<kLevel>(y.data(), to, length, 0);
     });
     return nan != 0;
   }
