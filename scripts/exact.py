@@ -679,7 +679,7 @@ def formula(case, rule, nan, others, lo, hi):
     for each, upper in reversed(limits) if case.above == "min" else limits:
         bound_numbers = plain(each.numbers) if y.dtype == object else each.numbers
         where = beyond(case.profile, y, bound_numbers, upper) & ~nans & (y == y).astype(bool)  # NaN, also of the other bound
-        its_bits, its_limits = (each.bits, 0) if rule.keeps(case.bound_dtype) else rule.stored(each.numbers)
+        its_bits, its_limits = (each.bits, 0) if each.bits is not None and rule.keeps(case.bound_dtype) else rule.stored(each.numbers)
         y, bits, limited = np.where(where, bound_numbers, y), np.where(where, its_bits, bits), np.where(where, its_limits, limited)
     moved = beyond_bound = (y > before).astype(np.int8) - (y < before).astype(np.int8)
     for other, sign in zip(others, (1, -1)):
@@ -910,7 +910,7 @@ def with_nans_replaced(case, rule, nan, bits, limited, nans, lo, hi):
     its_limits = 0
     if case.nan in BOUND_NAMES:
         each = lo if case.nan == "min" else hi
-        element, its_limits = (each.bits, 0) if rule.keeps(case.bound_dtype) else rule.stored(each.numbers)
+        element, its_limits = (each.bits, 0) if each.bits is not None and rule.keeps(case.bound_dtype) else rule.stored(each.numbers)
         if "--nan" not in case.parameters and lo.numbers <= hi.numbers:  # the profile replaces NaN, and then clips
             element = result(replace(case, x=Tensor(case.x.dtype, element.view(stored_type(case.x.dtype))))).result.bits
     elif case.nan == "canonical":
