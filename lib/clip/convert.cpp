@@ -66,7 +66,7 @@ class BlockConversion {
     may_be_nan_ = is_floating(operation.from) || (operation.divides && operation.scale == 0);
     counts_ = counting == Counting::on || (saturates_ && !are_within());
     const bool is_stored_at_once =
-        is_floating(operation.to) ? !cast_.round && !clipping_.nan : rounds_when_stored();
+        is_floating(operation.to) ? !cast_.round && !clipping_.nan && !cast_.nan : rounds_when_stored();
     clips_and_stores_ = !counts_ && is_stored_at_once && operation.from == operation.dtype &&
                         operation.to != operation.from && has_kernels(operation.to) &&
                         operation.arithmetic == Arithmetic::none && !replaces(nullptr) &&
