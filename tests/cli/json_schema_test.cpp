@@ -64,7 +64,7 @@ const std::array kExamples{
         "clip",
         {{"--json", "--min", "1.5", "--shard", "0/2", "i.npy", "o.npy"},
          {"--json", "--scale", "@y.npy", "--bias", "@y.npy", "x.npy", "o2.npy"},
-         {"--json", "--subtract", "@y.npy", "--divide", "@y.npy", "x.npy", "o4.npy"},
+         {"--json", "--subtract", "@y.npy", "--divide", "@y.npy", "--max-norm", "1", "x.npy", "o4.npy"},
          {"--json", "--min", "0", "--replace-below", "1", "--to", "int8", "--nodata", "2", "x.npy", "o3.npy"},
          {"--json", "--min", "0", "a.npz", "o.npz"},
          {"--json", "--min", "0", "empty.npz", "o.npz"},
