@@ -261,7 +261,8 @@ struct ClipAndStore {
     by_floats(in, out, count, [&](const Working* x, To* to, std::size_t length) {
       std::array<Working, kFloats> y;
       for (std::size_t i = 0; i < length; ++i) {
-        const Working raised = x[i] < lo ? lo : x[i];
+        // Converting NaN to an integer is undefined; an element that equals lo keeps the sign of its 0.
+        const Working raised = std::is_integral_v<To> ? (x[i] > lo ? x[i] : lo) : (x[i] < lo ? lo : x[i]);
         y[i] = raised > hi ? hi : raised;
         nan |= x[i] != x[i] ? 1 : 0;  // NOLINT(misc-redundant-expression): true for NaN
       }
