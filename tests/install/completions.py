@@ -52,6 +52,7 @@ WORDS = {
     ("", "--min-above-max"): ("e\t", "error"),
     **{(command, "--only"): ("da\t", "date") for command in ("", "compare", "info", "show")},
     ("", "--other"): ("dr\t", "drop"),
+    ("", "--norm"): ("in\t", "inf"),
     ("", "--round"): ("half-e\t", "half-even"),
     ("", "--to"): ("bf\t", "bfloat16"),
     ("", "--shard"): ("a\t", "auto"),
