@@ -369,6 +369,17 @@ class ThreeLoops {
     return true;
   }
 
+  static bool is_moderate(double x) noexcept { return std::fabs(x) >= 0x1p-100 && std::fabs(x) <= 0x1p100; }
+
+  /// Whether quotient() may multiply by a reciprocal: see NumberStep.
+  [[nodiscard]] bool may_multiply(const Normalization& given) const noexcept {
+    const auto is_zero_or_moderate = [](double x) { return x == 0 || is_moderate(x); };
+    const bool adds_nothing =
+        !given.stretches || (step_.range > 0 && is_moderate(step_.range) && is_zero_or_moderate(given.low));
+    const bool may_underflow = from_ == DType::float64 && (to_ != DType::float32 || !adds_nothing);
+    return is_moderate(step_.divisor) && is_zero_or_moderate(given.a) && !may_underflow;
+  }
+
   void choose_step(const Operation& operation, const Cast& cast) noexcept {
     const Normalization& given = *operation.normalization;
     with_working_type(operation.dtype, [&]<class Working>() {
@@ -391,12 +402,7 @@ class ThreeLoops {
                     : cast.saturates ? from_bits<double>(cast.highest)
                                      : kInfinity;
     step_.holds = given.stretches ? !reaches_ends(given) : cast.saturates;
-    const auto is_moderate = [](double x) { return std::fabs(x) >= 0x1p-100 && std::fabs(x) <= 0x1p100; };
-    const auto is_zero_or_moderate = [&](double x) { return x == 0 || is_moderate(x); };
-    const bool adds_nothing =
-        !given.stretches || (step_.range > 0 && is_moderate(step_.range) && is_zero_or_moderate(given.low));
-    const bool may_underflow = from_ == DType::float64 && (to_ != DType::float32 || !adds_nothing);
-    step_.multiplies = is_moderate(step_.divisor) && is_zero_or_moderate(given.a) && !may_underflow;
+    step_.multiplies = may_multiply(given);
     const bool is_bounded = std::isfinite(step_.lo) && std::isfinite(step_.hi);
     step_.is_ordinary =
         given.stretches || !is_floating(from_) || (given.a != 0 && (is_bounded || from_ == DType::float64));
@@ -411,7 +417,7 @@ class ThreeLoops {
                         traits(from_).size < sizeof(float) && to_ == DType::float32 && is_quotient &&
                         step_.lo <= most && step_.hi >= least && std::fabs(step_.a) <= 0x1p22 &&
                         step_.a == std::trunc(step_.a) && is_float(step_.divisor) &&
-                        std::fabs(step_.divisor) >= 0x1p-100 && std::fabs(step_.divisor) <= 0x1p100;
+                        is_moderate(step_.divisor);
   }
 
   /// Whether the same elements are beyond exact bounds as doubles: not if they are rounded to integers.
