@@ -11,6 +11,7 @@
 #include "element/dtype.hpp"
 #include "element/tensor_layout.hpp"
 #include "error.hpp"
+#include "npy/other_type.hpp"
 
 /// The .npy file format: bytes <-> Header. Pure functions, no I/O. Functions that read bytes of a file throw
 /// Error{input} for malformed bytes and Error{refused} for unfinished_start(). The message says what is wrong
@@ -35,13 +36,6 @@ inline constexpr std::size_t kPreambleSize = 12;
 
 /// The longest header text that is read. numpy writes 118 bytes unless the shape is extreme.
 inline constexpr std::size_t kMaxHeaderSize = std::size_t{64} * 1024;
-
-/// A type whose elements clipper does not read.
-struct OtherType {
-  std::string name;          ///< as numpy prints it: "<U5", "[('x', '<f4')]"
-  std::uint64_t size;        ///< bytes of an element in memory
-  bool has_objects = false;  ///< the file has pickled Python objects instead of elements
-};
 
 /// What a file's header says.
 struct Header : TensorLayout {
