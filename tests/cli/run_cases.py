@@ -31,10 +31,10 @@ FORMS = dict(zip("f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1 M8 m8 c8 c16".split(), "ef
 SAFETENSORS = dict(zip("b1 f1 V1 V2 f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8".split(),
                        "BOOL F8_E5M2 F8_E4M3 BF16 F16 F32 F64 I8 I16 I32 I64 U8 U16 U32 U64".split()))
 READS = re.compile(r"(?!.*(--(save-figures|diff-out|report|histogram-svg|update-golden)|[;&|>]))clipper ((compare|info|show|profiles)\b|.*--(dry-run|verify)\b)")
-# What ends a case for Windows: what it lacks, and what wine 8 cannot do: replace an open file, keep a file's mode, see a symbolic link
-# or /proc of Linux, examine a file that a shell outside of wine has opened.
-LEFT_OUT = (" is not available on Windows", "ln -s", "/proc/self/", "keeps the names of open files", "cannot keep its access control list: Operation not supported",
-            "standard input: cannot be examined: Bad file descriptor", "standard output: cannot be examined: Bad file descriptor")
+# What ends a case for Windows: what it lacks (names with a colon or an escape, paths of 4,095 bytes), and what wine 8 cannot do: replace an open
+# file, keep a file's mode, see a symbolic link or /proc of Linux, examine a file that a shell outside of wine has opened.
+LEFT_OUT = re.compile(r" is not available on Windows|^\S*:\S* [:=]= |\\033\[32m\.npy|\(4095 bytes\)|ln -s|/proc/self/|keeps the names of open files|"
+                      r"cannot keep its access control list: Operation not supported|standard (in|out)put: cannot be examined: Bad file descriptor")
 # What a machine reads, writes and names in its own byte order, of which transcripts know the little-endian one.
 OWN_ORDER = re.compile(r""":= \|V2|'descr': 'f|--raw \w|-endian|"byte_order":"big\"""")
 
@@ -208,6 +208,9 @@ class Runner:
         self.environment = {**os.environ, "PATH": f"{bin_directory}:{os.environ['PATH']}", "DATA": str(ROOT / "data"), "RUN": __file__,
                             "CLIPPER": program, "CLIPPER_PREFIX": prefix}
 
+    def leave_out(self, case, text):
+        case.is_left_out |= self.program.endswith(".exe") and bool(LEFT_OUT.search(text)) or self.is_big_endian and bool(OWN_ORDER.search(text))
+
     def shell(self, line, directory):
         done = subprocess.run(["bash", "-eo", "pipefail", "-c", line], cwd=directory, env=self.environment, stdin=subprocess.DEVNULL, capture_output=True)
         out, err = (stream.decode(errors="backslashreplace") for stream in (done.stdout, done.stderr))
@@ -220,8 +223,7 @@ class Runner:
         line = re.fullmatch(r"(\$|\? \d+) (.*)", step.line)[2]
         before = snapshot(directory) if READS.match(line) else None
         status, out, err = self.shell(line, directory)
-        case.is_left_out |= self.program.endswith(".exe") and any(text in line + out + err for text in LEFT_OUT)
-        case.is_left_out |= self.is_big_endian and bool(OWN_ORDER.search(out + err))
+        self.leave_out(case, out + err)
         got = (f"? {status} " if status else "$ ") + line, streams(step, {">": out, "2>": err})
         if before not in (None, snapshot(directory)):
             return got[0], [*got[1], "# a file has changed"]
@@ -232,7 +234,7 @@ class Runner:
         status, line, text = re.fullmatch(r"! (\d+) (.*?) => (.*)", step.line).groups()
         before = snapshot(directory)
         got, out, err = self.shell(line, directory)
-        case.is_left_out |= self.program.endswith(".exe") and any(text in err for text in LEFT_OUT)
+        self.leave_out(case, err)
         match = re.fullmatch("clipper: (.*)\n(clipper: [^\n]* files: .*\n)?", err)
         below = streams(step, {">": out, "2>": "" if match else err})
         if snapshot(directory) != before:
@@ -273,7 +275,7 @@ class Runner:
                              if TEMPORARY.fullmatch(path.name) and not any(path.name in step.line for step in case.steps)]
 
     def step(self, case, step, directory):
-        case.is_left_out |= self.is_big_endian and bool(OWN_ORDER.search(step.line))
+        self.leave_out(case, step.line)
         if step.line.startswith(("$ ", "? ")):
             return self.command(case, step, directory)
         if step.line.startswith("! "):
