@@ -237,7 +237,12 @@ std::uint64_t cached_pages(int fd) noexcept {
 
 int share_blocks(int fd, int input, std::uint64_t offset, std::uint64_t size) noexcept {
   const file_clone_range range{input, offset, size, offset};
-  return ::ioctl(fd, FICLONERANGE, &range);
+#ifdef __GLIBC__
+  constexpr unsigned long kCommand = FICLONERANGE;
+#else  // musl declares an int, which this command exceeds on ppc64le
+  constexpr auto kCommand = static_cast<int>(FICLONERANGE);
+#endif
+  return ::ioctl(fd, kCommand, &range);
 }
 
 bool is_writable(int fd, int milliseconds) noexcept {

@@ -18,3 +18,7 @@ set(CMAKE_CXX_COMPILER ${ZIG} c++)
 
 # musl declares fstat64(), which spdlog calls, only with this definition. zig instruments code that is not optimized.
 set(CMAKE_CXX_FLAGS_INIT "-D_LARGEFILE64_SOURCE -fno-sanitize=undefined")
+# A comparison of vectors gives a vector, as on other machines. Without the option clang warns that its default will change.
+if(ZIG_MACHINE STREQUAL ppc64le)
+  string(APPEND CMAKE_CXX_FLAGS_INIT " -faltivec-src-compat=gcc")
+endif()
