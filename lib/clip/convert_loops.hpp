@@ -143,6 +143,23 @@ template <class Working>
     return static_cast<float>(x);
 }
 
+/// A working element as a float, rounded once. LLVM 20 converts vectors of 64-bit integers on AArch64 to
+/// double, which rounds, and then to float. Beyond 53 bits the integer is rounded to odd first, which makes a
+/// double of it.
+template <class Working>
+[[gnu::always_inline]] inline float nearest_float(Working x) noexcept {
+#if defined(__clang__) && defined(__aarch64__)
+  if constexpr (std::is_integral_v<Working> && sizeof(Working) == sizeof(double)) {
+    constexpr Working kExact = Working{1} << 53;
+    constexpr Working kLow = 0xfff;
+    const Working odd = (x & ~kLow) | ((x & kLow) != 0 ? 0x800 : 0);
+    const bool is_exact = x <= kExact && (std::is_unsigned_v<Working> || x >= Working{0} - kExact);
+    return static_cast<float>(static_cast<double>(is_exact ? x : odd));
+  }
+#endif
+  return static_cast<float>(x);
+}
+
 /// A working element plus zero_point as an element of To, rounded to nearest even. For integers, x is an
 /// integer and the sum is in the range of To.
 template <class To, class Working>
@@ -152,6 +169,8 @@ template <class To, class Working>
       return narrow_half<To>(float_for_half(x));
     else
       return narrow_half<To>(float_to_odd(x));
+  } else if constexpr (std::is_same_v<To, float>) {
+    return nearest_float(x);
   } else if constexpr (std::is_floating_point_v<To>) {
     return static_cast<To>(x);
   } else if constexpr (std::is_integral_v<Working>) {
