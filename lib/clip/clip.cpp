@@ -41,6 +41,38 @@ bool are_exchanged(const Operation& bounds) noexcept {
   });
 }
 
+/// All of an operation that does not scale integers; the counts are those of clip_by().
+template <Counting kCounting>
+ElementCounts clip_with(const Operation& operation, const Operands& operands, const std::byte* in,
+                        std::byte* out, std::size_t count, SimdLevel level) noexcept {
+  return with_type(operation.dtype, [&]<class T>() {
+    return with_level(level, [&]<SimdLevel kLevel>() {
+      using OfEach = RuleChoice<kLevel, T, kCounting, ParameterVectors>;
+      using OfAll = RuleChoice<kLevel, T, kCounting, NoVectors>;
+      return operands.vary() ? OfEach::clip(operation, operands, in, out, count)
+                             : OfAll::clip(operation, operands, in, out, count);
+    });
+  });
+}
+
+/// clip_with() that counts and replaces NaN. No kernel does both: NaNs pass a kernel that counts them, and
+/// blocks that have any are clipped once more.
+ElementCounts clip_and_replace_nan(const Operation& operation, const Operands& operands, const std::byte* in,
+                                   std::byte* out, std::size_t count, SimdLevel level) noexcept {
+  if (!replaces_nan(operation, operands))
+    return clip_with<Counting::on>(operation, operands, in, out, count, level);
+  Operation replacing = operation;
+  replacing.arithmetic = Arithmetic::none;
+  return for_each_block<Input::read_once>(
+      operation, in, out, count,
+      [&](std::size_t done, const std::byte* from, std::byte* to, std::size_t length) {
+        const Operands of_block = operands.after(done);
+        const ElementCounts counts = clip_with<Counting::on>(operation, of_block, from, to, length, level);
+        if (counts.nan != 0) clip_with<Counting::off>(replacing, of_block, to, to, length, level);
+        return counts;
+      });
+}
+
 /// Clips dates or durations: as integers, and then NaT again as a NaN.
 ElementCounts clip_ticks(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
                          SimdLevel level) noexcept {
@@ -65,13 +97,12 @@ ElementCounts clip_ticks(const Operation& operation, const std::byte* in, std::b
 }
 
 template <Counting kCounting>
-ElementCounts clip_scaled(const Operation& operation, const ParameterVectors& parameters, const std::byte* in,
+ElementCounts clip_scaled(const Operation& operation, const Operands& operands, const std::byte* in,
                           std::byte* out, std::size_t count, SimdLevel level) noexcept {
   return for_each_block<Input::read_once>(
       operation, in, out, count,
       [&](std::size_t done, const std::byte* from, std::byte* to, std::size_t length) {
-        const ParameterVectors of_block =
-            after(done, parameters, traits(operation.dtype).size, factor_size(operation.arithmetic));
+        const Operands of_block = operands.after(done);
         ElementCounts counts;
         if (kCounting == Counting::on) counts = count_scaled(operation, of_block, from, length, level);
         scale_integers(operation, of_block, from, to, length, level);
@@ -134,26 +165,34 @@ struct AllOrdered {
 
 }  // namespace
 
-void clip(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
-          SimdLevel level) noexcept {
-  if (operation.has_nat)
+void clip(const Operation& operation, const Operands& operands, const std::byte* in, std::byte* out,
+          std::size_t count, SimdLevel level) noexcept {
+  if (operation.has_nat && !operands.vary())
     clip_ticks(operation, in, out, count, level);
   else if (may_have_edges(operation))
-    clip_edges(operation, nullptr, in, out, count, level, Counting::off);
+    clip_edges(operation, operands, in, out, count, level, Counting::off);
   else if (!scales_integers(operation))
-    clip_with<Counting::off>(operation, NoVectors{}, in, out, count, level);
+    clip_with<Counting::off>(operation, operands, in, out, count, level);
+  else if (operands.vary())
+    clip_scaled<Counting::off>(operation, operands, in, out, count, level);
   else if (traits(operation.dtype).size != 2 || level == SimdLevel::baseline ||
            !scale_16_bits(operation, in, out, count))
-    scale_integers(operation, NoVectors{}, in, out, count, level);
+    scale_integers(operation, kNumbers, in, out, count, level);
 }
 
-ElementCounts clip_and_count(const Operation& operation, const std::byte* in, std::byte* out,
-                             std::size_t count, SimdLevel level) noexcept {
-  if (operation.has_nat) return clip_ticks(operation, in, out, count, level);
-  if (may_have_edges(operation)) return clip_edges(operation, nullptr, in, out, count, level, Counting::on);
-  const bool exchanged = are_exchanged(operation);
+void clip(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
+          SimdLevel level) noexcept {
+  clip(operation, kNumbers, in, out, count, level);
+}
+
+ElementCounts clip_and_count(const Operation& operation, const Operands& operands, const std::byte* in,
+                             std::byte* out, std::size_t count, SimdLevel level) noexcept {
+  if (operation.has_nat && !operands.vary()) return clip_ticks(operation, in, out, count, level);
+  if (may_have_edges(operation)) return clip_edges(operation, operands, in, out, count, level, Counting::on);
+  const bool exchanged = !operands.vary() && are_exchanged(operation);
   const bool scales = scales_integers(operation);
-  if (!exchanged && !scales) return clip_and_replace_nan(operation, NoVectors{}, in, out, count, level);
+  if (!exchanged && !scales) return clip_and_replace_nan(operation, operands, in, out, count, level);
+  if (operands.vary()) return clip_scaled<Counting::on>(operation, operands, in, out, count, level);
   // These cases are too rare for kernels of their own: each block is clipped twice, the first time to count.
   // With lo > hi elements move to hi, as if both bounds were hi; the sign that a zero takes from hi is no
   // move.
@@ -165,10 +204,15 @@ ElementCounts clip_and_count(const Operation& operation, const std::byte* in, st
   return for_each_block<Input::read_again>(
       operation, in, out, count,
       [&](std::size_t /*done*/, const std::byte* from, std::byte* to, std::size_t length) {
-        const ElementCounts counts = clip_with<Counting::on>(counted, NoVectors{}, from, to, length, level);
+        const ElementCounts counts = clip_with<Counting::on>(counted, kNumbers, from, to, length, level);
         clip(operation, from, to, length, level);
         return range ? range->counts(counts, length) : counts;
       });
+}
+
+ElementCounts clip_and_count(const Operation& operation, const std::byte* in, std::byte* out,
+                             std::size_t count, SimdLevel level) noexcept {
+  return clip_and_count(operation, kNumbers, in, out, count, level);
 }
 
 std::optional<std::size_t> find_nan(DType dtype, const std::byte* elements, std::size_t count) noexcept {
@@ -184,26 +228,6 @@ std::optional<std::size_t> find_nan(const Operation& operation, const std::byte*
   const auto* const ticks = reinterpret_cast<const std::int64_t*>(elements);
   const auto* const found = std::find(ticks, ticks + count, kNaT);
   return found == ticks + count ? std::nullopt : std::optional(static_cast<std::size_t>(found - ticks));
-}
-
-void clip(const Operation& operation, const ParameterVectors& parameters, const std::byte* in, std::byte* out,
-          std::size_t count, SimdLevel level) noexcept {
-  if (may_have_edges(operation))
-    clip_edges(operation, &parameters, in, out, count, level, Counting::off);
-  else if (scales_integers(operation))
-    clip_scaled<Counting::off>(operation, parameters, in, out, count, level);
-  else
-    clip_with<Counting::off>(operation, parameters, in, out, count, level);
-}
-
-ElementCounts clip_and_count(const Operation& operation, const ParameterVectors& parameters,
-                             const std::byte* in, std::byte* out, std::size_t count,
-                             SimdLevel level) noexcept {
-  if (may_have_edges(operation))
-    return clip_edges(operation, &parameters, in, out, count, level, Counting::on);
-  if (scales_integers(operation))
-    return clip_scaled<Counting::on>(operation, parameters, in, out, count, level);
-  return clip_and_replace_nan(operation, parameters, in, out, count, level);
 }
 
 bool are_ordered_bounds(DType dtype, const std::byte* min, const std::byte* max, std::size_t count,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "clip/operands.hpp"
 #include "clip/operation.hpp"
 #include "element/dtype.hpp"
 #include "simd/levels.hpp"
@@ -66,79 +67,14 @@ void clip(const Operation& operation, const std::byte* in, std::byte* out, std::
 [[nodiscard]] std::optional<std::size_t> find_nan(const Operation& operation, const std::byte* elements,
                                                   std::size_t count) noexcept;
 
-// The same for parameters that differ from element to element.
-
-/// One value per element of each parameter, aligned to its size. Replaces the numbers of an
-/// Operation, of which dtype and arithmetic still count.
-struct ParameterVectors {
-  const std::byte* lo = nullptr;   ///< of the operation's dtype
-  const std::byte* hi = nullptr;   ///< of the operation's dtype
-  const std::byte* nan = nullptr;  ///< of the operation's dtype: what replaces NaN; null: NaN stays
-
-  /// Unless Arithmetic::none. Finite float for Arithmetic::float32, finite double for ::float64,
-  /// Operation::Integer for ::integer.
-  const std::byte* scale = nullptr;
-  const std::byte* bias = nullptr;
-
-  const std::byte* factor = nullptr;  ///< double, of a Normalization; null: that of the operation
-  const std::byte* a = nullptr;       ///< double, of a Normalization
-  const std::byte* b = nullptr;
-  const std::byte* a_rest = nullptr;  ///< double; null: 0
-  const std::byte* b_rest = nullptr;
-
-  const ElementBits* min = nullptr;  ///< Cast::min and max; null: those of the operation
-  const ElementBits* max = nullptr;
-  const WideBound* wide_lo = nullptr;  ///< for Arithmetic::integer in place of lo and hi, unless null
-  const WideBound* wide_hi = nullptr;
-  const ElementBits* nan_result = nullptr;  ///< Cast::nan; null: that of the operation
-};
-
-/// In place of ParameterVectors: the numbers of the operation hold for all elements.
-struct NoVectors {};
-
-/// clip() with one value of each parameter per element.
-void clip(const Operation& operation, const ParameterVectors& parameters, const std::byte* in, std::byte* out,
+/// clip() for elements that may have numbers of their own.
+void clip(const Operation& operation, const Operands& operands, const std::byte* in, std::byte* out,
           std::size_t count, SimdLevel level) noexcept;
 
-/// clip_and_count() with one value of each parameter per element.
-[[nodiscard]] ElementCounts clip_and_count(const Operation& operation, const ParameterVectors& parameters,
+/// clip_and_count() for elements that may have numbers of their own.
+[[nodiscard]] ElementCounts clip_and_count(const Operation& operation, const Operands& operands,
                                            const std::byte* in, std::byte* out, std::size_t count,
                                            SimdLevel level) noexcept;
-
-/// The size of a scale or bias in ParameterVectors.
-[[nodiscard]] constexpr std::size_t factor_size(Arithmetic arithmetic) noexcept {
-  switch (arithmetic) {
-    case Arithmetic::none: return 0;
-    case Arithmetic::float32: return sizeof(float);
-    case Arithmetic::float64: return sizeof(double);
-    case Arithmetic::integer: return sizeof(Operation::Integer);
-  }
-  __builtin_unreachable();
-}
-
-/// The parameters of the elements after the first `count`.
-[[gnu::always_inline]] inline ParameterVectors after(std::size_t count, const ParameterVectors& vectors,
-                                                     std::size_t element_size,
-                                                     std::size_t factor_size) noexcept {
-  const auto moved = [](const std::byte* vector, std::size_t size) __attribute__((always_inline)) {
-    return vector == nullptr ? nullptr : vector + size;
-  };
-  return {moved(vectors.lo, count * element_size),
-          moved(vectors.hi, count * element_size),
-          moved(vectors.nan, count * element_size),
-          moved(vectors.scale, count * factor_size),
-          moved(vectors.bias, count * factor_size),
-          moved(vectors.factor, count * sizeof(double)),
-          moved(vectors.a, count * sizeof(double)),
-          moved(vectors.b, count * sizeof(double)),
-          moved(vectors.a_rest, count * sizeof(double)),
-          moved(vectors.b_rest, count * sizeof(double)),
-          vectors.min == nullptr ? nullptr : vectors.min + count,
-          vectors.max == nullptr ? nullptr : vectors.max + count,
-          vectors.wide_lo == nullptr ? nullptr : vectors.wide_lo + count,
-          vectors.wide_hi == nullptr ? nullptr : vectors.wide_hi + count,
-          vectors.nan_result == nullptr ? nullptr : vectors.nan_result + count};
-}
 
 /// Whether of `count` pairs of bounds no min exceeds its max and none is NaN. Both are aligned to the size of
 /// an element, in this machine's byte order. The level must be one of simd_levels().

@@ -99,11 +99,11 @@ struct Mend {
 };
 
 template <class Bits>
-bool any_nan(DType dtype, const ParameterVectors& vectors, std::size_t count, SimdLevel level) noexcept {
+bool any_nan(DType dtype, const Operands& operands, std::size_t count, SimdLevel level) noexcept {
   const Format<Bits> format(dtype);
   Bits found = 0;
-  run_loop<FindNan<Bits>>(level, reinterpret_cast<const Bits*>(vectors.lo),
-                          reinterpret_cast<const Bits*>(vectors.hi), format, count, &found);
+  run_loop<FindNan<Bits>>(level, operands.as<Bits>(Slot::lo), operands.as<Bits>(Slot::hi), format, count,
+                          &found);
   return found != 0;
 }
 
@@ -111,14 +111,13 @@ bool any_nan(DType dtype, const ParameterVectors& vectors, std::size_t count, Si
 template <class Bits>
 class BlockBounds {
  public:
-  [[nodiscard]] ParameterVectors without_nan(DType dtype, const ParameterVectors& vectors, std::size_t count,
-                                             SimdLevel level) noexcept {
-    run_loop<WithoutNan<Bits>>(level, reinterpret_cast<const Bits*>(vectors.lo),
-                               reinterpret_cast<const Bits*>(vectors.hi), lo_.data(), hi_.data(),
-                               Format<Bits>(dtype), count);
-    ParameterVectors result = vectors;
-    result.lo = reinterpret_cast<const std::byte*>(lo_.data());
-    result.hi = reinterpret_cast<const std::byte*>(hi_.data());
+  [[nodiscard]] Operands without_nan(DType dtype, const Operands& operands, std::size_t count,
+                                     SimdLevel level) noexcept {
+    run_loop<WithoutNan<Bits>>(level, operands.as<Bits>(Slot::lo), operands.as<Bits>(Slot::hi), lo_.data(),
+                               hi_.data(), Format<Bits>(dtype), count);
+    Operands result = operands;
+    result.set(Slot::lo, lo_.data());
+    result.set(Slot::hi, hi_.data());
     return result;
   }
 
@@ -127,40 +126,35 @@ class BlockBounds {
   alignas(64) std::array<Bits, kBlockSize / sizeof(Bits)> hi_;
 };
 
-ElementCounts clip_without_edges(Operation operation, const ParameterVectors* vectors, const std::byte* in,
+ElementCounts clip_without_edges(Operation operation, const Operands& operands, const std::byte* in,
                                  std::byte* out, std::size_t count, SimdLevel level,
                                  Counting counting) noexcept {
   operation.zero_tie = ZeroTie::element;
   operation.poisons = false;
-  if (counting == Counting::on)
-    return vectors != nullptr ? clip_and_count(operation, *vectors, in, out, count, level)
-                              : clip_and_count(operation, in, out, count, level);
-  if (vectors != nullptr)
-    clip(operation, *vectors, in, out, count, level);
-  else
-    clip(operation, in, out, count, level);
+  if (counting == Counting::on) return clip_and_count(operation, operands, in, out, count, level);
+  clip(operation, operands, in, out, count, level);
   return {};
 }
 
 template <class Bits>
-ElementCounts clip_with_bounds(const Operation& operation, const ParameterVectors& vectors,
-                               const std::byte* in, std::byte* out, std::size_t count, SimdLevel level,
+ElementCounts clip_with_bounds(const Operation& operation, const Operands& operands, const std::byte* in,
+                               std::byte* out, std::size_t count, SimdLevel level,
                                Counting counting) noexcept {
   BlockBounds<Bits> bounds;
   return for_each_block<Input::read_again>(
       operation, in, out, count,
       [&](std::size_t done, const std::byte* from, std::byte* to, std::size_t length) {
-        const ParameterVectors of_block = after(done, vectors, sizeof(Bits), 0);
+        const Operands of_block = operands.after(done);
         const bool has_nan = any_nan<Bits>(operation.dtype, of_block, length, level);
         if (!has_nan && operation.zero_tie == ZeroTie::element)
-          return clip_without_edges(operation, &of_block, from, to, length, level, counting);
-        const ParameterVectors numbers =
+          return clip_without_edges(operation, of_block, from, to, length, level, counting);
+        const Operands numbers =
             has_nan ? bounds.without_nan(operation.dtype, of_block, length, level) : of_block;
         const ElementCounts counts =
-            clip_without_edges(operation, &numbers, from, to, length, level, counting);
-        const auto bits = [](const std::byte* elements) { return reinterpret_cast<const Bits*>(elements); };
-        run_loop<Mend<Bits>>(level, bits(from), reinterpret_cast<Bits*>(to), bits(of_block.lo),
-                             bits(of_block.hi), Format<Bits>(operation.dtype), operation.zero_tie, length);
+            clip_without_edges(operation, numbers, from, to, length, level, counting);
+        run_loop<Mend<Bits>>(level, reinterpret_cast<const Bits*>(from), reinterpret_cast<Bits*>(to),
+                             of_block.as<Bits>(Slot::lo), of_block.as<Bits>(Slot::hi),
+                             Format<Bits>(operation.dtype), operation.zero_tie, length);
         return counts;
       });
 }
@@ -173,7 +167,7 @@ ElementCounts clip_with_zero(const Operation& operation, Bits zero, const std::b
       operation, in, out, count,
       [&](std::size_t /*done*/, const std::byte* from, std::byte* to, std::size_t length) {
         const ElementCounts counts =
-            clip_without_edges(operation, nullptr, from, to, length, level, counting);
+            clip_without_edges(operation, kNumbers, from, to, length, level, counting);
         run_loop<ReplaceZeros<Bits>>(level, reinterpret_cast<Bits*>(to), Format<Bits>(operation.dtype).sign,
                                      zero, length);
         return counts;
@@ -193,12 +187,14 @@ ElementCounts clip_poisoned(const Operation& operation, const std::byte* in, std
   const std::array lo = copies(operation.lo);
   const std::array hi = copies(operation.hi);
   const std::array nan = copies(operation.nan.value_or(0));
-  const auto bytes = [](const auto& array) { return reinterpret_cast<const std::byte*>(array.data()); };
+  Operands operands;
+  operands.set(Slot::lo, lo.data());
+  operands.set(Slot::hi, hi.data());
+  if (operation.nan) operands.set(Slot::nan, nan.data());
   ElementCounts counts;
   for (std::size_t done = 0; done < count; done += kCopies) {
     const std::size_t at = done * sizeof(Bits);
-    const ParameterVectors vectors{bytes(lo), bytes(hi), operation.nan ? bytes(nan) : nullptr};
-    counts += clip_with_bounds<Bits>(operation, vectors, in + at, out + at, std::min(kCopies, count - done),
+    counts += clip_with_bounds<Bits>(operation, operands, in + at, out + at, std::min(kCopies, count - done),
                                      level, counting);
   }
   return counts;
@@ -215,16 +211,16 @@ ElementCounts clip_numbers(const Operation& operation, const std::byte* in, std:
   const Bits zero = zero_for(format, operation.zero_tie, lo, hi);
   if (format.magnitude(zero) == 0)
     return clip_with_zero<Bits>(operation, zero, in, out, count, level, counting);
-  return clip_without_edges(operation, nullptr, in, out, count, level, counting);
+  return clip_without_edges(operation, kNumbers, in, out, count, level, counting);
 }
 
 }  // namespace
 
-ElementCounts clip_edges(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
+ElementCounts clip_edges(const Operation& operation, const Operands& operands, const std::byte* in,
                          std::byte* out, std::size_t count, SimdLevel level, Counting counting) noexcept {
   const auto run = [&]<class Bits>() {
-    return vectors != nullptr ? clip_with_bounds<Bits>(operation, *vectors, in, out, count, level, counting)
-                              : clip_numbers<Bits>(operation, in, out, count, level, counting);
+    return operands.vary() ? clip_with_bounds<Bits>(operation, operands, in, out, count, level, counting)
+                           : clip_numbers<Bits>(operation, in, out, count, level, counting);
   };
   switch (traits(operation.dtype).size) {
     case 2: return run.template operator()<std::uint16_t>();

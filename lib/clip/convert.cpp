@@ -24,10 +24,6 @@ constexpr std::size_t kConvertedBlock = 8192;
 template <class Working>
 constexpr std::size_t kBlock = kConvertedBlock / sizeof(Working);
 
-/// From the parameter of an element to that of the next one.
-constexpr std::size_t kStep = 1;
-constexpr std::size_t kNoStep = 0;
-
 /// Memory for a block of working elements.
 struct alignas(64) Block {
   std::array<std::byte, kConvertedBlock> bytes;
@@ -69,20 +65,20 @@ class BlockConversion {
         is_floating(operation.to) ? !cast_.round && !clipping_.nan && !cast_.nan : rounds_when_stored();
     clips_and_stores_ = !counts_ && is_stored_at_once && operation.from == operation.dtype &&
                         operation.to != operation.from && has_kernels(operation.to) &&
-                        operation.arithmetic == Arithmetic::none && !replaces(nullptr) &&
+                        operation.arithmetic == Arithmetic::none && !replaces(kNumbers) &&
                         clipping_.zero_tie == ZeroTie::element && !clipping_.poisons &&
                         bits_of(cast_.zero_point) == 0;
   }
 
-  /// `vectors`: those of the block; null for numbers. `out` may be null.
-  ElementCounts operator()(const std::byte* in, const ParameterVectors* vectors, std::byte* out,
+  /// `operands`: those of the block. `out` may be null.
+  ElementCounts operator()(const std::byte* in, const Operands& operands, std::byte* out,
                            std::size_t count) noexcept {
     if constexpr (std::is_floating_point_v<Working>)
-      if (clips_and_stores_ && vectors == nullptr && out != nullptr && clip_and_store(in, out, count))
+      if (clips_and_stores_ && !operands.vary() && out != nullptr && clip_and_store(in, out, count))
         return {};
-    load(in, vectors, count);
-    scale(vectors, count);
-    const ElementCounts counts = clip(vectors, count);
+    load(in, operands, count);
+    scale(operands, count);
+    const ElementCounts counts = clip(operands, count);
     first_nan_ = counts.nan == 0 ? std::nullopt
                                  : find_nan(clipping_.dtype, reinterpret_cast<const std::byte*>(g_), count);
     if constexpr (std::is_floating_point_v<Working>)
@@ -90,7 +86,7 @@ class BlockConversion {
         with_round(*cast_.round, [&]<Round kRound>() {
           run_loop<RoundElements<Working, kRound>>(level_, result_.as<Working>(), count);
         });
-    return store(in, vectors, counts, out, count);
+    return store(in, operands, counts, out, count);
   }
 
   /// The first element of the last block that is beyond the range of the output's dtype.
@@ -115,7 +111,7 @@ class BlockConversion {
   }
 
   /// What scale() reads must not lie where it writes: compilers vectorize no such loop.
-  void load(const std::byte* in, const ParameterVectors* vectors, std::size_t count) noexcept {
+  void load(const std::byte* in, const Operands& operands, std::size_t count) noexcept {
     const bool scales = operation_.arithmetic != Arithmetic::none;
     auto* const loaded = (scales ? result_ : loaded_).template as<Working>();
     g_ = loaded;
@@ -124,7 +120,7 @@ class BlockConversion {
     with_type(operation_.from, [&]<class From>() {
       // Not if results are written over `in` before g is used again.
       if constexpr (std::is_same_v<From, Working>)
-        if (scales || (!saturates_ && !replaces(vectors))) {
+        if (scales || (!saturates_ && !replaces(operands))) {
           g_ = reinterpret_cast<const Working*>(in);
           return;
         }
@@ -133,77 +129,76 @@ class BlockConversion {
     });
   }
 
-  void scale(const ParameterVectors* vectors, std::size_t count) noexcept {
+  void scale(const Operands& operands, std::size_t count) noexcept {
     if constexpr (std::is_floating_point_v<Working>) {
       if (operation_.arithmetic == Arithmetic::none) return;
       if (operation_.divides)
-        scale_by<Factor::divides>(vectors, count);
+        scale_by<Factor::divides>(operands, count);
       else
-        scale_by<Factor::multiplies>(vectors, count);
+        scale_by<Factor::multiplies>(operands, count);
     }
   }
 
   template <Factor kFactor>
-  void scale_by(const ParameterVectors* vectors, std::size_t count) noexcept {
+  void scale_by(const Operands& operands, std::size_t count) noexcept {
     auto* const scaled = loaded_.as<Working>();
-    if (vectors != nullptr)
-      run_loop<ScaleVectors<Working, kFactor>>(level_, g_, scaled,
-                                               reinterpret_cast<const Working*>(vectors->scale),
-                                               reinterpret_cast<const Working*>(vectors->bias), count);
+    if (operands.vary())
+      run_loop<ScaleVectors<Working, kFactor>>(level_, g_, scaled, operands.as<Working>(Slot::scale),
+                                               operands.as<Working>(Slot::bias), count);
     else
       run_loop<Scale<Working, kFactor>>(level_, g_, scaled, static_cast<Working>(operation_.scale),
                                         static_cast<Working>(operation_.bias), count);
     g_ = scaled;
   }
 
-  ElementCounts clip(const ParameterVectors* vectors, std::size_t count) noexcept {
+  ElementCounts clip(const Operands& operands, std::size_t count) noexcept {
     const auto* const g = reinterpret_cast<const std::byte*>(g_);
     std::byte* const y = result_.bytes.data();
-    if (vectors == nullptr && !counts_) {
+    if (!operands.vary() && !counts_) {
       clipper::clip(clipping_, g, y, count, level_);
       ElementCounts counts;
       if constexpr (std::is_floating_point_v<Working>)
         if (may_be_nan_) counts.nan = run_loop<FindNan<Working>>(level_, g_, count) ? 1 : 0;
       return counts;
     }
-    if (vectors == nullptr) return clip_and_count(clipping_, g, y, count, level_);
-    ParameterVectors within_range{vectors->lo, vectors->hi, vectors->nan};
-    if (vectors->nan == nullptr && clipping_.nan) {
+    if (!operands.vary()) return clip_and_count(clipping_, g, y, count, level_);
+    Operands within_range = operands;
+    if (operands[Slot::nan].data == nullptr && clipping_.nan) {
       std::fill_n(nan_vector_.as<Working>(), count, from_bits<Working>(*clipping_.nan));
-      within_range.nan = nan_vector_.bytes.data();
+      within_range.set(Slot::nan, nan_vector_.as<Working>());
     }
     if (lowest_ > from_bits<Working>(lowest_element(clipping_.dtype)) ||
         highest_ < from_bits<Working>(highest_element(clipping_.dtype))) {
       // NaN never is a parameter, so the order of the operands does not matter.
-      const auto limit = [&](const std::byte*& values, Block& block) {
-        const auto* const from = reinterpret_cast<const Working*>(values);
+      const auto limit = [&](Slot slot, Block& block) {
+        const Working* const from = within_range.as<Working>(slot);
+        if (from == nullptr) return;
         std::transform(from, from + count, block.as<Working>(), [this](Working x) { return within(x); });
-        values = block.bytes.data();
+        within_range.set(slot, block.as<Working>());
       };
-      limit(within_range.lo, lo_vector_);
-      limit(within_range.hi, hi_vector_);
-      if (within_range.nan != nullptr) limit(within_range.nan, nan_vector_);
+      limit(Slot::lo, lo_vector_);
+      limit(Slot::hi, hi_vector_);
+      limit(Slot::nan, nan_vector_);
     }
     return clip_and_count(clipping_, within_range, g, y, count, level_);
   }
 
-  ElementCounts store(const std::byte* in, const ParameterVectors* vectors, ElementCounts counts,
-                      std::byte* out, std::size_t count) noexcept {
+  ElementCounts store(const std::byte* in, const Operands& operands, ElementCounts counts, std::byte* out,
+                      std::size_t count) noexcept {
     const std::size_t size = traits(operation_.to).size;
     const bool is_same = operation_.from == operation_.to;
-    const PerElement<std::uint64_t> nan =
-        results(std::nullopt, cast_.nan, vectors == nullptr ? nullptr : vectors->nan_result);
-    if (nan.values != nullptr && counts.nan != 0) own_g(count);
+    const PerElement<ElementBits> nan = results(std::nullopt, cast_.nan, operands[Slot::nan_result]);
+    if (nan.data != nullptr && counts.nan != 0) own_g(count);
     const bool is_direct = out != nullptr && !is_same;
     std::byte* const to = is_direct ? out : stored_.data();
     if (is_float8(operation_.to))
-      store_float8(vectors, reinterpret_cast<std::uint8_t*>(to), count);
+      store_float8(operands, reinterpret_cast<std::uint8_t*>(to), count);
     else
       store_elements(to, count);
-    saturate(vectors, counts, to, count);
-    replace(vectors, to, count, counts);
+    saturate(operands, counts, to, count);
+    replace(operands, to, count, counts);
     if (counts.nan != 0) finish_nan(nan, to, count);
-    if (is_same && counts.nan != 0 && nan.values == nullptr && !clipping_.nan &&
+    if (is_same && counts.nan != 0 && nan.data == nullptr && !clipping_.nan &&
         operation_.arithmetic == Arithmetic::none)
       keep_nan(in, to, count);
     counts.changed = count != 0 && (!is_same || std::memcmp(to, in, count * size) != 0);
@@ -222,21 +217,21 @@ class BlockConversion {
     });
   }
 
-  void store_float8(const ParameterVectors* vectors, std::uint8_t* to, std::size_t count) noexcept {
+  void store_float8(const Operands& operands, std::uint8_t* to, std::size_t count) noexcept {
     const Float8& format = float8_of(operation_.to);
     const Working* const y = result_.as<Working>();
     run_loop<StoreFloat8<Working>>(level_, y, to, count, NarrowFloat8(format));
     first_beyond_.reset();
     if (cast_.saturates || format.has_infinity()) return;
-    const auto [lo, hi, step] = bounds(vectors);
-    const auto below = results(cast_.below, cast_.min, vectors == nullptr ? nullptr : vectors->min);
-    const auto above = results(cast_.above, cast_.max, vectors == nullptr ? nullptr : vectors->max);
+    const auto [lo, hi] = bounds(operands);
+    const auto below = results(cast_.below, cast_.min, operands[Slot::min]);
+    const auto above = results(cast_.above, cast_.max, operands[Slot::max]);
     const auto has = [&](const auto& replacement, const auto& by, std::size_t i) {
-      return replacement || (by.values != nullptr && !format.is_nan(static_cast<std::uint8_t>(by[i])));
+      return replacement || (by.data != nullptr && !format.is_nan(static_cast<std::uint8_t>(by[i])));
     };
     for (std::size_t i = 0; i < count && !first_beyond_; ++i) {
-      const bool is_replaced = (g_[i] < lo[i * step] && has(cast_.below, below, i)) ||
-                               (g_[i] > hi[i * step] && has(cast_.above, above, i));
+      const bool is_replaced =
+          (g_[i] < lo[i] && has(cast_.below, below, i)) || (g_[i] > hi[i] && has(cast_.above, above, i));
       const bool is_number = y[i] == y[i];  // NOLINT(misc-redundant-expression): false for NaN
       if (format.is_nan(to[i]) && is_number && !is_replaced) first_beyond_ = i;
     }
@@ -256,17 +251,16 @@ class BlockConversion {
   /// Writes the number that replaces NaN, or makes those quiet that float16, bfloat16 and float8 give
   /// float32. Their g is loaded; of float64, whose NaN become quiet by themselves, results may have
   /// overwritten g.
-  void finish_nan(PerElement<std::uint64_t> nan, std::byte* out, std::size_t count) const noexcept {
+  void finish_nan(PerElement<ElementBits> nan, std::byte* out, std::size_t count) const noexcept {
     const bool is_widened = std::is_same_v<Working, float> && operation_.to == DType::float32 &&
                             operation_.from != DType::float32;
-    if (nan.values == nullptr && (clipping_.nan || !is_widened)) return;
+    if (nan.data == nullptr && (clipping_.nan || !is_widened)) return;
     constexpr std::uint32_t kQuiet = 0x400000;
     with_size(traits(operation_.to).size, [&]<std::size_t kSize>() {
       using Bits = UnsignedOfSize<kSize>;
       auto* const results = reinterpret_cast<Bits*>(out);
       for (std::size_t i = 0; i < count; ++i)
-        if (is_nan(g_[i]))
-          results[i] = static_cast<Bits>(nan.values != nullptr ? nan[i] : results[i] | kQuiet);
+        if (is_nan(g_[i])) results[i] = static_cast<Bits>(nan.data != nullptr ? nan[i] : results[i] | kQuiet);
     });
   }
 
@@ -290,31 +284,27 @@ class BlockConversion {
                      [&]<class To>() { return to_bits(stored<To>(x, bits_of(cast_.zero_point))); });
   }
 
-  /// The user's bounds, and the step from that of an element to the next one's.
-  [[nodiscard]] std::tuple<const Working*, const Working*, std::size_t> bounds(
-      const ParameterVectors* vectors) const noexcept {
-    if (vectors == nullptr) return {&lo_, &hi_, kNoStep};
-    return {reinterpret_cast<const Working*>(vectors->lo), reinterpret_cast<const Working*>(vectors->hi),
-            kStep};
+  /// The user's bounds.
+  [[nodiscard]] std::pair<PerElement<Working>, PerElement<Working>> bounds(
+      const Operands& operands) const noexcept {
+    return {{operands[Slot::lo], lo_}, {operands[Slot::hi], hi_}};
   }
 
-  void saturate(const ParameterVectors* vectors, const ElementCounts& counts, std::byte* out,
+  void saturate(const Operands& operands, const ElementCounts& counts, std::byte* out,
                 std::size_t count) const noexcept {
-    const bool moves = (vectors != nullptr || !are_within()) && (counts.raised != 0 || counts.lowered != 0);
+    const bool varies = operands.vary();
+    const bool moves = (varies || !are_within()) && (counts.raised != 0 || counts.lowered != 0);
     if (!saturates_ || (!moves && counts.nan == 0)) return;
     // A NaN that stays is beyond nothing.
     const Working number =
         from_bits<Working>(operation_.nan.value_or(to_bits(std::numeric_limits<Working>::quiet_NaN())));
-    const bool varies = vectors != nullptr;
     // Without a vector of its own, NaN is replaced by the number for all elements.
     std::array<Working, kBlock<Working>> nan;
-    if (varies && vectors->nan == nullptr) nan.fill(number);
-    const auto values = [&](const std::byte* given, const Working* otherwise) {
-      return given != nullptr ? reinterpret_cast<const Working*>(given) : otherwise;
-    };
-    const Working* const lo = varies ? values(vectors->lo, nullptr) : &lo_;
-    const Working* const hi = varies ? values(vectors->hi, nullptr) : &hi_;
-    const Working* const of_nan = varies ? values(vectors->nan, nan.data()) : &number;
+    const bool has_nan = operands[Slot::nan].data != nullptr;
+    if (varies && !has_nan) nan.fill(number);
+    const Working* const lo = varies ? operands.as<Working>(Slot::lo) : &lo_;
+    const Working* const hi = varies ? operands.as<Working>(Slot::hi) : &hi_;
+    const Working* const of_nan = has_nan ? operands.as<Working>(Slot::nan) : varies ? nan.data() : &number;
     with_size(traits(operation_.to).size, [&]<std::size_t kSize>() {
       using Bits = UnsignedOfSize<kSize>;
       const auto run = [&]<bool kVaries>() {
@@ -332,40 +322,38 @@ class BlockConversion {
   /// Whether the numbers leave nothing beyond the limits of the output's dtype.
   [[nodiscard]] bool are_within() const noexcept { return lo_ >= lowest_ && hi_ <= highest_; }
 
-  [[nodiscard]] bool replaces(const ParameterVectors* vectors) const noexcept {
-    return cast_.replaces() || (vectors != nullptr && (vectors->min != nullptr || vectors->max != nullptr));
+  [[nodiscard]] bool replaces(const Operands& operands) const noexcept {
+    return cast_.replaces() || operands[Slot::min].data != nullptr || operands[Slot::max].data != nullptr;
   }
 
   /// What the elements below lo become, if that is not what lo becomes; the same for those above hi, and NaN.
-  [[nodiscard]] static PerElement<std::uint64_t> results(const std::optional<ElementBits>& replacement,
-                                                         const std::optional<ElementBits>& bound,
-                                                         const ElementBits* varying) noexcept {
-    if (replacement) return {&*replacement, kNoStep};
-    if (varying != nullptr) return {varying, kStep};
-    return {bound ? &*bound : nullptr, kNoStep};
+  [[nodiscard]] static PerElement<ElementBits> results(const std::optional<ElementBits>& replacement,
+                                                       const std::optional<ElementBits>& bound,
+                                                       const Operand& varying) noexcept {
+    if (replacement) return PerElement(&*replacement);
+    if (varying.data != nullptr) return {varying, {}};
+    return bound ? PerElement(&*bound) : PerElement<ElementBits>();
   }
 
   /// Writes replacements, and exact bounds.
-  void replace(const ParameterVectors* vectors, std::byte* out, std::size_t count,
+  void replace(const Operands& operands, std::byte* out, std::size_t count,
                ElementCounts& counts) const noexcept {
-    if (!replaces(vectors)) return;
-    const auto [lo, hi, step] = bounds(vectors);
-    const PerElement<Working> min{lo, step};
-    const PerElement<Working> max{hi, step};
-    const auto below = results(cast_.below, cast_.min, vectors == nullptr ? nullptr : vectors->min);
-    const auto above = results(cast_.above, cast_.max, vectors == nullptr ? nullptr : vectors->max);
+    if (!replaces(operands)) return;
+    const auto [lo, hi] = bounds(operands);
+    const auto below = results(cast_.below, cast_.min, operands[Slot::min]);
+    const auto above = results(cast_.above, cast_.max, operands[Slot::max]);
     with_size(traits(operation_.to).size, [&]<std::size_t kSize>() {
       auto* const to = reinterpret_cast<UnsignedOfSize<kSize>*>(out);
-      if (below.values != nullptr) {
-        const std::uint64_t replaced = Replace<Working, kSize, true>::run(g_, min, below, to, count);
+      if (below.data != nullptr) {
+        const std::uint64_t replaced = Replace<Working, kSize, true>::run(g_, lo, below, to, count);
         counts.replaced += cast_.below ? replaced : 0;
       }
-      if (above.values != nullptr) {
-        const std::uint64_t replaced = Replace<Working, kSize, false>::run(g_, max, above, to, count);
+      if (above.data != nullptr) {
+        const std::uint64_t replaced = Replace<Working, kSize, false>::run(g_, hi, above, to, count);
         counts.replaced += cast_.above ? replaced : 0;
       }
     });
-    count_between(min, max, step == kNoStep ? std::min<std::size_t>(count, 1) : count, count, counts);
+    count_between(lo, hi, operands.vary() ? count : std::min<std::size_t>(count, 1), count, counts);
   }
 
   /// Counts again if any lo exceeds its hi, because no element lies between the exact bounds, or a limit of
@@ -418,11 +406,11 @@ class BlockConversion {
 
 }  // namespace
 
-Converted convert(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
-                  std::byte* out, std::size_t count, Counting counting, SimdLevel level) noexcept {
+Converted convert(const Operation& operation, const Operands& operands, const std::byte* in, std::byte* out,
+                  std::size_t count, Counting counting, SimdLevel level) noexcept {
   if (operation.arithmetic == Arithmetic::integer)
-    return convert_integers(operation, vectors, in, out, count);
-  if (vectors == nullptr)
+    return convert_integers(operation, operands, in, out, count);
+  if (!operands.vary())
     if (const auto done = convert_native(operation, in, out, count, counting, level)) return *done;
   Converted result;
   const std::size_t in_size = traits(operation.from).size;
@@ -431,10 +419,7 @@ Converted convert(const Operation& operation, const ParameterVectors* vectors, c
     BlockConversion<Working> convert_block(operation, counting, level);
     for (std::size_t done = 0; done < count; done += kBlock<Working>) {
       const std::size_t length = std::min(kBlock<Working>, count - done);
-      std::optional<ParameterVectors> of_block;
-      if (vectors != nullptr)
-        of_block = after(done, *vectors, sizeof(Working), factor_size(operation.arithmetic));
-      const ElementCounts counts = convert_block(in + done * in_size, of_block ? &*of_block : nullptr,
+      const ElementCounts counts = convert_block(in + done * in_size, operands.after(done),
                                                  out == nullptr ? nullptr : out + done * out_size, length);
       result.add({counts, convert_block.first_nan(), convert_block.first_beyond()}, done);
     }
@@ -442,19 +427,15 @@ Converted convert(const Operation& operation, const ParameterVectors* vectors, c
   return result;
 }
 
-Converted apply(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
-                std::byte* out, std::size_t count, Counting counting, SimdLevel level) noexcept {
-  if (operation.normalization) return normalize(operation, vectors, in, out, count, counting, level);
-  if (operation.cast) return convert(operation, vectors, in, out, count, counting, level);
+Converted apply(const Operation& operation, const Operands& operands, const std::byte* in, std::byte* out,
+                std::size_t count, Counting counting, SimdLevel level) noexcept {
+  if (operation.normalization) return normalize(operation, operands, in, out, count, counting, level);
+  if (operation.cast) return convert(operation, operands, in, out, count, counting, level);
   Converted result;
-  if (vectors != nullptr && counting == Counting::on)
-    result.counts = clip_and_count(operation, *vectors, in, out, count, level);
-  else if (counting == Counting::on)
-    result.counts = clip_and_count(operation, in, out, count, level);
-  else if (vectors != nullptr)
-    clip(operation, *vectors, in, out, count, level);
+  if (counting == Counting::on)
+    result.counts = clip_and_count(operation, operands, in, out, count, level);
   else
-    clip(operation, in, out, count, level);
+    clip(operation, operands, in, out, count, level);
   return result;
 }
 

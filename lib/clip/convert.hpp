@@ -27,11 +27,9 @@ struct Converted {
 
 /// Converts `count` elements, which are aligned to their size. `in` and `out` do not overlap, or `out` begins
 /// where `in` begins or, if elements become larger, both end at the same byte. If `out` is null, only the
-/// result is returned. `vectors`, unless null, has one value per element of lo, hi, nan (of the working
-/// dtype), scale and bias; where one of these pointers is null, the number of the operation holds. Every
-/// level gives the same bytes.
-[[nodiscard]] Converted convert(const Operation& operation, const ParameterVectors* vectors,
-                                const std::byte* in, std::byte* out, std::size_t count, Counting counting,
+/// result is returned. Every level gives the same bytes.
+[[nodiscard]] Converted convert(const Operation& operation, const Operands& operands, const std::byte* in,
+                                std::byte* out, std::size_t count, Counting counting,
                                 SimdLevel level) noexcept;
 
 /// Whether convert() of numbers clips the elements as what they are, without a working dtype: integers that
@@ -45,19 +43,18 @@ struct Converted {
 
 /// convert() for Arithmetic::integer, whose results may need 129 bits. `rests`, unless null, is for what they
 /// exceed the doubles by that they become; `to` is float64 then.
-[[nodiscard]] Converted convert_integers(const Operation& operation, const ParameterVectors* vectors,
+[[nodiscard]] Converted convert_integers(const Operation& operation, const Operands& operands,
                                          const std::byte* in, std::byte* out, std::size_t count,
                                          double* rests = nullptr) noexcept;
 
 /// convert() for an operation with a normalization. Counts only if counting is on.
-[[nodiscard]] Converted normalize(const Operation& operation, const ParameterVectors* vectors,
-                                  const std::byte* in, std::byte* out, std::size_t count, Counting counting,
+[[nodiscard]] Converted normalize(const Operation& operation, const Operands& operands, const std::byte* in,
+                                  std::byte* out, std::size_t count, Counting counting,
                                   SimdLevel level) noexcept;
 
 /// normalize() or convert() if the operation has a cast; otherwise clip() or clip_and_count(), of which only
 /// the counts are known.
-[[nodiscard]] Converted apply(const Operation& operation, const ParameterVectors* vectors,
-                              const std::byte* in, std::byte* out, std::size_t count, Counting counting,
-                              SimdLevel level) noexcept;
+[[nodiscard]] Converted apply(const Operation& operation, const Operands& operands, const std::byte* in,
+                              std::byte* out, std::size_t count, Counting counting, SimdLevel level) noexcept;
 
 }  // namespace clipper

@@ -54,27 +54,16 @@ Stored<To> stored_integer(const Operation& operation, const Wide& x) noexcept {
 /// The bounds of the element at `i`. Where lo exceeds hi, both are the one that the element becomes.
 template <class From>
 std::pair<WideBound, WideBound> bounds_at(const WideBounds& bounds, const Operation& operation,
-                                          const ParameterVectors* vectors, std::size_t i) noexcept {
-  const auto bound = [=](ElementBits number, const std::byte* varying) -> WideBound {
-    const From x = varying != nullptr ? reinterpret_cast<const From*>(varying)[i] : from_bits<From>(number);
-    return {Wide::of(Int128{x}), Wide::of(Int128{x})};
+                                          const Operands& operands, std::size_t i) noexcept {
+  const auto bound = [&](Slot wide, const WideBound& number, bool varies, Slot slot, ElementBits bits) {
+    if (operands[wide].data != nullptr || !varies) return PerElement(operands[wide], number)[i];
+    const Wide x = Wide::of(Int128{PerElement(operands[slot], from_bits<From>(bits))[i]});
+    return WideBound{x, x};
   };
-  WideBound lo = bounds.lo;
-  WideBound hi = bounds.hi;
-  if (vectors != nullptr && vectors->wide_lo != nullptr)
-    lo = vectors->wide_lo[i];
-  else if (bounds.lo_varies)
-    lo = bound(operation.lo, vectors != nullptr ? vectors->lo : nullptr);
-  if (vectors != nullptr && vectors->wide_hi != nullptr)
-    hi = vectors->wide_hi[i];
-  else if (bounds.hi_varies)
-    hi = bound(operation.hi, vectors != nullptr ? vectors->hi : nullptr);
+  WideBound lo = bound(Slot::wide_lo, bounds.lo, bounds.lo_varies, Slot::lo, operation.lo);
+  WideBound hi = bound(Slot::wide_hi, bounds.hi, bounds.hi_varies, Slot::hi, operation.hi);
   if (lo.ceil > hi.ceil || lo.floor > hi.floor) (bounds.min_wins ? hi : lo) = bounds.min_wins ? lo : hi;
   return {lo, hi};
-}
-
-Operation::Integer factor_at(const std::byte* varying, std::size_t i, Operation::Integer number) noexcept {
-  return varying == nullptr ? number : reinterpret_cast<const Operation::Integer*>(varying)[i];
 }
 
 /// Counts what becomes of g, also if a fraction of the bound is cut off and makes it g again.
@@ -113,9 +102,10 @@ Stored<To> stored_bound(const Operation& operation, const WideBound& bound) noex
 
 /// One element after the other. To: std::uint8_t for float8.
 template <class From, class To>
-Converted convert_all(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
+Converted convert_all(const Operation& operation, const Operands& operands, const std::byte* in,
                       std::byte* out, std::size_t count, double* rests) noexcept {
-  const ParameterVectors given = vectors == nullptr ? ParameterVectors{} : *vectors;
+  const PerElement scale(operands[Slot::scale], operation.integer_scale);
+  const PerElement bias(operands[Slot::bias], operation.integer_bias);
   const Cast& cast = *operation.cast;
   const WideBounds& range = cast.wide;
   Converted converted;
@@ -125,9 +115,8 @@ Converted convert_all(const Operation& operation, const ParameterVectors* vector
   for (std::size_t i = 0; i < count; ++i) {
     From x;
     std::memcpy(&x, in + i * sizeof(x), sizeof(x));
-    const Wide g = wide_scaled(x, factor_at(given.scale, i, operation.integer_scale),
-                               factor_at(given.bias, i, operation.integer_bias));
-    if (range.lo_varies || range.hi_varies) std::tie(lo, hi) = bounds_at<From>(range, operation, vectors, i);
+    const Wide g = wide_scaled(x, scale[i], bias[i]);
+    if (range.lo_varies || range.hi_varies) std::tie(lo, hi) = bounds_at<From>(range, operation, operands, i);
     const bool is_below = g < lo.ceil;
     const bool is_above = !is_below && g > hi.floor;
     const std::optional<ElementBits> replacement = is_below   ? cast.below
@@ -156,13 +145,13 @@ Converted convert_all(const Operation& operation, const ParameterVectors* vector
 
 }  // namespace
 
-Converted convert_integers(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
+Converted convert_integers(const Operation& operation, const Operands& operands, const std::byte* in,
                            std::byte* out, std::size_t count, double* rests) noexcept {
   const DType to = is_float8(operation.to) ? DType::uint8 : operation.to;
   return with_type(to, [&]<class To>() {
     return operation.from == DType::int64
-               ? convert_all<std::int64_t, To>(operation, vectors, in, out, count, rests)
-               : convert_all<std::uint64_t, To>(operation, vectors, in, out, count, rests);
+               ? convert_all<std::int64_t, To>(operation, operands, in, out, count, rests)
+               : convert_all<std::uint64_t, To>(operation, operands, in, out, count, rests);
   });
 }
 

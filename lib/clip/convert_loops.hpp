@@ -317,15 +317,6 @@ struct Saturate {
   }
 };
 
-/// One value for all elements, or one for each.
-template <class T>
-struct PerElement {
-  const T* values = nullptr;
-  std::size_t step = 0;
-
-  [[nodiscard]] T operator[](std::size_t i) const noexcept { return values[i * step]; }
-};
-
 /// Replaces elements whose g is below a bound of the user's, or above it. Returns their number.
 template <class Working, std::size_t kSize, bool kIsBelow>
 struct Replace {

@@ -100,7 +100,7 @@ template <class AnyTally, std::size_t kGroup, class T, class Rules>
     if constexpr (AnyTally::kDefersNan)
       if (tally.found_nan()) counts.nan += count_nan<R, kGroup>(left.out, count);
     left = {left.in + count, left.out + count, left.count - count,
-            after(count, left.vectors, sizeof(T), R::kFactorSize)};
+            left.vectors.after(count * sizeof(T), count * R::kFactorSize)};
   }
   return counts;
 }
@@ -119,16 +119,15 @@ template <class AnyTally, class T, class Rules>
   std::array<T, kGroup> last;
   last.fill(padding);
   if (rest != 0) std::memcpy(last.data(), all.in + whole, rest * sizeof(T));
-  Padded<typename Rules::Vectors> padded;
-
-  const auto last_vectors = after(whole, all.vectors, sizeof(T), R::kFactorSize);
+  typename Rules::Vectors::Memory memory;
+  const auto last_vectors = all.vectors.after(whole * sizeof(T), whole * R::kFactorSize);
 
   // One loop over both ranges, so that the code inlined into it exists once.
   std::array<ElementCounts, 2> counts;
   const std::array<Range, 2> ranges{
       {{all.in, all.out, whole, all.vectors},
        {last.data(), last.data(), rest == 0 ? 0 : kGroup,
-        rest == 0 ? all.vectors : padded.copy(last_vectors, rest * sizeof(T), rest * R::kFactorSize)}}};
+        rest == 0 ? all.vectors : last_vectors.padded(memory, rest * sizeof(T), rest * R::kFactorSize)}}};
   for (std::size_t i = 0; i < ranges.size(); ++i) counts[i] = clip_range<AnyTally, kGroup>(rules, ranges[i]);
 
   if constexpr (AnyTally::kCounts) {
@@ -176,6 +175,10 @@ struct ClipBy {
   }
 };
 
+inline bool replaces_nan(const Operation& operation, const Operands& operands) noexcept {
+  return operands.vary() ? operands[Slot::nan].data != nullptr : operation.nan.has_value();
+}
+
 /// Chooses the rule of an operation.
 template <SimdLevel kLevel, class T, Counting kCounting, class Vectors>
 class RuleChoice {
@@ -185,10 +188,11 @@ class RuleChoice {
       kSame ? ExchangedBounds::miscounted : ExchangedBounds::counted;
 
  public:
-  [[nodiscard]] static ElementCounts clip(const Operation& operation, const Vectors& vectors,
+  [[nodiscard]] static ElementCounts clip(const Operation& operation, const Operands& operands,
                                           const std::byte* in, std::byte* out, std::size_t count) noexcept {
+    const Vectors vectors(operands);
     if constexpr (!std::is_integral_v<T> && kCounting == Counting::off)
-      if (replaces_nan(operation, vectors))
+      if (replaces_nan(operation, operands))
         return clip<NanElements::replace>(operation, vectors, in, out, count);
     return clip<NanElements::keep>(operation, vectors, in, out, count);
   }
@@ -252,37 +256,6 @@ inline bool scales_integers(const Operation& operation) noexcept {
   return !is_floating(operation.dtype) && operation.arithmetic != Arithmetic::none;
 }
 
-/// All of an operation that does not scale integers; the counts are those of clip_by().
-template <Counting kCounting, class Vectors>
-ElementCounts clip_with(const Operation& operation, const Vectors& vectors, const std::byte* in,
-                        std::byte* out, std::size_t count, SimdLevel level) noexcept {
-  return with_type(operation.dtype, [&]<class T>() {
-    return with_level(level, [&]<SimdLevel kLevel>() {
-      return RuleChoice<kLevel, T, kCounting, Vectors>::clip(operation, vectors, in, out, count);
-    });
-  });
-}
-
-/// clip_with() that counts and replaces NaN. No kernel does both: NaNs pass a kernel that counts them, and
-/// blocks that have any are clipped once more.
-template <class Vectors>
-ElementCounts clip_and_replace_nan(const Operation& operation, const Vectors& vectors, const std::byte* in,
-                                   std::byte* out, std::size_t count, SimdLevel level) noexcept {
-  if (!replaces_nan(operation, vectors))
-    return clip_with<Counting::on>(operation, vectors, in, out, count, level);
-  Operation replacing = operation;
-  replacing.arithmetic = Arithmetic::none;
-  return for_each_block<Input::read_once>(
-      operation, in, out, count,
-      [&](std::size_t done, const std::byte* from, std::byte* to, std::size_t length) {
-        const Vectors of_block =
-            after(done, vectors, traits(operation.dtype).size, factor_size(operation.arithmetic));
-        const ElementCounts counts = clip_with<Counting::on>(operation, of_block, from, to, length, level);
-        if (counts.nan != 0) clip_with<Counting::off>(replacing, of_block, to, to, length, level);
-        return counts;
-      });
-}
-
 // Operations with Operation::zero_tie or Operation::poisons: the kernels clip a block as if it had neither,
 // then a loop mends its results. Other operations do not come here.
 
@@ -291,9 +264,8 @@ ElementCounts clip_and_replace_nan(const Operation& operation, const Vectors& ve
   return operation.zero_tie != ZeroTie::element || operation.poisons;
 }
 
-/// clip() or clip_and_count(); `vectors` is null if the numbers of the operation hold for all elements.
-/// Without counting, only `changed` is returned.
-ElementCounts clip_edges(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
+/// clip() or clip_and_count(). Without counting, only `changed` is returned.
+ElementCounts clip_edges(const Operation& operation, const Operands& operands, const std::byte* in,
                          std::byte* out, std::size_t count, SimdLevel level, Counting counting) noexcept;
 
 }  // namespace clipper

@@ -83,25 +83,25 @@ class LossCounter::Block {
             from_bits<Working>(working_element(counter.bounds_, operation.lo, counter.casting_.dtype))),
         hi_number_(
             from_bits<Working>(working_element(counter.bounds_, operation.hi, counter.casting_.dtype))) {
-    if (!has_exact_bounds(nullptr)) lo_number_ = std::min(lo_number_, hi_number_);
+    if (!has_exact_bounds(kNumbers)) lo_number_ = std::min(lo_number_, hi_number_);
   }
 
-  void count(const std::byte* in, const ParameterVectors* vectors, std::size_t count,
+  void count(const std::byte* in, const Operands& operands, std::size_t count,
              ElementCounts& counts) noexcept {
     load(counter_.casting_.from, in, x_, count);
     const Working* g = x_.data();
     const bool scales = operation_.arithmetic != Arithmetic::none;
     if constexpr (std::is_floating_point_v<Working>)
       if (scales) {
-        counter_.casting_.divides ? scale<Factor::divides>(vectors, count)
-                                  : scale<Factor::multiplies>(vectors, count);
+        counter_.casting_.divides ? scale<Factor::divides>(operands, count)
+                                  : scale<Factor::multiplies>(operands, count);
         g = g_.data();
       }
-    const bool varies = vectors != nullptr && vectors->lo != nullptr;
+    const bool varies = operands.vary();
     if (varies) {
-      load(counter_.bounds_, vectors->lo, lo_, count);
-      load(counter_.bounds_, vectors->hi, hi_, count);
-      if (!has_exact_bounds(vectors))
+      load(counter_.bounds_, operands[Slot::lo].data, lo_, count);
+      load(counter_.bounds_, operands[Slot::hi].data, hi_, count);
+      if (!has_exact_bounds(operands))
         std::transform(lo_.begin(), lo_.begin() + static_cast<std::ptrdiff_t>(count), hi_.begin(),
                        lo_.begin(), [](Working lo, Working hi) { return std::min(lo, hi); });
       count_losses<true>(g, lo_.data(), hi_.data(), counts, count);
@@ -110,7 +110,7 @@ class LossCounter::Block {
     }
     if constexpr (std::is_floating_point_v<Working>)
       if (scales && counter_.casting_.to != DType::float8_e8m0fnu)
-        count_underflows(vectors, varies, counts, count);
+        count_underflows(operands, varies, counts, count);
   }
 
  private:
@@ -118,9 +118,9 @@ class LossCounter::Block {
 
   /// Whether an exact bound may lie between lo and hi where lo exceeds hi, and then no element. Otherwise
   /// elements move to hi there, as if both bounds were hi.
-  [[nodiscard]] bool has_exact_bounds(const ParameterVectors* vectors) const noexcept {
+  [[nodiscard]] bool has_exact_bounds(const Operands& operands) const noexcept {
     return (counter_.casting_.cast->min || counter_.casting_.cast->max) ||
-           (vectors != nullptr && (vectors->min != nullptr || vectors->max != nullptr));
+           operands[Slot::min].data != nullptr || operands[Slot::max].data != nullptr;
   }
 
   /// Elements of a dtype as working elements.
@@ -137,12 +137,11 @@ class LossCounter::Block {
   }
 
   template <Factor kFactor>
-  void scale(const ParameterVectors* vectors, std::size_t count) noexcept {
+  void scale(const Operands& operands, std::size_t count) noexcept {
     const Working* const x = x_.data();
-    if (vectors != nullptr && vectors->scale != nullptr)
-      run_loop<ScaleVectors<Working, kFactor>>(level_, x, g_.data(),
-                                               reinterpret_cast<const Working*>(vectors->scale),
-                                               reinterpret_cast<const Working*>(vectors->bias), count);
+    if (operands[Slot::scale].data != nullptr)
+      run_loop<ScaleVectors<Working, kFactor>>(level_, x, g_.data(), operands.as<Working>(Slot::scale),
+                                               operands.as<Working>(Slot::bias), count);
     else
       run_loop<Scale<Working, kFactor>>(level_, x, g_.data(), scale_, bias_, count);
   }
@@ -161,7 +160,7 @@ class LossCounter::Block {
                                             from_bits<Working>(counter_.zero_highest_), &counts, count);
   }
 
-  void count_underflows(const ParameterVectors* vectors, bool varies, ElementCounts& counts,
+  void count_underflows(const Operands& operands, bool varies, ElementCounts& counts,
                         std::size_t count) const noexcept {
     const auto run = [&]<bool kVaries>(const Working* scale, const Working* bias) {
       run_loop<CountUnderflows<Working, kVaries>>(
@@ -169,9 +168,8 @@ class LossCounter::Block {
           varies ? lo_.data() : &lo_number_, varies ? hi_.data() : &hi_number_, std::size_t{varies},
           &counts.became_zero, count);
     };
-    if (vectors != nullptr && vectors->scale != nullptr)
-      run.template operator()<true>(reinterpret_cast<const Working*>(vectors->scale),
-                                    reinterpret_cast<const Working*>(vectors->bias));
+    if (operands[Slot::scale].data != nullptr)
+      run.template operator()<true>(operands.as<Working>(Slot::scale), operands.as<Working>(Slot::bias));
     else if (scale_ != 0 && bias_ == 0)
       run.template operator()<false>(&scale_, &bias_);
   }
@@ -214,19 +212,14 @@ LossCounter::LossCounter(const Operation& operation) noexcept
   });
 }
 
-void LossCounter::count(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
+void LossCounter::count(const Operation& operation, const Operands& operands, const std::byte* in,
                         std::size_t count, SimdLevel level, ElementCounts& counts) const noexcept {
   if (!may_be_infinite_ && !may_be_zero_) return;
   const std::size_t size = traits(casting_.from).size;
   with_working_type(casting_.dtype, [&]<class Working>() {
     Block<Working> block(*this, operation, level);
-    for (std::size_t done = 0; done < count; done += kLossBlock) {
-      std::optional<ParameterVectors> of_block;
-      if (vectors != nullptr)
-        of_block = after(done, *vectors, traits(bounds_).size, factor_size(operation.arithmetic));
-      block.count(in + done * size, of_block ? &*of_block : nullptr, std::min(kLossBlock, count - done),
-                  counts);
-    }
+    for (std::size_t done = 0; done < count; done += kLossBlock)
+      block.count(in + done * size, operands.after(done), std::min(kLossBlock, count - done), counts);
   });
 }
 

@@ -16,9 +16,9 @@ class LossCounter {
   /// For an operation, whose parameters may still vary.
   explicit LossCounter(const Operation& operation) noexcept;
 
-  /// Adds to became_infinite and became_zero of `counts`. `vectors` and `in` are those of apply().
-  void count(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
-             std::size_t count, SimdLevel level, ElementCounts& counts) const noexcept;
+  /// Adds to became_infinite and became_zero of `counts`. `operands` and `in` are those of apply().
+  void count(const Operation& operation, const Operands& operands, const std::byte* in, std::size_t count,
+             SimdLevel level, ElementCounts& counts) const noexcept;
 
  private:
   template <class Working>

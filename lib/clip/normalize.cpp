@@ -36,10 +36,10 @@ bool maps(const Normalization& step) noexcept {
   return !step.stretches && (step.low != 0 || step.high != 1);
 }
 
-void run_normalization(const Normalization& step, const ParameterVectors* vectors, double* y,
-                       std::size_t count, SimdLevel level) noexcept {
-  if (vectors != nullptr && vectors->factor != nullptr)
-    run_loop<MultiplyElements<true>>(level, y, reinterpret_cast<const double*>(vectors->factor), count);
+void run_normalization(const Normalization& step, const Operands& operands, double* y, std::size_t count,
+                       SimdLevel level) noexcept {
+  if (operands[Slot::factor].data != nullptr)
+    run_loop<MultiplyElements<true>>(level, y, operands.as<double>(Slot::factor), count);
   else if (step.factor != 1)
     run_loop<MultiplyElements<false>>(level, y, &step.factor, count);
   const auto run = [&]<bool kVaries>(const double* a, const double* b) {
@@ -49,45 +49,42 @@ void run_normalization(const Normalization& step, const ParameterVectors* vector
       run_loop<SubtractDivide<kVaries>>(level, y, a, b, count);
     if (maps(step)) run_loop<MapRange>(level, y, step.low, step.high, count);
   };
-  if (vectors != nullptr)
-    run.template operator()<true>(reinterpret_cast<const double*>(vectors->a),
-                                  reinterpret_cast<const double*>(vectors->b));
+  if (operands.vary())
+    run.template operator()<true>(operands.as<double>(Slot::a), operands.as<double>(Slot::b));
   else
     run.template operator()<false>(&step.a, &step.b);
 }
 
-/// The number of an element, of one for all if it does not vary.
-double number_at(const std::byte* varying, std::size_t i, double number) noexcept {
-  return varying != nullptr ? reinterpret_cast<const double*>(varying)[i] : number;
-}
-
 /// What elements that became bounds exceed their y by: those that are stretched, which float64 has. All are
 /// between bounds, except below a positive min, or above a negative max.
-void find_rests_of_bounds(const Normalization& step, const ParameterVectors* vectors, const double* y,
-                          double* rests, std::size_t count) noexcept {
-  const ParameterVectors given = vectors == nullptr ? ParameterVectors{} : *vectors;
+void find_rests_of_bounds(const Normalization& step, const Operands& operands, const double* y, double* rests,
+                          std::size_t count) noexcept {
+  const PerElement a(operands[Slot::a], step.a);
+  const PerElement b(operands[Slot::b], step.b);
+  const PerElement a_rest(operands[Slot::a_rest], step.a_rest);
+  const PerElement b_rest(operands[Slot::b_rest], step.b_rest);
   std::fill_n(rests, count, 0.0);
   for (std::size_t i = 0; i < count && step.stretches; ++i)
-    if (y[i] > 0 && y[i] == number_at(given.a, i, step.a))
-      rests[i] = number_at(given.a_rest, i, step.a_rest);
-    else if (y[i] < 0 && y[i] == number_at(given.b, i, step.b))
-      rests[i] = number_at(given.b_rest, i, step.b_rest);
+    if (y[i] > 0 && y[i] == a[i])
+      rests[i] = a_rest[i];
+    else if (y[i] < 0 && y[i] == b[i])
+      rests[i] = b_rest[i];
 }
 
 /// What 64-bit integers exceed their y by, which is the nearest double. Nothing of replacements, and of
 /// fractions.
 template <class From>
-void find_rests(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
-                const double* y, double* rests, std::size_t count) noexcept {
+void find_rests(const Operation& operation, const Operands& operands, const std::byte* in, const double* y,
+                double* rests, std::size_t count) noexcept {
   const Cast& cast = *operation.cast;
-  const auto bound = [](const std::byte* varying, std::size_t i, ElementBits number) {
-    return varying != nullptr ? reinterpret_cast<const From*>(varying)[i] : from_bits<From>(number);
-  };
+  const std::array numbers{from_bits<From>(operation.lo), from_bits<From>(operation.hi)};
+  const PerElement lower(operands[Slot::lo], numbers[0]);
+  const PerElement upper(operands[Slot::hi], numbers[1]);
   for (std::size_t i = 0; i < count; ++i) {
     From x;
     std::memcpy(&x, in + i * sizeof(x), sizeof(x));
-    const From lo = bound(vectors != nullptr ? vectors->lo : nullptr, i, operation.lo);
-    const From hi = bound(vectors != nullptr ? vectors->hi : nullptr, i, operation.hi);
+    const From lo = lower[i];
+    const From hi = upper[i];
     const bool is_replaced = (x < lo && (cast.below || cast.min)) || (x > hi && (cast.above || cast.max));
     const From clipped = x < lo ? lo : x > hi ? hi : x;
     const bool is_rounded = !is_replaced && y[i] == static_cast<double>(clipped);
@@ -96,18 +93,21 @@ void find_rests(const Operation& operation, const ParameterVectors* vectors, con
 }
 
 /// run_normalization() of numbers with rests. A product has none.
-void run_with_rests(const Normalization& step, const ParameterVectors* vectors, const double* rests,
-                    double* y, std::size_t count) noexcept {
-  const ParameterVectors given = vectors == nullptr ? ParameterVectors{} : *vectors;
+void run_with_rests(const Normalization& step, const Operands& operands, const double* rests, double* y,
+                    std::size_t count) noexcept {
+  const PerElement factors(operands[Slot::factor], step.factor);
+  const PerElement all_a(operands[Slot::a], step.a);
+  const PerElement all_b(operands[Slot::b], step.b);
+  const PerElement a_rests(operands[Slot::a_rest], step.a_rest);
+  const PerElement b_rests(operands[Slot::b_rest], step.b_rest);
   const auto [least, most] = std::minmax(step.low, step.high);
   for (std::size_t i = 0; i < count; ++i) {
-    const double a = number_at(given.a, i, step.a);
-    const double b = number_at(given.b, i, step.b);
-    const double a_rest = number_at(given.a_rest, i, step.a_rest);
-    const double b_rest = number_at(given.b_rest, i, step.b_rest);
-    const double factor = number_at(given.factor, i, step.factor);
-    const double rest = factor == 1 ? rests[i] : 0;
-    y[i] *= factor;
+    const double a = all_a[i];
+    const double b = all_b[i];
+    const double a_rest = a_rests[i];
+    const double b_rest = b_rests[i];
+    const double rest = factors[i] == 1 ? rests[i] : 0;
+    y[i] *= factors[i];
     const double from_a = difference(y[i], rest, a, a_rest);
     if (!step.stretches) {
       y[i] = maps(step) ? from_a / b * (step.high - step.low) + step.low : from_a / b;
@@ -122,30 +122,30 @@ void run_with_rests(const Normalization& step, const ParameterVectors* vectors, 
 }
 
 /// The first step, whose results are doubles, and the normalization.
-Converted convert_and_normalize(const Operation& operation, const ParameterVectors* vectors,
-                                const std::byte* in, DoubleBlock& y, std::size_t count, Counting counting,
+Converted convert_and_normalize(const Operation& operation, const Operands& operands, const std::byte* in,
+                                DoubleBlock& y, std::size_t count, Counting counting,
                                 SimdLevel level) noexcept {
   const Normalization& step = *operation.normalization;
   const bool is_long = !is_floating(operation.from) && traits(operation.from).size == sizeof(double);
-  const bool varies = vectors != nullptr && (vectors->a_rest != nullptr || vectors->b_rest != nullptr);
+  const bool varies = operands[Slot::a_rest].data != nullptr || operands[Slot::b_rest].data != nullptr;
   DoubleBlock rests;
   const Converted converted =
       operation.arithmetic == Arithmetic::integer
-          ? convert_integers(operation, vectors, in, y.bytes(), count, rests.of.data())
-          : convert(operation, vectors, in, y.bytes(), count, counting, level);
+          ? convert_integers(operation, operands, in, y.bytes(), count, rests.of.data())
+          : convert(operation, operands, in, y.bytes(), count, counting, level);
   const bool has_long = is_long && operation.arithmetic != Arithmetic::float64 &&
                         run_loop<FindLong>(level, static_cast<const double*>(y.of.data()), count);
   if (!has_long && !varies && step.a_rest == 0 && step.b_rest == 0) {
-    run_normalization(step, vectors, y.of.data(), count, level);
+    run_normalization(step, operands, y.of.data(), count, level);
     return converted;
   }
   if (!has_long || !is_long)
-    find_rests_of_bounds(step, vectors, y.of.data(), rests.of.data(), count);
+    find_rests_of_bounds(step, operands, y.of.data(), rests.of.data(), count);
   else if (operation.arithmetic == Arithmetic::none && operation.from == DType::int64)
-    find_rests<std::int64_t>(operation, vectors, in, y.of.data(), rests.of.data(), count);
+    find_rests<std::int64_t>(operation, operands, in, y.of.data(), rests.of.data(), count);
   else if (operation.arithmetic == Arithmetic::none)
-    find_rests<std::uint64_t>(operation, vectors, in, y.of.data(), rests.of.data(), count);
-  run_with_rests(step, vectors, rests.of.data(), y.of.data(), count);
+    find_rests<std::uint64_t>(operation, operands, in, y.of.data(), rests.of.data(), count);
+  run_with_rests(step, operands, rests.of.data(), y.of.data(), count);
   return converted;
 }
 
@@ -164,17 +164,17 @@ class NormalizedCounter {
     makes_infinite_ = !cast_.saturates && traits(last.to).has_infinity;
   }
 
-  /// `in` and `vectors` are those of the operation.
-  void count(const ParameterVectors* vectors, const std::byte* in, const double* z, std::size_t count,
+  /// `in` and `operands` are those of the operation.
+  void count(const Operands& operands, const std::byte* in, const double* z, std::size_t count,
              ElementCounts& counts) const noexcept {
     if (run_loop<FindChanging>(level_, z, lowest_, highest_, small_, count))
-      count_each(vectors, in, z, count, counts);
+      count_each(operands, in, z, count, counts);
   }
 
  private:
   [[nodiscard]] bool is_beyond(double z) const noexcept { return (z < lowest_) | (z > highest_); }
 
-  void count_each(const ParameterVectors* vectors, const std::byte* in, const double* z, std::size_t count,
+  void count_each(const Operands& operands, const std::byte* in, const double* z, std::size_t count,
                   ElementCounts& counts) const noexcept {
     DoubleBlock x;
     DoubleBlock within;  // NaN where g is NaN or beyond a bound
@@ -182,14 +182,9 @@ class NormalizedCounter {
     other.nan.reset();
     other.cast->nan.reset();
     other.cast->below = other.cast->above = canonical_nan(DType::float64);
-    std::optional<ParameterVectors> bounds;
-    if (vectors != nullptr) {
-      bounds = *vectors;
-      bounds->nan = nullptr;
-      bounds->nan_result = nullptr;
-    }
-    static_cast<void>(
-        convert(other, bounds ? &*bounds : nullptr, in, within.bytes(), count, Counting::off, level_));
+    Operands bounds = operands;
+    bounds[Slot::nan] = bounds[Slot::nan_result] = {};
+    static_cast<void>(convert(other, bounds, in, within.bytes(), count, Counting::off, level_));
     Operation plain;
     plain.from = other.from;
     plain.dtype = working_dtype(other.from);
@@ -198,7 +193,7 @@ class NormalizedCounter {
     plain.hi = highest_element(plain.dtype);
     plain.cast.emplace();
     set_limits(plain);
-    static_cast<void>(convert(plain, nullptr, in, x.bytes(), count, Counting::off, level_));
+    static_cast<void>(convert(plain, kNumbers, in, x.bytes(), count, Counting::off, level_));
     const auto [zero_lowest, zero_highest] = zero_limits(last_);
     const auto least = from_bits<double>(zero_lowest);
     const auto most = from_bits<double>(zero_highest);
@@ -283,7 +278,7 @@ class ThreeLoops {
     if (has_nan && !is_floating(to_)) return false;
     if (has_nan) done.first_nan = find_nan(from_, in, count);
     if (counter != nullptr) {
-      counter->count(nullptr, in, x, count, counts);
+      counter->count(kNumbers, in, x, count, counts);
       run_loop<HoldWithin>(level_, x, step_.lowest, step_.highest, count);
       done.counts = counts;
     }
@@ -452,8 +447,8 @@ class ThreeLoops {
 
 }  // namespace
 
-Converted normalize(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
-                    std::byte* out, std::size_t count, Counting counting, SimdLevel level) noexcept {
+Converted normalize(const Operation& operation, const Operands& operands, const std::byte* in, std::byte* out,
+                    std::size_t count, Counting counting, SimdLevel level) noexcept {
   const Operation last = last_step(*operation.normalization);
   const std::size_t in_size = traits(operation.from).size;
   const std::size_t out_size = traits(last.to).size;
@@ -469,14 +464,11 @@ Converted normalize(const Operation& operation, const ParameterVectors* vectors,
     const bool compares = counter && operation.from == last.to;
     std::byte* const to = out == nullptr || compares ? results.bytes() : out + done * out_size;
     Converted part;
-    if (vectors != nullptr || !three_loops.run(from, y, to, length, counter ? &*counter : nullptr, part)) {
-      std::optional<ParameterVectors> given;
-      if (vectors != nullptr)
-        given = after(done, *vectors, traits(operation.dtype).size, factor_size(operation.arithmetic));
-      const ParameterVectors* const of_block = given ? &*given : nullptr;
+    if (operands.vary() || !three_loops.run(from, y, to, length, counter ? &*counter : nullptr, part)) {
+      const Operands of_block = operands.after(done);
       part = convert_and_normalize(operation, of_block, from, y, length, counting, level);
       if (counter) counter->count(of_block, from, y.of.data(), length, part.counts);
-      part.first_beyond = convert(last, nullptr, y.bytes(), to, length, Counting::off, level).first_beyond;
+      part.first_beyond = convert(last, kNumbers, y.bytes(), to, length, Counting::off, level).first_beyond;
     }
     if (counter) part.counts.changed = !compares || std::memcmp(to, from, length * out_size) != 0;
     if (out != nullptr && compares) std::memcpy(out + done * out_size, to, length * out_size);

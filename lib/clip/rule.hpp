@@ -20,51 +20,63 @@
 /// a tally.
 namespace clipper {
 
-[[gnu::always_inline]] inline bool replaces_nan(const Operation& operation, const NoVectors&) noexcept {
-  return operation.nan.has_value();
-}
-[[gnu::always_inline]] inline bool replaces_nan(const Operation&, const ParameterVectors& vectors) noexcept {
-  return vectors.nan != nullptr;
-}
+/// The parameters of all elements are those of the operation.
+struct NoVectors {
+  struct Memory {};
 
-[[gnu::always_inline]] inline NoVectors after(std::size_t /*count*/, const NoVectors& vectors,
-                                              std::size_t /*element_size*/,
-                                              std::size_t /*factor_size*/) noexcept {
-  return vectors;
-}
-
-/// Memory for the parameters of the last elements, fewer than a vector's. Zeros follow, because the
-/// ParameterVectors end with the last element.
-template <class Vectors>
-class Padded {
- public:
-  [[gnu::always_inline]] NoVectors copy(const NoVectors& vectors, std::size_t /*elements_size*/,
-                                        std::size_t /*factors_size*/) noexcept {
-    return vectors;
+  [[gnu::always_inline]] explicit NoVectors(const Operands& /*operands*/ = kNumbers) noexcept {}
+  [[gnu::always_inline]] NoVectors after(std::size_t /*elements*/, std::size_t /*factors*/) const noexcept {
+    return *this;
+  }
+  [[gnu::always_inline]] NoVectors padded(Memory& /*memory*/, std::size_t /*elements*/,
+                                          std::size_t /*factors*/) const noexcept {
+    return *this;
   }
 };
 
-template <>
-class Padded<ParameterVectors> {
- public:
-  /// Not inlined, because it would be more than half of a kernel.
-  [[gnu::noinline]] ParameterVectors copy(const ParameterVectors& vectors, std::size_t elements_size,
-                                          std::size_t factors_size) noexcept {
-    memory_ = {};
-    const auto copy_to = [](auto& to, const std::byte* from, std::size_t size) -> const std::byte* {
-      if (size != 0 && from != nullptr) std::memcpy(to.data(), from, size);
-      return to.data();
-    };
-    auto& [lo, hi, nan, scale, bias] = memory_;
-    return {copy_to(lo, vectors.lo, elements_size), copy_to(hi, vectors.hi, elements_size),
-            copy_to(nan, vectors.nan, elements_size), copy_to(scale, vectors.scale, factors_size),
-            copy_to(bias, vectors.bias, factors_size)};
+/// The parameters of consecutive elements. `elements` and `factors` are bytes.
+struct ParameterVectors {
+  static constexpr std::size_t kMaxSize = 2 * vector_bytes(SimdLevel::v4);  // factors of halves: two vectors
+  using Memory = std::array<std::array<std::byte, kMaxSize>, 5>;
+
+  const std::byte* lo;
+  const std::byte* hi;
+  const std::byte* nan;
+  const std::byte* scale;
+  const std::byte* bias;
+
+  [[gnu::always_inline]] explicit ParameterVectors(const Operands& operands) noexcept
+      : lo(operands[Slot::lo].data),
+        hi(operands[Slot::hi].data),
+        nan(operands[Slot::nan].data),
+        scale(operands[Slot::scale].data),
+        bias(operands[Slot::bias].data) {}
+
+  [[nodiscard, gnu::always_inline]] ParameterVectors after(std::size_t elements,
+                                                           std::size_t factors) const noexcept {
+    ParameterVectors result = *this;
+    result.lo += elements;
+    result.hi += elements;
+    if (nan != nullptr) result.nan += elements;
+    if (scale != nullptr) result.scale += factors;
+    if (bias != nullptr) result.bias += factors;
+    return result;
   }
 
- private:
-  static constexpr std::size_t kMaxSize = 2 * vector_bytes(SimdLevel::v4);  // factors of halves: two vectors
-
-  std::array<std::array<std::byte, kMaxSize>, 5> memory_;
+  /// Those of the last elements, fewer than a vector's: in `memory`, followed by zeros, because they end with
+  /// the last element. Not inlined, because it would be more than half of a kernel.
+  [[nodiscard, gnu::noinline]] ParameterVectors padded(Memory& memory, std::size_t elements,
+                                                       std::size_t factors) const noexcept {
+    memory = {};
+    ParameterVectors result = *this;
+    const std::byte** const all[] = {&result.lo, &result.hi, &result.nan, &result.scale, &result.bias};
+    for (std::size_t i = 0; i < memory.size(); ++i) {
+      const std::size_t size = i < 3 ? elements : factors;
+      if (size != 0 && *all[i] != nullptr) std::memcpy(memory[i].data(), *all[i], size);
+      *all[i] = memory[i].data();
+    }
+    return result;
+  }
 };
 
 /// What a Rule takes: the parameters of one vector of elements. V: a Vector, or a FloatPair for halves.

@@ -32,10 +32,9 @@ template <class T>
 struct Bounds {
   T lo;
   T hi;
-  [[gnu::always_inline]] Bounds(const Operation& operation, const NoVectors& /*vectors*/) noexcept
-      : lo(from_bits<T>(operation.lo)), hi(from_bits<T>(operation.hi)) {}
-  [[gnu::always_inline]] Bounds(const Operation& /*operation*/, const ParameterVectors& /*vectors*/) noexcept
-      : lo(std::numeric_limits<T>::lowest()), hi(std::numeric_limits<T>::max()) {}
+  [[gnu::always_inline]] Bounds(const Operation& operation, bool vary) noexcept
+      : lo(vary ? std::numeric_limits<T>::lowest() : from_bits<T>(operation.lo)),
+        hi(vary ? std::numeric_limits<T>::max() : from_bits<T>(operation.hi)) {}
 };
 
 template <class T>
@@ -151,40 +150,34 @@ template <class T, class Factors>
       });
 }
 
-template <SimdLevel kLevel, class T>
-[[gnu::always_inline]] inline void scale_all(const Operation& operation, const NoVectors& vectors,
+template <SimdLevel kLevel, bool kVaries, class T>
+[[gnu::always_inline]] inline void scale_all(const Operation& operation, const Operands& operands,
                                              const T* in, T* out, std::size_t count) noexcept {
-  using Integers = Same<Operation::Integer>;
-  using Doubles = Same<double>;
-  const Bounds<T> bounds(operation, vectors);
+  using Integer = Operation::Integer;
+  const Bounds<T> bounds(operation, kVaries);
+  const auto factor = [&]<class F>(Slot slot, F number) __attribute__((always_inline)) {
+    if constexpr (kVaries)
+      return operands.as<F>(slot);
+    else
+      return Same<F>{number};
+  };
   if constexpr (sizeof(T) == sizeof(double))
     if (operation.arithmetic == Arithmetic::integer)
-      return scale_exactly(Integers{operation.integer_scale}, Integers{operation.integer_bias}, bounds, in,
-                           out, count);
-  scale_in_float64<kLevel>(Doubles{operation.scale}, Doubles{operation.bias}, bounds, in, out, count);
-}
-
-template <SimdLevel kLevel, class T>
-[[gnu::always_inline]] inline void scale_all(const Operation& operation, const ParameterVectors& vectors,
-                                             const T* in, T* out, std::size_t count) noexcept {
-  using Integers = const Operation::Integer*;
-  using Doubles = const double*;
-  const Bounds<T> bounds(operation, vectors);
-  if constexpr (sizeof(T) == sizeof(double))
-    if (operation.arithmetic == Arithmetic::integer)
-      return scale_exactly(reinterpret_cast<Integers>(vectors.scale),
-                           reinterpret_cast<Integers>(vectors.bias), bounds, in, out, count);
-  scale_in_float64<kLevel>(reinterpret_cast<Doubles>(vectors.scale), reinterpret_cast<Doubles>(vectors.bias),
-                           bounds, in, out, count);
+      return scale_exactly(factor.template operator()<Integer>(Slot::scale, operation.integer_scale),
+                           factor.template operator()<Integer>(Slot::bias, operation.integer_bias), bounds,
+                           in, out, count);
+  scale_in_float64<kLevel>(factor.template operator()<double>(Slot::scale, operation.scale),
+                           factor.template operator()<double>(Slot::bias, operation.bias), bounds, in, out,
+                           count);
 }
 
 template <class T, class Factor>
-[[gnu::always_inline]] inline ElementCounts count_elements(const ParameterVectors& vectors, const T* x,
+[[gnu::always_inline]] inline ElementCounts count_elements(const Operands& operands, const T* x,
                                                            std::size_t count) noexcept {
-  const T* const lo = reinterpret_cast<const T*>(vectors.lo);
-  const T* const hi = reinterpret_cast<const T*>(vectors.hi);
-  const Factor* const scale = reinterpret_cast<const Factor*>(vectors.scale);
-  const Factor* const bias = reinterpret_cast<const Factor*>(vectors.bias);
+  const T* const lo = operands.as<T>(Slot::lo);
+  const T* const hi = operands.as<T>(Slot::hi);
+  const Factor* const scale = operands.as<Factor>(Slot::scale);
+  const Factor* const bias = operands.as<Factor>(Slot::bias);
   std::uint64_t raised = 0;
   std::uint64_t lowered = 0;
   for (std::size_t i = 0; i < count; ++i) {
@@ -195,24 +188,31 @@ template <class T, class Factor>
   return {raised, lowered, 0, false};
 }
 
-template <class T>
+template <class T, bool kVaries>
 struct ScaleIntegers {
-  template <SimdLevel kLevel, class Vectors>
-  [[gnu::always_inline]] static void run(const Operation& operation, const Vectors& vectors,
+  template <SimdLevel kLevel>
+  [[gnu::always_inline]] static void run(const Operation& operation, const Operands& operands,
                                          const std::byte* in, std::byte* out, std::size_t count) noexcept {
-    scale_all<kLevel>(operation, vectors, reinterpret_cast<const T*>(in), reinterpret_cast<T*>(out), count);
+    scale_all<kLevel, kVaries>(operation, operands, reinterpret_cast<const T*>(in), reinterpret_cast<T*>(out),
+                               count);
   }
 };
 
 template <class T>
+using ScaleByEach = ScaleIntegers<T, true>;
+
+template <class T>
+using ScaleByNumbers = ScaleIntegers<T, false>;
+
+template <class T>
 struct CountScaled {
-  [[gnu::always_inline]] static ElementCounts run(const Operation& operation, const ParameterVectors& vectors,
+  [[gnu::always_inline]] static ElementCounts run(const Operation& operation, const Operands& operands,
                                                   const std::byte* in, std::size_t count) noexcept {
     const T* const from = reinterpret_cast<const T*>(in);
     if constexpr (sizeof(T) == sizeof(double))
       if (operation.arithmetic == Arithmetic::integer)
-        return count_elements<T, Operation::Integer>(vectors, from, count);
-    return count_elements<T, double>(vectors, from, count);
+        return count_elements<T, Operation::Integer>(operands, from, count);
+    return count_elements<T, double>(operands, from, count);
   }
 };
 
@@ -251,19 +251,17 @@ Int128 first(double guess, const F& is_true) noexcept {
 
 }  // namespace
 
-void scale_integers(const Operation& operation, const NoVectors& vectors, const std::byte* in, std::byte* out,
+void scale_integers(const Operation& operation, const Operands& operands, const std::byte* in, std::byte* out,
                     std::size_t count, SimdLevel level) noexcept {
-  run_integers<ScaleIntegers>(level, operation, vectors, in, out, count);
+  if (operands.vary())
+    run_integers<ScaleByEach>(level, operation, operands, in, out, count);
+  else
+    run_integers<ScaleByNumbers>(level, operation, operands, in, out, count);
 }
 
-void scale_integers(const Operation& operation, const ParameterVectors& vectors, const std::byte* in,
-                    std::byte* out, std::size_t count, SimdLevel level) noexcept {
-  run_integers<ScaleIntegers>(level, operation, vectors, in, out, count);
-}
-
-ElementCounts count_scaled(const Operation& operation, const ParameterVectors& vectors, const std::byte* in,
+ElementCounts count_scaled(const Operation& operation, const Operands& operands, const std::byte* in,
                            std::size_t count, SimdLevel level) noexcept {
-  return run_integers<CountScaled>(level, operation, vectors, in, count);
+  return run_integers<CountScaled>(level, operation, operands, in, count);
 }
 
 /// `slope` and `offset` are near scale and bias.

@@ -13,18 +13,15 @@
 namespace clipper {
 
 /// x * scale + bias of integer elements, clipped to the operation's bounds and truncated toward zero: all of
-/// clip(). Not for Arithmetic::none.
-void scale_integers(const Operation& operation, const NoVectors& vectors, const std::byte* in, std::byte* out,
+/// clip(). Not for Arithmetic::none. Elements with numbers of their own are saturated to their type and not
+/// clipped. Clipping afterwards gives the same element as clipping before the truncation, because the bounds
+/// are integers.
+void scale_integers(const Operation& operation, const Operands& operands, const std::byte* in, std::byte* out,
                     std::size_t count, SimdLevel level) noexcept;
 
-/// The first half of clip() for ParameterVectors: saturates the elements to their type, does not clip them.
-/// Clipping afterwards gives the same element as clipping before the truncation, because the bounds are
-/// integers.
-void scale_integers(const Operation& operation, const ParameterVectors& vectors, const std::byte* in,
-                    std::byte* out, std::size_t count, SimdLevel level) noexcept;
-
-/// How many elements clip() raises and lowers, by x * scale + bias before it is saturated and truncated.
-[[nodiscard]] ElementCounts count_scaled(const Operation& operation, const ParameterVectors& vectors,
+/// How many elements with numbers of their own clip() raises and lowers, by x * scale + bias before it is
+/// saturated and truncated.
+[[nodiscard]] ElementCounts count_scaled(const Operation& operation, const Operands& operands,
                                          const std::byte* in, std::size_t count, SimdLevel level) noexcept;
 
 // x * scale + bias of one integer, called g, before it is saturated to the dtype and truncated; and its

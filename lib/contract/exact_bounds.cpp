@@ -137,7 +137,7 @@ bool has_any(const ParameterArray& array, const IsSuch& is_such) {
     const std::span part = std::span(elements).first(count * size);
     array.read(done, part);
     decode(layout, part);
-    static_cast<void>(convert(to_double, nullptr, part.data(),
+    static_cast<void>(convert(to_double, kNumbers, part.data(),
                               std::as_writable_bytes(std::span(numbers)).data(), count, Counting::off,
                               simd_levels().back()));
     if (std::any_of(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(count), is_such))

@@ -3,7 +3,6 @@
 #include <cstring>
 #include <limits>
 #include <type_traits>
-#include <utility>
 
 #include "clip/convert.hpp"
 #include "contract/exact_bounds.hpp"
@@ -42,7 +41,7 @@ bool is_long_integer(DType dtype) {
 
 /// Elements of a dtype as those of another one, without counts.
 void convert_elements(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count) {
-  static_cast<void>(convert(operation, nullptr, in, out, count, Counting::off, simd_levels().back()));
+  static_cast<void>(convert(operation, kNumbers, in, out, count, Counting::off, simd_levels().back()));
 }
 
 double rounded(double number, Round round) {
@@ -204,7 +203,8 @@ void BoundArray::set_far_results(DType dtype, const std::byte* elements, std::si
 void BoundArray::round_floats(DType dtype, const std::byte* elements, std::size_t count) {
   if (dtype == plan_.bound_dtype) return;
   const std::vector<double> given = values_;
-  const std::vector<double> rests = std::exchange(rests_, std::vector<double>(rests_.size()));
+  const std::vector<double> rests = rests_;
+  std::fill(rests_.begin(), rests_.end(), 0.0);
   std::vector<std::byte> rounded(count * sizeof(ElementBits));
   convert_elements(conversion(dtype, plan_.bound_dtype), elements, rounded.data(), count);
   take_values(plan_.bound_dtype, rounded.data(), count);
@@ -245,16 +245,6 @@ void BoundArray::become(const BoundArray& other, std::size_t i, std::byte* compa
   rests_[i] = other.rests_[i];
   results_[i] = other.results_[i];
   compare(i, 1, compared);
-}
-
-void BoundArray::repeat(std::size_t period, std::size_t count) {
-  const auto copy = [=](auto& values) {
-    for (std::size_t i = period; i < count && !values.empty(); ++i) values[i] = values[i - period];
-  };
-  copy(values_);
-  copy(rests_);
-  copy(results_);
-  copy(wide_);
 }
 
 std::optional<DType> BoundArray::beyond(std::size_t i) const {

@@ -2,7 +2,6 @@
 #include <array>
 #include <optional>
 #include <string>
-#include <tuple>
 
 #include "contract/bounds.hpp"
 #include "contract/exact_bounds.hpp"
@@ -29,10 +28,10 @@ std::string place_in(const ArrayReader& array, std::uint64_t position) {
 
 /// Notes the first finite min that is rounded to infinity, or max to -infinity, between which and the other
 /// infinity lies no finite element. `rounded`: the elements of `raw_` as those of bounds.
-void ParameterTile::note_far(const Values& bound, DType dtype, const std::byte* rounded, std::size_t count) {
+void ParameterTile::note_far(Slot bound, DType dtype, const std::byte* rounded, std::size_t count) {
   const DType to = plan_.bound_dtype;
   if (!traits(to).has_infinity) return;
-  const ElementBits refused = &bound == &min_ ? highest_element(to) : lowest_element(to);
+  const ElementBits refused = bound == Slot::lo ? highest_element(to) : lowest_element(to);
   const auto is_finite = [&](std::size_t i) {
     const ElementBits element = with_size(traits(dtype).size, [&]<std::size_t kSize>() -> ElementBits {
       return reinterpret_cast<const UnsignedOfSize<kSize>*>(raw_.get())[i];
@@ -51,7 +50,7 @@ void ParameterTile::note_far(const Values& bound, DType dtype, const std::byte* 
 /// False if one is a limit of the integers of the input, which no bound exceeds.
 bool ParameterTile::are_both_given() const {
   if (!has_exact_bounds(plan_)) return true;
-  return (min_.array || plan_.exact_min) && (max_.array || plan_.exact_max);
+  return (of(Slot::lo).array || plan_.exact_min) && (of(Slot::hi).array || plan_.exact_max);
 }
 
 void ParameterTile::refuse(std::uint64_t position) {
@@ -62,13 +61,14 @@ void ParameterTile::refuse(std::uint64_t position) {
     read(position, 1);
   }
   refuse_bounds(position);
-  for (Values* const factor : {&scale_, &bias_, &a_, &b_}) refuse_factor(*factor, position);
+  for (const Slot factor : kRefusedFactors) refuse_factor(factor, position);
 }
 
-void ParameterTile::refuse_nan(const Values& bound, std::uint64_t position) const {
+void ParameterTile::refuse_nan(Slot slot, std::uint64_t position) const {
+  const Values& bound = of(slot);
   if (!bound.array || plan_.arrays->takes_nan) return;
   const bool has_nan =
-      exact_min_ ? (&bound == &min_ ? *exact_min_ : *exact_max_).is_nan(0)
+      exact_min_ ? exact(slot).is_nan(0)
                  : with_type(plan_.operation.dtype, [&]<class T>() { return is_nan(*bound.expanded<T>()); });
   if (has_nan)
     throw Error(ErrorKind::usage,
@@ -77,44 +77,45 @@ void ParameterTile::refuse_nan(const Values& bound, std::uint64_t position) cons
 
 void ParameterTile::refuse_bounds(std::uint64_t position) const {
   const DType dtype = plan_.operation.dtype;
-  const auto text = [&](const Values& bound) {
-    if (exact_min_) return (&bound == &min_ ? *exact_min_ : *exact_max_).text(0);
-    return with_type(dtype, [&]<class T>() { return element_text(dtype, to_bits(*bound.expanded<T>())); });
+  const auto text = [&](Slot bound) {
+    if (exact_min_) return exact(bound).text(0);
+    return with_type(dtype,
+                     [&]<class T>() { return element_text(dtype, to_bits(*of(bound).expanded<T>())); });
   };
-  const auto quoted = [&](const Values& bound, Parameter parameter) {
+  const auto quoted = [&](Slot bound) {
+    const Parameter parameter = bound == Slot::lo ? Parameter::min : Parameter::max;
     const std::string_view field = name_of(parameter);
-    return bound.array ? label_of(*bound.array) + (" (" + text(bound) + ")")
-                       : Term{field, field} + Message(" " + bound_text(plan_, parameter));
+    return of(bound).array ? label_of(*of(bound).array) + (" (" + text(bound) + ")")
+                           : Term{field, field} + Message(" " + bound_text(plan_, parameter));
   };
-  for (const Values* const bound : {&min_, &max_}) refuse_nan(*bound, position);
+  for (const Slot bound : kBounds) refuse_nan(bound, position);
   if (!bounds_vary_) return;
   const std::string at = " at " + index_text(plan_.input, position);
   if (!first_refused_bound(1)) {
     if (plan_.operation.uses_bounds() && first_infinite_range(1))
-      throw Error(ErrorKind::usage,
-                  no_range(quoted(min_, Parameter::min), quoted(max_, Parameter::max) + at));
+      throw Error(ErrorKind::usage, no_range(quoted(Slot::lo), quoted(Slot::hi) + at));
     return;
   }
   if (exact_min_)
-    for (const auto& [exact, bound, parameter] :
-         {std::tuple(&*exact_min_, &min_, Parameter::min), std::tuple(&*exact_max_, &max_, Parameter::max)})
-      if (const std::optional<DType> dtype = exact->beyond(0))
-        throw Error(ErrorKind::usage, quoted(*bound, parameter) + at + " is beyond the range of " +
-                                          std::string(traits(*dtype).name));
+    for (const Slot bound : kBounds)
+      if (const std::optional<DType> beyond = exact(bound).beyond(0))
+        throw Error(ErrorKind::usage,
+                    quoted(bound) + at + " is beyond the range of " + std::string(traits(*beyond).name));
   if (!exact_min_ && is_beyond_output()) {
     const bool is_min = with_type(dtype, [&]<class T>() {
-      return comparable(*min_.expanded<T>()) > comparable(from_bits<T>(plan_.operation.cast->highest));
+      return comparable(*of(Slot::lo).expanded<T>()) >
+             comparable(from_bits<T>(plan_.operation.cast->highest));
     });
-    throw Error(ErrorKind::usage, (is_min ? quoted(min_, Parameter::min) : quoted(max_, Parameter::max)) +
-                                      at + " is beyond the range of " +
+    throw Error(ErrorKind::usage, quoted(is_min ? Slot::lo : Slot::hi) + at + " is beyond the range of " +
                                       std::string(traits(plan_.operation.to).name));
   }
-  throw Error(ErrorKind::usage, quoted(min_, Parameter::min) + " exceeds " + quoted(max_, Parameter::max) +
-                                    at + order_advice(plan_.operation));
+  throw Error(ErrorKind::usage,
+              quoted(Slot::lo) + " exceeds " + quoted(Slot::hi) + at + order_advice(plan_.operation));
 }
 
-void ParameterTile::refuse_factor(Values& factor, std::uint64_t position) {
-  if (!first_refused_factor(factor, 1)) return;
+void ParameterTile::refuse_factor(Slot slot, std::uint64_t position) {
+  if (!first_refused_factor(slot, 1)) return;
+  Values& factor = of(slot);
   factor.array->read(position, 1, raw_.get());
   const TensorLayout& header = factor.array->parameter().array->layout();
   const auto element = with_size(traits(header.dtype).size, [&]<std::size_t kSize>() -> ElementBits {
@@ -123,9 +124,9 @@ void ParameterTile::refuse_factor(Values& factor, std::uint64_t position) {
   const bool is_nan = number_of(header.dtype, element).kind == Number::Kind::nan;
   const std::string text = is_nan ? "NaN" : element_text(header.dtype, element);
   const bool is_float32 =
-      &factor != &a_ && &factor != &b_ && plan_.operation.arithmetic == Arithmetic::float32;
+      slot != Slot::a && slot != Slot::b && plan_.operation.arithmetic == Arithmetic::float32;
   const bool is_zero = text == "0" || text == "-0";
-  throw Error(is_zero && &factor == &b_ ? ErrorKind::input : ErrorKind::usage,
+  throw Error(is_zero && slot == Slot::b ? ErrorKind::input : ErrorKind::usage,
               label_of(*factor.array) + ": " + text + place_in(*factor.array, position) +
                   (is_zero ? " is not a divisor, as a " : " is not a finite ") +
                   (is_float32 ? "float32" : "float64") + " number");

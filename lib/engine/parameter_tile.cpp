@@ -18,16 +18,47 @@
 namespace clipper {
 namespace {
 
-/// Returns `f.template operator()<T>()`, where T is the type of scale and bias. Not for Arithmetic::none.
+constexpr Slot slot_of(Parameter parameter) {
+  return static_cast<Slot>(parameter);
+}
+static_assert(slot_of(Parameter::max) == Slot::hi && slot_of(Parameter::bias) == Slot::bias &&
+              slot_of(Parameter::divide) == Slot::b && slot_of(Parameter::max_norm) == Slot::factor);
+
+/// Returns `f.template operator()<T>()`, where T is the type of the numbers of a slot that people give.
 template <class F>
-decltype(auto) with_factor_type(Arithmetic arithmetic, F&& f) {
-  switch (arithmetic) {
-    case Arithmetic::none: break;
-    case Arithmetic::float32: return f.template operator()<float>();
+decltype(auto) with_factor_type(const Operation& operation, Slot slot, F&& f) {
+  if (slot != Slot::scale && slot != Slot::bias) return f.template operator()<double>();
+  switch (operation.arithmetic) {
+    case Arithmetic::none:
     case Arithmetic::float64: return f.template operator()<double>();
+    case Arithmetic::float32: return f.template operator()<float>();
     case Arithmetic::integer: return f.template operator()<Operation::Integer>();
   }
   __builtin_unreachable();
+}
+
+/// Calls f(number) with what the operation has for a slot: ElementBits for an element, a double also where
+/// kernels take a float.
+template <class Any, class F>
+void with_number(Any& operation, Slot slot, const F& f) {
+  const bool is_integer = operation.arithmetic == Arithmetic::integer;
+  switch (slot) {
+    case Slot::lo: return f(operation.lo);
+    case Slot::hi: return f(operation.hi);
+    case Slot::nan: return f(*operation.nan);
+    case Slot::scale: return is_integer ? f(operation.integer_scale) : f(operation.scale);
+    case Slot::bias: return is_integer ? f(operation.integer_bias) : f(operation.bias);
+    case Slot::a: return f(operation.normalization->a);
+    case Slot::b: return f(operation.normalization->b);
+    case Slot::factor: return f(operation.normalization->factor);
+    case Slot::a_rest: return f(operation.normalization->a_rest);
+    case Slot::b_rest: return f(operation.normalization->b_rest);
+    case Slot::min: return f(operation.cast->min);
+    case Slot::max: return f(operation.cast->max);
+    case Slot::nan_result: return f(operation.cast->nan);
+    case Slot::wide_lo: return f(operation.cast->wide.lo);
+    case Slot::wide_hi: return f(operation.cast->wide.hi);
+  }
 }
 
 /// An element of an array as a scale or a bias.
@@ -82,76 +113,95 @@ ParameterTile::ParameterTile(const Plan& plan, std::size_t capacity, std::size_t
       band_size_(band_size),
       bounds_vary_(plan.arrays->find(Parameter::min) != nullptr ||
                    plan.arrays->find(Parameter::max) != nullptr) {
-  allocate_bounds();
-  if (plan.operation.arithmetic != Arithmetic::none) allocate_factors();
-  if (const auto& normalization = plan.operation.normalization) {
-    if (const ArrayParameter* const factors = plan.arrays->find(Parameter::max_norm))
-      allocate(factor_, factors, 1.0);
-    allocate(a_, plan.arrays->find(Parameter::subtract), normalization->a);
-    allocate(b_, plan.arrays->find(Parameter::divide), normalization->b);
-    const ArrayParameter* const a = plan.arrays->find(Parameter::subtract);
-    const DType dtype = a == nullptr ? DType::float64 : a->array->layout().dtype;
-    const bool is_long = !is_floating(dtype) && traits(dtype).size == sizeof(double);
-    if ((is_long && !is_floating(plan.input.dtype)) || normalization->a_rest != 0)
-      allocate(a_rest_, nullptr, normalization->a_rest);
-  }
-  const auto needs_memory = [&](const ArrayParameter& row) {
-    return (row.parameter != Parameter::min && row.parameter != Parameter::max) ||
-           is_converted(plan, row.array->layout().dtype);
+  const Broadcast& arrays = *plan.arrays;
+  if (plan.operation.nan && arrays.nan && arrays.find(*arrays.nan) != nullptr)
+    nan_bound_ = slot_of(*arrays.nan);
+  for (const ArrayParameter& row : arrays.arrays)
+    of(slot_of(row.parameter)).array.emplace(arrays, row, band_size);
+  for (std::size_t slot = 0; slot < kSlots; ++slot)
+    if (is_needed(static_cast<Slot>(slot))) allocate(static_cast<Slot>(slot));
+  const auto is_bound = [](const ArrayParameter& row) {
+    return row.parameter == Parameter::min || row.parameter == Parameter::max;
   };
-  const auto is_other = [&](const ArrayParameter& row) {
-    return (row.parameter == Parameter::min || row.parameter == Parameter::max) &&
-           is_other_bound(plan, row.array->layout().dtype);
-  };
-  const bool is_exact = std::ranges::any_of(plan.arrays->arrays, is_other);
-  if (is_exact) exact_min_.emplace(plan, Parameter::min, capacity_);
-  if (is_exact) exact_max_.emplace(plan, Parameter::max, capacity_);
-  if (results_of_nan() != nullptr) allocate(nan_result_, nullptr, ElementBits{});
-  if (is_exact || std::ranges::any_of(plan.arrays->arrays, needs_memory))
+  const bool is_exact = std::ranges::any_of(arrays.arrays, [&](const ArrayParameter& row) {
+    return is_bound(row) && is_other_bound(plan, row.array->layout().dtype);
+  });
+  if (is_exact) allocate_exact();
+  if (is_exact || std::ranges::any_of(arrays.arrays, [&](const ArrayParameter& row) {
+        return !is_bound(row) || is_converted(plan, row.array->layout().dtype);
+      }))
     raw_ = std::make_unique_for_overwrite<std::byte[]>(capacity_ * sizeof(ElementBits));
 }
 
-template <class F>
-decltype(auto) ParameterTile::with_type_of(const Values& factor, F&& f) const {
-  if (&factor == &factor_ || &factor == &a_ || &factor == &b_) return f.template operator()<double>();
-  return with_factor_type(plan_.operation.arithmetic, f);
-}
-
-template <class T>
-void ParameterTile::allocate(Values& values, const ArrayParameter* array, T number) {
-  values.size = sizeof(T);
-  values.memory = std::make_unique_for_overwrite<std::byte[]>(capacity_ * sizeof(T));
-  if (array != nullptr)
-    values.array.emplace(*plan_.arrays, *array, band_size_);
-  else
-    std::fill_n(values.as<T>(), capacity_, number);
-}
-
-void ParameterTile::allocate_bounds() {
-  const Operation& operation = plan_.operation;
-  const Broadcast& broadcast = *plan_.arrays;
-  with_type(operation.dtype, [&]<class T>() {
-    allocate(min_, broadcast.find(Parameter::min), from_bits<T>(operation.lo));
-    allocate(max_, broadcast.find(Parameter::max), from_bits<T>(operation.hi));
-    if (operation.nan) allocate(nan_, nullptr, from_bits<T>(*operation.nan));
-  });
-  if (operation.nan && broadcast.nan && broadcast.find(*broadcast.nan) != nullptr)
-    nan_bound_ = *broadcast.nan == Parameter::min ? &min_ : &max_;
-}
-
-void ParameterTile::allocate_factors() {
-  const Operation& operation = plan_.operation;
-  const ArrayParameter* const scale = plan_.arrays->find(Parameter::scale);
-  const ArrayParameter* const bias = plan_.arrays->find(Parameter::bias);
-  with_factor_type(operation.arithmetic, [&]<class T>() {
-    if constexpr (std::is_same_v<T, Operation::Integer>) {
-      allocate(scale_, scale, operation.integer_scale);
-      allocate(bias_, bias, operation.integer_bias);
-    } else {
-      allocate(scale_, scale, static_cast<T>(operation.scale));
-      allocate(bias_, bias, static_cast<T>(operation.bias));
+/// Whether kernels need a number of the slot for each element, unless it is one of an exact bound.
+bool ParameterTile::is_needed(Slot slot) const {
+  const auto& normalization = plan_.operation.normalization;
+  switch (slot) {
+    case Slot::lo:
+    case Slot::hi: return true;
+    case Slot::nan: return plan_.operation.nan.has_value();
+    case Slot::scale:
+    case Slot::bias: return plan_.operation.arithmetic != Arithmetic::none;
+    case Slot::a:
+    case Slot::b: return normalization.has_value();
+    case Slot::factor: return plan_.arrays->find(Parameter::max_norm) != nullptr;
+    case Slot::a_rest: {
+      if (!normalization) return false;
+      const ArrayParameter* const a = plan_.arrays->find(Parameter::subtract);
+      const DType dtype = a == nullptr ? DType::float64 : a->array->layout().dtype;
+      const bool is_long = !is_floating(dtype) && traits(dtype).size == sizeof(double);
+      return (is_long && !is_floating(plan_.input.dtype)) || normalization->a_rest != 0;
     }
+    default: return false;
+  }
+}
+
+/// Memory that has the number of the operation for each element, unless there is an array.
+void ParameterTile::allocate(Slot slot) {
+  Values& values = of(slot);
+  values.size = slot == Slot::nan || slot == Slot::lo || slot == Slot::hi
+                    ? traits(plan_.operation.dtype).size
+                    : with_factor_type(plan_.operation, slot, []<class T>() { return sizeof(T); });
+  values.memory = std::make_unique_for_overwrite<std::byte[]>(capacity_ * values.size);
+  values.own = values.memory.get();
+  if (!values.array) fill(slot, capacity_);
+}
+
+void ParameterTile::fill(Slot slot, std::size_t count) noexcept {
+  const Values& values = of(slot);
+  with_number(plan_.operation, slot, [&]<class Number>(const Number& number) {
+    if constexpr (std::is_same_v<Number, ElementBits>)
+      with_type(plan_.operation.dtype,
+                [&]<class T>() { std::fill_n(values.as<T>(), count, from_bits<T>(number)); });
+    else if constexpr (std::is_same_v<Number, double>)
+      with_factor_type(plan_.operation, slot, [&]<class T>() {
+        if constexpr (std::is_floating_point_v<T>) std::fill_n(values.as<T>(), count, static_cast<T>(number));
+      });
+    else if constexpr (std::is_same_v<Number, Operation::Integer>)
+      std::fill_n(values.as<Number>(), count, number);
   });
+}
+
+/// The numbers of exact bounds are in the memory of these.
+void ParameterTile::allocate_exact() {
+  const auto use = [&]<class T>(Slot slot, std::span<T> numbers) {
+    if (!numbers.empty()) of(slot).own = reinterpret_cast<std::byte*>(numbers.data());
+    of(slot).size = sizeof(T);
+  };
+  exact_min_.emplace(plan_, Parameter::min, capacity_);
+  exact_max_.emplace(plan_, Parameter::max, capacity_);
+  use(Slot::min, exact_min_->results());
+  use(Slot::max, exact_max_->results());
+  use(Slot::wide_lo, exact_min_->wide());
+  use(Slot::wide_hi, exact_max_->wide());
+  if (plan_.operation.uses_bounds()) {
+    use(Slot::a_rest, exact_min_->rests());
+    use(Slot::b_rest, exact_max_->rests());
+  }
+  if (!nan_bound_ || exact(*nan_bound_).results().empty()) return;
+  Values& result = of(Slot::nan_result);
+  result.memory = std::make_unique<std::byte[]>(capacity_ * sizeof(ElementBits));
+  use(Slot::nan_result, std::span(reinterpret_cast<ElementBits*>(result.memory.get()), capacity_));
 }
 
 /// Casts of integer arithmetic exchange bounds themselves. Of other elements a max below min wins by itself.
@@ -170,30 +220,31 @@ void ParameterTile::expand(std::uint64_t position, std::size_t count) {
 
 void ParameterTile::read(std::uint64_t position, std::size_t count) {
   far_.reset();
-  if (exchanges()) restore_numbers(count);
-  if (exact_min_) {
-    read_exact_bound(min_, *exact_min_, position, count);
-    read_exact_bound(max_, *exact_max_, position, count);
-  } else {
-    for (Values* const bound : {&min_, &max_})
-      read_bound(*bound, position, count, !exchanges() && !has_lost_bounds(*bound));
+  for (const Slot bound : kBounds) {
+    if (exchanges() && !of(bound).array) fill(bound, count);  // exchange_bounds() may have overwritten it
+    if (exact_min_)
+      read_exact_bound(bound, position, count);
+    else
+      read_bound(bound, position, count, !exchanges() && !has_lost_bounds(bound));
   }
-  if (nan_bound_ != nullptr) {
-    std::memcpy(nan_.memory.get(), nan_bound_->expanded<std::byte>(), count * nan_.size);
-    if (nan_result_.memory) std::copy_n(results_of_nan(), count, nan_result_.as<ElementBits>());
+  if (nan_bound_) {
+    const Values& nan = of(Slot::nan);
+    std::memcpy(nan.own, of(*nan_bound_).expanded<std::byte>(), count * nan.size);
+    if (auto* const results = of(Slot::nan_result).as<ElementBits>())
+      std::copy_n(exact(*nan_bound_).results().data(), count, results);
     if (has_lost_bounds(*nan_bound_)) widen_lost_bounds(count);
   }
-  for (Values* const factor : {&scale_, &bias_, &factor_, &a_, &b_}) read_factor(*factor, position, count);
+  for (const Slot factor : kFactors) read_factor(factor, position, count);
   if (plan_.operation.uses_bounds()) widen_bounds(count);
 }
 
 /// Makes these the widest bounds; for a step that needs finite ones, the other bound.
 void ParameterTile::widen_lost_bounds(std::size_t count) {
-  const bool is_min = nan_bound_ == &min_;
+  const bool is_min = nan_bound_ == Slot::lo;
   const DType dtype = plan_.operation.dtype;
   with_type(dtype, [&]<class T>() {
-    T* const bound = nan_bound_->as<T>();
-    const T* const other = (is_min ? max_ : min_).expanded<T>();
+    T* const bound = of(*nan_bound_).as<T>();
+    const T* const other = of(is_min ? Slot::hi : Slot::lo).expanded<T>();
     const T widest = from_bits<T>(is_min ? lowest_element(dtype) : highest_element(dtype));
     for (std::size_t i = 0; i < count; ++i)
       if (is_nan(bound[i])) bound[i] = plan_.operation.uses_bounds() ? other[i] : widest;
@@ -202,29 +253,21 @@ void ParameterTile::widen_lost_bounds(std::size_t count) {
 
 /// Those that are arrays, for a step that calculates with them.
 void ParameterTile::widen_bounds(std::size_t count) {
-  if (exact_min_) {
-    std::copy_n(exact_min_->values(), count, a_.as<double>());
-    std::copy_n(exact_max_->values(), count, b_.as<double>());
-    return;
+  for (const Slot bound : kBounds) {
+    auto* const to = of(bound == Slot::lo ? Slot::a : Slot::b).as<double>();
+    if (exact_min_)
+      std::copy_n(exact(bound).values().data(), count, to);
+    else if (of(bound).array)
+      convert_factors<double>(plan_.operation.dtype, of(bound).expanded<std::byte>(), count, to);
   }
-  const auto widen = [&](const Values& bound, const Values& to) {
-    if (bound.array)
-      convert_factors<double>(plan_.operation.dtype, bound.expanded<std::byte>(), count, to.as<double>());
-  };
-  widen(min_, a_);
-  widen(max_, b_);
 }
 
 void ParameterTile::repeat(std::size_t period, std::size_t count) noexcept {
-  if (exact_min_) exact_min_->repeat(period, count);
-  if (exact_max_) exact_max_->repeat(period, count);
-  for (const Values* const values :
-       {&min_, &max_, &nan_, &nan_result_, &scale_, &bias_, &factor_, &a_, &b_, &a_rest_}) {
-    if (!values->memory || values->lent != nullptr) continue;
-    std::byte* const begin = values->memory.get();
+  for (const Values& values : values_) {
+    if (values.own == nullptr || values.lent != nullptr) continue;
     for (std::size_t done = period; done < count;) {  // twice as many each time
       const std::size_t length = std::min(done, count - done);
-      std::memcpy(begin + done * values->size, begin, length * values->size);
+      std::memcpy(values.own + done * values.size, values.own, length * values.size);
       done += length;
     }
   }
@@ -236,37 +279,39 @@ std::optional<std::size_t> ParameterTile::first_refused(std::size_t count) const
     if (index && (!first || *index < *first)) first = index;
   };
   if (bounds_vary_) note(exchanges() ? refused_bound_ : first_refused_bound(count));
-  for (const Values* const factor : {&scale_, &bias_, &a_, &b_}) note(first_refused_factor(*factor, count));
+  for (const Slot factor : kRefusedFactors) note(first_refused_factor(factor, count));
   if (plan_.operation.uses_bounds()) note(first_infinite_range(count));
   return first;
 }
 
 /// The array's own elements are used, not copied, if `lends`: if they are not changed.
-void ParameterTile::read_bound(Values& bound, std::uint64_t position, std::size_t count, bool lends) {
+void ParameterTile::read_bound(Slot slot, std::uint64_t position, std::size_t count, bool lends) {
+  Values& bound = of(slot);
   if (!bound.array) return;
   const TensorLayout& layout = bound.array->parameter().array->layout();
-  if (is_converted(plan_, layout.dtype)) return read_other_bound(bound, position, count);
+  if (is_converted(plan_, layout.dtype)) return read_other_bound(slot, position, count);
   bound.lent = lends ? bound.array->in_order(position) : nullptr;
   if (bound.lent != nullptr) return;
-  bound.array->read(position, count, bound.memory.get());
+  bound.array->read(position, count, bound.own);
 }
 
 /// Elements of another dtype are rounded to that of bounds, and become working elements.
-void ParameterTile::read_other_bound(Values& bound, std::uint64_t position, std::size_t count) {
+void ParameterTile::read_other_bound(Slot slot, std::uint64_t position, std::size_t count) {
+  Values& bound = of(slot);
   bound.array->read(position, count, raw_.get());
   DType dtype = bound.array->parameter().array->layout().dtype;
   const std::byte* elements = raw_.get();
   std::vector<std::byte> rounded;
   if (is_floating(plan_.input.dtype) && dtype != plan_.bound_dtype) {
     rounded.resize(count * sizeof(ElementBits));
-    static_cast<void>(convert(conversion(dtype, plan_.bound_dtype), nullptr, elements, rounded.data(), count,
+    static_cast<void>(convert(conversion(dtype, plan_.bound_dtype), kNumbers, elements, rounded.data(), count,
                               Counting::off, simd_levels().back()));
-    note_far(bound, dtype, rounded.data(), count);
+    note_far(slot, dtype, rounded.data(), count);
     dtype = plan_.bound_dtype;
     elements = rounded.data();
   }
   if (dtype == plan_.operation.dtype) {
-    std::memcpy(bound.memory.get(), elements, count * bound.size);
+    std::memcpy(bound.own, elements, count * bound.size);
     return;
   }
   with_type(plan_.operation.dtype, [&]<class T>() {
@@ -274,30 +319,30 @@ void ParameterTile::read_other_bound(Values& bound, std::uint64_t position, std:
   });
 }
 
-void ParameterTile::read_exact_bound(Values& bound, BoundArray& exact, std::uint64_t position,
-                                     std::size_t count) {
-  if (!bound.array) return exact.restore(count);
+void ParameterTile::read_exact_bound(Slot slot, std::uint64_t position, std::size_t count) {
+  Values& bound = of(slot);
+  if (!bound.array) return exact(slot).restore(count);
   const DType dtype = bound.array->parameter().array->layout().dtype;
-  if (!is_other_bound(plan_, dtype)) read_bound(bound, position, count, false);
+  if (!is_other_bound(plan_, dtype)) read_bound(slot, position, count, false);
   bound.array->read(position, count, raw_.get());
-  exact.take(dtype, raw_.get(), count, bound.memory.get());
+  exact(slot).take(dtype, raw_.get(), count, bound.own);
 }
 
-void ParameterTile::read_factor(Values& factor, std::uint64_t position, std::size_t count) {
+void ParameterTile::read_factor(Slot slot, std::uint64_t position, std::size_t count) {
+  Values& factor = of(slot);
   if (!factor.array) return;
-  factor.array->read(position, count, raw_.get());
-  with_type_of(factor, [&]<class T>() {
-    convert_factors<T>(factor.array->parameter().array->layout().dtype, raw_.get(), count, factor.as<T>());
-  });
-  if (const auto& divisor = plan_.arrays->zero_divisor; divisor && &factor == &b_)
-    std::replace(b_.as<double>(), b_.as<double>() + count, 0.0, *divisor);
   const DType dtype = factor.array->parameter().array->layout().dtype;
-  if (&factor != &a_ || !a_rest_.memory || is_floating(dtype)) return;
+  factor.array->read(position, count, raw_.get());
+  with_factor_type(plan_.operation, slot,
+                   [&]<class T>() { convert_factors<T>(dtype, raw_.get(), count, factor.as<T>()); });
+  if (const auto& divisor = plan_.arrays->zero_divisor; divisor && slot == Slot::b)
+    std::replace(factor.as<double>(), factor.as<double>() + count, 0.0, *divisor);
+  auto* const rests = of(Slot::a_rest).as<double>();
+  if (slot != Slot::a || rests == nullptr || is_floating(dtype)) return;
   with_type(dtype, [&]<class From>() {
     if constexpr (std::is_integral_v<From>)
       for (std::size_t i = 0; i < count; ++i)
-        a_rest_.as<double>()[i] =
-            rest_of(Int128{reinterpret_cast<const From*>(raw_.get())[i]}, a_.as<double>()[i]);
+        rests[i] = rest_of(Int128{reinterpret_cast<const From*>(raw_.get())[i]}, factor.as<double>()[i]);
   });
 }
 
@@ -312,10 +357,10 @@ std::optional<std::size_t> ParameterTile::first_refused_exact_bound(std::size_t 
 std::optional<std::size_t> ParameterTile::first_refused_bound(std::size_t count) const {
   if (exact_min_) return first_refused_exact_bound(count);
   const auto refused = with_type(plan_.operation.dtype, [&]<class T>() {
-    const T* const min = min_.expanded<T>();
-    const T* const max = max_.expanded<T>();
-    const std::byte* const bytes[] = {min_.expanded<std::byte>(), max_.expanded<std::byte>()};
-    if (are_ordered_bounds(plan_.operation.dtype, bytes[0], bytes[1], count, simd_levels().back()))
+    const T* const min = of(Slot::lo).expanded<T>();
+    const T* const max = of(Slot::hi).expanded<T>();
+    if (are_ordered_bounds(plan_.operation.dtype, of(Slot::lo).expanded<std::byte>(),
+                           of(Slot::hi).expanded<std::byte>(), count, simd_levels().back()))
       return first_beyond_output<T>(count);
     const bool refuses_order = plan_.arrays->min_above_max == MinAboveMax::error && are_both_given();
     if (plan_.arrays->takes_nan)
@@ -342,8 +387,8 @@ std::optional<std::size_t> ParameterTile::first_beyond_output(std::size_t count)
     const bool takes_infinity = std::is_floating_point_v<T> && traits(operation.to).has_infinity;
     const T lowest = from_bits<T>(operation.cast->lowest);
     const T highest = from_bits<T>(operation.cast->highest);
-    const T* const min = min_.expanded<T>();
-    const T* const max = max_.expanded<T>();
+    const T* const min = of(Slot::lo).expanded<T>();
+    const T* const max = of(Slot::hi).expanded<T>();
     const auto is_exempt = [=](T bound) {
       return takes_infinity &&
              (bound == from_bits<T>(lowest_element(dtype)) || bound == from_bits<T>(highest_element(dtype)));
@@ -359,15 +404,14 @@ bool ParameterTile::is_beyond_output() const {
   return with_type(plan_.operation.dtype, [&]<class T>() { return first_beyond_output<T>(1).has_value(); });
 }
 
-std::optional<std::size_t> ParameterTile::first_refused_factor(const Values& factor,
-                                                               std::size_t count) const {
-  if (!factor.array) return std::nullopt;
-  return with_type_of(factor, [&]<class T>() -> std::optional<std::size_t> {
+std::optional<std::size_t> ParameterTile::first_refused_factor(Slot factor, std::size_t count) const {
+  if (!of(factor).array) return std::nullopt;
+  return with_factor_type(plan_.operation, factor, [&]<class T>() -> std::optional<std::size_t> {
     if constexpr (std::is_same_v<T, Operation::Integer>)
       return std::nullopt;
     else {
-      const T* const values = factor.as<T>();
-      const bool divides = (&factor == &scale_ && plan_.operation.divides) || &factor == &b_;
+      const T* const values = of(factor).as<T>();
+      const bool divides = (factor == Slot::scale && plan_.operation.divides) || factor == Slot::b;
       return find_first(count, [=](std::size_t i) {
         return !(std::fabs(values[i]) <= std::numeric_limits<T>::max()) || (divides && values[i] == 0);
       });
@@ -377,8 +421,8 @@ std::optional<std::size_t> ParameterTile::first_refused_factor(const Values& fac
 
 /// Bounds whose distance is no number.
 std::optional<std::size_t> ParameterTile::first_infinite_range(std::size_t count) const {
-  const double* const min = a_.as<double>();
-  const double* const max = b_.as<double>();
+  const double* const min = of(Slot::a).as<double>();
+  const double* const max = of(Slot::b).as<double>();
   // The difference from an infinite bound is infinite or NaN.
   return find_first(count, [=](std::size_t i) {
     return !(std::fabs(max[i] - min[i]) <= std::numeric_limits<double>::max());
@@ -392,15 +436,15 @@ void ParameterTile::exchange_bounds(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
       if (!exact_min_->exceeds(*exact_max_, i)) continue;
       if (min_wins)
-        exact_max_->become(*exact_min_, i, max_.memory.get());
+        exact_max_->become(*exact_min_, i, of(Slot::hi).own);
       else
-        exact_min_->become(*exact_max_, i, min_.memory.get());
+        exact_min_->become(*exact_max_, i, of(Slot::lo).own);
     }
     return;
   }
   with_type(plan_.operation.dtype, [&]<class T>() {
-    T* const min = min_.as<T>();
-    T* const max = max_.as<T>();
+    T* const min = of(Slot::lo).as<T>();
+    T* const max = of(Slot::hi).as<T>();
     const T highest = from_bits<T>(highest_element(plan_.operation.dtype));
     for (std::size_t i = 0; i < count; ++i) {
       if (!(comparable(min[i]) > comparable(max[i]))) continue;
@@ -410,88 +454,39 @@ void ParameterTile::exchange_bounds(std::size_t count) {
   });
 }
 
-/// Writes a bound that is a number again, because exchange_bounds() may have overwritten it.
-void ParameterTile::restore_numbers(std::size_t count) {
-  with_type(plan_.operation.dtype, [&]<class T>() {
-    if (!min_.array) std::fill_n(min_.as<T>(), count, from_bits<T>(plan_.operation.lo));
-    if (!max_.array) std::fill_n(max_.as<T>(), count, from_bits<T>(plan_.operation.hi));
-  });
-}
-
 bool ParameterTile::has_in_band(std::uint64_t position) const noexcept {
-  const std::array all{&min_, &max_, &scale_, &bias_, &a_, &b_};
   return std::ranges::any_of(
-      all, [=](const Values* values) { return values->array && values->array->has_in_band(position); });
+      values_, [=](const Values& values) { return values.array && values.array->has_in_band(position); });
 }
 
-ParameterVectors ParameterTile::vectors(std::size_t first) const noexcept {
-  const auto from = [=](const Values& values) -> const std::byte* {
-    return values.memory ? values.expanded<std::byte>() + first * values.size : nullptr;
-  };
-  ParameterVectors vectors{
-      .lo = from(min_),
-      .hi = from(max_),
-      .nan = from(nan_),
-      .scale = from(scale_),
-      .bias = from(bias_),
-      .factor = from(factor_),
-      .a = from(a_),
-      .b = from(b_),
-      .a_rest = from(a_rest_),
-      .nan_result = nan_result_.memory ? nan_result_.as<ElementBits>() + first : nullptr};
-  if (!exact_min_) return vectors;
-  const auto moved = [=](const auto* values) { return values == nullptr ? nullptr : values + first; };
-  vectors.min = moved(exact_min_->results());
-  vectors.max = moved(exact_max_->results());
-  vectors.wide_lo = moved(exact_min_->wide());
-  vectors.wide_hi = moved(exact_max_->wide());
-  if (!plan_.operation.uses_bounds()) return vectors;
-  vectors.a_rest = reinterpret_cast<const std::byte*>(exact_min_->rests() + first);
-  vectors.b_rest = reinterpret_cast<const std::byte*>(exact_max_->rests() + first);
-  return vectors;
+Operands ParameterTile::operands(std::size_t first) const noexcept {
+  Operands operands;
+  for (std::size_t i = 0; i < kSlots; ++i)
+    if (const Values& values = values_[i]; values.own != nullptr)
+      operands[static_cast<Slot>(i)] = {values.expanded<std::byte>() + first * values.size, values.size};
+  return operands;
 }
 
 Operation ParameterTile::operation() const noexcept {
   Operation operation = plan_.operation;
-  with_type(operation.dtype, [&]<class T>() {
-    operation.lo = to_bits(*min_.expanded<T>());
-    operation.hi = to_bits(*max_.expanded<T>());
-    if (operation.nan) operation.nan = to_bits(*nan_.as<T>());
-  });
-  if (operation.normalization) {
-    if (factor_.memory) operation.normalization->factor = *factor_.as<double>();
-    operation.normalization->a = *a_.as<double>();
-    operation.normalization->b = *b_.as<double>();
-    if (a_rest_.memory) operation.normalization->a_rest = *a_rest_.as<double>();
+  for (std::size_t i = 0; i < kSlots; ++i) {
+    const auto slot = static_cast<Slot>(i);
+    const Values& values = values_[i];
+    if (values.own == nullptr) continue;
+    with_number(operation, slot, [&]<class Number>(Number& number) {
+      if constexpr (std::is_same_v<Number, ElementBits>)
+        number = with_type(operation.dtype, [&]<class T>() { return to_bits(*values.expanded<T>()); });
+      else if constexpr (std::is_same_v<Number, std::optional<ElementBits>>)
+        number = *values.as<ElementBits>();
+      else if (values.size == sizeof(Number))
+        number = *values.as<Number>();
+      else if constexpr (std::is_same_v<Number, double>)
+        number = *values.as<float>();
+    });
+    if (slot == Slot::wide_lo) operation.cast->wide.lo_varies = false;
+    if (slot == Slot::wide_hi) operation.cast->wide.hi_varies = false;
   }
-  if (exact_min_) set_exact_bounds(operation);
-  if (operation.arithmetic == Arithmetic::none) return operation;
-  with_factor_type(operation.arithmetic, [&]<class T>() {
-    if constexpr (std::is_same_v<T, Operation::Integer>) {
-      operation.integer_scale = *scale_.as<T>();
-      operation.integer_bias = *bias_.as<T>();
-    } else {
-      operation.scale = *scale_.as<T>();
-      operation.bias = *bias_.as<T>();
-    }
-  });
   return operation;
-}
-
-/// The exact bounds of the first element.
-void ParameterTile::set_exact_bounds(Operation& operation) const {
-  if (!operation.cast) return;
-  Cast& cast = *operation.cast;
-  if (const ElementBits* const result = exact_min_->results()) cast.min = *result;
-  if (const ElementBits* const result = exact_max_->results()) cast.max = *result;
-  if (nan_result_.memory) cast.nan = *nan_result_.as<ElementBits>();
-  if (const WideBound* const wide = exact_min_->wide()) cast.wide.lo = *wide;
-  if (const WideBound* const wide = exact_max_->wide()) cast.wide.hi = *wide;
-  if (exact_min_->wide() != nullptr) cast.wide.lo_varies = false;
-  if (exact_max_->wide() != nullptr) cast.wide.hi_varies = false;
-  if (!operation.uses_bounds()) return;
-  operation.normalization->a_rest = *exact_min_->rests();
-  operation.normalization->b_rest = *exact_max_->rests();
 }
 
 }  // namespace clipper

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,9 +39,6 @@ class BoundArray {
   /// Makes the bound at `i` the other bound, and writes the element that is compared.
   void become(const BoundArray& other, std::size_t i, std::byte* compared);
 
-  /// Copies the first `period` bounds to the ones after them.
-  void repeat(std::size_t period, std::size_t count);
-
   [[nodiscard]] bool is_nan(std::size_t i) const { return values_[i] != values_[i]; }
   [[nodiscard]] bool exceeds(const BoundArray& other, std::size_t i) const {
     if (!is_given_ || !other.is_given_) return false;
@@ -54,10 +52,10 @@ class BoundArray {
   /// The number at `i` for people.
   [[nodiscard]] std::string text(std::size_t i) const;
 
-  [[nodiscard]] const double* values() const { return values_.data(); }
-  [[nodiscard]] const double* rests() const { return rests_.data(); }
-  [[nodiscard]] const ElementBits* results() const { return results_.empty() ? nullptr : results_.data(); }
-  [[nodiscard]] const WideBound* wide() const { return wide_.empty() ? nullptr : wide_.data(); }
+  [[nodiscard]] std::span<double> values() { return values_; }
+  [[nodiscard]] std::span<double> rests() { return rests_; }
+  [[nodiscard]] std::span<ElementBits> results() { return results_; }  ///< empty if the numbers' elements are
+  [[nodiscard]] std::span<WideBound> wide() { return wide_; }
 
  private:
   void take_values(DType dtype, const std::byte* elements, std::size_t count);
@@ -182,7 +180,7 @@ class ParameterTile {
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
 
   /// The parameters of the elements from index `first` of the tile on.
-  [[nodiscard]] ParameterVectors vectors(std::size_t first = 0) const noexcept;
+  [[nodiscard]] Operands operands(std::size_t first = 0) const noexcept;
 
   /// The plan's operation with the parameters of the tile's first element.
   [[nodiscard]] Operation operation() const noexcept;
@@ -191,49 +189,55 @@ class ParameterTile {
   void refuse(std::uint64_t position);
 
  private:
+  static constexpr std::array kBounds{Slot::lo, Slot::hi};
+  static constexpr std::array kFactors{Slot::scale, Slot::bias, Slot::factor, Slot::a, Slot::b};
+
+  /// Those whose numbers may be refused: no array that was calculated.
+  static constexpr std::array kRefusedFactors{Slot::scale, Slot::bias, Slot::a, Slot::b};
+
   /// One value per element.
   struct Values {
-    std::unique_ptr<std::byte[]> memory;  ///< null if the kernels do not need these values
-    std::size_t size = 0;                 ///< bytes of a value
+    std::unique_ptr<std::byte[]> memory;
+    std::byte* own = nullptr;  ///< `memory`, or that of a BoundArray; null if kernels need no values
+    std::size_t size = 0;      ///< bytes of a value
     std::optional<ArrayReader> array;     ///< if empty, all values are one number
     const std::byte* lent = nullptr;      ///< the array's own elements, if they are used instead of memory
 
     template <class T>
     [[nodiscard]] T* as() const noexcept {
-      return reinterpret_cast<T*>(memory.get());
+      return reinterpret_cast<T*>(own);
     }
 
     template <class T>
     [[nodiscard]] const T* expanded() const noexcept {
-      return reinterpret_cast<const T*>(lent != nullptr ? lent : memory.get());
+      return reinterpret_cast<const T*>(lent != nullptr ? lent : own);
     }
   };
 
-  /// Calls f.template operator()<T>() with the type of a factor's values.
-  template <class F>
-  decltype(auto) with_type_of(const Values& factor, F&& f) const;
-  template <class T>
-  void allocate(Values& values, const ArrayParameter* array, T number);
-  void allocate_bounds();
-  void allocate_factors();
+  [[nodiscard]] Values& of(Slot slot) noexcept { return values_[static_cast<std::size_t>(slot)]; }
+  [[nodiscard]] const Values& of(Slot slot) const noexcept { return values_[static_cast<std::size_t>(slot)]; }
+  [[nodiscard]] BoundArray& exact(Slot bound) noexcept {
+    return bound == Slot::lo ? *exact_min_ : *exact_max_;
+  }
+  [[nodiscard]] const BoundArray& exact(Slot bound) const noexcept {
+    return bound == Slot::lo ? *exact_min_ : *exact_max_;
+  }
+  [[nodiscard]] bool is_needed(Slot slot) const;
+  void allocate(Slot slot);
+  void allocate_exact();
+  void fill(Slot slot, std::size_t count) noexcept;
   [[nodiscard]] bool exchanges() const noexcept;
   void read(std::uint64_t position, std::size_t count);
-  void read_bound(Values& bound, std::uint64_t position, std::size_t count, bool lends);
-  void read_other_bound(Values& bound, std::uint64_t position, std::size_t count);
-  void note_far(const Values& bound, DType dtype, const std::byte* rounded, std::size_t count);
-  void read_exact_bound(Values& bound, BoundArray& exact, std::uint64_t position, std::size_t count);
-  void read_factor(Values& factor, std::uint64_t position, std::size_t count);
+  void read_bound(Slot bound, std::uint64_t position, std::size_t count, bool lends);
+  void read_other_bound(Slot bound, std::uint64_t position, std::size_t count);
+  void note_far(Slot bound, DType dtype, const std::byte* rounded, std::size_t count);
+  void read_exact_bound(Slot bound, std::uint64_t position, std::size_t count);
+  void read_factor(Slot factor, std::uint64_t position, std::size_t count);
   void widen_bounds(std::size_t count);
 
   /// Whether NaN of an array of percentiles, which no elements have, replace NaN, and are no bounds.
-  [[nodiscard]] bool has_lost_bounds(const Values& bound) const noexcept {
-    return &bound == nan_bound_ && bound.array->parameter().array->is_found();
-  }
-
-  /// What the exact bound that replaces NaN becomes; null if there is none.
-  [[nodiscard]] const ElementBits* results_of_nan() const noexcept {
-    if (!exact_min_ || nan_bound_ == nullptr) return nullptr;
-    return (nan_bound_ == &min_ ? *exact_min_ : *exact_max_).results();
+  [[nodiscard]] bool has_lost_bounds(Slot bound) const noexcept {
+    return bound == nan_bound_ && of(bound).array->parameter().array->is_found();
   }
 
   void widen_lost_bounds(std::size_t count);
@@ -241,34 +245,22 @@ class ParameterTile {
   [[nodiscard]] std::optional<std::size_t> first_refused_exact_bound(std::size_t count) const;
   template <class T>
   [[nodiscard]] std::optional<std::size_t> first_beyond_output(std::size_t count) const;
-  [[nodiscard]] std::optional<std::size_t> first_refused_factor(const Values& factor,
-                                                                std::size_t count) const;
+  [[nodiscard]] std::optional<std::size_t> first_refused_factor(Slot factor, std::size_t count) const;
   [[nodiscard]] std::optional<std::size_t> first_infinite_range(std::size_t count) const;
   [[nodiscard]] bool is_beyond_output() const;
   [[nodiscard]] bool are_both_given() const;
   void exchange_bounds(std::size_t count);
-  void set_exact_bounds(Operation& operation) const;
-  void restore_numbers(std::size_t count);
-  void refuse_nan(const Values& bound, std::uint64_t position) const;
+  void refuse_nan(Slot bound, std::uint64_t position) const;
   void refuse_bounds(std::uint64_t position) const;
-  void refuse_factor(Values& factor, std::uint64_t position);
+  void refuse_factor(Slot factor, std::uint64_t position);
 
   const Plan& plan_;
   std::size_t capacity_;
   std::size_t band_size_;
   bool bounds_vary_;                          ///< whether min or max is an array
   std::optional<std::size_t> refused_bound_;  ///< the first one, if exchange_bounds() hides it
-  Values min_;
-  Values max_;
-  Values nan_;
-  const Values* nan_bound_ = nullptr;  ///< the bound that replaces NaN, if it is an array
-  Values nan_result_;                  ///< what it becomes, if it is exact
-  Values scale_;
-  Values bias_;
-  Values factor_;  ///< of a Normalization, if it varies
-  Values a_;       ///< of a Normalization; min and max as float64 if it uses them
-  Values b_;
-  Values a_rest_;                        ///< only of 64-bit integers that are subtracted
+  std::array<Values, kSlots> values_;         ///< by Slot; a and b of a step that uses bounds are these
+  std::optional<Slot> nan_bound_;             ///< the bound that replaces NaN, if it is an array
   std::optional<BoundArray> exact_min_;  ///< if an array is_other_bound()
   std::optional<BoundArray> exact_max_;
   std::optional<std::size_t> far_;    ///< the first bound that is rounded to an infinity and refused

@@ -53,13 +53,6 @@ std::uint64_t long_row(const Broadcast& arrays) {
   return is_constant && arrays.axes.back() >= kLongRow ? arrays.axes.back() : 0;
 }
 
-/// The vectors of the elements after the first `count`, if there are any.
-std::optional<ParameterVectors> vectors_after(std::size_t count, const ParameterVectors* vectors,
-                                              const Operation& operation) {
-  if (vectors == nullptr) return std::nullopt;
-  return after(count, *vectors, traits(operation.dtype).size, factor_size(operation.arithmetic));
-}
-
 /// Memory for a block of elements of any dtype.
 struct alignas(64) NodataBlock : std::array<std::byte, NodataPlaces::kMax * sizeof(ElementBits)> {};
 
@@ -187,13 +180,13 @@ ElementCounts TensorClip::clip(std::uint64_t position, const std::byte* in, std:
   };
   if (!plan_.arrays) {
     note(is_worth_table(count) ? look_up_bytes(in, out, count, counting)
-                               : clip_stored(plan_.operation, nullptr, in, out, count, counting),
+                               : clip_stored(plan_.operation, kNumbers, in, out, count, counting),
          0);
     return total;
   }
-  const auto add = [&](const Operation& operation, const ParameterVectors* vectors, std::uint64_t begin,
+  const auto add = [&](const Operation& operation, const Operands& operands, std::uint64_t begin,
                        std::size_t length) {
-    note(clip_stored(operation, vectors, in + begin * in_size_,
+    note(clip_stored(operation, operands, in + begin * in_size_,
                      out == nullptr ? nullptr : out + begin * out_size_, length, counting),
          begin);
   };
@@ -202,18 +195,16 @@ ElementCounts TensorClip::clip(std::uint64_t position, const std::byte* in, std:
     for (std::size_t begin = 0; begin < count;) {
       const auto first = static_cast<std::size_t>((position + begin) % period);
       const std::size_t length = std::min(count - begin, period_->capacity() - first);
-      const ParameterVectors vectors = period_->vectors(first);
-      add(plan_.operation, &vectors, begin, length);
+      add(plan_.operation, period_->operands(first), begin, length);
       begin += length;
     }
     return total;
   }
   for_each_tile(position, count, [&](const ParameterTile& tile, std::uint64_t begin, std::uint64_t length) {
-    const ParameterVectors vectors = tile.vectors();
     if (row_ != 0)
-      add(tile.operation(), nullptr, begin, length);
+      add(tile.operation(), kNumbers, begin, length);
     else
-      add(plan_.operation, &vectors, begin, length);
+      add(plan_.operation, tile.operands(), begin, length);
   });
   return total;
 }
@@ -231,8 +222,8 @@ Converted TensorClip::look_up_bytes(const std::byte* in, std::byte* out, std::si
     bytes_ = std::make_unique<Bytes>();
     for (std::size_t byte = 0; byte < bytes_->done.size(); ++byte) {
       const auto element = static_cast<std::byte>(byte);
-      bytes_->done[byte] = clip_stored(plan_.operation, nullptr, &element, &bytes_->results[byte * out_size_],
-                                       1, Counting::on);
+      bytes_->done[byte] = clip_stored(plan_.operation, kNumbers, &element,
+                                       &bytes_->results[byte * out_size_], 1, Counting::on);
     }
   });
   Converted total;
@@ -259,12 +250,12 @@ Converted TensorClip::look_up_bytes(const std::byte* in, std::byte* out, std::si
   return total;
 }
 
-/// Clips elements to the numbers of the operation, unless there are vectors. Those that kernels do not take
+/// Clips elements to the numbers of the operation, or to their own. Those that kernels do not take
 /// as they are stored, or where they lie, are decoded and encoded in blocks that the first-level cache holds.
-Converted TensorClip::clip_stored(const Operation& operation, const ParameterVectors* vectors,
-                                  const std::byte* in, std::byte* out, std::size_t count, Counting counting) {
+Converted TensorClip::clip_stored(const Operation& operation, const Operands& operands, const std::byte* in,
+                                  std::byte* out, std::size_t count, Counting counting) {
   if (is_decoded_ && is_aligned(in, in_size_) && is_aligned(out, out_size_))
-    return clip_decoded(operation, vectors, in, out, count, counting);
+    return clip_decoded(operation, operands, in, out, count, counting);
   constexpr std::size_t kBlock = 8UL << 10;  // bytes: with 32 KiB, float32 takes 1.5 times as long
   alignas(64) std::array<std::byte, kBlock> block;
   alignas(64) std::array<std::byte, kBlock> results;
@@ -276,8 +267,7 @@ Converted TensorClip::clip_stored(const Operation& operation, const ParameterVec
     decode(plan_.input, from, std::span(block).first(length * in_size_), level_);
     const bool is_other = plan_.input.meaning.kind == Meaning::Kind::boolean &&
                           (plan_.operation.cast || std::memcmp(block.data(), from, length) != 0);
-    const std::optional<ParameterVectors> of_block = vectors_after(done, vectors, operation);
-    total.add(clip_decoded(operation, of_block ? &*of_block : nullptr, block.data(),
+    total.add(clip_decoded(operation, operands.after(done), block.data(),
                            out == nullptr ? nullptr : results.data(), length, counting),
               done);
     total.counts.changed = total.counts.changed || is_other;
@@ -287,15 +277,13 @@ Converted TensorClip::clip_stored(const Operation& operation, const ParameterVec
   return total;
 }
 
-Converted TensorClip::clip_decoded(const Operation& operation, const ParameterVectors* vectors,
-                                   const std::byte* in, std::byte* out, std::size_t count,
-                                   Counting counting) {
-  if (!plan_.has_nodata()) return clip_without_nodata(operation, vectors, in, out, count, counting);
+Converted TensorClip::clip_decoded(const Operation& operation, const Operands& operands, const std::byte* in,
+                                   std::byte* out, std::size_t count, Counting counting) {
+  if (!plan_.has_nodata()) return clip_without_nodata(operation, operands, in, out, count, counting);
   NodataBlock unwanted;
   Converted total;
   for (std::size_t done = 0; done < count; done += NodataPlaces::kMax) {
-    const std::optional<ParameterVectors> of_block = vectors_after(done, vectors, operation);
-    total.add(clip_around_nodata(operation, of_block ? &*of_block : nullptr, in + done * in_size_,
+    total.add(clip_around_nodata(operation, operands.after(done), in + done * in_size_,
                                  out == nullptr ? unwanted.data() : out + done * out_size_,
                                  std::min(NodataPlaces::kMax, count - done), counting),
               done);
@@ -303,15 +291,15 @@ Converted TensorClip::clip_decoded(const Operation& operation, const ParameterVe
   return total;
 }
 
-Converted TensorClip::clip_without_nodata(const Operation& operation, const ParameterVectors* vectors,
+Converted TensorClip::clip_without_nodata(const Operation& operation, const Operands& operands,
                                           const std::byte* in, std::byte* out, std::size_t count,
                                           Counting counting) {
   ElementCounts losses;
   if (counting == Counting::on && plan_.may_lose()) {  // first, because `out` may be `in`
     std::call_once(counts_losses_, [this] { losses_.emplace(plan_.operation); });
-    losses_->count(operation, vectors, in, count, level_, losses);
+    losses_->count(operation, operands, in, count, level_, losses);
   }
-  Converted result = apply(operation, vectors, in, out, count, counting, level_);
+  Converted result = apply(operation, operands, in, out, count, counting, level_);
   if (!plan_.refuse_nan)
     result.first_nan.reset();
   else if (plan_.looks_for_nan())
@@ -335,23 +323,22 @@ bool TensorClip::convert_nodata(const NodataPlaces& nodata, const std::byte* in,
     std::memcpy(out, elements.data(), count * in_size_);
   else
     static_cast<void>(
-        convert(plan_.nodata->keeping, nullptr, elements.data(), out, count, Counting::off, level_));
+        convert(plan_.nodata->keeping, kNumbers, elements.data(), out, count, Counting::off, level_));
   return count != 0 && (plan_.input.dtype != plan_.output.dtype ||
                         std::memcmp(out, elements.data(), count * in_size_) != 0);
 }
 
 /// Clips a block in which the first element that is data stands in the places of those that are not, too.
 /// What these are counted for is taken back.
-Converted TensorClip::clip_beside_nodata(const Operation& operation, const ParameterVectors* vectors,
+Converted TensorClip::clip_beside_nodata(const Operation& operation, const Operands& operands,
                                          const NodataPlaces& nodata, const std::byte* in, std::byte* out,
                                          std::size_t count, Counting counting) {
   const std::byte* const first = in + nodata.first_data() * in_size_;
   const auto clip_one = [&](const std::byte* element, std::size_t at, Counting counts) {
     alignas(ElementBits) std::array<std::byte, sizeof(ElementBits)> result;
-    const std::optional<ParameterVectors> of_one = vectors_after(at, vectors, operation);
-    return clip_without_nodata(operation, of_one ? &*of_one : nullptr, element, result.data(), 1, counts);
+    return clip_without_nodata(operation, operands.after(at), element, result.data(), 1, counts);
   };
-  Converted done = clip_without_nodata(operation, vectors, in, out, count, counting);
+  Converted done = clip_without_nodata(operation, operands, in, out, count, counting);
   if (counting == Counting::on) done.counts.became_nodata = count_written(nodata, out, count);
   if (nodata.all().empty()) return done;
   if (done.first_nan || done.first_beyond) {
@@ -362,7 +349,7 @@ Converted TensorClip::clip_beside_nodata(const Operation& operation, const Param
   }
   if (counting == Counting::off) return done;
   constexpr std::uint64_t kMinusOne = ~std::uint64_t{0};
-  if (vectors == nullptr)
+  if (!operands.vary())
     done.counts.add(clip_one(first, 0, counting).counts, kMinusOne * nodata.all().size());
   else
     for (const std::size_t place : nodata.all())
@@ -383,7 +370,7 @@ std::size_t TensorClip::count_written(const NodataPlaces& nodata, const std::byt
   return written;
 }
 
-Converted TensorClip::clip_around_nodata(const Operation& operation, const ParameterVectors* vectors,
+Converted TensorClip::clip_around_nodata(const Operation& operation, const Operands& operands,
                                          const std::byte* in, std::byte* out, std::size_t count,
                                          Counting counting) {
   const NodataPlaces nodata(plan_.nodata->read, in, count, level_);
@@ -398,7 +385,7 @@ Converted TensorClip::clip_around_nodata(const Operation& operation, const Param
     in = elements.data();
   }
   Converted done;
-  if (first != count) done = clip_beside_nodata(operation, vectors, nodata, in, out, count, counting);
+  if (first != count) done = clip_beside_nodata(operation, operands, nodata, in, out, count, counting);
   nodata.scatter(results.data(), out_size_, out);
   if (counting == Counting::off) return done;
   done.counts.nodata = nodata.all().size();

@@ -78,15 +78,15 @@ class TensorClip {
   void for_each_tile(std::uint64_t position, std::uint64_t count, const Use& use);
   [[nodiscard]] bool is_worth_table(std::size_t count) const noexcept;
   Converted look_up_bytes(const std::byte* in, std::byte* out, std::size_t count, Counting counting);
-  Converted clip_stored(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
+  Converted clip_stored(const Operation& operation, const Operands& operands, const std::byte* in,
                         std::byte* out, std::size_t count, Counting counting);
-  Converted clip_decoded(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
+  Converted clip_decoded(const Operation& operation, const Operands& operands, const std::byte* in,
                          std::byte* out, std::size_t count, Counting counting);
-  Converted clip_without_nodata(const Operation& operation, const ParameterVectors* vectors,
-                                const std::byte* in, std::byte* out, std::size_t count, Counting counting);
-  Converted clip_around_nodata(const Operation& operation, const ParameterVectors* vectors,
-                               const std::byte* in, std::byte* out, std::size_t count, Counting counting);
-  Converted clip_beside_nodata(const Operation& operation, const ParameterVectors* vectors,
+  Converted clip_without_nodata(const Operation& operation, const Operands& operands, const std::byte* in,
+                                std::byte* out, std::size_t count, Counting counting);
+  Converted clip_around_nodata(const Operation& operation, const Operands& operands, const std::byte* in,
+                               std::byte* out, std::size_t count, Counting counting);
+  Converted clip_beside_nodata(const Operation& operation, const Operands& operands,
                                const NodataPlaces& nodata, const std::byte* in, std::byte* out,
                                std::size_t count, Counting counting);
   bool convert_nodata(const NodataPlaces& nodata, const std::byte* in, std::byte* out) const;

@@ -289,7 +289,7 @@ bool is_repeatable(const Plan& plan) {
     const auto clipped = [&](Bits element) {
       auto* const bytes = std::as_writable_bytes(std::span(&element, 1)).data();
       if (plan.input.meaning.kind == Meaning::Kind::boolean) element = element != 0;
-      std::ignore = apply(operation, nullptr, bytes, bytes, 1, Counting::off, SimdLevel::baseline);
+      std::ignore = apply(operation, kNumbers, bytes, bytes, 1, Counting::off, SimdLevel::baseline);
       return element;
     };
     constexpr ElementBits kSign = ElementBits{1} << (8 * Size - 1);

@@ -298,12 +298,14 @@ class BoundsClip {
   [[nodiscard]] bool clip(std::size_t begin, std::size_t count, bool checks) const noexcept {
     bool ordered = true;
     const auto clip_block = [&](std::size_t at, std::byte* to, std::size_t length) {
-      const ParameterVectors vectors{.lo = min_.from(at), .hi = max_.from(at)};
+      Operands bounds;
+      bounds[Slot::lo] = {min_.from(at), size_};
+      bounds[Slot::hi] = {max_.from(at), size_};
       if (streams_)
-        for (const std::byte* const bound : {vectors.lo, vectors.hi}) prefetch_next(bound);
+        for (const Slot slot : {Slot::lo, Slot::hi}) prefetch_next(bounds[slot].data);
       if (checks) ordered = ordered && is_ordered(at, length);
       if (!ordered) return false;
-      clipper::clip(operation_, vectors, in_ + at * size_, to, length, simd_levels().back());
+      clipper::clip(operation_, bounds, in_ + at * size_, to, length, simd_levels().back());
       return true;
     };
     if (streams_)

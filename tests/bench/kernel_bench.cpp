@@ -273,8 +273,8 @@ void measure_cast(benchmark::State& state, DType from, DType to, SimdLevel level
   const Buffers buffers(count * std::max(clipper::traits(from).size, clipper::traits(to).size));
   fill(buffers.in(), size, from);
   for (auto _ : state) {
-    benchmark::DoNotOptimize(clipper::convert(operation, nullptr, buffers.in(), buffers.out(), count,
-                                              clipper::Counting::off, level));
+    benchmark::DoNotOptimize(clipper::convert(operation, clipper::kNumbers, buffers.in(), buffers.out(),
+                                              count, clipper::Counting::off, level));
     benchmark::ClobberMemory();
   }
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(size));

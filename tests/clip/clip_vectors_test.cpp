@@ -76,9 +76,11 @@ TEST_CASE("no elements, no access to memory") {
   for_each_kind([](Operation op) {
     for (const SimdLevel level : simd_levels()) {
       alignas(16) std::byte memory[16]{};
-      ParameterVectors vectors{memory, memory, op.nan ? memory : nullptr, memory, memory};
-      clip(op, vectors, memory, memory, 0, level);
-      CHECK(clip_and_count(op, vectors, memory, memory, 0, level) == ElementCounts{});
+      Operands operands;
+      for (const Slot slot : {Slot::lo, Slot::hi, Slot::scale, Slot::bias}) operands[slot] = {memory, 0};
+      if (op.nan) operands[Slot::nan] = {memory, 0};
+      clip(op, operands, memory, memory, 0, level);
+      CHECK(clip_and_count(op, operands, memory, memory, 0, level) == ElementCounts{});
     }
   });
 }

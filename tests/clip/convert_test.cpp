@@ -109,7 +109,7 @@ void check(const Operation& operation, const Elements& elements) {
           memory.data() + memory.size() - in.size() - (to >= from ? 0 : memory.size() - shift - in.size());
       std::memcpy(read, in.data(), in.size());
       const Converted converted =
-          convert(operation, nullptr, read, memory.data() + shift, elements.size(), Counting::on, level);
+          convert(operation, kNumbers, read, memory.data() + shift, elements.size(), Counting::on, level);
       const Bytes actual(memory.begin() + static_cast<std::ptrdiff_t>(shift),
                          memory.begin() + static_cast<std::ptrdiff_t>(shift + out.size()));
       INFO(traits(operation.from).name << " to " << traits(operation.to).name << ", " << to_string(level)
@@ -201,7 +201,7 @@ TEST_CASE("all elements of 16 bits become each dtype in each rounding") {
         for (const SimdLevel level : simd_levels()) {
           Bytes out(elements.size() * to.size);
           static_cast<void>(
-              convert(operation, nullptr, in.data(), out.data(), elements.size(), Counting::on, level));
+              convert(operation, kNumbers, in.data(), out.data(), elements.size(), Counting::on, level));
           const std::size_t at = difference_at(to.dtype, out, bytes_of(to.dtype, wanted));
           INFO(traits(from).name << " to " << to.name << ", " << to_string(level));
           CHECK((at == elements.size() ? "none" : element_text(from, elements[at])) == "none");
@@ -243,7 +243,7 @@ TEST_CASE("all integers of up to 16 bits are clipped, become each other dtype an
           for (const Counting counting : {Counting::off, Counting::on}) {
             Bytes out(elements.size() * to.size);
             const Converted done =
-                convert(operation, nullptr, in.data(), out.data(), elements.size(), counting, level);
+                convert(operation, kNumbers, in.data(), out.data(), elements.size(), counting, level);
             INFO(from.name << " to " << to.name << ", " << lo << " to " << hi << ", " << to_string(level));
             CHECK(difference_at(to.dtype, out, bytes_of(to.dtype, wanted)) == elements.size());
             if (counting == Counting::on) CHECK(done.counts == counts);
@@ -272,9 +272,9 @@ TEST_CASE("all integers of up to 16 bits that are scaled become the same whether
         for (const SimdLevel level : simd_levels()) {
           Bytes out(count * to.size);
           Bytes counted(count * to.size);
-          static_cast<void>(convert(operation, nullptr, in.data(), out.data(), count, Counting::off, level));
+          static_cast<void>(convert(operation, kNumbers, in.data(), out.data(), count, Counting::off, level));
           static_cast<void>(
-              convert(operation, nullptr, in.data(), counted.data(), count, Counting::on, level));
+              convert(operation, kNumbers, in.data(), counted.data(), count, Counting::on, level));
           CAPTURE(traits(from).name, to.name, scale, bias, to_string(level));
           CHECK((out == counted));
         }
@@ -310,7 +310,7 @@ TEST_CASE("a NaN becomes a quiet NaN of each other float dtype, with its sign an
       for (const SimdLevel level : simd_levels()) {
         Bytes out(elements.size() * to.size);
         static_cast<void>(
-            convert(operation, nullptr, in.data(), out.data(), elements.size(), Counting::on, level));
+            convert(operation, kNumbers, in.data(), out.data(), elements.size(), Counting::on, level));
         INFO(from.name << " to " << to.name << ", " << to_string(level));
         CHECK(difference_at(to.dtype, out, bytes_of(to.dtype, wanted)) == elements.size());
       }
@@ -326,7 +326,7 @@ TEST_CASE("a NaN that nothing replaces stays one where results saturate, in each
     operation.cast->saturates = true;
     std::vector<std::uint8_t> out(elements.size());
     const Converted converted = convert(
-        operation, nullptr, reinterpret_cast<const std::byte*>(elements.data()),
+        operation, kNumbers, reinterpret_cast<const std::byte*>(elements.data()),
         reinterpret_cast<std::byte*>(out.data()), elements.size(), Counting::on, simd_levels().back());
     CHECK(out[0] == wanted[0]);
     CHECK(out[2] == wanted[2]);
@@ -392,7 +392,7 @@ TEST_CASE("the results of integer arithmetic of 128 bits are rounded once") {
   const Bytes in = bytes_of(row.from, {row.x});
   Bytes out(traits(row.to).size);
   static_cast<void>(
-      convert(operation, nullptr, in.data(), out.data(), 1, Counting::on, simd_levels().front()));
+      convert(operation, kNumbers, in.data(), out.data(), 1, Counting::on, simd_levels().front()));
   CHECK(out == bytes_of(row.to, {row.result}));
 }
 
@@ -403,7 +403,7 @@ TEST_CASE("a cast finds the first NaN, and needs no output") {
   const auto* const in = reinterpret_cast<const std::byte*>(elements.data());
   for (const SimdLevel level : simd_levels()) {
     const Converted converted =
-        convert(operation, nullptr, in, nullptr, elements.size(), Counting::on, level);
+        convert(operation, kNumbers, in, nullptr, elements.size(), Counting::on, level);
     CHECK(converted.first_nan == std::size_t{1700});
     CHECK(converted.counts == ElementCounts{0, 2998, 2, true});
   }
@@ -429,7 +429,7 @@ TEST_CASE("floats become the same elements in one loop, which counts nothing, as
               Bytes memory(before);
               memory.insert(memory.end(), in.begin(), in.end());
               memory.resize(std::max(memory.size(), elements.size() * to.size));
-              const Converted done = convert(operation, nullptr, memory.data() + before, memory.data(),
+              const Converted done = convert(operation, kNumbers, memory.data() + before, memory.data(),
                                              elements.size(), counting, level);
               memory.resize(elements.size() * to.size);
               return std::pair{memory, done.first_nan};
@@ -456,11 +456,12 @@ TEST_CASE("replacements are chosen by the bounds, not by the limits of the dtype
   const std::vector<float> elements{-11, -10, -0.5F, 254.5F, 300, 1000, 1001};
   const std::vector<float> lo(elements.size(), -10.0F);
   const std::vector<float> hi(elements.size(), 1000.0F);
-  const ParameterVectors vectors{reinterpret_cast<const std::byte*>(lo.data()),
-                                 reinterpret_cast<const std::byte*>(hi.data())};
+  Operands operands;
+  operands.set(Slot::lo, lo.data());
+  operands.set(Slot::hi, hi.data());
   const std::vector<std::uint8_t> wanted{7, 0, 0, 254, 255, 255, 9};
   for (const SimdLevel level : simd_levels())
-    for (const ParameterVectors* const given : {static_cast<const ParameterVectors*>(nullptr), &vectors}) {
+    for (const Operands& given : {kNumbers, operands}) {
       std::vector<std::uint8_t> out(elements.size());
       const Converted converted =
           convert(operation, given, reinterpret_cast<const std::byte*>(elements.data()),

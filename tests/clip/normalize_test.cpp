@@ -43,9 +43,9 @@ std::vector<std::byte> normalized(const Operation& operation, const std::vector<
                                   std::size_t count, SimdLevel level) {
   const std::size_t size = count * traits(operation.normalization->to).size;
   std::vector<std::byte> out(size);
-  static_cast<void>(normalize(operation, nullptr, in.data(), out.data(), count, Counting::off, level));
+  static_cast<void>(normalize(operation, kNumbers, in.data(), out.data(), count, Counting::off, level));
   std::vector<std::byte> counted(size);
-  static_cast<void>(normalize(operation, nullptr, in.data(), counted.data(), count, Counting::on, level));
+  static_cast<void>(normalize(operation, kNumbers, in.data(), counted.data(), count, Counting::on, level));
   REQUIRE(out == counted);
   return out;
 }
@@ -70,12 +70,14 @@ std::vector<std::byte> divided(const Operation& operation, const std::vector<std
     std::memcpy(&lo[i * size], &operation.lo, size);
     std::memcpy(&hi[i * size], &operation.hi, size);
   }
-  ParameterVectors vectors{.lo = lo.data(), .hi = hi.data()};
-  vectors.factor = reinterpret_cast<const std::byte*>(factor.data());
-  vectors.a = reinterpret_cast<const std::byte*>(a.data());
-  vectors.b = reinterpret_cast<const std::byte*>(b.data());
+  Operands operands;
+  operands[Slot::lo] = {lo.data(), size};
+  operands[Slot::hi] = {hi.data(), size};
+  operands.set(Slot::factor, factor.data());
+  operands.set(Slot::a, a.data());
+  operands.set(Slot::b, b.data());
   std::vector<std::byte> out(kCount * traits(operation.normalization->to).size);
-  static_cast<void>(normalize(operation, &vectors, in.data(), out.data(), kCount, Counting::off, level));
+  static_cast<void>(normalize(operation, operands, in.data(), out.data(), kCount, Counting::off, level));
   return out;
 }
 

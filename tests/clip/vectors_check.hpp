@@ -12,7 +12,7 @@ namespace clipper::cases {
 /// if the first one has it.
 using Operations = std::vector<Operation>;
 
-/// The ParameterVectors of operations. The memory of each vector ends with its last number, so that
+/// The Operands of operations. The memory of each vector ends with its last number, so that
 /// AddressSanitizer finds a read beyond it; the first number is `offset` numbers after the memory's
 /// beginning.
 class Vectors {
@@ -40,18 +40,25 @@ class Vectors {
     }
   }
 
-  [[nodiscard]] ParameterVectors get() const {
-    return {pointer(lo_), pointer(hi_), pointer(nan_), pointer(scale_), pointer(bias_)};
+  [[nodiscard]] Operands get() const {
+    Operands operands;
+    for (const auto& [slot, memory] :
+         {std::pair(Slot::lo, &lo_), std::pair(Slot::hi, &hi_), std::pair(Slot::nan, &nan_),
+          std::pair(Slot::scale, &scale_), std::pair(Slot::bias, &bias_)})
+      if (!memory->bytes.empty()) operands[slot] = {memory->bytes.data() + memory->start, memory->size};
+    return operands;
   }
 
  private:
   struct Memory {
     std::vector<std::byte> bytes;
     std::size_t start = 0;
+    std::size_t size = 0;
   };
 
   std::byte* grow(std::size_t size, Memory& to) const {
     if (to.bytes.empty()) {
+      to.size = size;
       to.start = offset_ * size;
       to.bytes.reserve(to.start + count_ * size);
       to.bytes.resize(to.start);
@@ -65,9 +72,6 @@ class Vectors {
   template <class Number>
   void add(const Number& number, Memory& to) const {
     std::memcpy(grow(sizeof number, to), &number, sizeof number);
-  }
-  static const std::byte* pointer(const Memory& memory) {
-    return memory.bytes.empty() ? nullptr : memory.bytes.data() + memory.start;
   }
 
   std::size_t offset_;
