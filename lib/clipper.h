@@ -7,7 +7,7 @@
          puts(clipper_last_error_message());
        clipper_request_free(request);
 
-   Results. Most functions return CLIPPER_OK or one of the numbers below it, which are the exit statuses of the program clipper.
+   Results. Most functions return CLIPPER_OK or one of the numbers below it; all but CLIPPER_CANCELLED are exit statuses of the program.
    clipper_last_error_message() then says why. No function throws, prints, exits or installs a signal handler. A null pointer
    is refused with CLIPPER_USAGE unless a comment allows it; clipper cannot see whether other pointers are valid. A null request
    is a new one, which changes nothing and has the defaults.
@@ -81,7 +81,7 @@ typedef struct clipper_counts {
   uint64_t raised;
   uint64_t lowered;
   uint64_t nan;
-  uint64_t changed; /* 1 if the bits of any element changed, or its dtype; otherwise 0 */
+  uint64_t changed; /* 1 if an element has other bits or another dtype; otherwise 0 */
   uint64_t replaced;
   uint64_t became_infinite;
   uint64_t became_zero;
@@ -194,7 +194,7 @@ int clipper_layout_of_file(const clipper_request *request, const char *path, cli
 int clipper_describe(const clipper_request *request, const clipper_tensor *tensor, clipper_statistics *statistics);
 int clipper_describe_file(const clipper_request *request, const char *path, clipper_statistics *statistics);
 
-/* For each of `count` percentages, texts such as "99.9", the number below which this share of the elements lies. */
+/* For each of `count` percentages, texts such as "99.9" or "99.9%", the number below which this share of the elements lies. */
 int clipper_percentiles(const clipper_request *request, const clipper_tensor *tensor, const char *const *percentages, size_t count,
                         clipper_element *percentiles);
 int clipper_percentiles_of_file(const clipper_request *request, const char *path, const char *const *percentages, size_t count,

@@ -26,8 +26,8 @@
 #include "element/meaning.hpp"
 #include "error.hpp"
 
-/// Clips tensors in .npy files, in .npz archives and in memory, byte for byte as NumPy, PyTorch, ONNX or
-/// other systems do; compares tensors; calculates their statistics. The program clipper uses the same code.
+/// Clips tensors in memory and in .npy, .npz, safetensors, raw and ONNX .pb files, byte for byte as NumPy,
+/// PyTorch, ONNX or others do; compares them; calculates their statistics. The program uses the same code.
 ///
 ///     clipper::clip_file("in.npy", "out.npy", {.min = 0, .max = 6});
 ///     clipper::Counts counts = clipper::clip(values, {.max = 6});  // std::vector<float> values
@@ -70,7 +70,7 @@ struct Counts {
   std::uint64_t lowered = 0;
 
   std::uint64_t nan = 0;       ///< NaNs after scale and bias, before Request::nan replaces them
-  bool changed = false;        ///< whether the bits of any element changed, or its dtype
+  bool changed = false;        ///< whether an element has other bits or another dtype; false without elements
   std::uint64_t replaced = 0;  ///< elements that became Request::replace_below or replace_above
 
   /// Elements that are neither raised nor lowered: finite ones whose result is infinite.
@@ -118,7 +118,7 @@ struct FileOptions {
 
   /// What inputs are that are neither .npy files, archives nor TensorProto files, as for the program's --raw:
   /// "float32:3,224,224". Empty: they are refused. Results are such files, too, except those whose names
-  /// end in .npy.
+  /// end in .npy, .pb or .onnx-tensor.
   std::string raw{};
   bool to_raw = false;  ///< results get no header; not in place, and not of archives
 
@@ -142,13 +142,13 @@ struct FileOptions {
 [[nodiscard]] Request from_figures(const std::filesystem::path& path, Request request = {},
                                    const FileOptions& options = {});
 
-/// min, max, scale or bias from an .npy file: `{.min = from_file("lo.npy")}`. A file with one element gives a
-/// number. Any other file gives an array, which must broadcast to the tensor's shape by numpy's rule without
-/// enlarging it: each element of the tensor has its own number. With profile native min and max may have any
-/// numeric dtype and are exact bounds; scale and bias have the tensor's dtype, float32 or float64.
-/// Profile::Arrays says which profiles take arrays. Large arrays are read while they are used; Error{io} if
-/// the file changes meanwhile. Of the options only raw, format and special_paths count: a raw file has the
-/// dtype and, if it fits, the shape.
+/// A number of the request from a file that holds a tensor: `{.min = from_file("lo.npy")}`. A file with one
+/// element gives a number. Any other file gives an array, which must broadcast to the tensor's shape by
+/// numpy's rule without enlarging it: each element of the tensor has its own number. With profile native min
+/// and max may have any numeric dtype and are exact bounds; scale and bias have the tensor's dtype, float32
+/// or float64. Profile::Arrays says which profiles take arrays. Large arrays are read while they are used;
+/// Error{io} if the file changes meanwhile. Of the options only raw, format and special_paths count: a raw
+/// file has the dtype and, if it fits, the shape.
 [[nodiscard]] Given from_file(const std::filesystem::path& path, const FileOptions& options = {});
 
 /// Clips the tensor in the file `in` and writes it to the file `out`, which is replaced atomically: a reader
@@ -338,8 +338,8 @@ struct CompareOptions {
   /// As the program's --any-dtype: numbers and bool of different dtypes are compared as exact numbers.
   bool any_dtype = false;
 
-  /// Only identical bits match; rtol, atol, ulps, nan_equal are ignored. Error{usage} together with tolerance
-  /// or any_dtype.
+  /// Only identical bits match; rtol, atol, ulps and nan_equal are ignored. Error{usage} together with
+  /// tolerance or any_dtype.
   bool bits = false;
   std::size_t max_listed = 1;  ///< how many mismatches Comparison::first lists
 };
@@ -375,8 +375,8 @@ struct Comparison {
   [[nodiscard]] bool equal() const noexcept { return reason.empty() && mismatches == 0; }
 };
 
-/// Compares two .npy files, also of bool, dates, durations or complex numbers. With special_paths one of them
-/// may be "-". Byte order and memory order may differ.
+/// Compares two files that hold a tensor each, also of bool, dates, durations or complex numbers. With
+/// special_paths one of them may be "-". Byte order and memory order may differ.
 [[nodiscard]] Comparison compare_files(const std::filesystem::path& actual,
                                        const std::filesystem::path& expected,
                                        const CompareOptions& compare = {}, const FileOptions& options = {});

@@ -249,7 +249,8 @@ int find(const clipper_request* request, const char* const* percentages, std::si
     std::vector<Number> numbers;
     for (std::size_t i = 0; i < count; ++i) {
       const std::string text = text_of(percentages[i], "a percentage");
-      const std::optional<Number> number = parse_number(text);
+      const std::optional<Number> number =
+          parse_number(text.substr(0, text.size() - (text.ends_with('%') ? 1 : 0)));
       if (!number) refuse_argument("'" + text + "'", "is not a percentage");
       numbers.push_back(*number);
     }

@@ -13,7 +13,7 @@
 #pragma GCC visibility push(default)
 namespace clipper {
 
-/// What stopped the work. The values up to 6 are the exit statuses of the program.
+/// What stopped the work. All values but `cancelled` are exit statuses of the program.
 enum class ErrorKind : int {
   different = 1,    ///< the tensor does not meet a condition of the request
   usage = 2,        ///< the request is wrong: a number, a name, a combination

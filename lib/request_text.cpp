@@ -259,8 +259,8 @@ Given number_of_text(std::string_view name, const std::string& text, Files files
     refuse_text(name, fmt::format("{}: its minus is U+2212; write -{}", is_none, text.substr(kMinus.size())));
   if (percentage_in(text))
     refuse_text(name, is_none + Message("; only ") + Term{"min", "min"} + ", " + Term{"max", "max"} + ", " +
-                          Term{"subtract", "subtract"} + " and " + Term{"divide", "divide"} +
-                          " can be percentiles");
+                          Term{"subtract", "subtract"} + ", " + Term{"divide", "divide"} + " and " +
+                          Term{"stretch_from", "stretch_from"} + " can be percentiles");
   if (looks_like_file(text))
     refuse_text(name, fmt::format("{}; to read the number from a file, write @{}", is_none, text));
   refuse_text(name, is_none);

@@ -1,6 +1,6 @@
 # Template of a Homebrew formula: fill in what is in capitals. License: see .github/LICENSE.
 class ClipperNpy < Formula
-  desc "Clips the elements of .npy tensors to bounds"
+  desc "Clips tensors in .npy, .npz, safetensors, raw and ONNX files"
   homepage "HOMEPAGE"
   url "SOURCE_ARCHIVE"
   sha256 "SHA256"

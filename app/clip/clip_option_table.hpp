@@ -21,8 +21,8 @@ inline constexpr Option kFiles{
             "ARCHIVE.npz:NAME; - is standard input as IN, standard output as OUT",
     .details = R"(IN and OUT; with `--in-place`, `--output-dir` or `--output`, any number of inputs. `-` as IN
 is standard input, `-` as OUT is standard output. IN and OUT may be the same file, which is then replaced as
-with `--in-place`. Both are .npy files, or both are archives of one format; IN may also be one tensor of an archive,
-ARCHIVE.npz:NAME, and OUT is a .npy file then (ARCHIVES).)"};
+with `--in-place`. An archive becomes an archive of the same format, any other tensor, also ARCHIVE.npz:NAME, a
+file of one tensor (FORMATS).)"};
 
 inline constexpr Option kToRaw{
     .names = "--to-raw", .group = "Files",
@@ -34,7 +34,7 @@ that end in .npy or .pb are refused, and so are archives.)"};
 inline constexpr Option kFailIfClipped{
     .names = "--fail-if-clipped", .type = "P%", .group = "Operation",
     .excludes = {{"--verify --finalize"}},
-    .help = "Exit with 1 and write nothing if more than P% of the elements would be clipped",
+    .help = "Exit with 1, without a result, if more than P% of the elements would be clipped",
     .details = R"(A check of data: if more than P percent of a tensor's elements would be clipped or
 become infinite, write nothing, say how many, and exit with 1. P is a number from 0 to 100 with a percent sign, and
 is compared exactly: `10%`, `0.05%`; `0` allows no such element. A number without the sign is refused (2), because
@@ -120,14 +120,14 @@ is an input (with `--in-place` the latter only if `--include` asks for them), in
 With `--output-dir` and one directory as the only argument, the files keep their paths below it; with several arguments or a list, their paths as given. DIR must not be inside the
 directory: the next run would take results as inputs. Symbolic links to directories are not followed unless
 they are inputs themselves. A directory without such a file is an error (3) without `--allow-empty`. Needs
-`--in-place`, `--output-dir`, `--output` or `--verify`; without `--recursive` a directory as an input is an error.)"};
+`--in-place`, `--output-dir`, `--output` or `--verify`; without `--recursive` a directory as an input is an error (2).)"};
 
 inline constexpr Option kFilesFrom{
     .names = "--files-from", .type = "LIST", .value = Value::file, .group = "Files",
     .excludes = {{"--finalize"}},
     .help = "Read input names from LIST, one per line (-: stdin)",
     .details = R"(Read names of further inputs from the file LIST, one in each line, or from standard input if
-LIST is `-`. Needs `--in-place`, `--output-dir` or `--output`. An empty line, and `-` as a name, is an error;
+LIST is `-`. Needs `--in-place`, `--output-dir`, `--output` or `--verify`. An empty line, and `-` as a name, is an error;
 an empty list is one (3) without `--allow-empty`.)"};
 
 inline constexpr Option kFiles0From{
@@ -220,8 +220,7 @@ a directory, or ends with a slash, there may be many inputs, and directories wit
 compared with the file that `--output-dir` would write there, also with `--relative-to` and `--flat`. Archives
 are compared member by member. With `--recursive`, a golden file fails whose input has vanished: each below GOLDEN that
 would belong to a directory IN, under the same `--include` and `--exclude`; with `--flat` only without these two; not
-with `--files-from` and `--files0-from`. Safetensors files below directories are compared only if
-`--include` asks for them. dtype and shape must be equal; byte order, memory order and the spelling of the header may
+with `--files-from` and `--files0-from`. dtype and shape must be equal; byte order, memory order and the spelling of the header may
 differ. Without `--rtol`, `--atol`, `--ulp`, `--tolerance` and `--nan-differ` every element must have
 the same bits. The exit status is 0 if all results match; if not, it is 1, and one line on standard output for
 each result that fails names the first difference. After a failure of one input the others are compared, too.
@@ -233,8 +232,8 @@ inline constexpr Option kUpdateGolden{
     .needs = "--verify",
     .help = "With --verify: write each golden file that is missing or fails",
     .details = R"(With `--verify`: write each golden file that is missing or does not match, as a whole, print
-"created" or "updated" on standard error and exit with 0. A golden file that matches is not touched, none is
-deleted, and a file that is not a .npy or .npz file is refused (3). If what is printed gets lost after a golden file was
+"created" or "updated" on standard error and exit with 0. A golden file that matches is not touched, and none is
+deleted. If what is printed gets lost after a golden file was
 written, the exit status is 6. Set the option by hand when a change of results is intended.)"};
 
 inline constexpr Option kGoldenDtype{

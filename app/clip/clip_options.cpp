@@ -179,7 +179,7 @@ void validate_files(const RawOptions& raw, Command& command) {
                        npy::name_for_commands(files.back(), kOutputDir.type)));
   for (const Option* const option : {&kFilesFrom, &kFiles0From, &kRecursive})
     if (raw.has(*option))
-      refuse(fmt::format("{} needs --output-dir, --output or --in-place", long_name(*option)));
+      refuse(fmt::format("{} needs --output-dir, --output, --in-place or --verify", long_name(*option)));
   if (files.size() == 1) refuse("OUT is missing; - is standard output, and --in-place replaces IN");
   if (files.size() > 2)
     refuse("too many files (expected IN OUT); for several inputs use --output-dir, --output or --in-place");
@@ -425,7 +425,7 @@ constexpr std::array kCommon{
 }  // namespace
 
 constexpr CommandSpec kClipSpec{.name = "",
-                                .summary = "clip every element of .npy tensors",
+                                .summary = "clip tensors to bounds",
                                 .description = kDescription,
                                 .forms = kForms,
                                 .footer = kFooter,

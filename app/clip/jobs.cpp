@@ -127,7 +127,7 @@ class Inputs {
     const bool exists = input != "-" && os::stat(input.c_str(), &status) == 0;
     if (exists && S_ISDIR(status.st_mode)) {
       if (command_.recursive) return take_below(input);
-      fail(input, ErrorKind::io, "is a directory; to clip the files below it, add --recursive");
+      fail(input, ErrorKind::usage, "is a directory; to clip the files below it, add --recursive");
     } else if (const auto path = names_outputs_ ? member_path(input) : std::nullopt) {
       fail(input, ErrorKind::usage,
            fmt::format(

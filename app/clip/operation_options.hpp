@@ -18,7 +18,7 @@ inline constexpr Option kMin{
     .help = "Lower bound: a number, inf, -inf, a percentile such as 1%, a rule such as mean-3std, or @FILE.npy",
     .details = R"(Elements less than X become X. X is a decimal number such as -1e-3, a hexadecimal one such
 as 0x1.8p3, `inf`, `-inf`, a percentile of the input's elements such as `1%`, a rule such as `mean-3std` or `25%-1.5iqr`
-(FIGURES OF THE ELEMENTS), or @FILE.npy. FILE has the input's dtype, and either one element or an array that broadcasts to the input's shape. Without `--min` there
+(FIGURES OF THE ELEMENTS), or @FILE.npy, which has one element or an array that broadcasts to the input's shape. Without `--min` there
 is no lower bound, unless the profile requires one or has a default. DTYPES AND BOUNDS says how X becomes an
 element, and explains arrays, percentiles, and the bounds of bool, datetime64 and timedelta64.)"};
 

@@ -84,7 +84,7 @@ inline constexpr Option kRaw{
     .details = R"(Read files that are neither .npy files, archives nor TensorProto files as elements in C order
 without a header. DTYPE is the name of a dtype or numpy's descriptor, such as `<f4` or `>i2`. SHAPE may have one
 -1; without it the tensor has one axis with all that the file holds. The bytes before OFFSET belong to another
-format: they are copied. A result is such a file, too, unless its name ends in .npy; `--to` alone, with DTYPE, changes no
+format: they are copied. A result is such a file, too, unless its name ends in .npy, .pb or .onnx-tensor; `--to` alone, with DTYPE, changes no
 element. With `force:` in front of
 DTYPE other files are read so as well. RAW AND PB FILES in clipper-formats(5) has the rules.)"};
 
@@ -99,8 +99,8 @@ inline constexpr Option kTrailing{
     .group = "Operation",
     .help = "Data after the tensor in a file: error (default), or ignore, as numpy does",
     .details = R"(What to do with bytes after the tensor. `error` refuses the file (3). `ignore` reads the
-tensor and leaves the rest, as numpy.load does with a file of several arrays. With `--in-place` such a file is
-refused either way, because the rest would be lost. Bytes after the end of an archive are always refused, as by the
+tensor and leaves the rest, as numpy.load does with a file of several arrays; a clip in place, which would lose
+the rest, refuses it (5). Bytes after the end of an archive are always refused, as by the
 programs that write archives; `ignore` is for those after the tensor in a member of an .npz archive.)"};
 
 inline constexpr Option kMember{
@@ -137,7 +137,7 @@ as `--include` takes, also if `--include` names them.)"};
 inline constexpr Option kOnly{
     .names = "--only", .type = "KIND", .words = &type_words, .group = "Operation",
     .excludes = {{"--finalize"}},
-    .help = "In archives, lists and with -r, only float, int, bool, date, all or a dtype; may be given again",
+    .help = "Of archives and directories, only float, int, bool, date, all or a dtype; may be given again",
     .details = R"(Of archives, of files below directories and of those in a LIST, only tensors of this kind: `float`,
 `int`, `bool`, `date` (datetime64 and timedelta64), `all`, or the name of a dtype such as int64. Give the option
 again for each further kind. Without it a clip takes floats and integers, of archives with `--to` only floats, and other

@@ -62,7 +62,7 @@ constexpr Option kActual{
     .names = "ACTUAL", .value = Value::tensor,
     .help = "Tensor, archive or directory to check; - is standard input",
     .details = R"(The tensor that is checked, an archive, or a directory. With two directories, every
-.npy, .npz and .safetensors file below one is compared with the file of the same path below the other; a file without a
+tensor and archive (FORMATS) below one is compared with the file of the same path below the other; a file without a
 partner is a difference. With two archives, the members of the same name are compared, in any order, stored or
 deflated. Tensors of types that clipper does not read (strings, objects, records), and members that are no tensors, must have
 the same bytes, whatever the tolerances and limits, and have no metrics. ARCHIVE.npz:NAME is one
@@ -79,7 +79,7 @@ constexpr Option kNan{
     .excludes = {{"--nan-differ"}},
     .help = "NaN and NaN are equal (default) or differ",
     .details = R"(`equal`: NaN matches NaN, whatever its bits, and nothing else. `differ`: NaN matches
-nothing, as in IEEE 754, as with `--nan-differ`. Excludes `--bits` and `--bytes`.)"};
+nothing, as in IEEE 754, as with `--nan-differ`.)"};
 
 constexpr Option kHeader{
     .names = "--header", .type = "WHAT", .words = [] { return Words{"semantic", "strict"}; },
@@ -101,7 +101,7 @@ constexpr Option kBytes{
     .excludes = {{"--rtol --atol --ulp --tolerance --nan --nan-differ --trailing --metrics --min-cosine --max-rmse --min-sqnr"}},
     .help = "Compare whole files byte by byte",
     .details = R"(Compare two files byte by byte, header included, as cmp(1) does, without reading them as
-tensors or archives. Excludes every other rule of matching, `--trailing` and `--diff-out`.)"};
+tensors or archives. Only `--max-mismatch` applies: it counts bytes.)"};
 
 constexpr Option kAnyDtype{
     .names = "--any-dtype", .excludes = {{"--bits --bytes --diff-out"}},

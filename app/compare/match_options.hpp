@@ -100,14 +100,14 @@ inline constexpr Option kRtol{
 expected element, plus A of `--atol`. `--rtol 'GLOB=R'` is R only for pairs that the pattern matches: a member by its key, a file by its
 path below the directory, or both as PATH:KEY; `*` stands for any characters, also `/`. Give `--rtol`, `--atol`, `--ulp`
 and `--max-mismatch` several times for several patterns: of an option, the last one that matches counts, and one without
-a pattern matches all. The closing line says for how many pairs each was used. Excludes `--bits` and `--bytes`.)"};
+a pattern matches all. The closing line says for how many pairs each was used.)"};
 
 inline constexpr Option kAtol{
     .names = "--atol", .type = "[GLOB=]A", .group = kGroup,
     .needs = "--verify",
     .help = "Absolute tolerance (default: 0)",
     .details = R"(A is a finite number from 0. An element may differ by A, plus R of `--rtol` times the
-absolute value of the expected element. Excludes `--bits` and `--bytes`.)"};
+absolute value of the expected element.)"};
 
 inline constexpr Option kUlp{
     .names = "--ulp", .type = "[GLOB=]N", .group = kGroup,
@@ -115,8 +115,7 @@ inline constexpr Option kUlp{
     .help = "Accept floats at most N units in the last place apart",
     .details = R"(An element also matches if at most N - 1 values of its dtype lie between it and the expected
 one. `--ulp 1` accepts the next larger and the next smaller value. It has no effect on integers, and works
-besides `--rtol` and `--atol`: an element that satisfies one of them matches. Excludes `--bits` and
-`--bytes`.)"};
+besides `--rtol` and `--atol`: an element that satisfies one of them matches.)"};
 
 inline constexpr Option kTolerance{
     .names = "--tolerance", .type = "PRESET", .words = &preset_words, .group = kGroup,
@@ -127,14 +126,13 @@ inline constexpr Option kTolerance{
 1.6e-2 and 1e-5 for bfloat16, 1.3e-6 and 1e-5 for float32, 1e-7 and 1e-7 for float64; integers must be equal,
 and NaN matches nothing. `numpy`: those of numpy.testing.assert_allclose, 1e-7 and 0 for every dtype; NaN
 matches NaN. `allclose`: those of numpy.allclose, 1e-5 and 1e-8; NaN matches nothing, and compare takes different dtypes, as
-with `--any-dtype`. Excludes `--rtol`, `--atol`, `--bits` and `--bytes`; `--ulp` accepts more elements.)"};
+with `--any-dtype`. Excludes `--rtol` and `--atol`; `--ulp` accepts more elements.)"};
 
 inline constexpr Option kNanDiffer{
     .names = "--nan-differ", .group = kGroup,
     .needs = "--verify",
     .help = "NaN matches nothing, not even NaN",
-    .details = R"(NaN matches nothing, as in IEEE 754. Without this option NaN matches NaN, whatever its bits.
-Excludes `--bits` and `--bytes`.)"};
+    .details = R"(NaN matches nothing, as in IEEE 754. Without this option NaN matches NaN, whatever its bits.)"};
 
 inline constexpr Option kMaxMismatch{
     .names = "--max-mismatch", .type = "[GLOB=]N|P%", .group = kGroup,

@@ -63,7 +63,7 @@ constexpr Option kStats{
 standard deviation (std) of the finite elements, the median of the elements that are not NaN, how many are
 NaN, inf and -inf, and a histogram. All of these are exact, except for one rounding: mean and std are
 calculated without rounding, then rounded once to float64, and a median between two elements is rounded once
-to a float of the dtype, or of integers the fraction is cut off. Each row of the histogram is as wide as a
+to a float of the dtype; of integers it keeps its fraction. Each row of the histogram is as wide as a
 power of two and contains exactly the elements in its range. The median needs up to four more passes over the
 file. A stream can be read only once, so clipper prints no median for a stream.)"};
 
@@ -74,7 +74,7 @@ constexpr Option kPercentile{
 PERCENTS are numbers from 0 to 100 with at most 16 decimal places, separated by commas, with or without a
 percent sign: `1,50,99.9` or `1%,99%`. NaN elements do not count. A percentile is linear between its two
 neighbours in sorted order, as by default in numpy.percentile, but its position is exact. It is rounded once
-to a float of the dtype; of integers the fraction is cut off. The input must be a file, not a stream, because
+to a float of the dtype; of integers it keeps its fraction. The input must be a file, not a stream, because
 it is read several times. Implies `--stats`.)"};
 
 constexpr Option kHistogramSvg{

@@ -140,8 +140,8 @@ Examples:
 constexpr Option kFile{
     .names = "FILE", .value = Value::tensor,
     .help = "A .npy file, or a tensor ARCHIVE.npz:NAME",
-    .details = R"(The tensor: a .npy file, or one tensor of an archive, ARCHIVE.npz:NAME. It must be a file, not a
-stream.)"};
+    .details = R"(The tensor: a .npy file, one tensor of an archive, ARCHIVE.npz:NAME, or with `--member`, several of them, each
+below its path. It must be a file, not a stream.)"};
 
 constexpr Option kAt{
     .names = "--at", .type = "INDEX",
@@ -278,7 +278,7 @@ class Printer {
 
 constexpr CommandSpec kShowSpec{
     .name = "show",
-    .summary = "print elements of a tensor",
+    .summary = "print elements of tensors",
     .description = kDescription,
     .forms = kForms,
     .footer = kFooter,
@@ -321,7 +321,9 @@ int show_elements(const RawOptions& raw) {
     show_members(raw, how, choice, Container(input, KeptFor::reading));
     return 0;
   }
-  expect_tensor(input, {"show", "show"});
+  if (is_archive(input))
+    refuse(fmt::format("{}: is an archive; name a tensor in it, {}:NAME, or choose some with --member",
+                       input.path(), npy::name_for_commands(input.path())));
   if (const NameChoice& members = choice.members; members.needs_archive())
     throw Error(ErrorKind::usage, input.path() + ": " + members.term() + " needs an archive");
   if (!input.is_regular())

@@ -199,8 +199,8 @@ struct Given {
   std::vector<std::int64_t> shape{};              ///< of that file's array
   std::shared_ptr<const ParameterArray> array{};  ///< that file's array, unless it has exactly one element
 
-  /// From 0 to 100, for min and max, subtract and divide: the value below which this share of the elements
-  /// lies.
+  /// From 0 to 100, for min, max, subtract, divide and stretch_from: the value below which this share of the
+  /// elements lies.
   std::optional<Number> percentage{};
   std::optional<Statistic> statistic{};  ///< for subtract and divide; for min and max mean or median
   std::optional<Spread> spread{};        ///< for min and max: is added to the percentile or statistic

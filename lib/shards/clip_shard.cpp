@@ -127,8 +127,8 @@ class Slab : public Prepared {
         index_(os::text_of(os::native(job.out).replace_extension(".json"))) {
     expect_tensor(input_, kSlab);
     const Plan whole = plan_header(clipping_.settings, input_, plan_of_part);
-    text_ = index_text(whole);
     const Rows rows = with_path(input_.path(), [&] { return rows_of(job.shard, whole.input); });
+    text_ = index_text(whole);
     check_slab_index(index_, input_);
     contents_ = std::make_unique<FileClip>(clipping_, input_, slab_plan(whole, rows));
     static_cast<void>(has_slab_index(index_, text_));

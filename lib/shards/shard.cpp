@@ -41,7 +41,7 @@ Slice slice_of(const Shard& shard, const TensorLayout& layout, std::uint64_t hea
 }
 
 Rows rows_of(const Shard& shard, const TensorLayout& layout) {
-  if (layout.shape.empty()) throw Error(ErrorKind::input, "a 0-d tensor has no axis 0 to split");
+  if (layout.shape.empty()) throw Error(ErrorKind::input, "has no axis 0 to split");
   if (layout.fortran_order && layout.shape.size() > 1)
     throw Error(ErrorKind::input, "is in Fortran order; only tensors in C order can be split along axis 0");
   const auto rows = static_cast<std::uint64_t>(layout.shape.front());

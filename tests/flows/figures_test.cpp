@@ -109,11 +109,11 @@ TEST_CASE("a plan does not ignore a percentile that is unknown") {
   };
   CHECK(refused(percentiles()) == "min 1%: a percentile needs all elements of the tensor");
   CHECK(refused({.scale = Given::percentile(1)}) ==
-        "scale 1%: only min, max, subtract and divide can be percentiles");
+        "scale 1%: only min, max, subtract, divide and stretch_from can be percentiles");
   CHECK(refused({.bias = Given::percentile(1)}) ==
-        "bias 1%: only min, max, subtract and divide can be percentiles");
+        "bias 1%: only min, max, subtract, divide and stretch_from can be percentiles");
   CHECK(refused({.min = 1, .nan = Given::percentile(5)}) ==
-        "nan 5%: only min, max, subtract and divide can be percentiles");
+        "nan 5%: only min, max, subtract, divide and stretch_from can be percentiles");
 }
 
 TEST_CASE("the check before a run finds everything that does not depend on the elements") {

@@ -11,6 +11,7 @@ class ClipperError(ValueError):
 
     Attributes:
         kind: "usage", "input", "io", "refused", "different" or "not_durable", as the program's exit status.
+            A call that Ctrl-C stops raises KeyboardInterrupt.
         field: the argument that the error is about ("min", "out"), or None.
     """
 

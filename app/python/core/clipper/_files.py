@@ -16,7 +16,7 @@ class Counts(NamedTuple):
         lowered: elements whose x * scale + bias, before its conversion to the output's dtype, is greater than
             max, or greater than the highest value of that dtype.
         nan: NaNs after scale and bias.
-        changed: whether the bits of any element changed; True if the dtype changed and there are elements.
+        changed: whether an element has other bits or another dtype; False without elements.
         replaced: elements that became replace_below or replace_above.
         became_infinite: finite elements, neither raised nor lowered, whose result is infinite.
         became_zero: elements, neither raised nor lowered, whose x * scale + bias is not 0, and whose result is 0
@@ -93,7 +93,7 @@ def clip_file(
         dtype: "bfloat16" if the file holds raw bytes (|V2) or integers of two bytes that are bfloat16; the name of a
             float8 for <V1, |V1 and integers of one byte. The output's header says what the input's says.
         raw: what a file without a header holds: "float32:3,224,224", ">i2:720,-1@512". DTYPE[:SHAPE][@OFFSET], as for the
-            program. The output is such a file, too, unless its name ends in .npy. Also of bounds and factors that are paths.
+            program. The output is such a file, too, unless its name ends in .npy, .pb or .onnx-tensor. Also of bounds and factors that are paths.
         to_raw: write the output without a header, as numpy's tofile does; not of an archive.
         format: "pb" if files that are neither .npy files nor archives are ONNX TensorProto messages, as those are whose
             names end in .pb or .onnx-tensor; "auto" or None if their names tell it.

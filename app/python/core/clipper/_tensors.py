@@ -166,7 +166,7 @@ def compare(
 ):
     """Compares two tensors: arrays or files in any combination.
 
-    Elements match if |actual - expected| <= atol + rtol * |expected|, calculated exactly.
+    Elements match if |actual - expected| <= atol + rtol * |expected|, calculated in float64 of floats, and exactly of integers.
 
     Args:
         actual, expected: arrays, or paths of files; also of bool, datetime64, timedelta64 or complex numbers. A list, and a
@@ -177,7 +177,7 @@ def compare(
             numpy.testing.assert_allclose or numpy.allclose have for the dtype. allclose compares any dtypes.
         nan_equal: any NaN matches any NaN. None: as tolerance says; without it True.
         any_dtype: numbers of different dtypes are compared exactly: int 3 is 3.0.
-        bits: only identical bits match; the other rules are ignored.
+        bits: only identical bits match; rtol, atol, ulp and nan_equal are ignored, tolerance and any_dtype refused.
         max_listed: how many mismatches Comparison.first lists.
         dtype: "bfloat16" if a tensor is raw bytes (|V2) or integers of two bytes that are bfloat16.
         raw, format, ignore_trailing, no_cache, threads: as for clip_file(). A .npy file may be compared with one without a header.
@@ -232,20 +232,21 @@ def percentiles(tensor, percentages, *, dtype=None, raw=None, format=None, ignor
 
     Args:
         tensor: array or path.
-        percentages: numbers from 0 to 100, int, float or text.
+        percentages: numbers from 0 to 100, int, float or text, with or without a percent sign.
         others: as for compare().
 
     Returns:
         A list with a number for each percentage; None if all elements are NaN.
 
     >>> import numpy as np
-    >>> percentiles(np.arange(101.0), [1, 50, "99.9"])
+    >>> percentiles(np.arange(101.0), [1, 50, "99.9%"])
     [1.0, 50.0, 99.9]
     """
     if isinstance(percentages, (str, bytes)):
         raise TypeError(f"percentages must be a sequence of numbers, not text; [{percentages!r}] is one")
+    percentages = [text.removesuffix("%") if isinstance(text, str) else text for text in percentages]
     given = locals()
-    if _is_in_memory(given) and (found := _core.percentiles_of_array(_array(tensor), list(percentages), given)) is not None:
+    if _is_in_memory(given) and (found := _core.percentiles_of_array(_array(tensor), percentages, given)) is not None:
         return found
     with _files(tensor=tensor) as (path,):
-        return _core.percentiles(path, list(percentages), given)
+        return _core.percentiles(path, percentages, given)
