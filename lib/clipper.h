@@ -135,7 +135,7 @@ const char *clipper_dtype(const char *name, size_t *size);
 /* What to do, and how. A new request changes nothing. */
 typedef struct clipper_request clipper_request;
 
-/* Null without memory. */
+/* Returns NULL if memory runs out. */
 clipper_request *clipper_request_new(void);
 
 /* Null is allowed. */

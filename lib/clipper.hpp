@@ -154,7 +154,7 @@ struct FileOptions {
 /// Clips the tensor in the file `in` and writes it to the file `out`, which is replaced atomically: a reader
 /// sees the old file or the complete new one. If `out` is the same file as `in`, this is clip_in_place().
 /// With request.to the output's header names that dtype; shape, memory order and byte order are the input's.
-/// What becomes of elements of one byte is little-endian.
+/// If the input's elements are one byte wide, the output is little-endian.
 ///
 /// If `in` is an archive, `out` becomes an archive in which those tensors are clipped that options.members
 /// and options.only select and the profile takes; everything else is copied. With request.to, integers are
@@ -165,8 +165,8 @@ struct FileOptions {
 Counts clip_file(const std::filesystem::path& in, const std::filesystem::path& out, const Request& request,
                  const FileOptions& options = {});
 
-/// Replaces a file by the clipped tensor. The new file keeps the old one's header bytes, unless request.to
-/// changes the dtype, its owner, mode and attributes, and is on disk before the function returns. A file
+/// Replaces a file by the clipped tensor. The new file keeps owner, mode and attributes, and the header bytes
+/// unless request.to changes the dtype; it is on disk before the function returns. A file
 /// whose elements do not change is not written. With options.direct, repeat an interrupted call to finish it;
 /// the counts then lack what the interrupted call counted, except `elements`.
 Counts clip_in_place(const std::filesystem::path& path, const Request& request,

@@ -89,8 +89,8 @@ inline constexpr Option kRelativeTo{
     .excludes = {{"--finalize"}},
     .needs = "--output-dir --verify",
     .help = "With --output-dir: keep the path of each input relative to DIR",
-    .details = R"(With `--output-dir`: an input keeps its path from this directory, under whatever name it is
-given. An input outside of it is an error (2). The directory must exist. Excludes `--flat`.)"};
+    .details = R"(With `--output-dir`: name each output after the input's path relative to DIR, however the input
+was spelled. An input outside of it is an error (2). The directory must exist. Excludes `--flat`.)"};
 
 inline constexpr Option kFlat{
     .names = "--flat", .group = "Files", .excludes = {{"--relative-to --finalize"}},
@@ -157,8 +157,7 @@ inline constexpr Option kForce{
     .names = "-f,--force", .group = "Files", .overrides = "--no-clobber",
     .help = "Replace existing output files (default; undoes -n)",
     .details = R"(Replace files that exist, which is the default. Cancels a `--no-clobber` before it, for
-instance one in a shell alias. It overrides nothing else: what clipper refuses to avoid a loss of data stays
-refused.)"};
+instance one in a shell alias. It disables no other safety check.)"};
 
 inline constexpr Option kSkipExisting{
     .names = "--skip-existing", .group = "Files", .excludes = {{"--newer --verify --finalize --in-place"}},
@@ -182,7 +181,7 @@ inline constexpr Option kBackup{
     .help = "Keep each file that is replaced as NAME~, or as NAME and SUFFIX",
     .details = R"(Keep each file that is replaced, also with `--in-place`, under its name and SUFFIX (default: ~) in the same directory.
 It is the old file itself: it gets this name, a hard link, before the new file takes its place, so that at every
-instant the old file has a name. If the file cannot be replaced, it loses this name again. A file that would get other bytes and whose
+instant the old file has a name. If the replacement fails, the backup name is removed. A file that would get other bytes and whose
 backup exists is refused (5); `--force` replaces the backup, unless the run reads or writes it, which is an error (2). After a
 kill the same command goes on. Refused (5) on file systems without hard
 links. Excludes `--direct`, `--verify` and `--shard` with IN and OUT.)"};
@@ -242,8 +241,8 @@ inline constexpr Option kGoldenDtype{
     .needs = "--verify",
     .help = "With --verify: read golden files as DTYPE (for |V2 and |V1 that are not what the result is)",
     .details = R"(With `--verify`: read golden files as DTYPE, as `--dtype` does inputs. Without this option a
-golden file with |V2, |V1 or <V1, whose header does not name the dtype, is read as the dtype of the result if that is
-saved so: bfloat16 or a float8.)"};
+golden file with |V2, |V1 or <V1 is assumed to have the dtype of the result if NumPy saves that dtype as raw bytes:
+bfloat16 or a float8.)"};
 
 inline constexpr Option kShard{
     .names = "--shard", .type = "K/N", .words = [] { return Words{"auto"}; }, .group = "Many processes",

@@ -112,8 +112,8 @@ elements (FIGURES OF THE ELEMENTS): `mean`, `std`, `min`, `max`, `median`, `mad`
 inline constexpr Option kDivide{
     .names = "--divide", .type = "D", .value = Value::number, .group = "Operation",
     .help = "After the clip and --subtract, divide by D, of the same kinds (default: 1)",
-    .details = R"(Calculate (y - S) / D for every clipped element y, by the rules of `--subtract`. D is not
-0: a 0 that is typed is an error (2), one in a file or found in the elements, too (3), without `--divide-zero`.)"};
+    .details = R"(Calculate (y - S) / D for every clipped element y, by the rules of `--subtract`. Dividing by 0
+is an error: status 2 if it was typed, status 3 if it came from a file or the elements and `--divide-zero` is not given.)"};
 
 inline constexpr Option kDivideZero{
     .names = "--divide-zero", .type = "V", .value = Value::number, .group = "Operation",
@@ -126,8 +126,7 @@ error (2).)"};
 inline constexpr Option kStretch{
     .names = "--stretch", .type = "LO:HI", .group = "Operation",
     .help = "After the clip, map min to LO, max to HI and linearly what is between them",
-    .details = R"(Make LO of min, HI of max, and of every clipped element in between its place between them, in
-float64 (AFTER THE CLIP). Needs `--min` and `--max`, which are finite and may be percentiles or arrays: `--min
+    .details = R"(Map min to LO and max to HI, and everything between them linearly, in float64 (AFTER THE CLIP). Needs `--min` and `--max`, which are finite and may be percentiles or arrays: `--min
 1% --max 99% --stretch 0:255 --to uint8` makes a picture. LO above HI inverts. Not with `--subtract`,
 `--divide` and `--min-above-max`. An integer tensor needs `--to` or `--round`. Profile native only.)"};
 
@@ -136,8 +135,7 @@ inline constexpr Option kStretchFrom{
     .excludes = {{"--subtract --divide"}},
     .needs = "--stretch",
     .help = "With --stretch: map A to LO and B to HI, and what is outside beyond them",
-    .details = R"(With `--stretch LO:HI`: make LO of A and HI of B, and of every other element its place on the same line, also
-below LO and above HI. A and B are numbers, percentiles such as `1%` or rules such as `mean-3std` of the input's elements. The
+    .details = R"(With `--stretch LO:HI`: map A to LO and B to HI. Elements outside of A and B are extrapolated along the same line. A and B are numbers, percentiles such as `1%` or rules such as `mean-3std` of the input's elements. The
 bounds of the clip are then optional: with `--min` or `--max` elements are clipped first. A above B inverts. A that equals B is an error (2;
 if it is found so, 3).)"};
 
@@ -218,9 +216,9 @@ becomes infinite unless `--saturate` is given. Byte order and memory order are t
 
 inline constexpr Option kSaturate{
     .names = "--saturate", .group = "Operation",
-    .help = "With --to: the largest finite number, not infinity, for what is beyond a float dtype's range",
-    .details = R"(With a float dtype as `--to`: what is beyond its range becomes its largest finite number, also
-infinity, and counts as raised or lowered. Integer dtypes saturate without it.)"};
+    .help = "With --to: values beyond a float dtype's range become its largest finite value, not infinity",
+    .details = R"(With a float dtype as `--to`: values beyond its range, infinity included, become the largest finite
+value, and count as raised or lowered. Integer dtypes saturate without it.)"};
 
 // clang-format on
 

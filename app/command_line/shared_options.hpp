@@ -37,7 +37,7 @@ namespace clipper {
 
 inline constexpr Option kHelp{
     .names = "-h,--help",
-    .help = "Print all options, or with -h only the most used",
+    .help = "-h: most used options; --help: all options",
     .details = R"(`--help`: print a summary of all options of the command, with examples, and exit. `-h`: print its first
 screen, the options that most command lines use. `clipper compare --help` is about compare.)"};
 
@@ -65,7 +65,7 @@ inline constexpr Option kNoCache{
     .help = "Leave inputs and outputs out of the page cache",
     .details = R"(Read and write files without filling the kernel's page cache with them: files that are
 larger than the memory then displace nothing that other programs use. An input of which half or more is in the
-cache already stays there; the kernel tells that of files that the user owns or may write to, from Linux 6.5 on.
+cache already stays there (Linux 6.5 or later, and only files that you own or can write).
 Standard input and output, arrays of `@FILE`, and the temporary files of large compressed members are cached as
 usual.)"};
 
@@ -90,8 +90,8 @@ DTYPE other files are read so as well. RAW AND PB FILES in clipper-formats(5) ha
 
 inline constexpr Option kFormat{
     .names = "--format", .type = "FORMAT", .words = &format_words, .group = "Files",
-    .help = "What files are that do not tell it: auto (by their names, default), or pb: an ONNX TensorProto",
-    .details = R"(What files are that are neither .npy files nor archives. `auto`: a file whose name ends in .pb or
+    .help = "Format of files without a signature: auto (by the name, default) or pb (ONNX TensorProto)",
+    .details = R"(How to read a file whose content does not reveal its format. `auto`: a file whose name ends in .pb or
 .onnx-tensor is an ONNX TensorProto. `pb`: all are, also standard input.)"};
 
 inline constexpr Option kTrailing{
@@ -110,8 +110,8 @@ inline constexpr Option kMember{
     .details = R"(Of archives, only these members: NAME as the archive lists it, such as w.npy, or the key by which
 numpy.load finds it, such as w, or a pattern GLOB for names or keys, such as `'layers.*'`. `*` stands for any characters,
 `?` for one, and `[...]` for one of a set; in an archive that has a member called a[0], `a[0]` is this member only. Give
-the option again for further members. A NAME or GLOB without a member in the whole run is an error (2); one of many
-archives may have none, such as a file of a model in shards, and then none of its members is taken. SELECTION says which kinds a GLOB
+the option again for further members. With several archives, one without a match
+is copied unchanged; it is an error (2) only if no archive has a match. SELECTION says which kinds a GLOB
 takes.)"};
 
 inline constexpr Option kExcludeMember{

@@ -187,7 +187,7 @@ inline constexpr Option kReport{
     .help = "Also write a report: junit=FILE, csv=FILE, or github on stderr; may be given again",
     .details = R"(`junit=FILE`: write FILE, JUnit XML by the schema of Jenkins, with a test case for each pair of
 files or members. FILE is complete or not there, also if pairs fail; if it cannot be written, clipper exits with
-4 before the work. The time of a case is that since the case before it. `github`: print the first 10 pairs that fail on standard error as
+4 before the work. The time of a case is the time since the previous one ended. `github`: print the first 10 pairs that fail on standard error as
 `::error file=`, which GitHub shows beside the expected file, then a line that counts all. `csv=FILE`: write FILE, a line for each element that differs, with the two files, the
 member, the index, and the actual and the expected element; one thread compares then. Give the option again for another report. Excludes
 `--shard`.)"};

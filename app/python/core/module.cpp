@@ -51,9 +51,9 @@ Args:
         "mean" and "std", as np.mean and np.std of the finite ones, but exact, "min", "max", "median", "mad", "iqr",
         "absmax", or a percentile such as "50%". Integers need `to` or `round`, as with stretch.
     divide_zero: "keep", which divides by 1, "error" or a number, in place of a divisor that is found or read as 0.
-    stretch: (low, high) or "low:high": min becomes low, max becomes high, and elements between them what is between these, in
+    stretch: (low, high) or "low:high": maps min to low, max to high and everything between linearly, in
         float64.
-    stretch_from: (a, b) or "a:b": a becomes low and b high in place of min and max, and what is outside goes beyond; each is
+    stretch_from: (a, b) or "a:b": maps a to low and b to high in place of min and max, and extrapolates beyond them; each is
         a number, a percentile or a rule of x.
     per_axis: an int or a tuple of ints: percentiles, norms and other figures are those of each index along these axes, over
         all others, as with keepdims in numpy. With one axis a text such as subtract="0.485,0.456,0.406" has a
@@ -72,7 +72,7 @@ Args:
         returned; out=x clips in place, which needs the same dtype. It may hold anything after Ctrl-C, and after
         an error if `to`, `round` or a replacement is given.
     dtype: "bfloat16" if x is raw bytes (|V2) or integers of two bytes that are bfloat16, the name of a float8
-        for |V1 or integers of one byte; otherwise x's dtype, as `to`, or None.
+        for |V1 or integers of one byte; otherwise None, or x's own dtype.
     threads: max number of threads; 0: all CPUs that this process may use.
 
 Returns:

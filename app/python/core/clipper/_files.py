@@ -149,7 +149,7 @@ def clip_in_place(
 ):
     """Replaces a file by its clipped tensor.
 
-    The new file keeps the old one's header, except a dtype that `to` changes, its owner, mode and attributes, and
+    The new file keeps owner, mode and attributes, and the header except a dtype that `to` changes; it
     is on disk before the function returns. A file whose elements do not change is not written.
 
     Args:
