@@ -1,5 +1,6 @@
 #include "clip/clip_command.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <limits>
@@ -106,13 +107,25 @@ void for_each_job(const Jobs& jobs, bool is_index, const Work& work) {
     if (jobs.is_index(i) == is_index) work(i);
 }
 
-/// Whether an output exists that --skip-existing or --newer may leave as it is.
-bool has_output(const Command& command, const Job& job) {
+/// Whether a file that is read, or the archive of FILE:MEMBER, was written later than the output, or cannot be
+/// examined.
+bool is_newer(const std::string& read, const os::Status& output) {
+  const auto member = member_path(read);
+  os::Status status{};
+  return os::stat((member ? member->archive : read).c_str(), &status) != 0 ||
+         is_later(status.st_mtim, output.st_mtim);
+}
+
+/// Whether an output exists that --skip-existing or --newer may leave as it is. `also_read` are the files that
+/// every job reads.
+bool has_output(const Command& command, const Job& job, const std::vector<ReadFile>& also_read) {
   os::Status output{};
-  os::Status input{};
   if (!job.output || os::stat(job.output->c_str(), &output) != 0 || !S_ISREG(output.st_mode)) return false;
-  return command.skip == Command::Skip::existing ||
-         (os::stat(job.input.c_str(), &input) == 0 && !is_later(input.st_mtim, output.st_mtim));
+  if (command.skip == Command::Skip::existing) return true;
+  const auto is_later_than_output = [&](const std::string& path) { return is_newer(path, output); };
+  return !is_later_than_output(job.input) &&
+         std::ranges::none_of(also_read, is_later_than_output, &ReadFile::path) &&
+         std::ranges::none_of(files_behind(command.settings.reading, job.input), is_later_than_output);
 }
 
 /// Leaves out the inputs whose outputs stay as they are; an index only after all files of its set. An output
@@ -121,9 +134,11 @@ void skip_existing(const ClipRun& run, Jobs& jobs) {
   if (run.command.skip == Command::Skip::none) return;
   std::vector<char> kept(jobs.size(), 1);
   std::vector<std::string> unfinished(jobs.size());
+  const std::vector<ReadFile> read =
+      everything_read(run.command.settings.reading, {}, number_files(run.command.settings.request));
   const auto look = [&](std::size_t i) {
     const Job job = jobs[i];
-    if (!has_output(run.command, job)) return;
+    if (!has_output(run.command, job, read)) return;
     unfinished[i] = why_unfinished(run, job);
     if (unfinished[i].empty()) kept[i] = 0;
   };
@@ -321,7 +336,9 @@ int clip_files(const Command& command, const ClipWay& way) {
   if (is_whole) command.settings.selection.members.expect_used();
   if (pool && log.status() != 0) return log.status();
   if (pool) find_figures(command, jobs, *pool, found);
-  if (makes_directories && !command.dry_run) make_directories(jobs, way.root.get());
+  MadeDirectories directories;
+  if (makes_directories && !command.dry_run) directories.make(jobs, way.root.get());
+  if (command.share) directories.keep();  // another shard may be about to use them
   try {
     clip_jobs(run);
     log.stop_after_failure();
@@ -330,6 +347,7 @@ int clip_files(const Command& command, const ClipWay& way) {
     set_way_on(way_on(command, jobs));
     throw;
   }
+  if (log.status() == 0) directories.keep();
   for (const std::string& warning : warnings) log.warn(warning);
   log.print_summary(has_summary);
   return log.status();

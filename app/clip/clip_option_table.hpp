@@ -108,15 +108,15 @@ inline constexpr Option kOutput{
     .details = R"(Write the result of every input to the path that TEMPLATE gives: {dir}, {name}, {stem} and
 {ext} stand for the input's directory (`.` if its path has none), its file name, and the two halves of the
 name before and from its last dot; {{ and }} stand for braces. `-o '{dir}/{stem}.clip{ext}'` writes in/a.npy
-to in/a.clip.npy. Missing directories are created. A TEMPLATE without a placeholder is a path as OUT is, for
+to in/a.clip.npy. Missing directories are created, as by `--output-dir`. A TEMPLATE without a placeholder is a path as OUT is, for
 one input. Excludes `--in-place` and `--output-dir`.)"};
 
 inline constexpr Option kRecursive{
     .names = "-r,--recursive", .group = "Files",
     .excludes = {{"--finalize"}},
     .help = "Clip all .npy, .npz and .safetensors files below each input directory",
-    .details = R"(Inputs may be directories: every file below them whose name ends in .npy, .npz or .safetensors
-is an input (with `--in-place` the latter only if `--include` asks for them), in the order of the paths.
+    .details = R"(Inputs may be directories: every file below them whose name ends in .npy, .npz or .safetensors,
+also in capital letters, is an input (with `--in-place` the latter only if `--include` asks for them), in the order of the paths.
 With `--output-dir` and one directory as the only argument, the files keep their paths below it; with several arguments or a list, their paths as given. DIR must not be inside the
 directory: the next run would take results as inputs. Symbolic links to directories are not followed unless
 they are inputs themselves. A directory without such a file is an error (3) without `--allow-empty`. Needs
@@ -172,8 +172,9 @@ inline constexpr Option kNewer{
     .names = "--newer", .group = "Files",
     .excludes = {{"--verify --finalize --in-place"}},
     .help = "Skip inputs that are not newer than their outputs, as make does",
-    .details = R"(An input whose output exists and is not older is skipped, as by `--skip-existing`: its modification time is that of
-the output or an earlier one, which is make's rule.)"};
+    .details = R"(An input whose output exists and is not older is skipped, as by `--skip-existing`: the modification times of the input and of
+all files that are read for it (`--figures`, `--mask`, bounds and other arrays, external data) are that of the output or earlier ones,
+which is make's rule. A LIST does not count.)"};
 
 inline constexpr Option kBackup{
     .names = "--backup", .type = "SUFFIX", .implied = "~", .group = "Files",

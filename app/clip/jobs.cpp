@@ -69,20 +69,22 @@ Job Jobs::operator[](std::size_t job) const {
   return result;
 }
 
-void make_directories(const Jobs& jobs, OutputRoot* root) {
+MadeDirectories::~MadeDirectories() {
+  for (auto path = paths_.rbegin(); path != paths_.rend(); ++path)
+    os::unlinkat(AT_FDCWD, path->c_str(), AT_REMOVEDIR);
+}
+
+void MadeDirectories::make(const Jobs& jobs, OutputRoot* root) {
   std::string last = ".";
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const std::string output = jobs[i].output.value_or("");
     std::string directory = directory_of(output);
     if (directory == std::exchange(last, directory)) continue;
     if (root != nullptr) {
-      root->make_directories(output);
+      root->make_directories(output, paths_);
       continue;
     }
-    std::error_code error;
-    std::filesystem::create_directories(os::native(directory), error);
-    if (error)
-      throw Error(ErrorKind::io, fmt::format("{}: cannot be created: {}", directory, error.message()));
+    make_directory(directory, paths_);
   }
 }
 
@@ -137,7 +139,7 @@ class Inputs {
       take_set(input, is_named, false);
     } else {
       const auto id = exists && S_ISREG(status.st_mode) ? std::optional(id_of(status)) : std::nullopt;
-      if (id && divides_sets_ && input.ends_with(".safetensors")) parts_.emplace(*id, jobs_.size());
+      if (id && divides_sets_ && has_suffix(input, ".safetensors")) parts_.emplace(*id, jobs_.size());
       jobs_.add(input, id, is_named);
     }
   }

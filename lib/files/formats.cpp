@@ -68,21 +68,27 @@ std::span<const Format> formats() noexcept {
   return kFormats;
 }
 
+bool has_suffix(std::string_view name, std::string_view suffix) noexcept {
+  const auto small = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return name.size() >= suffix.size() &&
+         std::ranges::equal(name.substr(name.size() - suffix.size()), suffix, {}, small, small);
+}
+
 bool is_index(std::string_view name) {
   constexpr std::string_view kEnd = ".json";
   constexpr std::string_view kStart = kIndexSuffix.substr(0, kIndexSuffix.size() - kEnd.size());
-  if (!name.ends_with(kEnd)) return false;
+  if (!has_suffix(name, kEnd)) return false;
   name.remove_suffix(kEnd.size());
   const std::size_t variant = name.find_last_of("./:");
-  return name.ends_with(kStart) ||
-         (variant != name.npos && name[variant] == '.' && name.substr(0, variant).ends_with(kStart));
+  return has_suffix(name, kStart) ||
+         (variant != name.npos && name[variant] == '.' && has_suffix(name.substr(0, variant), kStart));
 }
 
 const Format* format_named(std::string_view name) {
   if (is_index(name)) return &kFormats[index_row];
   const auto* const row = std::ranges::find_if(kFormats, [&](const Format& format) {
     return std::ranges::any_of(
-        format.suffixes, [&](std::string_view suffix) { return !suffix.empty() && name.ends_with(suffix); });
+        format.suffixes, [&](std::string_view suffix) { return !suffix.empty() && has_suffix(name, suffix); });
   });
   return row == kFormats.end() ? nullptr : row;
 }
@@ -202,6 +208,36 @@ const Format& result_format(const InputFile& input, const std::optional<std::str
   if (to_raw) return kFormats[raw_row];
   const Source* const source = input.source();
   return source != nullptr && source->format != nullptr ? *source->format : kFormats[npy_row];
+}
+
+namespace {
+
+/// A kind of file that is not written, and the way to it.
+struct OtherKind {
+  std::string_view suffix;
+  std::string_view name;
+  Term way;
+};
+
+constexpr Term kToText{"", "; name OUT.npy, and convert it in Python: np.savetxt"};
+constexpr std::array kOtherKinds{
+    OtherKind{".gz", "gzip data", {"gzip", "; compress the result"}},
+    OtherKind{".zst", "zstd data", {"zstd", "; compress the result"}},
+    OtherKind{".csv", "text", kToText},
+    OtherKind{".txt", "text", kToText},
+    OtherKind{".pt", "a PyTorch file", {"", "; name OUT.npy, and convert it in Python: torch.save"}},
+    OtherKind{".raw", "elements without a header", {"to_raw", ", which to_raw writes"}},
+};
+
+}  // namespace
+
+void expect_written_kind(const InputFile& input, const std::string& out, bool to_raw) {
+  const bool is_raw = result_format(input, out, to_raw).source == &raw_source;
+  for (const OtherKind& kind : kOtherKinds)
+    if (has_suffix(out, kind.suffix) && !has_suffix(input.path(), kind.suffix) &&
+        !(is_raw && kind.way.field == "to_raw"))
+      throw Error(ErrorKind::usage,
+                  out + fmt::format(": the name says {}", kind.name) + Message(kind.way));
 }
 
 Frame result_frame(const InputFile& input, const TensorLayout& result, const std::optional<std::string>& out,

@@ -127,6 +127,9 @@ struct Format {
 
 [[nodiscard]] std::span<const Format> formats() noexcept;
 
+/// Whether the name ends so, in capital or small letters.
+[[nodiscard]] bool has_suffix(std::string_view name, std::string_view suffix) noexcept;
+
 /// The format whose suffix the name of a file has. Null for other names.
 [[nodiscard]] const Format* format_named(std::string_view name);
 
@@ -171,6 +174,10 @@ enum class Streams : bool { taken, refused };
 /// input. Without a name the result replaces the input.
 [[nodiscard]] const Format& result_format(const InputFile& input, const std::optional<std::string>& out,
                                           bool to_raw);
+
+/// Error{usage} if the name of the result says that it is of a kind that is not written: OUT.gz, OUT.csv. The
+/// input may have the same suffix.
+void expect_written_kind(const InputFile& input, const std::string& out, bool to_raw);
 
 /// What is around the elements of a result, whose name and format are those of result_format(). Error{usage}
 /// if `to_raw` contradicts the name, Error{input} if such a file cannot hold the result.

@@ -396,8 +396,23 @@ void OutputRoot::refuse(const std::string& path) const {
   clipper::refuse(path, fmt::format("refused to avoid data loss: a symbolic link leads out of {}", path_));
 }
 
-/// A directory that is no link is inside because the directory above it is.
-void OutputRoot::follow(const std::string& path, Missing missing) const {
+void make_directory(const std::string& path, std::vector<std::string>& made) {
+  os::Status status{};
+  if (os::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) return;
+  const auto is_made = [&] { return os::mkdirat(AT_FDCWD, path.c_str(), 0777) == 0; };
+  bool done = is_made();
+  if (!done && errno == ENOENT && directory_of(path) != path) {
+    make_directory(directory_of(path), made);
+    done = is_made();
+  }
+  if (done)
+    made.push_back(path);
+  else if (const int error = errno; os::stat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
+    throw_system_error(path, "cannot be created", error == EEXIST ? ENOTDIR : error);
+}
+
+/// A directory that is no link is inside because the directory above it is. Makes none without `made`.
+void OutputRoot::follow(const std::string& path, std::vector<std::string>* made) const {
   std::string_view rest = std::string_view(path).substr(path_.size());
   Descriptor held;
   int at = fd_.get();
@@ -407,13 +422,15 @@ void OutputRoot::follow(const std::string& path, Missing missing) const {
     const std::string name(rest.substr(0, end));
     Descriptor next = open_directory(at, name.c_str(), O_NOFOLLOW);
     if (next.get() < 0 && errno == ENOENT) {
-      if (missing == Missing::end) return;
-      if (os::mkdirat(at, name.c_str(), 0777) == 0 || errno == EEXIST)
+      if (made == nullptr) return;
+      const bool is_made = os::mkdirat(at, name.c_str(), 0777) == 0;
+      if (is_made) made->push_back(path.substr(0, path.size() - rest.size() + end));
+      if (is_made || errno == EEXIST)
         next = open_directory(at, name.c_str(), O_NOFOLLOW);
     }
     if (next.get() < 0 && (errno == ENOTDIR || errno == ELOOP)) {
       next = open_directory(at, name.c_str());
-      if (next.get() < 0 && errno == ENOENT && missing == Missing::end) return;  // made by this run, perhaps
+      if (next.get() < 0 && errno == ENOENT && made == nullptr) return;  // made by this run, perhaps
       if (next.get() >= 0 && !is_below(next.get(), {&id_, 1}, path)) refuse(path);
     }
     if (next.get() < 0) throw_system_error(directory_of(path), "cannot be created");
@@ -423,18 +440,16 @@ void OutputRoot::follow(const std::string& path, Missing missing) const {
 }
 
 void OutputRoot::check(const std::string& path) const {
-  if (fd_.get() >= 0) follow(path, Missing::end);
+  if (fd_.get() >= 0) follow(path, nullptr);
 }
 
-void OutputRoot::make_directories(const std::string& path) {
+void OutputRoot::make_directories(const std::string& path, std::vector<std::string>& made) {
   if (fd_.get() < 0) {
-    std::error_code error;
-    std::filesystem::create_directories(os::native(path_), error);
+    make_directory(path_, made);
     open();
-    if (fd_.get() < 0)
-      throw_system_error(path_, "cannot be created", error && errno == ENOENT ? error.value() : errno);
+    if (fd_.get() < 0) throw_system_error(path_, "cannot be created");
   }
-  follow(path, Missing::made);
+  follow(path, &made);
 }
 
 void OutputRoot::expect_inside(const std::string& path, const std::optional<Place>& place) const {

@@ -157,7 +157,7 @@ class ToFile : public Prepared {
     if (to_raw) expect_tensor(input_, {"to_raw", "to_raw"});
     if (archive_ != nullptr) check_output_name(input_, archive_, out);
     contents_ = contents_of(clipping_, input_, archive_);
-    if (archive_ == nullptr) check_output_name(input_, archive_, out);
+    if (archive_ == nullptr) check_output_name(input_, archive_, out, to_raw);
     if (archive_ == nullptr && is_clipped())
       static_cast<void>(result_frame(input_, clipping_.result.plan->output, out, to_raw));
     check_output(clipping_, out, existing, directory, root);

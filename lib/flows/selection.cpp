@@ -183,7 +183,7 @@ void expect_tensor(const InputFile& input, const Term& what) {
                                           npy::name_for_commands(input.path())));
 }
 
-void check_output_name(const InputFile& input, const Format* archive, const std::string& out) {
+void check_output_name(const InputFile& input, const Format* archive, const std::string& out, bool to_raw) {
   if (member_path(out)) refuse_usage(out, "a member cannot be written; write a file, or clip the archive");
   if (archive != nullptr && is_stream(out))
     refuse_usage(input.path(), "an archive cannot be written to a stream; write to a file");
@@ -192,6 +192,7 @@ void check_output_name(const InputFile& input, const Format* archive, const std:
     refuse_usage(out, fmt::format("{} is {}, so the result needs a name like OUT{}", input.path(),
                                   archive != nullptr ? archive->name : "not an archive",
                                   archive != nullptr ? archive->suffix() : ".npy"));
+  if (!is_stream(out)) expect_written_kind(input, out, to_raw);
   if (input.is_member() && find_file(out) == id_of(input.status()))
     refuse(input.path(), fmt::format("refused to avoid data loss: {} is its archive", out));
 }

@@ -27,6 +27,8 @@ struct Scene {
   }
 };
 
+std::vector<std::string> made;  // by the cases
+
 }  // namespace
 
 TEST_CASE("links that stay below an output root are followed") {
@@ -38,7 +40,7 @@ TEST_CASE("links that stay below an output root are followed") {
   for (const char* name : {"o/relative/a/x", "o/absolute/b/x", "o/around/x", "o/x", "o/file", "o//new/./x"}) {
     CAPTURE(name);
     scene.root.check(scene.directory / name);
-    scene.root.make_directories(scene.directory / name);
+    scene.root.make_directories(scene.directory / name, made);
     OutputFile file = scene.create(name);
     file.write(bytes(name));
     file.commit();
@@ -57,7 +59,7 @@ TEST_CASE("links that lead out of an output root are refused before anything is 
     CAPTURE(name);
     CHECK(refusal(ErrorKind::refused, [&] { scene.root.check(scene.directory / name); }) ==
           scene.leads_out(name));
-    CHECK(refusal(ErrorKind::refused, [&] { scene.root.make_directories(scene.directory / name); }) ==
+    CHECK(refusal(ErrorKind::refused, [&] { scene.root.make_directories(scene.directory / name, made); }) ==
           scene.leads_out(name));
   }
   CHECK(scene.is_outside_untouched());
@@ -75,7 +77,7 @@ TEST_CASE("an output that is a link out of its root is refused") {
 
 TEST_CASE("a directory that becomes a link out of the root after it was made is not followed") {
   Scene scene;
-  scene.root.make_directories(scene.directory / "o/new/x");
+  scene.root.make_directories(scene.directory / "o/new/x", made);
   std::filesystem::remove(scene.directory / "o/new");
   scene.link("../outside", "o/new");
   CHECK(refusal(ErrorKind::refused, [&] { return scene.create("o/new/x"); }) == scene.leads_out("o/new/x"));
@@ -87,11 +89,11 @@ TEST_CASE("an output root that does not exist is made, and may be a link") {
   OutputRoot missing(directory / "a/b");
   missing.check(directory / "a/b/c/x");
   CHECK(directory.entries().empty());
-  missing.make_directories(directory / "a/b/c/x");
+  missing.make_directories(directory / "a/b/c/x", made);
   CHECK(std::filesystem::is_directory(directory / "a/b/c"));
   std::filesystem::create_symlink("a/b", directory / "link");
   OutputRoot link(directory / "link/");
-  link.make_directories(directory / "link/d/x");
+  link.make_directories(directory / "link/d/x", made);
   CHECK(std::filesystem::is_directory(directory / "a/b/d"));
 }
 
