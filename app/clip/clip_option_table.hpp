@@ -184,7 +184,7 @@ inline constexpr Option kBackup{
 It is the old file itself: it gets this name, a hard link, before the new file takes its place, so that at every
 instant the old file has a name. If the replacement fails, the backup name is removed. A file that would get other bytes and whose
 backup exists is refused (5); `--force` replaces the backup, unless the run reads or writes it, which is an error (2). After a
-kill the same command goes on. Refused (5) on file systems without hard
+kill the same command goes on: what has the bytes of its result already stays, and so does its backup. Refused (5) on file systems without hard
 links. Excludes `--direct`, `--verify` and `--shard` with IN and OUT.)"};
 
 inline constexpr Option kKeepGoing{
@@ -200,7 +200,7 @@ inline constexpr Option kDryRun{
     .excludes = {{"--verify --finalize"}},
     .help = "Check everything, print the plan and write nothing",
     .details = R"(Read the inputs, make every check and print for each input how much would be clipped and what would be
-written where; create and change nothing. Excludes `--verify` and `--finalize`; with `--discard-shards`, print what would be removed.)"};
+written where; create and change nothing but the file of `--save-figures`. Excludes `--verify` and `--finalize`; with `--discard-shards`, print what would be removed.)"};
 
 inline constexpr Option kSync{
     .names = "--sync", .group = "Files",

@@ -76,7 +76,6 @@ constexpr Wording kWordings[] = {
     {"existing", "replacing no file", "--no-clobber"},
     {"existing", " that replace nothing", " with -n"},
     {"backup", "keeping the old file", "--backup"},
-    {"force", "", "; --force replaces it"},
     {"finalize", "another process", "another clipper --finalize"},
     {"finalize", "a shard or the process that joins them", "a shard or --finalize"},
     {"finalize", "join them", "clipper --finalize"},

@@ -12,10 +12,6 @@
 namespace clipper {
 namespace {
 
-[[noreturn]] void refuse_backup(const Place& backup) {
-  refuse(backup.path(), "refused to avoid data loss: this backup exists" + Message(Term{"force", ""}));
-}
-
 /// A link that this user could not remove again is not made.
 void expect_renamable(const Place& place, const os::Status& file) {
   if (os::is_sticky_for(place.directory(), file))
@@ -29,8 +25,17 @@ void check_backup(const Place& place, const Backup& backup) {
   const auto file = place.status();
   if (!file) return;
   expect_renamable(place, *file);
-  const Place name = place.with_suffix(backup.suffix);
-  if (!backup.replaces && name.id() && !name.is(id_of(*file))) refuse_backup(name);
+  static_cast<void>(place.with_suffix(backup.suffix).status());  // throws for a name that is too long
+}
+
+bool has_other_backup(const Place& place, const Backup& backup) {
+  const auto kept = place.with_suffix(backup.suffix).status();
+  return !backup.replaces && kept && !place.is(id_of(*kept));
+}
+
+void refuse_backup(const Place& place, const Backup& backup) {
+  refuse(place.with_suffix(backup.suffix).path(),
+         "refused to avoid data loss: this backup exists; rename it, or use another suffix");
 }
 
 /// The file gets the name by a link, which is atomic and never replaces a file. What has both names
@@ -44,7 +49,7 @@ std::unique_ptr<KeptFile> KeptFile::keep(const Place& place, const Backup& backu
   const Place& name = kept->name_;
   if (kept->has_backup()) return kept;
   const bool done = kept->link_to(name) || (errno == EEXIST && backup.replaces && kept->replace_older());
-  if (!done && errno == EEXIST) refuse_backup(name);
+  if (!done && errno == EEXIST) refuse_backup(place, backup);
   // EPERM means something else on a file system that is known to have hard links.
   if (!done && has_no_links(errno) && !(errno == EPERM && is_of_one_machine(place.directory())))
     refuse(place.path(), Term{"backup", "keeping the old file"} + " needs a file system with hard links");

@@ -14,9 +14,15 @@ struct Backup {
   bool replaces = false;  ///< replaces a backup that exists; false: Error{refused}
 };
 
-/// Throws the errors of KeptFile::keep() that are known before the work. A name that no file has needs no
-/// backup.
+/// Throws the errors of KeptFile::keep() that are known before the work, except for refuse_backup(). A name
+/// that no file has needs no backup.
 void check_backup(const Place& place, const Backup& backup);
+
+/// Whether another file has the name of the backup, and stays.
+[[nodiscard]] bool has_other_backup(const Place& place, const Backup& backup);
+
+/// Error{refused} because of that file.
+[[noreturn]] void refuse_backup(const Place& place, const Backup& backup);
 
 /// A file that is about to be replaced, with the name of its backup as a second name. Unless settle() is
 /// called, every name gets back the file that it had, as far as no other program has changed it meanwhile.

@@ -1,28 +1,35 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <functional>
 #include <mutex>
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "error.hpp"
 #include "files/attributes.hpp"
 #include "files/descriptor.hpp"
+#include "files/file_state.hpp"
 #include "files/output_file.hpp"
 #include "files/temporary_file.hpp"
 
 /// How a complete file gets its name.
 namespace clipper {
 
+void OutputFile::flush() const {
+  if (durability_ != Durability::none && os::fsync(fd_.get()) != 0)
+    throw_system_error(path_, "cannot be flushed to disk");
+}
+
 void OutputFile::commit(const std::function<void()>& last_look) {
   if (!is_regular()) return commit_stream();
   keep_permissions();
   complete();
   const bool on_disk = durability_ == Durability::on_disk;
-  if (durability_ != Durability::none && os::fsync(fd_.get()) != 0)
-    throw_system_error(path_, "cannot be flushed to disk");
+  flush();
   drop_rest(fd_, path_);
   check_close(fd_, path_);
   if (on_disk) place_->expect_sync();
@@ -38,6 +45,34 @@ void OutputFile::keep_permissions() {
   if (!now || !S_ISREG(now->st_mode)) return;
   mode_ = now->st_mode & 0777;
   keep_access();
+}
+
+bool OutputFile::has_bytes_of(const Descriptor& other) const {
+  constexpr std::uint64_t kAtOnce = 256UL << 10;
+  const auto status = status_of(other, path_);
+  if (!S_ISREG(status.st_mode) || status.st_size != status_of(fd_, path_).st_size) return false;
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  std::vector<std::byte> own(std::min(kAtOnce, size));
+  std::vector<std::byte> others(own.size());
+  for (std::uint64_t at = 0; at < size; at += own.size()) {
+    own.resize(std::min<std::uint64_t>(own.size(), size - at));
+    others.resize(own.size());
+    if (read_at(fd_, own, at, path_) < own.size() || read_at(other, others, at, path_) < own.size() ||
+        own != others)
+      return false;
+  }
+  return true;
+}
+
+bool OutputFile::is_there_already() const {
+  if (!backup_ || !is_regular() || !mode_ || existing_ != Existing::replace) return false;
+  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  const Descriptor old(
+      retry_interrupted([&] { return os::openat(place_->directory(), place_->name(), kFlags); }));
+  if (old.get() < 0 && errno != EACCES && errno != ENOENT) throw_system_error(path_, "cannot be opened");
+  if (old.get() >= 0 && has_bytes_of(old)) return true;
+  if (has_other_backup(*place_, *backup_)) refuse_backup(*place_, *backup_);
+  return false;
 }
 
 /// fsync() fails with EINVAL for pipes and devices.

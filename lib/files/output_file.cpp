@@ -366,6 +366,8 @@ OutputTarget examine(const std::string& path, OutputFile::Existing existing) {
   target.kind = S_ISREG(mode) && target.place ? Kind::file : Kind::stream;
   if (S_ISREG(mode) && existing != OutputFile::Existing::replace) refuse_existing(path, existing);
   if (target.kind == Kind::stream) return target;
+  if (os::is_sticky_for(target.place->directory(), target.status))
+    throw_system_error(path, "belongs to another user, and its directory is sticky (chmod +t)", EPERM);
   if (os::check_access(target.place->directory(), target.place->name(), W_OK) != 0)
     throw_system_error(path, "cannot be replaced");
   return target;
@@ -425,8 +427,7 @@ void OutputRoot::follow(const std::string& path, std::vector<std::string>* made)
       if (made == nullptr) return;
       const bool is_made = os::mkdirat(at, name.c_str(), 0777) == 0;
       if (is_made) made->push_back(path.substr(0, path.size() - rest.size() + end));
-      if (is_made || errno == EEXIST)
-        next = open_directory(at, name.c_str(), O_NOFOLLOW);
+      if (is_made || errno == EEXIST) next = open_directory(at, name.c_str(), O_NOFOLLOW);
     }
     if (next.get() < 0 && (errno == ENOTDIR || errno == ELOOP)) {
       next = open_directory(at, name.c_str());

@@ -146,6 +146,14 @@ class OutputFile {
   void write_start(std::span<const std::byte> header, std::span<const std::byte> elements) const;
   void write_at(std::span<const std::byte> bytes, std::uint64_t offset) const;
 
+  /// Brings the complete file to the disk, if commit() would.
+  void flush() const;
+
+  /// Whether the file that this complete one would replace, and that would be kept as a backup, has the same
+  /// bytes: then nothing is to do, because a result never becomes a backup. Error{refused} if it has others,
+  /// and another file is the backup and stays.
+  [[nodiscard]] bool is_there_already() const;
+
   /// Gives the complete file its name; with Durability::on_disk, brings it to the disk before that.
   /// Error{not_durable} if the file has its name, but its directory could not be flushed to disk. `last_look`
   /// is called right before the file gets its name, and may throw to prevent that. Not for files of
@@ -191,6 +199,7 @@ class OutputFile {
   void name_complete();
   void forget_temporary() noexcept;
   void remove_temporary(const FileId& file);
+  [[nodiscard]] bool has_bytes_of(const Descriptor& other) const;
   void commit_stream();
   void put_in_place();
   void replace_kept();

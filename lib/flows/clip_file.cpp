@@ -161,6 +161,15 @@ class ToFile : public Prepared {
     if (archive_ == nullptr && is_clipped())
       static_cast<void>(result_frame(input_, clipping_.result.plan->output, out, to_raw));
     check_output(clipping_, out, existing, directory, root);
+    const bool replaces = existing == Existing::replace && clipping_.result.action != MemberAction::dropped;
+    if (clipping_.settings.backup && replaces && out != "-" && find_file(out)) expect_backup();
+  }
+
+  /// Where another file is the backup, all bytes of the result tell whether the old one is it already.
+  void count() override {
+    if (!has_other_backup_) return Prepared::count();
+    static_cast<void>(written(existing_, root_).is_there_already());
+    complete(false);
   }
 
   void write() override {
@@ -170,8 +179,24 @@ class ToFile : public Prepared {
   }
 
  private:
+  /// What headers and sizes tell is known before the work.
+  void expect_backup() {
+    const auto& backup = clipping_.settings.backup;
+    const Place place = Place::resolved(*clipping_.out);
+    has_other_backup_ = clipper::has_other_backup(place, *backup);
+    if (!has_other_backup_) return;
+    try {
+      InputFile old = InputFile::open_regular_file(*clipping_.out);
+      expect_written(old, *clipping_.out);
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::io) throw;
+      refuse_backup(place, *backup);
+    }
+  }
+
   Existing existing_;
   const OutputRoot* root_;
+  bool has_other_backup_ = false;
 };
 
 InputFile open_to_change(const std::string& path, const Clipping& clipping) {
@@ -236,7 +261,9 @@ class InPlace : public Prepared {
 
  private:
   void expect_backup() const {
-    if (clipping_.settings.backup) check_backup(input_.place(), *clipping_.settings.backup);
+    const auto& backup = clipping_.settings.backup;
+    if (backup) check_backup(input_.place(), *backup);
+    if (backup && has_other_backup(input_.place(), *backup)) refuse_backup(input_.place(), *backup);
   }
 
   ReplacementBatch& batch_;
@@ -375,15 +402,22 @@ void Prepared::count() {
   complete(false);
 }
 
-void Prepared::write_output(Existing existing, const std::function<void()>& before_commit,
-                            const OutputRoot* root) {
+OutputFile Prepared::written(Existing existing, const OutputRoot* root) {
   OutputFile output = OutputFile::create(*clipping_.out, existing, clipping_.settings.durability,
                                          input_.mode_of_copy(), root);
   output.set_caching(clipping_.settings.reading.caching);
   output.set_backup(clipping_.settings.backup);
   contents_->write(output);
   if (input_.is_regular()) input_.expect_unwritten();
-  complete(true);
+  return output;
+}
+
+void Prepared::write_output(Existing existing, const std::function<void()>& before_commit,
+                            const OutputRoot* root) {
+  OutputFile output = written(existing, root);
+  const bool is_new = !output.is_there_already();
+  complete(is_new);
+  if (!is_new) return;
   before_commit();
   output.commit([&] { clipping_.observer.placing(); });
 }
@@ -416,7 +450,8 @@ std::string why_unfinished(const Clipping& clipping, const std::string& in, cons
   std::unique_ptr<Prepared> job;
   try {
     if (find_file(in)) job = prepare_to_file(clipping, in, out, Existing::replace, Directory::made_by_run);
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::io) return error.what();
   }
   try {
     InputFile output = InputFile::open_regular_file(out);

@@ -41,8 +41,11 @@ class Prepared {
  protected:
   Prepared(const Clipping& clipping, InputFile input);
 
-  /// Writes to a new output, Clipping::out; calls `before_commit` when it is complete, before it gets its
-  /// name.
+  /// A new output, Clipping::out, with its contents.
+  [[nodiscard]] OutputFile written(OutputFile::Existing existing, const OutputRoot* root);
+
+  /// Puts such an output in place, unless OutputFile::is_there_already(); calls `before_commit` when it is
+  /// complete, before it gets its name.
   void write_output(
       OutputFile::Existing existing, const std::function<void()>& before_commit = [] {},
       const OutputRoot* root = nullptr);
@@ -68,7 +71,7 @@ void check_output(const Clipping& clipping, const std::string& out, OutputFile::
 
 /// Why `out`, a file that exists, is not what clipping `in` to it writes, as far as headers and sizes tell:
 /// it is empty or cut off, or of another dtype or shape. Empty if it is. If `in` is a stream or cannot be
-/// clipped, `out` is judged alone. `clipping` is for Purpose::check.
+/// clipped, `out` is judged alone; if it cannot be read, the run says why. `clipping` is for Purpose::check.
 [[nodiscard]] std::string why_unfinished(const Clipping& clipping, const std::string& in,
                                          const std::string& out);
 

@@ -63,9 +63,9 @@ void expect_archive(const ClipSettings& settings, const InputFile& input, const 
 void expect_tensor(const InputFile& input, const Term& what);
 
 /// Error{usage} if the result would be an archive in OUT.npy or in a stream, or a tensor in OUT.npz; also if
-/// `out` is FILE:MEMBER, and for a name of expect_written_kind(). Error{refused} if a member would replace its archive. `archive` is the input's
-/// format. For a tensor call this after its plan is made: if the input is damaged, another name would not
-/// help.
+/// `out` is FILE:MEMBER, and for a name of expect_written_kind(). Error{refused} if a member would replace
+/// its archive. `archive` is the input's format. For a tensor call this after its plan is made: if the input
+/// is damaged, another name would not help.
 void check_output_name(const InputFile& input, const Format* archive, const std::string& out,
                        bool to_raw = false);
 
