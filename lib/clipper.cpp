@@ -102,6 +102,25 @@ TensorLayout layout_of(const Tensor& tensor) {
   throw Error(ErrorKind::usage, "a tensor with strides must be copied first");
 }
 
+/// Calls work(), which puts the result in place, and then puts the figures in place. A result that may not be
+/// on the disk has them, too.
+void with_figures(const ClipSettings& settings, const std::function<void()>& work) {
+  const auto commit = [&] {
+    if (settings.saved) settings.saved->commit();
+  };
+  try {
+    work();
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::not_durable) commit();
+    throw;
+  }
+  try {
+    commit();
+  } catch (const Error& error) {
+    throw Error(error.kind(), error.message() + "; the result is in place", error.system_error());
+  }
+}
+
 /// As input_named() of an output, which is never a member.
 std::string output_named(const fs::path& file, const FileOptions& options) {
   std::string path = os::text_of(file);
@@ -135,8 +154,9 @@ Counts clip_file(const fs::path& in_path, const fs::path& out_path, const Reques
   if (request.pooled) pool.expect_unchanged(in);
   ElementCount observer;
   ClipResult result;
-  prepare_to_file({settings, engine, observer, result}, in, out, existing)->write();
-  if (settings.saved) settings.saved->write();
+  with_figures(settings, [&] {
+    prepare_to_file({settings, engine, observer, result}, in, out, existing)->write();
+  });
   return observer.counts_of(result);
 }
 
@@ -148,17 +168,17 @@ Counts clip_in_place(const fs::path& file, const Request& request, const FileOpt
   ElementCount observer;
   ClipResult result;
   if (options.direct) {
-    prepare_direct({settings, engine, observer, result}, path)->write();
-    if (settings.saved) settings.saved->write();
+    with_figures(settings, [&] { prepare_direct({settings, engine, observer, result}, path)->write(); });
     return observer.counts_of(result);
   }
   std::exception_ptr failure;
   ReplacementBatch batch;
   const auto done = [&](std::exception_ptr why) { failure = std::move(why); };
-  prepare_in_place({settings, engine, observer, result}, path, batch, done)->write();
-  batch.commit();
-  if (failure) std::rethrow_exception(failure);
-  if (settings.saved) settings.saved->write();
+  with_figures(settings, [&] {
+    prepare_in_place({settings, engine, observer, result}, path, batch, done)->write();
+    batch.commit();
+    if (failure) std::rethrow_exception(failure);
+  });
   return observer.counts_of(result);
 }
 

@@ -130,7 +130,7 @@ struct FileOptions {
   /// only, as for the program. Otherwise every path is that of a file with this name.
   bool special_paths = false;
 
-  /// clip_file() and clip_in_place() write this .npz file when the result is in place: min, max, scale, bias,
+  /// clip_file() and clip_in_place() give this .npz file its name after the result: min, max, scale, bias,
   /// subtract and divide as they were used, for from_figures(). Of an archive only one tensor is clipped, or
   /// Request::pooled is true. Only for profile native.
   std::string save_figures{};

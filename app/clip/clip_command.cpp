@@ -21,6 +21,7 @@
 #include "clip/run_log.hpp"
 #include "command_line/command_line.hpp"
 #include "command_line/shared_options.hpp"
+#include "console/diagnostics.hpp"
 #include "console/ending.hpp"
 #include "console/progress.hpp"
 #include "console/terminal.hpp"
@@ -107,8 +108,8 @@ void for_each_job(const Jobs& jobs, bool is_index, const Work& work) {
     if (jobs.is_index(i) == is_index) work(i);
 }
 
-/// Whether a file that is read, or the archive of FILE:MEMBER, was written later than the output, or cannot be
-/// examined.
+/// Whether a file that is read, or the archive of FILE:MEMBER, was written later than the output, or cannot
+/// be examined.
 bool is_newer(const std::string& read, const os::Status& output) {
   const auto member = member_path(read);
   os::Status status{};
@@ -116,8 +117,8 @@ bool is_newer(const std::string& read, const os::Status& output) {
          is_later(status.st_mtim, output.st_mtim);
 }
 
-/// Whether an output exists that --skip-existing or --newer may leave as it is. `also_read` are the files that
-/// every job reads.
+/// Whether an output exists that --skip-existing or --newer may leave as it is. `also_read` are the files
+/// that every job reads.
 bool has_output(const Command& command, const Job& job, const std::vector<ReadFile>& also_read) {
   os::Status output{};
   if (!job.output || os::stat(job.output->c_str(), &output) != 0 || !S_ISREG(output.st_mode)) return false;
@@ -245,6 +246,26 @@ void clip_jobs(const ClipRun& alone) {
   run.replacements.commit();
 }
 
+/// Puts the figures in place after the results, which may have ended with an error that leaves all of them in
+/// place. While a pipe waits for its reader, a signal ends the run.
+void place_figures(const Command& command, std::size_t files, const std::exception_ptr& earlier = nullptr) {
+  expect_files(files + 1);
+  const std::string name = escape_for_terminal(command.settings.saved->path());
+  std::optional<Finishing> finishing;
+  const auto end = [&] {
+    if (finishing) count_in_place(name);
+    end_work();
+  };
+  try {
+    command.settings.saved->commit([&] { finishing.emplace(); });
+    end();
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::not_durable) end();
+    if (!earlier) throw;
+    throw Error(error.kind(), error.message() + "; " + explained(earlier).message, error.system_error());
+  }
+}
+
 /// How to go on after an error that leaves results in place. An output that existed before the run would be
 /// skipped, too.
 std::string_view way_on(const Command& command, const Jobs& jobs) {
@@ -342,11 +363,15 @@ int clip_files(const Command& command, const ClipWay& way) {
   try {
     clip_jobs(run);
     log.stop_after_failure();
-    if (command.settings.saved && jobs.size() != 0 && log.status() == 0) command.settings.saved->write();
   } catch (...) {
-    set_way_on(way_on(command, jobs));
+    if (!log.has_all_results())
+      set_way_on(way_on(command, jobs));
+    else if (command.settings.saved)
+      place_figures(command, jobs.size(), std::current_exception());
     throw;
   }
+  if (command.settings.saved && jobs.size() != 0 && log.has_all_results())
+    place_figures(command, jobs.size());
   if (log.status() == 0) directories.keep();
   for (const std::string& warning : warnings) log.warn(warning);
   log.print_summary(has_summary);

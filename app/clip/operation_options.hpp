@@ -180,8 +180,7 @@ inline constexpr Option kSaveFigures{
     .names = "--save-figures", .type = "FILE.npz", .value = Value::file, .group = "Operation",
     .excludes = {{"--verify --shard --finalize --skip-existing --newer"}},
     .help = "Write the numbers that were found, as used, to FILE.npz, for --figures",
-    .details = R"(When all results are in place, write min, max, scale, bias, subtract and divide, as far as they are given, to an
-archive: fit here, apply there with `--figures` (FIGURES OF THE ELEMENTS). With `--dry-run` nothing else is written. Several inputs
+    .details = R"(Write min, max, scale, bias, subtract and divide, as far as they are given, to an archive, which gets its name when all results are in place: fit here, apply there with `--figures` (FIGURES OF THE ELEMENTS). With `--dry-run` nothing else is written. Several inputs
 need `--pooled`. Profile native only.)"};
 
 inline constexpr Option kFigures{

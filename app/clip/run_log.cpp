@@ -373,11 +373,12 @@ void RunLog::add(const ClipReport& report, Lines& lines) const {
 void RunLog::count(bool failed, bool written, std::string_view in_place) noexcept {
   ++files_done_;
   if (failed) ++files_failed_;
+  if (failed && !written) ++files_lost_;
   if (written) written_ = true;
   if (scope_ == Scope::part) return;
   count_done(failed);
   if (!in_place.empty()) count_in_place(in_place);
-  if (is_expected_ && files_done_ == files_) end_work();
+  if (is_expected_ && files_done_ == files_ && !command_.settings.saved) end_work();
 }
 
 void RunLog::done(const Lines& lines) noexcept {

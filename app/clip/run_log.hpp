@@ -154,6 +154,9 @@ class RunLog {
   /// Reports that the file failed. Without --keep-going, the next call of stop_after_failure() throws.
   void failed(ClipReport report, std::exception_ptr why) noexcept;
 
+  /// Whether every file is done and its result in place, also where that may not be on the disk.
+  [[nodiscard]] bool has_all_results() const noexcept { return files_done_ == files_ && files_lost_ == 0; }
+
   /// Throws the first failure, unless the command has --keep-going.
   void stop_after_failure();
 
@@ -191,6 +194,7 @@ class RunLog {
   bool finishes_sets_ = false;
   std::atomic<std::size_t> files_done_ = 0;
   std::atomic<std::size_t> files_failed_ = 0;
+  std::atomic<std::size_t> files_lost_ = 0;  ///< of them: without a result in place
   std::size_t files_skipped_ = 0;
   std::size_t files_passed_ = 0;
   std::size_t files_unfinished_ = 0;  ///< their outputs were not whole

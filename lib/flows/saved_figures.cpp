@@ -115,6 +115,7 @@ SavedFigures::SavedFigures(std::string path, bool is_pooled, OutputFile::Existin
   if (format == nullptr || format->suffix() != ".npz")
     refuse_figures(path_ + ": the name of a file of figures ends in .npz");
   OutputFile::check(path_, existing_);
+  if (backup_ && find_file(path_)) check_backup(Place::resolved(path_), *backup_);
 }
 
 void SavedFigures::expect_other_than(const std::vector<std::string>& paths, const Request& request) const {
@@ -193,6 +194,19 @@ void SavedFigures::add(const std::string& name, const Request& request, const Pl
                    parameter("pooled") + " finds those of all together");
   }
   check_saved(path_, request, plan);
+  members_.clear();  // of a tensor that found no room, and is tried again
+  add_members(request, plan);
+  if (examine(path_, existing_).kind != OutputTarget::Kind::stream) {
+    OutputFile output = create();
+    write(output);
+    is_there_ = output.is_there_already();
+    if (!is_there_) output.flush();
+    output_.emplace(std::move(output));
+  }
+  tensor_ = name;
+}
+
+void SavedFigures::add_members(const Request& request, const Plan& plan) {
   const bool has_numbers = plan.operation.normalization && !plan.operation.normalization->stretches;
   for (std::size_t i = 0; i < fields::kBroadcasting.size(); ++i) {
     const auto parameter = static_cast<Parameter>(i);
@@ -210,15 +224,26 @@ void SavedFigures::add(const std::string& name, const Request& request, const Pl
     else if (has_numbers)
       add_normalization(parameter, plan);
   }
-  tensor_ = name;
 }
 
-void SavedFigures::write() const {
+void SavedFigures::commit(const std::function<void()>& placing) {
   const std::lock_guard lock(mutex_);
   if (tensor_.empty())
     throw Error(ErrorKind::input, path_ + ": no tensor was clipped whose figures could be saved");
+  if (!output_) {
+    output_.emplace(create());
+    write(*output_);
+  }
+  if (!is_there_) output_->commit(placing);
+}
+
+OutputFile SavedFigures::create() const {
   OutputFile output = OutputFile::create(path_, existing_, durability_);
   output.set_backup(backup_);
+  return output;
+}
+
+void SavedFigures::write(OutputFile& output) const {
   npz::ArchiveWriter archive("");
   std::uint64_t at = 0;
   const auto write = [&](std::span<const std::byte> bytes) {
@@ -246,7 +271,6 @@ void SavedFigures::write() const {
   const std::uint64_t end = at;
   write_text(archive.list());
   write_text(archive.end_records(end));
-  output.commit();
 }
 
 void set_figures(Request& request, const std::string& path, const Reading& how) {

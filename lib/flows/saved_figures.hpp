@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -22,7 +23,7 @@ namespace clipper {
 class SavedFigures {
  public:
   /// `is_pooled`: whether all tensors have the same figures. Error{usage} for a name that does not end in
-  /// .npz; the errors of OutputFile::check().
+  /// .npz; the errors of OutputFile::check() and check_backup().
   SavedFigures(std::string path, bool is_pooled, OutputFile::Existing existing,
                OutputFile::Durability durability, std::optional<Backup> backup = std::nullopt);
 
@@ -34,11 +35,15 @@ class SavedFigures {
   /// of stretch_from what is subtracted and what divides. Error{usage} for a second tensor with figures of
   /// its own, for another profile than native, for dates and flags, and for what no member says: a scale that
   /// divides, a bound that no dtype has, a range that is stretched to others than 0:1. Error{input} for a
-  /// bound that an index lacks and that replaces NaN.
+  /// bound that an index lacks and that replaces NaN. Then writes the file, which has no name before
+  /// commit(): what a full disk or another program prevents is known before the first result is in place.
   void add(const std::string& name, const Request& request, const Plan& plan);
 
-  /// Writes the file as a whole. Error{input} if no tensor was added.
-  void write() const;
+  /// Puts the file in place, after the results; calls `placing` right before. A pipe or a device is opened
+  /// and written now, and may wait for its reader. Error{input} if no tensor was added.
+  void commit(const std::function<void()>& placing = [] {});
+
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
  private:
   struct Member {
@@ -53,6 +58,9 @@ class SavedFigures {
   void add_bound(Parameter bound, const Given& given, const Plan& plan);
   void add_scaling(Parameter factor, const Plan& plan);
   void add_normalization(Parameter factor, const Plan& plan);
+  void add_members(const Request& request, const Plan& plan);
+  [[nodiscard]] OutputFile create() const;
+  void write(OutputFile& output) const;
 
   std::string path_;
   bool is_pooled_;
@@ -62,6 +70,8 @@ class SavedFigures {
   mutable std::mutex mutex_;
   std::string tensor_;  ///< the first one
   std::vector<Member> members_;
+  std::optional<OutputFile> output_;  ///< complete; nothing for a pipe or a device
+  bool is_there_ = false;             ///< the file has these bytes, and a backup
 };
 
 /// Gives the request the parameters that the members of a file have and that it lacks, as read_parameter()
