@@ -152,7 +152,7 @@ class Inputs {
     const bool stays_true = std::holds_alternative<InPlace>(command_.destination) && !settings.request.to &&
                             settings.selection.other != Selection::Other::drop;
     if (!stays_true)
-      for (const std::string& index : indexes_beside_parts())
+      for (const std::string& index : indexes_beside_parts(warnings))
         if (std::string warning = take_named_set(index); !warning.empty())
           warnings.push_back(std::move(warning));
     std::vector<char> kept(jobs_.size(), 1);
@@ -163,18 +163,23 @@ class Inputs {
   }
 
  private:
-  /// The indexes in the directories of parts_, sorted.
-  [[nodiscard]] std::set<std::string> indexes_beside_parts() const {
+  /// The indexes in the directories of parts_, sorted. Warns of directories that cannot be read.
+  [[nodiscard]] std::set<std::string> indexes_beside_parts(std::vector<std::string>& warnings) const {
     std::set<std::string> indexes;
     std::set<std::string> directories;
     for (const auto& [id, job] : parts_) {
       const std::string input = jobs_[job].input;
       if (!directories.insert(beside(input, "")).second) continue;
+      const std::string directory = directory_of(input);
       std::error_code error;
-      std::filesystem::directory_iterator entry(os::native(directory_of(input)), error);
+      std::filesystem::directory_iterator entry(os::native(directory), error);
       for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error))
         if (const std::string name = os::text_of(entry->path().filename()); is_index(name))
           indexes.insert(beside(input, name));
+      if (!error) continue;
+      if (!is_of_name(error.value())) throw_system_error(directory, "cannot be read", error.value());
+      warnings.push_back(
+          fmt::format("{}: cannot be read: {}; an index in it gets no result", directory, error.message()));
     }
     return indexes;
   }
@@ -199,7 +204,8 @@ class Inputs {
                "name the index with --skip-existing when all shards are done";
       if (others == 0) add_set(index, command_.names_inputs, false);
     } catch (const Error& error) {
-      return part.empty() ? "" : fmt::format("{}; the index gets no result", error.what());
+      if (const int number = error.system_error(); number != 0 && !is_of_name(number)) throw;
+      return fmt::format("{}; the index gets no result", error.what());
     }
     if (others == 0) return "";
     return fmt::format(

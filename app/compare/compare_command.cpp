@@ -155,7 +155,7 @@ class Comparer {
   Comparer(const CompareCommand& command, const FilePairs& pairs)
       : command_(command),
         engine_(command.engine),
-        walk_({command.output, "compare", command.matching, command.settings, command.updates,
+        walk_({command.output, "compare", command.matching, with_finishing(command.settings), command.updates,
                command.progress},
               engine_, pairs.size(), [&](std::size_t i) { return size_of(pairs[i]); }) {}
 
@@ -176,6 +176,12 @@ class Comparer {
 
  private:
   using Outcome = PairWalk::Outcome;
+
+  /// Signals wait from the last look at the difference file to the report.
+  [[nodiscard]] CompareSettings with_finishing(CompareSettings settings) {
+    settings.placing = [this] { walk_.begin_finishing(); };
+    return settings;
+  }
 
   Outcome compare_open(const FilePair& pair, PairReport& report) {
     const auto open = pair.found ? &InputFile::open_regular : &InputFile::open;
@@ -198,6 +204,7 @@ class Comparer {
       judge(rules.matching, report);
     } else {
       compare_tensors(engine_, rules.settings, rules.matching, actual, expected, report);
+      if (walk_.is_finishing()) count_in_place(escape_for_terminal(*command_.settings.difference_file));
     }
     if (command_.updates && report.status() != 0) update(pair, report);
     return Outcome::found;
@@ -285,7 +292,7 @@ int compare_all(const CompareCommand& command) {
     if (command.updates && !pair.has_expected && is_index(pair.actual)) refuse_set(pair);
     for (const auto& path : {pair.actual, pair.expected}) expect_apart(command.output.reports, path);
   }
-  expect_files(pairs.size());
+  expect_files(pairs.size() + (command.settings.difference_file ? 1 : 0));
   Comparer comparer(command, pairs);
   for (std::size_t i = 0; i < pairs.size(); ++i) comparer.compare(pairs[i]);
   if (comparer.has_read_all()) command.choice.members.expect_used();

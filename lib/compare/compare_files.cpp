@@ -109,7 +109,7 @@ ElementComparison compare_elements(Engine& engine, const CompareSettings& settin
                                                settings.rule.nan_equal, settings.reading.caching);
   const auto write = [&](const ElementPairs& pairs, const std::byte* /*read*/) { file.write(pairs); };
   ElementComparison comparison = compare(engine, actual, expected, settings.rule, write);
-  file.commit();
+  file.commit(settings.placing);
   return comparison;
 }
 

@@ -30,7 +30,7 @@ class DifferenceFile {
   void write(const ElementPairs& pairs) const;
 
   /// Gives the complete file its name; before, it is not visible.
-  void commit() { output_.commit(); }
+  void commit(const std::function<void()>& placing = [] {}) { output_.commit(placing); }
 
  private:
   OutputFile output_;
@@ -79,6 +79,7 @@ struct CompareSettings {
   bool strict_header = false;                  ///< the headers must have the same bytes
   Reading reading{};                           ///< of both files, which are open
   std::optional<std::string> difference_file;  ///< path for |a - e|; see DifferenceFile
+  std::function<void()> placing = [] {};       ///< called right before it gets its name
 };
 
 /// The result of comparing two files.

@@ -1,12 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
 #include <map>
 #include <memory>
 #include <set>
-#include <system_error>
 #include <tuple>
 #include <unordered_set>
 #include <utility>
@@ -274,8 +272,9 @@ InputFile open_part(const std::string& index, const std::string& name) {
   const std::string path = beside(index, name);
   if (!find_file(path)) refuse_part("cannot be found");
   const std::string real = resolved(path);
-  std::error_code ignored;
-  if (!std::filesystem::is_regular_file(os::native(real), ignored)) refuse_part("is no regular file");
+  os::Status status{};
+  if (os::stat(real.c_str(), &status) != 0) throw_system_error(path, "cannot be examined");
+  if (!S_ISREG(status.st_mode)) refuse_part("is no regular file");
   const auto is_below = [&](const std::string& directory) {
     return real.starts_with(directory.ends_with('/') ? directory : directory + "/");
   };

@@ -75,6 +75,7 @@ class SeenIds {
     constexpr std::uint64_t kAll = 0xFFFFFFFF;
     std::uint64_t mapped = 0;
     std::ifstream lines(map);
+    if (!lines.is_open() && errno != ENOENT && errno != EACCES) throw_system_error(map, "cannot be opened");
     for (std::uint64_t inside = 0, outside = 0, count = 0; lines >> inside >> outside >> count;)
       mapped += count;
     all_ = mapped == kAll;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <utility>
 
 #include "element/boxes.hpp"
@@ -12,6 +11,7 @@
 #include "error.hpp"
 #include "files/container.hpp"
 #include "files/format_functions.hpp"
+#include "files/place.hpp"
 #include "npy/file_kind.hpp"
 #include "safetensors/header.hpp"
 
@@ -87,8 +87,9 @@ bool is_index(std::string_view name) {
 const Format* format_named(std::string_view name) {
   if (is_index(name)) return &kFormats[index_row];
   const auto* const row = std::ranges::find_if(kFormats, [&](const Format& format) {
-    return std::ranges::any_of(
-        format.suffixes, [&](std::string_view suffix) { return !suffix.empty() && has_suffix(name, suffix); });
+    return std::ranges::any_of(format.suffixes, [&](std::string_view suffix) {
+      return !suffix.empty() && has_suffix(name, suffix);
+    });
   });
   return row == kFormats.end() ? nullptr : row;
 }
@@ -190,8 +191,7 @@ std::vector<std::string> files_behind(const Reading& how, const std::string& pat
     if (member || format_said(how, file) != &kFormats[pb_row]) return {};
     return external_file(file);
   } catch (const Error& error) {  // what is wrong with a name or contents, the work reports
-    constexpr std::array kOfNames{0, ENOENT, ENOTDIR, EISDIR, EACCES, EPERM, ELOOP, ENAMETOOLONG};
-    if (std::ranges::find(kOfNames, error.system_error()) == kOfNames.end()) throw;
+    if (const int number = error.system_error(); number != 0 && !is_of_name(number)) throw;
   }
   return {};
 }
@@ -236,8 +236,7 @@ void expect_written_kind(const InputFile& input, const std::string& out, bool to
   for (const OtherKind& kind : kOtherKinds)
     if (has_suffix(out, kind.suffix) && !has_suffix(input.path(), kind.suffix) &&
         !(is_raw && kind.way.field == "to_raw"))
-      throw Error(ErrorKind::usage,
-                  out + fmt::format(": the name says {}", kind.name) + Message(kind.way));
+      throw Error(ErrorKind::usage, out + fmt::format(": the name says {}", kind.name) + Message(kind.way));
 }
 
 Frame result_frame(const InputFile& input, const TensorLayout& result, const std::optional<std::string>& out,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <climits>
 #include <filesystem>
@@ -19,9 +20,7 @@ namespace {
 
 /// Error{io} if the error of stat() or open() may be temporary.
 void expect_lasting(int error, const std::string& path) {
-  for (const int lasting : {ENOENT, ENOTDIR, EACCES, ELOOP, ENAMETOOLONG})
-    if (error == lasting) return;
-  throw_system_error(path, "cannot be examined", error);
+  if (!is_of_name(error)) throw_system_error(path, "cannot be examined", error);
 }
 
 /// A file that is held open: its inode is not reused meanwhile.
@@ -57,6 +56,11 @@ bool is_descriptor(std::string path) {
 }
 
 }  // namespace
+
+bool is_of_name(int error) noexcept {
+  constexpr std::array kOfNames{ENOENT, ENOTDIR, EISDIR, EACCES, EPERM, ELOOP, ENAMETOOLONG};
+  return std::ranges::find(kOfNames, error) != kOfNames.end();
+}
 
 FileId id_of(const os::Status& status) noexcept {
   return {status.st_dev, status.st_ino};

@@ -28,6 +28,10 @@ struct FileId {
 [[nodiscard]] FileId id_of(const os::Status& status) noexcept;
 [[nodiscard]] std::uint64_t hash_of(const FileId& id) noexcept;
 
+/// Whether an error of stat() or open() is about the name and what it leads to, and lasts. All others say
+/// nothing about the file.
+[[nodiscard]] bool is_of_name(int error) noexcept;
+
 /// Which file the path leads to, links followed. Nothing if there is none, or if the path cannot be followed
 /// (no permission, a loop of links), so that the file cannot be opened either. Error{io} for every other
 /// failure, which says nothing about the file.
