@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import checks
 import loops
 from loops import FaultCase
-from modes import Mode, modes
+from modes import Mode
 from process import Call, Fault
 
 PATH = "EACCES ELOOP ENAMETOOLONG ENOENT ENOTDIR ESTALE"
@@ -60,7 +60,7 @@ def errnos_of(mode: Mode, calls: tuple[Call, ...]) -> Iterator[FaultCase]:
 
 def cases(runs: int, seed: int) -> list[FaultCase]:
     """All cases, or a random sample that has each errno of each call and each call of each mode."""
-    single = [mode for mode in modes() if mode.threads == 1]
+    single = [mode for mode in loops.chosen_modes() if mode.threads == 1]
     found = [case for mode in single for case in errnos_of(mode, loops.clean_run(mode).calls)]
     random.Random(seed).shuffle(found)
     if not runs:

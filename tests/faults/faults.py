@@ -18,11 +18,13 @@ Prints the violations and, as the last line, the figures as JSON. Exits with 1 i
     faults.py BUILD one MODE FAULT           runs one case and prints what happened
 
 For calls, signals, errnos, allocations, outsiders, ticks and arrays N is the size of a random sample of all cases. The sample has at least one
-case of each kind, even if these are more than N. Without --runs these parts try all cases.
+case of each kind, even if these are more than N. Without --runs these parts try all cases. --modes REGEX leaves out all modes in whose
+names it does not occur.
 """
 
 import argparse
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterable
@@ -79,6 +81,7 @@ def begin(build: Path, directory: Path) -> None:
 def run_part(part: Part, arguments: argparse.Namespace, directory: Path) -> int:
     found = figures.Figures(part.what)
     begin(arguments.build, directory)
+    loops.chosen = arguments.modes
     cases = list(part.cases(arguments.runs, arguments.seed))
     with Pool(arguments.processes * (WAITING if part.waits else 1), begin, (arguments.build, directory)) as pool:
         for outcome in pool.imap_unordered(part.work, cases, chunksize=4):
@@ -92,6 +95,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("mode", nargs="?", help="for one: the name of a mode, as violations print it")
     parser.add_argument("fault", nargs="?", help="for one: INDEX:FAULT:once|ever, or an outsider's INDEX:ACTION:TARGET[:killed]")
     figures.add_runs(parser, 0, "number of cases, see above")
+    parser.add_argument("--modes", type=re.compile, default="", help="a regular expression; see above")
     parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)),
                         help="number of cases at once (default: all CPUs)")
     parser.add_argument("--directory", help="where clipper reads and writes its files (default: BUILD)")

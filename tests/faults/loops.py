@@ -3,6 +3,7 @@
 import itertools
 import os
 import random
+import re
 import signal
 import time
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ clipper: Clipper
 attributes: bool
 RESUMED, EVERYWHERE = 4, 1000  # max number of calls at which a run is killed, to be resumed
 LAST = 40  # the last allocations of a run are always tried
+chosen = ""  # a regular expression, which is found in the names of the modes
 
 
 @dataclass
@@ -70,9 +72,13 @@ def clean_run(mode: Mode) -> Run:
     return run
 
 
+def chosen_modes() -> list[Mode]:
+    return [mode for mode in modes() if re.search(chosen, mode.name)]
+
+
 def all_modes(points: int = RESUMED) -> Iterator[Mode]:
     """All modes, and the --direct modes that resume a run that was killed at one of `points` calls."""
-    for mode in modes():
+    for mode in chosen_modes():
         yield mode
         if mode.direct and mode.threads == 1:
             resumed = direct.resumed_modes(clipper, mode)

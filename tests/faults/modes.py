@@ -1,9 +1,11 @@
 """The modes: ways to run clipper, each with the files before the run and the files after it."""
 
+import io
 import json
 import random
 import struct
 import sys
+import zipfile
 from array import array
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,6 +22,7 @@ LOWEST, HIGHEST = -50.0, 1000.0
 CHUNK = 4096
 BATCH = 32 * CHUNK  # bytes that --direct writes at a time
 SLAB = "out.00000-of-00001.npy"
+FIGURES = "fit.npz"
 
 Files = dict[str, bytes]
 
@@ -137,6 +140,43 @@ def backups() -> list[Mode]:
     return [of(mode) for mode in kept]
 
 
+def saved_figures() -> list[Mode]:
+    """The file of --save-figures, which gets its name after the results."""
+    def fit(highest: float) -> bytes:
+        written = io.BytesIO()
+        with zipfile.ZipFile(written, "w") as made:
+            for name, value in (("min", LOWEST), ("max", highest), ("bias", 1)):
+                made.writestr(zipfile.ZipInfo(f"{name}.npy"), header("<f4", ()) + array("f", [value]).tobytes())
+        return written.getvalue()
+    values, words = numbers(10_000), ("--save-figures", FIGURES)
+    kept = next(mode for mode in backups() if mode.name == "replace, --backup")
+    made = [one_file("new", words, values), one_file("new, --sync", ("--sync", *words), values, durable=True),
+            one_file("new, named", words, values, named=True), in_place("in place", values, *words),
+            replace(kept, words=(*words, *kept.words), before=kept.before | {FIGURES: b"old"}, after=kept.after | {f"{FIGURES}~": b"old"}),
+            Mode("--dry-run", ("-q", "--dry-run", *words, "in.npy", "out.npy"), {"in.npy": tensor(values)}, {}),
+            many_files("3 files, --pooled", ("--pooled", "--max", "100%", *words, "--output-dir", "made"), "made/", directories=("made",))]
+    return [replace(mode, name=f"{mode.name}, --save-figures", after=mode.after | {FIGURES: fit(100.75 if "--pooled" in mode.words else HIGHEST)})
+            for mode in made]
+
+
+def done_before() -> Mode:
+    """The command that has kept a backup runs again: both files stay."""
+    before = {"in.npy": tensor(numbers(10_000)), "out.npy": tensor(result(numbers(10_000))), "out.npy~": b"old"}
+    return Mode("done, --backup", ("--backup", "in.npy", "out.npy"), before, {})
+
+
+def set_by_names() -> list[Mode]:
+    """The files of a set as inputs: its index gets a result, too."""
+    values = {"1": numbers(3000), "2": numbers(3000, 2)}
+    index = {"metadata": {"total_size": 8 * 3000 + 2}, "weight_map": {f"{part}.{name}": f"{part}.safetensors" for part in values for name in ("w", "flag")}}
+
+    def files(directory: str, change) -> Files:
+        parts = {f"{part}.safetensors": safetensors({f"{part}.w": change(each)}, f"{part}.flag") for part, each in values.items()}
+        return {f"{directory}{name}": content for name, content in (parts | {"m.safetensors.index.json": json.dumps(index).encode()}).items()}
+    inputs = ("m/1.safetensors", "m/2.safetensors")
+    return [Mode("set by names", ("-q", "--output-dir", "made", *inputs), files("m/", lambda each: each), files("made/m/", result), directories=("made", "made/m"))]
+
+
 def few_changes(name: str, *words: str, made: str = "in.npy") -> Mode:
     """Of six chunks of BATCH bytes, clipping changes a block of the second and all blocks of the fourth: where blocks can be
     shared, all others are."""
@@ -247,9 +287,9 @@ def archives(count: int, method: int, dtype: str = "f") -> list[Mode]:
             Mode(f"member, {kind}", ("in.npz:w", "out.npy"), {"in.npz": before}, {"out.npy": tensor(array(dtype, result(members["w"])))})]
 
 
-def safetensors(members: dict[str, array]) -> bytes:
+def safetensors(members: dict[str, array], flag: str = "flag") -> bytes:
     """A safetensors file of these tensors and a flag, which comes first, so that no element is aligned."""
-    fields, data = {"flag": {"dtype": "BOOL", "shape": [1], "data_offsets": [0, 1]}}, b"\1"
+    fields, data = {flag: {"dtype": "BOOL", "shape": [1], "data_offsets": [0, 1]}}, b"\1"
     for name, values in members.items():
         end = len(data) + 4 * len(values)
         fields[name] = {"dtype": "F32", "shape": [len(values)], "data_offsets": [len(data), end]}
@@ -353,6 +393,9 @@ def modes() -> list[Mode]:
         in_place("in place, named", values, named=True),
         linked_input(10_000),
         *backups(),
+        done_before(),
+        *saved_figures(),
+        *set_by_names(),
         *flagless(10_000),
         *uncached(10_000),
         in_place("direct", batches(4), "--direct"),
