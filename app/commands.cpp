@@ -124,7 +124,7 @@ void check_first_file(const RawOptions& raw) {
     refuse(fmt::format("a command comes before its options: clipper {} ...", files.front()));
 }
 
-/// Prints {"version":2,"status":2,"error":"..."} if --json was typed on a command line that failed, which may
+/// Prints {"version":1,"status":2,"error":"..."} if --json was typed on a command line that failed, which may
 /// have mistakes. The object goes to standard output, or to standard error if the tensor would go to standard
 /// output. Ignores errors while printing: the exit status is that of `failure`.
 void print_json_failure(const CommandLine& line, const Failure& failure) try {

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "console/json.hpp"
 #include "console/progress.hpp"
 #include "files/temporary_file.hpp"
 #include "os/os.hpp"
@@ -74,10 +75,10 @@ void print_last_words(int signal) noexcept try {
   const std::size_t done = tally.done;
   const std::size_t failed = tally.failed;
   if (tally.summary >= 0 && done != 0)
-    print(
-        tally.summary,
-        FMT_STRING("{{\"version\":2,\"summary\":true,\"status\":{},\"files\":{},\"ok\":{},\"failed\":{}}}\n"),
-        128 + signal, done, done - failed, failed);
+    print(tally.summary,
+          FMT_STRING(
+              "{{\"version\":{},\"summary\":true,\"status\":{},\"files\":{},\"ok\":{},\"failed\":{}}}\n"),
+          kJsonVersion, 128 + signal, done, done - failed, failed);
   if (tally.in_place == 0) return;
   if (tally.in_place == 1 && os::is_writable(STDERR_FILENO, 0))
     write_all(STDERR_FILENO, {tally.line.data(), tally.line_size});

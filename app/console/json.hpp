@@ -19,7 +19,7 @@ namespace clipper {
 
 /// The member `version` of everything that is printed as JSON. A new meaning of a member raises it; a new
 /// member does not.
-inline constexpr int kJsonVersion = 2;
+inline constexpr int kJsonVersion = 1;
 
 /// A JSON value to print: null, a scalar, a list, or an object whose members keep the order in which they
 /// were added. A number that JSON readers may change becomes a string: "inf", "-inf", "nan", and an

@@ -18,7 +18,6 @@
 namespace clipper {
 
 DirectFile::DirectFile(const InputFile& input) : input_(input), known_(input.status()) {
-  refuse_old_journal();
   if (input.size() < start_.size()) return;  // not an .npy file: read_header() reports that
   input.read_at(start_, 0);
   unfinished_ = interrupted_ = npy::is_unfinished(start_);
@@ -31,16 +30,6 @@ DirectFile::DirectFile(const InputFile& input) : input_(input), known_(input.sta
                              " is not safe on GlusterFS, which may show other clients' changes late; " +
                              Term{"direct", "replace the file"} + ", or write to another file");
   }
-}
-
-/// Up to version 0.1.0, the original bytes of an interrupted part were in a journal.
-void DirectFile::refuse_old_journal() const {
-  const Place journal = input_.place().beside(".clipper-journal", false);
-  if (journal.status())
-    refuse(input_.path(),
-           fmt::format("an older clipper left the journal {}; finish the interrupted change with "
-                       "that version, or, if the tensor is correct, remove the journal",
-                       journal.path()));
 }
 
 std::optional<npy::Start> DirectFile::start() const {

@@ -18,8 +18,8 @@ namespace clipper {
 /// is an Error that names the path; its kind is {io} unless stated otherwise.
 class DirectFile {
  public:
-  /// `input` is from InputFile::open_to_change() and must outlive this. Error{refused} for a file with the
-  /// journal of an older clipper, and on GlusterFS, unless there is an interrupted change to finish.
+  /// `input` is from InputFile::open_to_change() and must outlive this. Error{refused} on GlusterFS, unless
+  /// there is an interrupted change to finish.
   explicit DirectFile(const InputFile& input);
 
   /// Whether an earlier change was interrupted.
@@ -46,7 +46,6 @@ class DirectFile {
   void commit();
 
  private:
-  void refuse_old_journal() const;
   void mark();
   void sync() const;
   void look();

@@ -198,9 +198,6 @@ std::uint64_t data_offset(std::span<const std::byte> start) {
                                         "; run the same " + Term{"direct", "change"} + " again to finish it");
   if (!can_be_npy(start)) refuse(not_npy(start));
   if (start.size() < kLengthAt + 2) refuse_truncated(kLengthAt + 2, start.size());
-  if (start[kVersionAt] == kUnfinishedVersion)  // up to version 0.1.0
-    throw Error(ErrorKind::refused, "left unfinished by " + Term{"direct", "a direct change"} +
-                                        " of an older clipper; finish it with that version");
   const auto major = std::to_integer<int>(start[kVersionAt]);
   const auto minor = std::to_integer<int>(start[kVersionAt + 1]);
   if (major < 1 || major > 3 || minor != 0)

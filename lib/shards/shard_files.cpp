@@ -46,7 +46,7 @@ std::string_view take_line(std::string_view& text) {
 }
 
 constexpr std::string_view kAnyTitle = "clipper shards, format ";
-constexpr std::string_view kTitle = "clipper shards, format 3\n";
+constexpr std::string_view kTitle = "clipper shards, format 1\n";
 constexpr std::string_view kMark = "the output is in place, written at ";
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 62;  // max bytes of an output
 constexpr std::size_t kMaxText = 1 << 16;                    // max bytes of OUT.shards or a record
@@ -206,10 +206,6 @@ Place ShardFiles::record(const ShardRun& run, std::uint64_t shard) const {
 
 std::optional<ShardRun> ShardFiles::read_run() const {
   const Place place = run();
-  const auto status = place.status();
-  if (status && S_ISDIR(status->st_mode))
-    refuse(place.path(), fmt::format("was left by an older version of clipper; remove it and {}",
-                                     out_.with_suffix(".partial").path()));
   const std::optional<std::string> text = read_text(place);
   if (!text) return std::nullopt;
   const bool is_cut_off = text->size() < kMaxText && text->find_first_not_of('\0') == text->npos;

@@ -131,16 +131,5 @@ TEST_CASE("A file that is removed while it is changed is refused") {
         scratch.path + ": was removed while it was changed");
 }
 
-TEST_CASE("A journal that an older clipper left is named, and the file is left as it is") {
-  const Scratch scratch;
-  const std::string journal = scratch.directory / ".x.npy.clipper-journal";
-  write_file(journal, "");
-  const auto snapshot = scratch.directory.snapshot();
-  CHECK(refusal(ErrorKind::refused, [&] {
-          scratch.interrupt_after(1);
-        }).starts_with(scratch.path + ": an older clipper left the journal " + journal + "; finish"));
-  CHECK(scratch.directory.snapshot() == snapshot);
-}
-
 }  // namespace
 }  // namespace clipper::testing
