@@ -48,6 +48,13 @@ def relationship(first: str, kind: str, second: str) -> dict:
     return {"spdxElementId": first, "relationshipType": kind, "relatedSpdxElement": second}
 
 
+def rows_of(text: str) -> list[tuple[str, list[str]]]:
+    """The rows of the tables of what a package contains, and of what it opens by a SONAME, which is the row's last word."""
+    tables = [("CONTAINS", "component"), ("DEPENDS_ON", "opened for archives")]
+    return [(kind, row.split(" | ")) for kind, heading in tables
+            for table in re.findall(rf"^{heading} \| version .*\n((?:.+\n)+)", text, re.MULTILINE) for row in table.splitlines()]
+
+
 def main() -> None:
     packages, relationships, components = [], [], {}
     for file in sorted(map(Path, sys.argv[1:])):
@@ -59,11 +66,10 @@ def main() -> None:
                                checksums=[{"algorithm": "SHA256", "checksumValue": digest}])
         packages.append(package)
         relationships.append(relationship("SPDXRef-DOCUMENT", "DESCRIBES", package["SPDXID"]))
-        table = re.search(r"^component \| version \| licence\n(.+?)\n\n", text, re.MULTILINE | re.DOTALL).group(1)
-        for row in table.splitlines():
-            component = spdx_package(*row.split(" | "))
+        for kind, row in rows_of(text):
+            component = spdx_package(*row[:3], **{"packageFileName": soname for soname in row[3:]})
             components[component["SPDXID"]] = component
-            relationships.append(relationship(package["SPDXID"], "CONTAINS", component["SPDXID"]))
+            relationships.append(relationship(package["SPDXID"], kind, component["SPDXID"]))
     digest = hashlib.sha256(json.dumps(packages).encode()).hexdigest()
     created = datetime.datetime.fromtimestamp(int(os.environ["SOURCE_DATE_EPOCH"]), datetime.timezone.utc)
     document = {

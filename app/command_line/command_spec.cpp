@@ -9,6 +9,7 @@
 
 #include "clipper.hpp"
 #include "element/joined.hpp"
+#include "npz/codecs.hpp"
 #include "parallel/pool.hpp"
 #include "simd/levels.hpp"
 
@@ -222,9 +223,10 @@ std::string version_text() {
       "clipper {}\n"
       "SIMD level: {} (this CPU has {})\n"
       "oneTBB: {}\n"
+      "archives: {}\n"
       "build: {}, {}{}\n",
-      version(), levels.back(), joined(levels, ", "), Pool::version(), kCompiler, CLIPPER_BUILD_TYPE,
-      kInstrumented);
+      version(), levels.back(), joined(levels, ", "), Pool::version(), npz::libraries(), kCompiler,
+      CLIPPER_BUILD_TYPE, kInstrumented);
 }
 
 }  // namespace clipper

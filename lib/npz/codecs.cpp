@@ -153,6 +153,10 @@ class Inflater {
 
 }  // namespace
 
+std::string_view libraries() noexcept {
+  return CLIPPER_LIBISAL ", " CLIPPER_LIBZ;
+}
+
 std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before) {
   return isal().crc(before, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
 }

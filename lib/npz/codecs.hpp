@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "npz/archive.hpp"
@@ -11,6 +12,9 @@
 /// CRC-32 and the deflate format: ISA-L calculates and inflates, zlib deflates. All functions may be called
 /// from many threads. Error{io}, without a path in front, if the libraries cannot be loaded.
 namespace clipper::npz {
+
+/// "libisal.so.2, libz.so.1", which are loaded when they are needed; "ISA-L, zlib" in a static program.
+[[nodiscard]] std::string_view libraries() noexcept;
 
 /// The CRC-32 of `bytes`, which follow bytes with the CRC-32 `before`.
 [[nodiscard]] std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before = 0);

@@ -14,15 +14,19 @@ macro(contains name version licence)
   endforeach()
 endmacro()
 
-# contains_debian(NAME LICENCE PACKAGE FILE...): FILEs are licences that the package's copyright file refers to.
-macro(contains_debian name licence package)
-  set(version)
+# debian_version(PACKAGE): sets version, or failed.
+macro(debian_version package)
   execute_process(COMMAND dpkg-query --show --showformat=\${Version} ${package}
     OUTPUT_VARIABLE version ERROR_QUIET RESULT_VARIABLE failed)
+  string(REGEX REPLACE "^[0-9]+:|[+.](ds|dfsg).*$|-[^-]*$" "" version "${version}")
+endmacro()
+
+# contains_debian(NAME LICENCE PACKAGE FILE...): FILEs are licences that the package's copyright file refers to.
+macro(contains_debian name licence package)
+  debian_version(${package})
   if(failed OR NOT EXISTS /usr/share/doc/${package}/copyright)
     list(APPEND copyright_missing ${package})
   else()
-    string(REGEX REPLACE "^[0-9]+:|[+.](ds|dfsg).*$|-[^-]*$" "" version "${version}")
     contains(${name} ${version} ${licence} /usr/share/doc/${package}/copyright ${ARGN})
   endif()
 endmacro()
@@ -64,6 +68,17 @@ if(CLIPPER_PYTHON_MODULE)
   contains(nanobind ${version} BSD-3-Clause ${text})
 endif()
 
+set(opened)  # by their names, when an archive needs them
+foreach(row IN LISTS npz_opened)
+  string(REPLACE "," ";" row "${row}")
+  list(POP_FRONT row name licence soname package)
+  debian_version(${package})
+  string(APPEND opened "${name} | ${version} | ${licence} | ${soname}\n")
+endforeach()
+if(opened)
+  string(CONCAT opened "\nopened for archives | version | licence | library\n" ${opened})
+endif()
+
 if(copyright_missing)
   message(STATUS "Without a copyright file, because these are not packages of Debian: ${copyright_missing}")
 else()
@@ -73,6 +88,6 @@ else()
 This file belongs to clipper @PROJECT_VERSION@, whose binaries contain parts of other projects:
 
 component | version | licence
-@third_parties@
+@third_parties@@opened@
 Their licences follow.@third_party_texts@]])
 endif()

@@ -13,13 +13,6 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 cmake_host_system_information(RESULT debian QUERY DISTRIB_VERSION_ID)
 set(CPACK_DEBIAN_PACKAGE_RELEASE 1~debian${debian})  # packages for several releases have different names
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
-foreach(soname IN LISTS npz_sonames)  # dpkg-shlibdeps does not know the libraries that clipper loads itself
-  execute_process(COMMAND dpkg-query --search "*/${CMAKE_LIBRARY_ARCHITECTURE}/${soname}"
-    OUTPUT_VARIABLE owner ERROR_QUIET)
-  if(owner MATCHES "^([^:]+):")
-    list(APPEND npz_packages ${CMAKE_MATCH_1})
-  endif()
-endforeach()
 list(JOIN npz_packages ", " CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS ${CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS})
 list(PREPEND npz_packages libtbb-dev)

@@ -1,10 +1,11 @@
 find_package(TBB REQUIRED)
 
 # The libraries of lib/npz. Only their headers are compiled in: the program loads the libraries, by their SONAMEs, when it
-# opens an archive.
-foreach(row IN ITEMS isal,isa-l.h z,zlib.h)
-  string(REGEX MATCH "(.+),(.+)" row ${row})
+# opens an archive. dpkg-shlibdeps does not know them.
+foreach(row IN ITEMS isal,isa-l.h,ISA-L,BSD-3-Clause z,zlib.h,zlib,Zlib)
+  string(REGEX MATCH "(.+),(.+),(.+,.+)" row ${row})
   set(name ${CMAKE_MATCH_1})
+  set(title ${CMAKE_MATCH_3})
   find_path(CLIPPER_${name}_INCLUDE ${CMAKE_MATCH_2} REQUIRED)
   find_library(CLIPPER_${name}_LIBRARY ${name} REQUIRED)
   mark_as_advanced(CLIPPER_${name}_INCLUDE CLIPPER_${name}_LIBRARY)
@@ -16,7 +17,11 @@ foreach(row IN ITEMS isal,isa-l.h z,zlib.h)
   string(TOUPPER ${name} upper)
   list(APPEND npz_definitions CLIPPER_LIB${upper}="${soname}")
   list(APPEND npz_includes ${CLIPPER_${name}_INCLUDE})
-  list(APPEND npz_sonames ${soname})
+  execute_process(COMMAND dpkg-query --search "*/${CMAKE_LIBRARY_ARCHITECTURE}/${soname}" OUTPUT_VARIABLE owner ERROR_QUIET)
+  if(owner MATCHES "^([^:]+):")
+    list(APPEND npz_packages ${CMAKE_MATCH_1})
+    list(APPEND npz_opened ${title},${soname},${CMAKE_MATCH_1})
+  endif()
 endforeach()
 set(npz_libraries ${CMAKE_DL_LIBS})
 set(npz_other_way linked_library)
