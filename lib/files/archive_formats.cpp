@@ -65,6 +65,7 @@ Frame npz_frame(const std::shared_ptr<const npz::Archive>& from) {
 }  // namespace
 
 Entries npz_entries(const InputFile& file, KeptFor kept_for) {
+  npz::expect_codecs();
   const auto archive = std::make_shared<npz::Archive>(npz::read_archive(reader(file), file.size()));
   std::vector<npz::Member>& members = archive->members;
   const bool has_npy_keys = std::ranges::any_of(

@@ -153,6 +153,10 @@ class Inflater {
 
 }  // namespace
 
+void expect_codecs() {
+  isal();
+}
+
 std::string_view libraries() noexcept {
   return CLIPPER_LIBISAL ", " CLIPPER_LIBZ;
 }

@@ -13,6 +13,9 @@
 /// from many threads. Error{io}, without a path in front, if the libraries cannot be loaded.
 namespace clipper::npz {
 
+/// Error{input} in a build without npz, before anything is read. Loads what reads archives.
+void expect_codecs();
+
 /// "libisal.so.2, libz.so.1", which are loaded when they are needed; "ISA-L, zlib" in a static program.
 [[nodiscard]] std::string_view libraries() noexcept;
 

@@ -214,6 +214,7 @@ class Runner:
 
     def leave_out(self, case, text):
         case.is_left_out |= self.program.endswith(".exe") and bool(LEFT_OUT.search(text)) or self.is_big_endian and bool(OWN_ORDER.search(text))
+        case.is_left_out |= "this clipper was built without " in text  # a format that CLIPPER_FORMATS leaves out
         case.is_left_out |= self.is_riscv and r"\xff\xff\xff\xff" in text  # a NaN, for which RISC-V's instructions give another one
 
     def shell(self, line, directory):
@@ -360,7 +361,7 @@ def main():
             wrong = sum(bool(case.reports) for case in cases)
             failed += wrong + (not cases)
             left_out = sum(case.is_left_out for case in cases)
-            print(f"{path.name}: {len(cases)} cases, {wrong} failed" + f", {left_out} left out on this system" * bool(left_out))
+            print(f"{path.name}: {len(cases)} cases, {wrong} failed" + f", {left_out} left out on this system or build" * bool(left_out))
     if "CLIPPER_JSON" in os.environ:
         records = Path(os.environ["CLIPPER_JSON"] + f"-{zlib.crc32(program.encode())}")
         records.parent.mkdir(exist_ok=True)
