@@ -1,8 +1,9 @@
 """Times of clipper.clip relative to np.clip, one thread and all: python tests/python/bench.py [OPTION...] [SIZE...].
 
 Prints Markdown: a row per size, with ranges over the dtypes. A cell of a size and a dtype is the median of the ratios
-clipper / np.clip of interleaved rounds. New results are allocated anew in each call, as users do; clips in place of
-10^6 elements or more begin with the same unclipped elements in each round. bfloat16, which np.clip does not take, is
+clipper / np.clip of interleaved rounds, every second one in reverse order. New results are allocated anew in each call, as
+users do, in pages that this machine has (back_memory); clips in place of 10^6 elements or more begin with the same unclipped
+elements in each round. bfloat16, which np.clip does not take, is
 compared with np.minimum(np.maximum()).
 
 The cells of earlier runs are kept in build/module/bench.json, so that a run may measure a few sizes or dtypes.
@@ -11,6 +12,7 @@ The cells of earlier runs are kept in build/module/bench.json, so that a run may
 import argparse
 import datetime
 import json
+import mmap
 import os
 import pathlib
 import platform
@@ -61,17 +63,24 @@ def timed(call, repeats):
     return (time.perf_counter() - begin[0]) / repeats, (time.process_time() - begin[1]) / repeats
 
 
+def back_memory(size):
+    """Makes the pages that the next call gets such that this machine has: a virtual machine's host takes free ones back after two
+    seconds, and gives them again at ten times the cost. The first call of a round would pay for all."""
+    mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_POPULATE).close()
+
+
 def measure(calls, prepare, count, seconds):
     """The times of each call in each round, wall clock and CPU. The calls take turns."""
     once = max(timed(call, 3 if count < 10**6 else 1)[0] for call in calls)  # the first calls also start threads
     repeats = 1 if count >= 10**6 else max(1, int(0.002 / once))
     rounds = []
-    for _ in range(max(2, min(15, int(seconds / (once * repeats * len(calls)))))):
-        times = []
-        for call in calls:
-            prepare()
-            times.append(timed(call, repeats))
-        rounds.append(times)
+    for i in range(max(2, min(15, int(seconds / (once * repeats * len(calls)))))):
+        times = {}
+        for place in range(len(calls))[:: -1 if i % 2 else 1]:
+            if prepare:
+                prepare()
+            times[place] = timed(calls[place], repeats)
+        rounds.append([times[place] for place in range(len(calls))])
     return rounds
 
 
@@ -94,7 +103,8 @@ def times_of(kind, result, name, count, seconds):
         lambda: clipper.clip(x, *own, out=out),
         lambda: other(x, *others, out=out),
     ]
-    prepare = (lambda: np.copyto(x, original)) if result == "place" and count >= 10**6 else lambda: None
+    prepares = {"place": lambda: np.copyto(x, original), "new": lambda: back_memory(x.nbytes + x.nbytes // 4)}
+    prepare = prepares.get(result) if count >= 10**6 else None
     return measure(calls, prepare, count, seconds)
 
 
@@ -139,8 +149,7 @@ def page(cells):
         f"{model}, {len(os.sched_getaffinity(0))} CPUs, Linux {platform.release()}, "
         f"Python {platform.python_version()}, numpy {np.__version__}.\n"
         f"Clipper's time / np.clip's time: the range over {dtypes} dtypes of medians of ratios. "
-        f"New arrays of 32 MiB or more\nare new pages, which the kernel clears: on a virtual machine whose host takes "
-        f"free pages back, in 1 to 10 times the time.\n\n"
+        f"New arrays of 32 MiB or more\nare new pages, which the kernel clears.\n\n"
         f"## Numbers as bounds\n\n{table(numbers, 'result', RESULTS)}\n"
         f"## Arrays as bounds, result in a new array\n\n{table(arrays, 'bounds', BOUNDS)}"
     )
