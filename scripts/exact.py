@@ -22,6 +22,8 @@ NATIVE = contract.PROFILES[0]
 BOUNDS, FACTORS, BOUND_NAMES = ("--min", "--max"), ("--scale", "--bias"), ("min", "max")
 LISTS = (*BOUNDS, *FACTORS, "--subtract", "--divide")
 NORMALIZATION = ("--subtract", "--divide", "--stretch", "--max-norm")
+MISSING = figures.MISSING
+NEEDED = {"--replace-below": "--min", "--replace-above": "--max", "--divide-zero": "--divide", "--norm": "--max-norm"}
 
 
 @dataclass
@@ -31,12 +33,14 @@ class Case:
     parameters: dict = field(default_factory=dict)
     profile: contract.Profile = NATIVE
     divides: bool = False
-    lost: np.ndarray | None = None  # where NaN stays NaN, because the percentile that replaces it does not exist
+    mask: np.ndarray | None = None  # --mask, once it is taken from the parameters
+    missing: np.ndarray | None = None  # the MISSING options, a bit each, of which an element lacks the figure
     maps: list | None = None  # the ends to which --stretch-from maps 0 and 1 after --subtract and --divide
     is_listed: bool = False  # an index of a list, whose numbers are those of an array
     was_normalized: bool = False  # before figures were found, some of which are lost
     is_stretched: bool = False  # after the clip, so that bounds may lie beyond the dtype
     factors: np.ndarray | None = None  # what --max-norm makes of the norms, once they are found
+    was_measured: bool = False  # by --max-norm, which scales nothing
 
     def arrays(self):
         return {option: given for option, given in self.parameters.items() if isinstance(given, Tensor)}
@@ -94,7 +98,7 @@ class Case:
 
     @property
     def casts(self):
-        return bool({"--to", "--round", *NORMALIZATION} & {*self.parameters})
+        return bool({"--to", "--round", *NORMALIZATION} & {*self.parameters}) or self.was_measured
 
     @property
     def is_big(self):
@@ -529,6 +533,56 @@ def without_percentages(case, parameters, percentages):
     return {option: each for option, each in parameters.items() if option not in lost} | ends
 
 
+def in_own_places(case, where):
+    """The case of some of the elements alone, in one row."""
+    moved = {option: Tensor(each.dtype, np.broadcast_to(each.elements, case.x.shape)[where], name=each.name, varies=True)
+             if each.elements.size != 1 else each.like(each.elements.reshape(1)) for option, each in case.arrays().items()}
+    return replace(case, x=Tensor(case.x.dtype, case.x.elements[where]), parameters=case.parameters | moved, missing=None,
+                   factors=None if case.factors is None else np.broadcast_to(case.factors, case.x.shape)[where])
+
+
+def without_missing(case, lacks):
+    """The case of elements that lack figures: without the steps that need them."""
+    gone = {*lacks} | {option for option, of in NEEDED.items() if of in lacks} | ({"--stretch"} if {*BOUNDS} & lacks else set())
+    if case.maps is not None and lacks & {"--subtract", "--divide"}:
+        gone |= {"--subtract", "--divide"}
+        case = replace(case, maps=None)
+    gone |= {"--nan"} if f"--{case.parameters.get('--nan')}" in lacks else set()
+    return replace(case, parameters={option: each for option, each in case.parameters.items() if option not in gone},
+                   factors=None if "--max-norm" in lacks else case.factors)
+
+
+def by_missing(case):
+    """The result of a case in which elements lack figures: those of the elements that lack the same ones, each in places of their own."""
+    sets, found, refusals = np.broadcast_to(case.missing, case.x.shape), [], []
+    for each in np.unique(sets).tolist():
+        where = sets == each
+        alone = without_missing(in_own_places(case, where), {option for bit, option in enumerate(MISSING) if each >> bit & 1})
+        try:
+            found.append((where, result(alone)))
+        except Refused as refused:
+            refusals.append(refused)
+    if refusals:  # bounds are looked at before elements
+        refused = min(refusals, key=lambda refused: refused.code)
+        raise Beyond(np.ones(1, bool)) if isinstance(refused, Beyond) else Refused(refused.rule, refused.code)
+
+    def joined(name, dtype):
+        if "--nodata" in case.parameters and name != "y":  # of the others only
+            return np.concatenate([np.ravel(getattr(its, name)) for _, its in found])
+        all_of = np.empty(case.x.shape, dtype)
+        for where, its in found:
+            all_of[where] = getattr(its, name)
+        return all_of
+
+    total = lambda name: None if None in (its := [getattr(each, name) for _, each in found]) else sum(its)
+    bits = np.empty(case.x.shape, unsigned(case.to))
+    for where, its in found:
+        bits[where] = its.result.bits
+    tensor = Tensor(case.to, bits.view(stored_type(case.to)), case.x.fortran, case.is_big)
+    return Expected(tensor, *map(total, ("raised", "lowered", "nan")), joined("nans", bool), *map(total, ("infinite", "zero")), joined("moved", np.int8),
+                    *map(total, ("nodata", "became_nodata")), None if any(its.y is None for _, its in found) else joined("y", object))
+
+
 def around_nodata(case):
     """The result of a case with --nodata: that of the other elements, in places of their own, and what becomes of nodata."""
     given, where = case.parameters, case.is_nodata
@@ -546,13 +600,10 @@ def around_nodata(case):
         raise Refused("nodata that the dtype does not have", USAGE)
     others = {option: each for option, each in given.items() if option not in ("--nodata", "--nodata-to")}
     valid = Tensor(case.x.dtype, case.x.elements[~where])
-    lost = None if case.lost is None else case.lost[~where]
     if lost_in(case, valid):
         others = without_percentages(case, others, lost_in(case, valid))
-    moved_arrays = {option: Tensor(each.dtype, np.broadcast_to(each.elements, case.x.shape)[~where], name=each.name, varies=True)
-                    if each.elements.size != 1 else each.like(each.elements.reshape(1)) for option, each in case.arrays().items()}
-    its_factors = None if case.factors is None else np.broadcast_to(case.factors, case.x.shape)[~where]
-    found = elsewhere(case, others, replace(case, x=valid, parameters=others | moved_arrays, lost=lost, factors=its_factors))
+    moved = in_own_places(case, ~where)
+    found = elsewhere(case, others, replace(moved, parameters=others | moved.arrays()))
     keeps = result(Case(Tensor(case.x.dtype, case.x.elements[where]), {"--to": case.to})).result if case.to != case.x.dtype and target is None \
         else Tensor(case.x.dtype, case.x.elements[where])
     bits = np.empty(case.x.shape, unsigned(case.to))
@@ -628,11 +679,24 @@ def by_index(case, lists):
                     *map(total, ("nodata", "became_nodata")))
 
 
+def take_mask(case):
+    """The case with --mask as the places where it is not 0."""
+    given = case.parameters["--mask"]
+    if case.profile is not NATIVE or not figures.has_figures(case):
+        raise Refused("--mask without a figure", USAGE)
+    if not fits(given.shape, case.x.shape):
+        raise Refused("file size", INPUT)
+    return replace(case, mask=np.broadcast_to(numbers(given.elements, given.dtype) != 0, case.x.shape),
+                   parameters={option: each for option, each in case.parameters.items() if option != "--mask"})
+
+
 def result(case):
     """The output and what is counted. Raises Refused for a case that clipper must refuse, Unspecified if no rule says what it does."""
     lists = {option: given.split(",") for option, given in case.parameters.items() if option in LISTS and isinstance(given, str) and "," in given}
     if lists:
         return by_index(case, lists)
+    if "--mask" in case.parameters:
+        case = take_mask(case)
     check(case)
     case = replace(case, was_normalized=case.was_normalized or case.normalizes)
     with np.errstate(all="ignore"):
@@ -644,7 +708,7 @@ def result(case):
                 if refused.code == INPUT:
                     refused_before_range(case)
                 raise
-        if "--nodata" not in case.parameters and lost_in(case, case.x) and figures.is_one_group(case):
+        if "--nodata" not in case.parameters and case.mask is None and lost_in(case, case.x) and figures.is_one_group(case):
             case = replace(case, parameters=without_percentages(case, case.parameters, lost_in(case, case.x)))
         if figures.are_in(case):
             if "--stretch" not in case.parameters:
@@ -652,9 +716,11 @@ def result(case):
             refused_by_plan(case)
             if "--stretch" in case.parameters and case.profile is NATIVE:
                 figures.groups(case)
-                if not lost_in(case, Tensor(case.x.dtype, case.x.elements[~case.is_nodata])):
+                if not lost_in(case, figures.valid_in(case, ...)):
                     check_replacements(case)
             case = figures.found_in(case, bound, result, percentile_in)
+        if case.missing is not None and case.missing.any():
+            return by_missing(case)
         if {"--nodata", "--nodata-to"} & {*case.parameters}:
             return around_nodata(case)
         if case.normalizes:
@@ -755,7 +821,9 @@ def normalized(case):
         z = np.asarray(z * (case.maps[1] - case.maps[0]) + case.maps[0])
     bits, limited = rule.stored(z)
     wrong, unknown = limited == 2, z != z
-    refuse_elements(case, unknown & (case.nan == "kept"), wrong)
+    if case.to in INTS and (unknown & np.asarray(y == y, bool)).any():
+        raise Refused("NaN element", INPUT)
+    refuse_elements(case, unknown & (case.nan in ("kept", "error")), wrong)
     moved = np.where(clipped.nans, 0, np.where(clipped.moved == 0, limited, clipped.moved))
     big = case.is_big
     found = Tensor(case.to, bits.view(stored_type(case.to)).reshape(case.x.shape), case.x.fortran, big)
@@ -782,8 +850,9 @@ def ranged(case):
     for _, part in parts:
         x = figures.valid_in(case, part)
         if any(figures.is_percentile(text) and figures.is_lost(case, x, text) for text in texts):
-            begins.append(contract.exact(case.parameters["--stretch"].split(":")[0]))
-            lengths.append(float(maps[1] - maps[0]))
+            begins.append(0)
+            lengths.append(1.0)
+            case = figures.lacking(case, part, "--subtract")
             continue
         ends = [figures.bound_value(x, text) if figures.is_percentile(text) else contract.exact(text) for text in texts]
         if not all(map(math.isfinite, ends)):
@@ -795,7 +864,7 @@ def ranged(case):
             raise Refused("the length of --stretch-from", code)
     if len(parts) <= 1:
         lost = is_found and (not parts or any(figures.is_percentile(text) and figures.is_lost(case, figures.valid_in(case, parts[0][1]), text) for text in texts))
-        return replace(case, parameters=others) if lost else \
+        return replace(case, parameters=others, missing=None) if lost else \
             replace(case, parameters=others | {"--subtract": repr(begins[0]), "--divide": repr(lengths[0])}, maps=maps)
     limits = np.iinfo(case.x.dtype) if case.x.dtype in ("int64", "uint64") else None
     is_whole = limits and all(each == math.trunc(each) and limits.min <= each <= limits.max for each in begins)
@@ -905,8 +974,6 @@ def bounds_of_stretch(case, low, high):
 def with_nans_replaced(case, rule, nan, bits, limited, nans, lo, hi):
     if not nans.any() or case.nan in ("kept", "keep", "error"):
         return bits, limited
-    if case.lost is not None:
-        bits, nans = np.where(nans & case.lost, np.asarray(nearest(math.nan, rule.to)).astype(bits.dtype), bits), nans & ~case.lost
     its_limits = 0
     if case.nan in BOUND_NAMES:
         each = lo if case.nan == "min" else hi

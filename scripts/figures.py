@@ -13,6 +13,7 @@ from tensor import Tensor, unsigned
 
 BOUNDS, FACTORS = ("--min", "--max"), ("--subtract", "--divide")
 BOUND_NAMES = ("min", "max")
+MISSING = ("--min", "--max", "--subtract", "--divide", "--max-norm")
 STATISTICS = ("mean", "std", "min", "max", "median", "mad", "iqr", "absmax")
 RULE = re.compile(r"(mean|median|[0-9.]+%)(?:([+-][0-9.]*)(std|mad|iqr))?")
 LAST_STEPS = (*FACTORS, "--divide-zero", "--round", "--zero-point", "--saturate", "--to", "--nodata-to", "--per-axis")
@@ -121,9 +122,9 @@ def has_norm(case):
 def norm_factors(case, given, shape, parts, result):
     """What each group is multiplied by. `given` has the numbers of bounds."""
     first = {option: each for option, each in given.items() if option not in (*LAST_STEPS, "--stretch", "--max-norm", "--norm")}
-    clipped = result(replace(case, parameters=first | {"--to": "float64"} | ({"--nodata-to": "0"} if "--nodata" in given else {})))
+    clipped = result(replace(case, mask=None, parameters=first | {"--to": "float64"} | ({"--nodata-to": "0"} if "--nodata" in given else {})))
     y, limit = elements_of(case, given, clipped), float(exact(given["--max-norm"]))
-    norms = [norm(given.get("--norm", "2"), np.ravel(y[part]).tolist()) for _, part in parts]
+    norms = [norm(given.get("--norm", "2"), np.ravel(np.asarray(y[part])[... if case.mask is None else case.mask[part]]).tolist()) for _, part in parts]
     return np.array([limit / each if each > limit else 1.0 for each in norms], np.float64).reshape(shape) if parts else np.float64(1)
 
 
@@ -250,12 +251,24 @@ def array_of(shape, dtype, elements):
 def are_in(case):
     """Whether exact.py needs found_in(): it knows percentiles of all elements, unless the other bound is typed."""
     one_is_typed = case.x.dtype in {*FORMATS, *INTS} and {is_percentile(case.parameters.get(side, "")) for side in BOUNDS} == {False, True}
-    return one_is_typed or has_norm(case) or "--per-axis" in case.parameters or any(is_factor_figure(case.parameters.get(option)) for option in FACTORS)
+    return one_is_typed or has_norm(case) or "--per-axis" in case.parameters or case.mask is not None or any(is_factor_figure(case.parameters.get(option)) for option in FACTORS)
+
+
+def counts_in(case, part):
+    """Which elements of a group have figures: those that are data, and that the mask leaves."""
+    return ~case.is_nodata[part] & (True if case.mask is None else case.mask[part])
 
 
 def valid_in(case, part):
-    """The elements of a group that are data."""
-    return case.x.like(np.asarray(case.x.elements[part])[~case.is_nodata[part]])
+    """The elements of a group that have figures."""
+    return case.x.like(np.asarray(case.x.elements[part])[counts_in(case, part)])
+
+
+def lacking(case, part, option):
+    """The case in which the elements of a group lack a figure."""
+    missing = np.zeros(case.x.shape, np.uint8) if case.missing is None else case.missing.copy()
+    missing[part] |= 1 << MISSING.index(option)
+    return replace(case, missing=missing)
 
 
 def widest(case, side, given):
@@ -311,7 +324,7 @@ def without(case):
         else:
             lost = {side, "--stretch", replacement} | ({"--nan"} if given.get("--nan") == side[2:] else set())
         given = {option: each for option, each in given.items() if option not in lost}
-    return replace(case, parameters=given, factors=np.float64(1) if "--max-norm" in given else None)
+    return replace(case, parameters=given, mask=None, missing=None, factors=np.float64(1) if "--max-norm" in given else None)
 
 
 def found_in(case, bound, result, find):
@@ -320,26 +333,21 @@ def found_in(case, bound, result, find):
     if "--per-axis" in given and case.profile.name != "native":
         raise Refused("profile of --per-axis", USAGE)
     shape, parts = groups(case)
-    loses = len(parts) <= 1  # a figure that does not exist
+    loses = len(parts) <= 1 and case.mask is None  # a figure that does not exist
     whole = valid_in(case, parts[0][1]) if parts else case.x
     is_empty = loses and any(is_percentile(given.get(side)) and is_lost(case, whole, given[side]) for side in BOUNDS)
     if any(is_percentile(given.get(side)) for side in BOUNDS) and not is_empty:
         check_order(case, parts, find)
-    if "--per-axis" in given:
+    if "--per-axis" in given or case.mask is not None:
         for side in [side for side in BOUNDS if is_percentile(given.get(side)) and not is_empty]:
             text, exactly, elements = case.parameters[side], [], []
             wholes = []
             for _, part in parts:
                 alone = replace(case, x=valid_in(case, part))
                 lost = is_lost(case, alone.x, text)
-                if lost and len(parts) > 1 and case.nan == side[2:] and case.x.dtype in FORMATS and "nan" not in case.parameters.get("--nodata", ""):
-                    if case.to in INTS:
-                        raise Refused("NaN of a group", INPUT)
-                    where = np.zeros(case.x.shape, bool) if case.lost is None else case.lost.copy()
-                    where[part] = True
-                    case = replace(case, lost=where)
-                its = widest(case, side, case.parameters) if lost else text
-                exactly.append(exact(its) if lost else find(alone, text))
+                case = lacking(case, part, side) if lost else case
+                its = "0" if lost else text  # which no element sees
+                exactly.append(0 if lost else find(alone, text))
                 if "--stretch" in given and not math.isfinite(exactly[-1]):
                     raise Refused("infinite percentile", INPUT)
                 wholes += [exactly[-1]] * (not lost)
@@ -367,7 +375,7 @@ def found_in(case, bound, result, find):
         case = replace(case, factors=norm_factors(case, given, shape, parts, result))
     words = {option: given[option] for option in FACTORS if is_factor_figure(given.get(option))}
     if words:
-        first = replace(case, parameters={option: each for option, each in given.items() if option not in LAST_STEPS} | {"--to": "float64"}
+        first = replace(case, mask=None, parameters={option: each for option, each in given.items() if option not in LAST_STEPS} | {"--to": "float64"}
                         | ({"--nodata-to": "nan"} if "--nodata" in given else {}))
         clipped = result(first)
         is_long = case.x.dtype in ("int64", "uint64") and not {"--scale", "--bias", "--replace-below", "--replace-above", "--nodata", "--max-norm"} & {*given}
@@ -377,7 +385,7 @@ def found_in(case, bound, result, find):
         for (_, part), option in product(parts, words):
             try:
                 its = clipped.y if is_exact and option == "--subtract" else y
-                elements = np.asarray(its[part], its.dtype)[~case.is_nodata[part]]
+                elements = np.asarray(its[part], its.dtype)[counts_in(case, part)]
                 if elements.dtype == object:
                     elements = np.array([as_double(each) for each in elements.tolist() if each == each], object)
                 number = statistic(words[option], elements)
@@ -386,6 +394,7 @@ def found_in(case, bound, result, find):
                     del given[option], values[option]
                     continue
                 number = float(option == "--divide")
+                case = lacking(case, part, option)
             if option == "--divide" and number == 0:
                 number = zero_divisor(case)
             values[option].append(number.item() if isinstance(number, np.generic) else number)
@@ -402,5 +411,9 @@ def found_in(case, bound, result, find):
     given.pop("--per-axis", None)
     if case.factors is not None and np.all(case.factors == 1) and np.size(case.factors) == 1:  # then there is no such step
         given = {option: each for option, each in given.items() if option not in ("--max-norm", "--norm")}
-        case = replace(case, factors=None)
-    return replace(case, parameters=given)
+        case = replace(case, factors=None, was_measured=case.x.dtype in FORMATS and case.arithmetic is not None)
+    elif "--max-norm" in given and case.factors is not None and case.x.dtype in ("int64", "uint64"):
+        for index, part in parts:
+            if case.factors[index] == 1:
+                case = lacking(case, part, "--max-norm")
+    return replace(case, parameters=given, mask=None)

@@ -90,17 +90,20 @@ Json bound_json(const Plan& plan, Parameter parameter) {
   return element_json(plan.bound_dtype, meaning, parameter == Parameter::min ? plan.min : plan.max);
 }
 
+/// Whether groups have norms, of which no factors are made if all are small enough.
+bool has_norms(const Plan& plan) {
+  return plan.norms && plan.norms->layout().count > 1;
+}
+
 /// The norms of groups before their factors: see json_rest().
 void add_norm(const Plan& plan, Json& json) {
   if (!plan.norms) return;
   const ArrayParameter* const factors = plan.array(Parameter::max_norm);
-  if (factors == nullptr) {
-    json.add("norm", from_bits<double>(found_element(*plan.norms, 0)));
-    json.add("factor", plan.operation.normalization ? plan.operation.normalization->factor : 1.0);
-    return;
-  }
-  json.add("norm", array_json({Parameter::max_norm, factors->text, plan.norms, {}}));
-  json.add("factor", array_json(*factors));
+  json.add("norm", has_norms(plan) ? array_json({Parameter::max_norm, "", plan.norms, {}})
+                                   : Json(from_bits<double>(found_element(*plan.norms, 0))));
+  json.add("factor", factors != nullptr
+                         ? array_json(*factors)
+                         : Json(plan.operation.normalization ? plan.operation.normalization->factor : 1.0));
 }
 
 void add_plan(const Plan& plan, const std::string& name, Json& json) {
@@ -250,11 +253,16 @@ JsonRest json_rest(const ClipReport& report) {
   if (report.plan && report.counts && complete) add_counts(*report.plan, *report.counts, result);
   result.add("seconds", report.seconds);
   JsonRest rest{members_of(member), members_of(plan), result.dump().substr(1), {}};
-  if (report.plan && report.plan->arrays)
-    for (const ArrayParameter& row : report.plan->arrays->arrays) {
-      if (row.parameter == Parameter::max_norm) rest.found.push_back(report.plan->norms);
-      if (row.array->is_found()) rest.found.push_back(row.array);
-    }
+  if (!report.plan) return rest;
+  const auto add_found = [&](const std::shared_ptr<const ParameterArray>& array) {
+    if (array->is_found()) rest.found.push_back(array);
+  };
+  const ArrayParameter* const factors = report.plan->array(Parameter::max_norm);
+  if (report.plan->arrays)
+    for (const ArrayParameter& row : report.plan->arrays->arrays)
+      if (&row != factors) add_found(row.array);
+  if (has_norms(*report.plan)) add_found(report.plan->norms);
+  if (factors != nullptr) add_found(factors->array);
   return rest;
 }
 

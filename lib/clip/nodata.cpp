@@ -103,9 +103,18 @@ std::span<std::byte> without_nodata(const Nodata& nodata, std::span<std::byte> e
 
 NodataPlaces::NodataPlaces(const Nodata& nodata, const std::byte* elements, std::size_t count,
                            SimdLevel level) noexcept {
-  constexpr std::size_t kWord = sizeof(std::uint64_t);
   std::array<std::uint8_t, kMax> flags;
-  if (find_nodata(nodata, elements, count, flags.data(), level) == 0) return;
+  if (find_nodata(nodata, elements, count, flags.data(), level) != 0) take(flags, count);
+}
+
+NodataPlaces::NodataPlaces(std::span<const std::uint8_t> flags) noexcept {
+  std::array<std::uint8_t, kMax> own;
+  std::ranges::copy(flags, own.begin());
+  take(own, flags.size());
+}
+
+void NodataPlaces::take(std::span<std::uint8_t, kMax> flags, std::size_t count) noexcept {
+  constexpr std::size_t kWord = sizeof(std::uint64_t);
   std::fill_n(flags.begin() + static_cast<std::ptrdiff_t>(count), (kMax - count) % kWord, std::uint8_t{0});
   for (std::size_t at = 0; at < count; at += kWord) {
     std::uint64_t any = 0;

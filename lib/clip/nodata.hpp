@@ -42,6 +42,9 @@ class NodataPlaces {
 
   NodataPlaces(const Nodata& nodata, const std::byte* elements, std::size_t count, SimdLevel level) noexcept;
 
+  /// The elements whose flag is 1.
+  explicit NodataPlaces(std::span<const std::uint8_t> flags) noexcept;
+
   /// The indexes of these elements, in order.
   [[nodiscard]] std::span<const std::uint16_t> all() const noexcept {
     return std::span(places_).first(size_);
@@ -58,6 +61,8 @@ class NodataPlaces {
   void fill(const std::byte* element, std::size_t size, std::byte* elements) const noexcept;
 
  private:
+  void take(std::span<std::uint8_t, kMax> flags, std::size_t count) noexcept;
+
   std::size_t size_ = 0;
   std::array<std::uint16_t, kMax + 1> places_;
 };

@@ -468,7 +468,9 @@ Converted normalize(const Operation& operation, const Operands& operands, const 
       const Operands of_block = operands.after(done);
       part = convert_and_normalize(operation, of_block, from, y, length, counting, level);
       if (counter) counter->count(of_block, from, y.of.data(), length, part.counts);
-      part.first_beyond = convert(last, kNumbers, y.bytes(), to, length, Counting::off, level).first_beyond;
+      const Converted stored = convert(last, kNumbers, y.bytes(), to, length, Counting::off, level);
+      part.first_beyond = stored.first_beyond;
+      part.first_nan = stored.first_nan;  // an infinite quotient may have become one
     }
     if (counter) part.counts.changed = !compares || std::memcmp(to, from, length * out_size) != 0;
     if (out != nullptr && compares) std::memcpy(out + done * out_size, to, length * out_size);

@@ -127,7 +127,8 @@ ElementComparison verify_result(Engine& engine, const Plan& plan, InputFile& inp
   Plan in_order = decoded(plan);  // positions of pairs are those of the golden file
   in_order.input.fortran_order = golden.layout.fortran_order;
   in_order.refuse_nan = plan.refuse_nan && !plan.looks_for_nan();
-  if (in_order.arrays) lay_out(*in_order.arrays, plan.input.shape, golden.layout.fortran_order);
+  for (std::optional<Broadcast>* const arrays : {&in_order.arrays, &in_order.missing_figures})
+    if (*arrays) lay_out(**arrays, plan.input.shape, golden.layout.fortran_order);
   engine.prepare(plan.input_size());
   TensorClip clip(in_order, engine.kernel_options(), input.path());
   FirstPosition first_nan;

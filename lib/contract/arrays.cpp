@@ -95,6 +95,7 @@ class RetypedArray : public ParameterArray {
     return array_->fingerprint() + (converted_ ? 1 + static_cast<std::uint64_t>(layout_.dtype) : 0);
   }
   void expect_unwritten() const override { array_->expect_unwritten(); }
+  [[nodiscard]] std::span<const std::uint8_t> lost() const override { return array_->lost(); }
   [[nodiscard]] bool is(const os::Status& file) const override { return array_->is(file); }
 
  private:
@@ -313,6 +314,38 @@ std::optional<Broadcast> plan_arrays(const Request& request, const TensorLayout&
   if (is_floating(layout.dtype) && request.action_on_nan() == OnNan::min) result.nan = Parameter::min;
   if (is_floating(layout.dtype) && request.action_on_nan() == OnNan::max) result.nan = Parameter::max;
   return result;
+}
+
+std::optional<Broadcast> missing_figures(const Request& request, const TensorLayout& layout) {
+  std::shared_ptr<const ParameterArray> one;
+  std::vector<std::byte> sets;
+  const auto note = [&](Parameter parameter, const std::shared_ptr<const ParameterArray>& array,
+                        const auto& is_missing) {
+    one = array;
+    sets.resize(array->layout().count);
+    for (std::size_t i = 0; i < sets.size(); ++i)
+      if (is_missing(i)) sets[i] |= std::byte{bit_of(parameter)};
+  };
+  for (std::size_t i = 0; i < fields::kBroadcasting.size(); ++i)
+    if (const auto& given = request.*fields::kBroadcasting[i]->number();
+        given && given->array && !given->array->lost().empty())
+      note(static_cast<Parameter>(i), given->array,
+           [lost = given->array->lost()](std::size_t group) { return lost[group] != 0; });
+  const bool is_long = layout.dtype == DType::int64 || layout.dtype == DType::uint64;
+  if (const auto& norm = request.max_norm;
+      is_long && norm && norm->array && norm->array->layout().count > 1) {
+    const auto factors = norm_factors(*norm);
+    note(Parameter::max_norm, norm->array,
+         [&](std::size_t group) { return from_bits<double>(found_element(*factors, group)) == 1; });
+  }
+  if (std::ranges::all_of(sets, [](std::byte set) { return set == std::byte{}; })) return std::nullopt;
+  TensorLayout own = one->layout();
+  own.dtype = DType::uint8;
+  Broadcast missing;
+  missing.arrays.push_back(
+      {Parameter::min, "", std::make_shared<RetypedArray>(one, std::move(own), std::move(sets)), {}});
+  lay_out(missing, layout.shape, layout.fortran_order);
+  return missing;
 }
 
 bool has_dtype(const Request& request, DType dtype) {

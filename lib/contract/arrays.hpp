@@ -46,6 +46,9 @@ class ParameterArray {
   /// Whether the array was calculated from the tensor's elements.
   [[nodiscard]] virtual bool is_found() const { return false; }
 
+  /// Of an array of figures: for each element whether its group has no such figure; empty if none lacks it.
+  [[nodiscard]] virtual std::span<const std::uint8_t> lost() const { return {}; }
+
   /// Whether the array's file is the file with this status.
   [[nodiscard]] virtual bool is(const os::Status& file) const = 0;
 };
@@ -56,6 +59,13 @@ enum class Parameter : std::uint8_t { min, max, scale, bias, subtract, divide, m
 [[nodiscard]] constexpr std::string_view name_of(Parameter parameter) {
   if (parameter == Parameter::max_norm) return "max_norm";
   return fields::kBroadcasting[static_cast<std::size_t>(parameter)]->name;
+}
+
+/// Some Parameters, each a bit.
+using ParameterSet = std::uint8_t;
+
+[[nodiscard]] constexpr ParameterSet bit_of(Parameter parameter) {
+  return static_cast<ParameterSet>(1U << static_cast<unsigned>(parameter));
 }
 
 /// An array that gives a parameter for each element of a tensor.
@@ -121,6 +131,11 @@ void check_dtype(std::string_view field, const std::optional<Given>& given, DTyp
 /// The arrays of the request, laid out for the tensor; nothing if there are none. Calls check_shape() for all
 /// parameters. Error{usage} for an array that the profile does not take: see Profile::Arrays.
 [[nodiscard]] std::optional<Broadcast> plan_arrays(const Request& request, const TensorLayout& layout);
+
+/// Which parameters the elements of the tensor lack, as an array of ParameterSets: figures that their groups
+/// do not have, and norms because of which nothing is multiplied, so that 64-bit integers do not become
+/// float64. Nothing if no element lacks any.
+[[nodiscard]] std::optional<Broadcast> missing_figures(const Request& request, const TensorLayout& layout);
 
 /// Gives the tensor's dtype to parameters from files that leave it open, and to bounds from files of another
 /// dtype, unless there is a scale or a bias, if the tensor's is a float dtype that has each of the numbers

@@ -105,7 +105,8 @@ bool needs_cast(const Request& request, const Plan& plan) {
   if (scales && !is_floating(from) && (is_other(request.min) || is_other(request.max))) return true;
   return to != from || !has_kernels(from) || converts_flags(request, plan) || (request.to && scales) ||
          (request.round && rounds) || (has_fractions && (request.to || request.round || scales)) ||
-         request.replace_below || request.replace_above || divides(request) || request.zero_point ||
+         (request.max_norm && scales && is_floating(from)) || request.replace_below ||
+         request.replace_above || divides(request) || request.zero_point ||
          (request.saturate && is_floating(to));
 }
 

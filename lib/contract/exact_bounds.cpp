@@ -187,7 +187,8 @@ bool has_exact_bounds(const Plan& plan) {
 }
 
 bool has_arithmetic_bounds(const Request& request, const Plan& plan) {
-  return request.to || request.round || normalizes(request) || has_exact_bounds(plan);
+  // A norm that is small enough was measured with the same bounds as one that is not.
+  return request.to || request.round || request.max_norm || normalizes(request) || has_exact_bounds(plan);
 }
 
 bool is_number(const std::optional<Given>& bound) {

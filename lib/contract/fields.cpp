@@ -66,6 +66,20 @@ const Field* user_of_bounds(const Request& request) {
   return first_given(request, [](const Field& field) { return field.uses_bounds; });
 }
 
+void omit(Request& request, const Field& figure) {
+  const bool is_factor = figure.grammar == Field::Grammar::factor;
+  const bool ends_stretch = request.stretch_from ? is_factor : figure.grammar == Field::Grammar::bound;
+  for (const Field& field : fields::kAll) {
+    const bool stretches =
+        field.uses_bounds || field.is_range || (is_factor && field.grammar == figure.grammar);
+    if (field.name == figure.name || field.of == figure.name || (ends_stretch && stretches))
+      field.copy({}, request);
+  }
+  const OnNan::Action action = request.action_on_nan();
+  if ((figure.name == "min" && action == OnNan::min) || (figure.name == "max" && action == OnNan::max))
+    request.nan = OnNan::keep;
+}
+
 const Field* field_named(std::string_view name) noexcept {
   const auto* const row = std::ranges::find(fields::kAll, name, &Field::name);
   return row == fields::kAll.end() ? nullptr : row;

@@ -54,6 +54,7 @@ struct Field {
   bool uses_bounds = false;  ///< calculates with both bounds, which are finite then
   bool is_range = false;     ///< is what others calculate with in place of the bounds
   bool groups = false;       ///< says of which elements the figures are
+  std::string_view of{};     ///< the member without which it is nothing
 
   /// Whether the request has another value than by default.
   [[nodiscard]] bool is_given(const Request& request) const;
@@ -123,12 +124,14 @@ inline constexpr std::array kAll{
           .option = "--replace-below",
           .member = &Request::replace_below,
           .grammar = Grammar::number,
-          .repeats = true},
+          .repeats = true,
+          .of = "min"},
     Field{.name = "replace_above",
           .option = "--replace-above",
           .member = &Request::replace_above,
           .grammar = Grammar::number,
-          .repeats = true},
+          .repeats = true,
+          .of = "max"},
     Field{.name = "subtract",
           .option = "--subtract",
           .member = &Request::subtract,
@@ -144,9 +147,15 @@ inline constexpr std::array kAll{
           .member = &Request::divide_zero,
           .grammar = Grammar::divisor,
           .is_detail = true,
-          .repeats = true},
+          .repeats = true,
+          .of = "divide"},
     Field{.name = "max_norm", .option = "--max-norm", .member = &Request::max_norm},
-    Field{.name = "norm", .option = "--norm", .member = &Request::norm, .is_detail = true, .repeats = true},
+    Field{.name = "norm",
+          .option = "--norm",
+          .member = &Request::norm,
+          .is_detail = true,
+          .repeats = true,
+          .of = "max_norm"},
     Field{.name = "zero_point",
           .option = "--zero-point",
           .member = &Request::zero_point,
@@ -233,6 +242,9 @@ void expect_understood(const Request& request);
 
 /// The field that calculates with both bounds; null if the request gives none.
 [[nodiscard]] const Field* user_of_bounds(const Request& request);
+
+/// Takes a member out of the request that is a figure which the elements do not have, with all that needs it.
+void omit(Request& request, const Field& figure);
 
 /// The row of a name; null for others.
 [[nodiscard]] const Field* field_named(std::string_view name) noexcept;

@@ -180,6 +180,7 @@ void expect_within(std::string_view field, const std::optional<Given>& given, co
 
 void convert_normalization(const Request& request, Plan& plan) {
   expect_divisor(request, plan);
+  if (makes_nan(plan)) plan.refuse_nan |= !is_floating(plan.output.dtype);
   if (user_of_bounds(request) == nullptr) return;
   Normalization& stretch = *plan.operation.normalization;
   const std::array ends{std::pair(&stretch.a, &stretch.a_rest), std::pair(&stretch.b, &stretch.b_rest)};
@@ -261,6 +262,11 @@ bool only_scales(const Plan& plan) {
 Number subtracted(const Number& number, DType dtype) {
   const Number nearest = round_to<double>(number);
   return !is_floating(dtype) && (rest_of(number) != 0 || nearest == number) ? number : nearest;
+}
+
+bool makes_nan(const Plan& plan) {
+  const auto& step = plan.operation.normalization;
+  return step && maps(*step) && step->low == step->high;
 }
 
 bool has_typed_range(const Request& request) {

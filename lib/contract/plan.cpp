@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
+#include <iterator>
+#include <span>
 #include <utility>
 
 #include "contract/steps.hpp"
@@ -104,16 +108,44 @@ Plan planned(const Request& request, const TensorLayout& layout) {
   return plan;
 }
 
+/// A plan for each set of figures that elements lack, the smallest set first, of which the others are part.
+Plan planned_by_figures(const Request& request, const TensorLayout& layout) {
+  std::optional<Broadcast> missing = missing_figures(request, layout);
+  if (!missing) return planned(request, layout);
+  const std::span<const std::byte> held = missing->arrays.front().array->held();
+  std::vector<std::byte> sets(held.begin(), held.end());
+  std::ranges::sort(sets, {}, [](std::byte set) {
+    const auto bits = std::to_integer<ParameterSet>(set);
+    return std::pair(std::popcount(bits), bits);
+  });
+  sets.erase(std::unique(sets.begin(), sets.end()), sets.end());
+  std::vector<Plan> plans;
+  for (const std::byte set : sets) {
+    Request own = request;
+    for (std::size_t i = 0; i <= fields::kBroadcasting.size(); ++i)
+      if (const auto parameter = static_cast<Parameter>(i);
+          (std::to_integer<ParameterSet>(set) & bit_of(parameter)) != 0)
+        omit(own, *field_named(name_of(parameter)));
+    plans.push_back(planned(own, layout));
+    plans.back().missing = std::to_integer<ParameterSet>(set);
+  }
+  Plan plan = std::move(plans.front());
+  if (request.max_norm) plan.norms = request.max_norm->array;
+  plan.others.assign(std::move_iterator(plans.begin() + 1), std::move_iterator(plans.end()));
+  if (!plan.others.empty()) plan.missing_figures = std::move(missing);
+  return plan;
+}
+
 /// Copies the request only if a number or an array of it is not as planned() takes it.
 Plan plan_of(const Request& request, const TensorLayout& layout, bool has_units) {
   check_tensor(*request.profile, layout);
   if (has_units && has_dtype(request, layout.dtype) && !has_typed_range(request))
-    return planned(request, layout);
+    return planned_by_figures(request, layout);
   Request own = request;
   if (!has_units) set_units(own, layout);
   set_dtype(own, layout.dtype);
   if (has_typed_range(own)) set_range(own, layout.dtype);
-  return planned(own, layout);
+  return planned_by_figures(own, layout);
 }
 
 }  // namespace
@@ -151,7 +183,10 @@ std::string Plan::fingerprint() const {
                                  input.stored_as.empty() ? "" : " opaque", input.fortran_order ? 'F' : 'C',
                                  joined(input.shape, ","), slice.first, slice.count);
   for (const Step* const step : steps()) step->identify(*this, text);
-  return text + (arrays ? arrays->fingerprint() : "");
+  if (arrays) text += arrays->fingerprint();
+  for (const Plan& other : others)
+    text += fmt::format("; without {:x}: {}", other.missing, other.fingerprint());
+  return text;
 }
 
 std::string describe(const Plan& plan) {

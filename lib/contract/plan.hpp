@@ -25,11 +25,12 @@ struct Slice {
 };
 
 /// A bound that is a percentile, or a subtrahend or divisor that is a statistic, of a tensor that has none:
-/// it has no elements, or only NaN.
+/// it has no elements, or only NaN. Or a rule whose spread is 0, beyond which there are elements.
 struct LostBound {
   std::string_view field;  ///< "min"
   std::string text;        ///< as given: "1%"
   std::string_view why;    ///< "all elements are NaN"
+  bool flattens = false;   ///< whether it is such a rule
 };
 
 /// What becomes of elements that are no data.
@@ -58,6 +59,12 @@ struct Plan {
   std::optional<Number> exact_max;  ///< Arithmetic::integer
   std::vector<CutBound> cut;        ///< bounds about which the user should be warned
   std::vector<LostBound> lost;      ///< no bounds: about which the user should be told
+
+  // Of a tensor with groups that lack figures, each of which is left as it is by the steps that need them.
+  std::optional<Broadcast> missing_figures;  ///< which parameters each element lacks
+  ParameterSet missing = 0;                  ///< which the elements lack that this plan is for
+  std::vector<Plan> others;                  ///< without these steps: for the elements that lack others
+
   bool takes_other_bounds =
       false;                   ///< other calls may give arrays as bounds: nothing depends on the given ones
   bool refuse_nan = false;     ///< a NaN among the results is an Error{input} that names the first one
@@ -100,7 +107,10 @@ struct Plan {
   /// Whether any element can be no data.
   [[nodiscard]] bool has_nodata() const { return nodata && !nodata->read.matches_nothing(); }
 
-  [[nodiscard]] bool may_refuse_elements() const { return refuse_nan || refuse_beyond; }
+  [[nodiscard]] bool may_refuse_elements() const {
+    return refuse_nan || refuse_beyond ||
+           std::ranges::any_of(others, [](const Plan& other) { return other.may_refuse_elements(); });
+  }
 
   /// Also if bool becomes uint8.
   [[nodiscard]] bool changes_dtype() const {

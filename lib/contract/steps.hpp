@@ -53,6 +53,9 @@ void set_range(Request& request, DType dtype);
 /// What people are told if min and max are one number, of which all elements become one.
 [[nodiscard]] std::optional<Message> collapse_note(const Plan& plan);
 
+/// Whether NaN becomes of infinite quotients, which are multiplied by 0.
+[[nodiscard]] bool makes_nan(const Plan& plan);
+
 /// The number as it is subtracted from elements of the dtype: a whole number of 64 bits from integers,
 /// otherwise the nearest float64.
 [[nodiscard]] Number subtracted(const Number& number, DType dtype);

@@ -127,10 +127,22 @@ ParameterTile::ParameterTile(const Plan& plan, std::size_t capacity, std::size_t
     return is_bound(row) && is_other_bound(plan, row.array->layout().dtype);
   });
   if (is_exact) allocate_exact();
+  if (plan.missing_figures) {
+    missing_.emplace(*plan.missing_figures, plan.missing_figures->arrays.front(), 0);
+    sets_.resize(capacity_);
+  }
   if (is_exact || std::ranges::any_of(arrays.arrays, [&](const ArrayParameter& row) {
         return !is_bound(row) || is_converted(plan, row.array->layout().dtype);
       }))
     raw_ = std::make_unique_for_overwrite<std::byte[]>(capacity_ * sizeof(ElementBits));
+}
+
+/// find_first() among the elements that the plan is for.
+template <class IsRefused>
+std::optional<std::size_t> ParameterTile::find_own(std::size_t count, const IsRefused& is_refused) const {
+  if (!missing_) return find_first(count, is_refused);
+  return find_first(count,
+                    [&](std::size_t i) { return sets_[i] == std::byte{plan_.missing} && is_refused(i); });
 }
 
 /// Whether kernels need a number of the slot for each element, unless it is one of an exact bound.
@@ -220,35 +232,22 @@ void ParameterTile::expand(std::uint64_t position, std::size_t count) {
 
 void ParameterTile::read(std::uint64_t position, std::size_t count) {
   far_.reset();
+  if (missing_) missing_->read(position, count, sets_.data());
   for (const Slot bound : kBounds) {
     if (exchanges() && !of(bound).array) fill(bound, count);  // exchange_bounds() may have overwritten it
     if (exact_min_)
       read_exact_bound(bound, position, count);
     else
-      read_bound(bound, position, count, !exchanges() && !has_lost_bounds(bound));
+      read_bound(bound, position, count, !exchanges());
   }
   if (nan_bound_) {
     const Values& nan = of(Slot::nan);
     std::memcpy(nan.own, of(*nan_bound_).expanded<std::byte>(), count * nan.size);
     if (auto* const results = of(Slot::nan_result).as<ElementBits>())
       std::copy_n(exact(*nan_bound_).results().data(), count, results);
-    if (has_lost_bounds(*nan_bound_)) widen_lost_bounds(count);
   }
   for (const Slot factor : kFactors) read_factor(factor, position, count);
   if (plan_.operation.uses_bounds()) widen_bounds(count);
-}
-
-/// Makes these the widest bounds; for a step that needs finite ones, the other bound.
-void ParameterTile::widen_lost_bounds(std::size_t count) {
-  const bool is_min = nan_bound_ == Slot::lo;
-  const DType dtype = plan_.operation.dtype;
-  with_type(dtype, [&]<class T>() {
-    T* const bound = of(*nan_bound_).as<T>();
-    const T* const other = of(is_min ? Slot::hi : Slot::lo).expanded<T>();
-    const T widest = from_bits<T>(is_min ? lowest_element(dtype) : highest_element(dtype));
-    for (std::size_t i = 0; i < count; ++i)
-      if (is_nan(bound[i])) bound[i] = plan_.operation.uses_bounds() ? other[i] : widest;
-  });
 }
 
 /// Those that are arrays, for a step that calculates with them.
@@ -348,7 +347,7 @@ void ParameterTile::read_factor(Slot slot, std::uint64_t position, std::size_t c
 
 std::optional<std::size_t> ParameterTile::first_refused_exact_bound(std::size_t count) const {
   const bool refuses_order = plan_.arrays->min_above_max == MinAboveMax::error;
-  return find_first(count, [&](std::size_t i) {
+  return find_own(count, [&](std::size_t i) {
     return exact_min_->is_nan(i) || exact_max_->is_nan(i) || exact_min_->beyond(i) || exact_max_->beyond(i) ||
            (refuses_order && exact_min_->exceeds(*exact_max_, i));
   });
@@ -364,11 +363,11 @@ std::optional<std::size_t> ParameterTile::first_refused_bound(std::size_t count)
       return first_beyond_output<T>(count);
     const bool refuses_order = plan_.arrays->min_above_max == MinAboveMax::error && are_both_given();
     if (plan_.arrays->takes_nan)
-      return find_first(
+      return find_own(
           count, [=](std::size_t i) { return refuses_order && comparable(min[i]) > comparable(max[i]); });
     if (refuses_order)
-      return find_first(count, [=](std::size_t i) { return !(comparable(min[i]) <= comparable(max[i])); });
-    const auto nan = find_first(count, [=](std::size_t i) { return is_nan(min[i]) || is_nan(max[i]); });
+      return find_own(count, [=](std::size_t i) { return !(comparable(min[i]) <= comparable(max[i])); });
+    const auto nan = find_own(count, [=](std::size_t i) { return is_nan(min[i]) || is_nan(max[i]); });
     const auto beyond = first_beyond_output<T>(count);
     return nan && beyond ? std::min(nan, beyond) : nan ? nan : beyond;
   });
@@ -393,7 +392,7 @@ std::optional<std::size_t> ParameterTile::first_beyond_output(std::size_t count)
       return takes_infinity &&
              (bound == from_bits<T>(lowest_element(dtype)) || bound == from_bits<T>(highest_element(dtype)));
     };
-    return find_first(count, [=](std::size_t i) {
+    return find_own(count, [=](std::size_t i) {
       return (min[i] > highest && !is_exempt(min[i])) || (max[i] < lowest && !is_exempt(max[i]));
     });
   }
@@ -412,7 +411,7 @@ std::optional<std::size_t> ParameterTile::first_refused_factor(Slot factor, std:
     else {
       const T* const values = of(factor).as<T>();
       const bool divides = (factor == Slot::scale && plan_.operation.divides) || factor == Slot::b;
-      return find_first(count, [=](std::size_t i) {
+      return find_own(count, [=](std::size_t i) {
         return !(std::fabs(values[i]) <= std::numeric_limits<T>::max()) || (divides && values[i] == 0);
       });
     }
@@ -424,7 +423,7 @@ std::optional<std::size_t> ParameterTile::first_infinite_range(std::size_t count
   const double* const min = of(Slot::a).as<double>();
   const double* const max = of(Slot::b).as<double>();
   // The difference from an infinite bound is infinite or NaN.
-  return find_first(count, [=](std::size_t i) {
+  return find_own(count, [=](std::size_t i) {
     return !(std::fabs(max[i] - min[i]) <= std::numeric_limits<double>::max());
   });
 }

@@ -198,10 +198,10 @@ class ParameterTile {
   /// One value per element.
   struct Values {
     std::unique_ptr<std::byte[]> memory;
-    std::byte* own = nullptr;  ///< `memory`, or that of a BoundArray; null if kernels need no values
-    std::size_t size = 0;      ///< bytes of a value
-    std::optional<ArrayReader> array;     ///< if empty, all values are one number
-    const std::byte* lent = nullptr;      ///< the array's own elements, if they are used instead of memory
+    std::byte* own = nullptr;          ///< `memory`, or that of a BoundArray; null if kernels need no values
+    std::size_t size = 0;              ///< bytes of a value
+    std::optional<ArrayReader> array;  ///< if empty, all values are one number
+    const std::byte* lent = nullptr;   ///< the array's own elements, if they are used instead of memory
 
     template <class T>
     [[nodiscard]] T* as() const noexcept {
@@ -235,12 +235,8 @@ class ParameterTile {
   void read_factor(Slot factor, std::uint64_t position, std::size_t count);
   void widen_bounds(std::size_t count);
 
-  /// Whether NaN of an array of percentiles, which no elements have, replace NaN, and are no bounds.
-  [[nodiscard]] bool has_lost_bounds(Slot bound) const noexcept {
-    return bound == nan_bound_ && of(bound).array->parameter().array->is_found();
-  }
-
-  void widen_lost_bounds(std::size_t count);
+  template <class IsRefused>
+  [[nodiscard]] std::optional<std::size_t> find_own(std::size_t count, const IsRefused& is_refused) const;
   [[nodiscard]] std::optional<std::size_t> first_refused_bound(std::size_t count) const;
   [[nodiscard]] std::optional<std::size_t> first_refused_exact_bound(std::size_t count) const;
   template <class T>
@@ -261,10 +257,12 @@ class ParameterTile {
   std::optional<std::size_t> refused_bound_;  ///< the first one, if exchange_bounds() hides it
   std::array<Values, kSlots> values_;         ///< by Slot; a and b of a step that uses bounds are these
   std::optional<Slot> nan_bound_;             ///< the bound that replaces NaN, if it is an array
-  std::optional<BoundArray> exact_min_;  ///< if an array is_other_bound()
+  std::optional<BoundArray> exact_min_;       ///< if an array is_other_bound()
   std::optional<BoundArray> exact_max_;
-  std::optional<std::size_t> far_;    ///< the first bound that is rounded to an infinity and refused
-  std::unique_ptr<std::byte[]> raw_;  ///< elements of an array of another dtype before their conversion
+  std::optional<std::size_t> far_;      ///< the first bound that is rounded to an infinity and refused
+  std::unique_ptr<std::byte[]> raw_;    ///< elements of an array of another dtype before their conversion
+  std::optional<ArrayReader> missing_;  ///< see Plan::missing_figures
+  std::vector<std::byte> sets_;         ///< what the elements lack
 };
 
 }  // namespace clipper

@@ -14,6 +14,7 @@
 #include "clip/codec.hpp"
 #include "clip/convert.hpp"
 #include "clip/nodata.hpp"
+#include "contract/steps.hpp"
 #include "element/element.hpp"
 #include "error.hpp"
 
@@ -110,8 +111,11 @@ TensorClip::TensorClip(const Plan& plan, const KernelOptions& options, std::stri
       out_size_(traits(plan.output.dtype).size),
       is_decoded_(is_decoded(plan.input) && is_decoded(plan.output)),
       capacity_(capacity_of(plan)) {
+  add_others(options);
   if (!plan.arrays || plan.slice.count == 0) return;
-  row_ = long_row(*plan.arrays);
+  const auto& missing = plan.missing_figures;
+  if (!missing || missing->arrays.front().strides.back() == 0) row_ = long_row(*plan.arrays);
+  repeats_ = std::max(plan.arrays->period(), missing ? missing->period() : 0);
   check_first_period();
   expect_valid();
 }
@@ -119,7 +123,7 @@ TensorClip::TensorClip(const Plan& plan, const KernelOptions& options, std::stri
 TensorClip::~TensorClip() = default;
 
 void TensorClip::check_first_period() {
-  const std::uint64_t period = plan_.arrays->period();
+  const std::uint64_t period = repeats_;
   checked_ = false;
   if (row_ == 0 && period <= kMaxPeriod * capacity_) {
     const std::size_t size = std::min<std::uint64_t>(period + capacity_ / kCopies, plan_.arrays->count());
@@ -154,6 +158,7 @@ void TensorClip::for_each_tile(std::uint64_t position, std::uint64_t count, cons
 
 void TensorClip::check(std::uint64_t position, std::uint64_t count) {
   if (!checked_) for_each_tile(position, count, [](const ParameterTile&, std::uint64_t, std::uint64_t) {});
+  for (const auto& other : others_) other->check(position, count);
 }
 
 /// Kernels clip bytes to bounds faster than a table gives results and counts, and loops make wider results.
@@ -172,26 +177,37 @@ bool TensorClip::is_worth_table(std::size_t count) const noexcept {
 
 ElementCounts TensorClip::clip(std::uint64_t position, const std::byte* in, std::byte* out, std::size_t count,
                                Counting counting) {
+  return others_.empty() ? clip_own(position, in, out, count, counting)
+                         : clip_by_figures(position, in, out, count, counting);
+}
+
+/// Clips the chosen elements by this plan.
+ElementCounts TensorClip::clip_own(std::uint64_t position, const std::byte* in, std::byte* out,
+                                   std::size_t count, Counting counting, Chosen chosen) {
   ElementCounts total;
   const auto note = [&](const Converted& done, std::uint64_t begin) {
     total += done.counts;
     if (done.first_nan) first_nan_.note(position + begin + *done.first_nan);
     if (done.first_beyond) first_beyond_.note(position + begin + *done.first_beyond);
   };
-  if (!plan_.arrays) {
-    note(is_worth_table(count) ? look_up_bytes(in, out, count, counting)
-                               : clip_stored(plan_.operation, kNumbers, in, out, count, counting),
-         0);
-    return total;
-  }
   const auto add = [&](const Operation& operation, const Operands& operands, std::uint64_t begin,
                        std::size_t length) {
-    note(clip_stored(operation, operands, in + begin * in_size_,
-                     out == nullptr ? nullptr : out + begin * out_size_, length, counting),
+    const std::byte* const from = in + begin * in_size_;
+    std::byte* const to = out == nullptr ? nullptr : out + begin * out_size_;
+    note(chosen.empty() ? clip_stored(operation, operands, from, to, length, counting)
+                        : clip_chosen(operation, operands, NodataPlaces(chosen.subspan(begin, length)), from,
+                                      to, counting),
          begin);
   };
+  if (!plan_.arrays) {
+    if (chosen.empty() && is_worth_table(count))
+      note(look_up_bytes(in, out, count, counting), 0);
+    else
+      add(plan_.operation, kNumbers, 0, count);
+    return total;
+  }
   if (period_) {
-    const std::uint64_t period = plan_.arrays->period();
+    const std::uint64_t period = repeats_;
     for (std::size_t begin = 0; begin < count;) {
       const auto first = static_cast<std::size_t>((position + begin) % period);
       const std::size_t length = std::min(count - begin, period_->capacity() - first);
@@ -393,14 +409,15 @@ Converted TensorClip::clip_around_nodata(const Operation& operation, const Opera
   return done;
 }
 
-void TensorClip::expect_valid() const {
+void TensorClip::expect_own_valid() const {
   if (plan_.arrays) expect_valid_arrays();
   const DTypeTraits& to = traits(plan_.output.dtype);
   const std::optional<std::uint64_t> nan = first_nan_.position();
   if (nan && !first_beyond_.is_before(*nan))
     refuse("NaN", *nan,
-           !plan_.operation.cast || is_floating(to.dtype)
-               ? ""
+           !plan_.operation.cast || is_floating(to.dtype) ? ""
+           : makes_nan(plan_)
+               ? fmt::format(" cannot become {}", to.name)
                : fmt::format(" cannot become {}; to replace NaN, add ", to.name) + Term{"nan", "nan=0"});
   const std::optional<std::uint64_t> beyond = first_beyond_.position();
   if (!beyond) return;

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,7 +53,9 @@ class TensorClip {
 
   /// Whether it is known that expect_valid() refuses no element of an array. If not, clip() and check() look
   /// for such elements.
-  [[nodiscard]] bool is_checked() const noexcept { return checked_; }
+  [[nodiscard]] bool is_checked() const noexcept {
+    return checked_ && std::ranges::all_of(others_, [](const auto& other) { return other->checked_; });
+  }
 
   /// Looks for refused parameters of the elements, as clip() does.
   void check(std::uint64_t position, std::uint64_t count);
@@ -59,7 +63,9 @@ class TensorClip {
   /// Whether refused parameters, or a result that is refused, are known for an element before `position`.
   [[nodiscard]] bool is_refused_before(std::uint64_t position) const noexcept {
     return refused_.is_before(position) || first_nan_.is_before(position) ||
-           first_beyond_.is_before(position);
+           first_beyond_.is_before(position) || std::ranges::any_of(others_, [&](const auto& other) {
+             return other->is_refused_before(position);
+           });
   }
 
   /// Error{usage} for the first element whose parameters are refused: see ParameterTile. Error{io} if an
@@ -71,6 +77,21 @@ class TensorClip {
   class Borrowed;
   struct Bytes;
 
+  /// 1 for each element that is clipped; empty if all are.
+  using Chosen = std::span<const std::uint8_t>;
+
+  ElementCounts clip_own(std::uint64_t position, const std::byte* in, std::byte* out, std::size_t count,
+                         Counting counting, Chosen chosen = {});
+  Converted clip_chosen(const Operation& operation, const Operands& operands, const NodataPlaces& places,
+                        const std::byte* in, std::byte* out, Counting counting);
+  void add_others(const KernelOptions& options);
+  [[nodiscard]] TensorClip& clip_of(std::byte missing) noexcept;
+  ElementCounts clip_by_figures(std::uint64_t position, const std::byte* in, std::byte* out,
+                                std::size_t count, Counting counting);
+  ElementCounts clip_block(std::uint64_t position, const std::byte* in, std::byte* out, std::size_t count,
+                           Counting counting);
+  [[nodiscard]] std::uint64_t first_refusal() const noexcept;
+  void expect_own_valid() const;
   void expect_valid_arrays() const;
   [[noreturn]] void refuse(std::string_view what, std::uint64_t position, const Message& why) const;
   void check_first_period();
@@ -102,7 +123,10 @@ class TensorClip {
   std::size_t capacity_;   ///< elements of a tile
   std::uint64_t row_ = 0;  ///< length of the ranges in which all parameters are numbers; 0 if it is short
   bool checked_ = true;
+  std::uint64_t repeats_ = 0;              ///< elements after which the parameters and what is missing repeat
   std::unique_ptr<ParameterTile> period_;  ///< the parameters of all elements, if they repeat soon
+  std::vector<Plan> plans_;                ///< of the elements that lack other figures
+  std::vector<std::unique_ptr<TensorClip>> others_;  ///< by these plans
   std::once_flag makes_bytes_;
   std::unique_ptr<Bytes> bytes_;  ///< see is_worth_table()
   std::once_flag counts_losses_;

@@ -78,8 +78,8 @@ class ParameterMemory : public ParameterArray {
  public:
   ParameterMemory(TensorLayout layout, std::span<const std::byte> elements)
       : layout_(std::move(layout)), elements_(elements) {}
-  ParameterMemory(TensorLayout layout, std::vector<std::byte> owned)
-      : layout_(std::move(layout)), owned_(std::move(owned)), elements_(owned_) {}
+  ParameterMemory(TensorLayout layout, std::vector<std::byte> owned, std::vector<std::uint8_t> lost)
+      : layout_(std::move(layout)), owned_(std::move(owned)), elements_(owned_), lost_(std::move(lost)) {}
 
   [[nodiscard]] const TensorLayout& layout() const override { return layout_; }
   [[nodiscard]] std::span<const std::byte> held() const override { return elements_; }
@@ -88,16 +88,19 @@ class ParameterMemory : public ParameterArray {
   }
   [[nodiscard]] std::uint64_t fingerprint() const override {
     const std::string header = npy::format(layout_);
-    return checksum(std::as_bytes(std::span(header))) ^ placed_sum(elements_, 0);
+    return checksum(std::as_bytes(std::span(header))) ^ placed_sum(elements_, 0) ^
+           (lost_.empty() ? 0 : checksum(std::as_bytes(std::span(lost_))));
   }
   void expect_unwritten() const override {}
   [[nodiscard]] bool is_found() const override { return !owned_.empty(); }
+  [[nodiscard]] std::span<const std::uint8_t> lost() const override { return lost_; }
   [[nodiscard]] bool is(const os::Status& /*file*/) const override { return false; }
 
  private:
   TensorLayout layout_;
   std::vector<std::byte> owned_;
   std::span<const std::byte> elements_;
+  std::vector<std::uint8_t> lost_;
 };
 
 /// Gives `given` the only element of an array.
@@ -160,10 +163,11 @@ Given parameter_in_memory(const TensorLayout& layout, const std::byte* elements)
   return given;
 }
 
-Given parameter_found(std::string text, const TensorLayout& layout, std::vector<std::byte> elements) {
+Given parameter_found(std::string text, const TensorLayout& layout, std::vector<std::byte> elements,
+                      std::vector<std::uint8_t> lost) {
   Given given{Number{}, std::move(text), layout.dtype};
   given.shape = layout.shape;
-  given.array = std::make_shared<ParameterMemory>(layout, std::move(elements));
+  given.array = std::make_shared<ParameterMemory>(layout, std::move(elements), std::move(lost));
   return given;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,7 +27,8 @@ namespace clipper {
 [[nodiscard]] Given parameter_in_memory(const TensorLayout& layout, const std::byte* elements);
 
 /// A parameter from elements that were calculated, in this machine's byte order; messages quote `text`.
+/// `lost`: see ParameterArray::lost().
 [[nodiscard]] Given parameter_found(std::string text, const TensorLayout& layout,
-                                    std::vector<std::byte> elements);
+                                    std::vector<std::byte> elements, std::vector<std::uint8_t> lost = {});
 
 }  // namespace clipper

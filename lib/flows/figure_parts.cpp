@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -18,6 +19,7 @@
 #include "element/element_key.hpp"
 #include "engine/parameter_tile.hpp"
 #include "error.hpp"
+#include "files/parameter_file.hpp"
 #include "statistics/element_figures.hpp"
 #include "statistics/percentiles.hpp"
 
@@ -41,7 +43,7 @@ void LostFigures::add(std::string_view field, const std::string& text, std::stri
     ++entry->groups;
 }
 
-void LostFigures::move_to(std::vector<LostBound>& lost) {
+void LostFigures::move_to(std::vector<LostBound>& lost, bool flatten) {
   for (auto first = entries_.begin(); first != entries_.end();) {
     const auto other = std::find_if(first, entries_.end(), [&](const Entry& entry) {
       return is_bound(entry.field) != is_bound(first->field) || entry.place != first->place ||
@@ -53,7 +55,7 @@ void LostFigures::move_to(std::vector<LostBound>& lost) {
     text += first->place;
     if (first->groups > 1)
       text += fmt::format(" and {} other {}", first->groups - 1, first->groups == 2 ? "index" : "indexes");
-    lost.push_back({first->field, std::move(text), first->why});
+    lost.push_back({first->field, std::move(text), first->why, flatten});
     first = other;
   }
   entries_.clear();
@@ -61,10 +63,29 @@ void LostFigures::move_to(std::vector<LostBound>& lost) {
 
 std::string lost_text(const LostBound& lost) {
   const bool are_two = lost.text.find(kAnd) != std::string::npos;
-  const std::string_view what = is_bound(lost.field) ? are_two ? "are no bounds" : "is no bound"
-                                : are_two            ? "are left out"
-                                                     : "is left out";
+  const std::string_view what = lost.flattens ? are_two ? "flatten what is beyond" : "flattens what is beyond"
+                                : is_bound(lost.field) ? are_two ? "are no bounds" : "is no bound"
+                                : are_two              ? "are left out"
+                                                       : "is left out";
   return fmt::format("{} {} {}: {}", field_named(lost.field)->option, lost.text, what, lost.why);
+}
+
+std::string_view why_flat(Statistic spread) {
+  return spread == Statistic::mad   ? "the mad is 0"
+         : spread == Statistic::iqr ? "the iqr is 0"
+                                    : "the std is 0";
+}
+
+void find_flattened(const std::vector<FlatRule>& rules, const ElementSource& source, SimdLevel level,
+                    const std::function<void(const FlatRule&)>& found) {
+  if (rules.empty()) return;
+  const std::array ends{Given::percentile(0), Given::percentile(100)};
+  auto rule = rules.begin();
+  figures_of_groups(source, ends, level, [&](std::uint64_t group, const GroupNumbers& numbers) {
+    for (; rule != rules.end() && rule->group == group; ++rule)
+      if (rule->field == "min" ? *numbers.figures[0] < rule->number : *numbers.figures[1] > rule->number)
+        found(*rule);
+  });
 }
 
 Number widest(const Request& request, const TensorLayout& layout, bool is_min) {
@@ -109,6 +130,11 @@ void FoundArray::add_float(const Number& number, ElementBits element) {
     append(DType::float64, to_bits(is_far ? round_to<double>(number) : widened(element)), numbers_);
   else
     append(dtype_, element, elements_);
+}
+
+Given FoundArray::take(const std::string& text, const TensorLayout& layout) {
+  return parameter_found(text, layout, std::move(has_fraction_ ? numbers_ : elements_),
+                         has_lost_ ? std::move(lost_) : std::vector<std::uint8_t>());
 }
 
 std::vector<FoundArray> arrays_of(const Request& request, const std::vector<Field>& factors, DType dtype) {

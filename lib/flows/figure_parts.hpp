@@ -37,34 +37,41 @@ class FoundArray {
  public:
   FoundArray(const Request& request, DType dtype) : dtype_(dtype), keeps_exact_(has_later_step(request)) {}
 
-  /// `is_bound`: false for the widest number, which need not be exact.
-  void add(const Number& number, ElementBits element, bool is_bound = true) {
+  void add(const Number& number, ElementBits element) {
+    lost_.push_back(0);
     if (is_floating(dtype_)) return add_float(number, element);
     append(dtype_, element, elements_);
     if (!keeps_exact_) return;
     const auto nearest = round_to<double>(number);
     append(DType::float64, to_bits(nearest), numbers_);
     has_fraction_ |= number_of(dtype_, element) != number;
-    is_rounded_ |= is_bound && is_integer(number) && Number(nearest) != number;
+    is_rounded_ |= is_integer(number) && Number(nearest) != number;
   }
-
-  /// No number, of a dtype that has NaN: what replaces NaN leaves it, and the bound is none.
-  void add_nan() { add_float(std::numeric_limits<double>::quiet_NaN(), canonical_nan(dtype_)); }
 
   /// A number that the dtype may lack.
-  void add(const Number& number, bool is_bound = true) {
-    const ElementBits element = is_floating(dtype_)
-                                    ? nearest_element(dtype_, number)
-                                    : greatest_to(dtype_, number).value_or(lowest_element(dtype_));
-    add(number, element, is_bound);
+  void add(const Number& number) {
+    add(number, is_floating(dtype_) ? nearest_element(dtype_, number)
+                                    : greatest_to(dtype_, number).value_or(lowest_element(dtype_)));
   }
+
+  /// In place of a figure that the group does not have: an element, which only files of figures use.
+  void add_lost(const Number& element) {
+    const bool is_rounded = is_rounded_;
+    add(element);
+    is_rounded_ = is_rounded;
+    lost_.back() = 1;
+    has_lost_ = true;
+  }
+  [[nodiscard]] bool is_lost(std::uint64_t group) const { return lost_[group] != 0; }
 
   /// Whether no dtype has all the numbers: fractions, and integers that float64 lacks.
   [[nodiscard]] bool is_mixed() const { return has_fraction_ && is_rounded_; }
 
   [[nodiscard]] DType dtype() const { return has_fraction_ ? DType::float64 : dtype_; }
   [[nodiscard]] const std::vector<std::byte>& elements() const { return elements_; }
-  [[nodiscard]] std::vector<std::byte> take() { return std::move(has_fraction_ ? numbers_ : elements_); }
+
+  /// The parameter, with the array's layout.
+  [[nodiscard]] Given take(const std::string& text, const TensorLayout& layout);
 
  private:
   /// An element of floats; a finite number that only float64 has makes all of them float64.
@@ -74,6 +81,8 @@ class FoundArray {
   bool keeps_exact_;
   bool has_fraction_ = false;  ///< or a number beyond the dtype
   bool is_rounded_ = false;    ///< whether float64 lacks an integer
+  bool has_lost_ = false;
+  std::vector<std::uint8_t> lost_;  ///< whether each is a figure that the group lacks
   std::vector<std::byte> elements_;
   std::vector<std::byte> numbers_;
 };
@@ -144,7 +153,7 @@ class LostFigures {
   void add(std::string_view field, const std::string& text, std::string place, std::string_view why);
 
   /// Appends what was collected, one entry for all figures that are lost in the same way, and forgets it.
-  void move_to(std::vector<LostBound>& lost);
+  void move_to(std::vector<LostBound>& lost, bool flatten = false);
 
  private:
   struct Entry {
@@ -158,10 +167,26 @@ class LostFigures {
   std::vector<Entry> entries_;
 };
 
+/// A rule of a group whose spread is 0.
+struct FlatRule {
+  std::uint64_t group;
+  std::string_view field;
+  std::string text;
+  Number number;
+  std::string_view why;  ///< "the mad is 0"
+};
+
+[[nodiscard]] std::string_view why_flat(Statistic spread);
+
+/// Calls `found` for those of the rules, in the order of groups, beyond which the group has elements.
+void find_flattened(const std::vector<FlatRule>& rules, const ElementSource& source, SimdLevel level,
+                    const std::function<void(const FlatRule&)>& found);
+
 /// A percentile that is no bound. For a step that needs finite ones, that of an empty range.
 [[nodiscard]] Number widest(const Request& request, const TensorLayout& layout, bool is_min);
 
-/// What the user is told: "--min 1% is no bound: all elements are NaN".
+/// What the user is told: "--min 1% is no bound: all elements are NaN"; "--max median+3mad (0) flattens what
+/// is beyond: the mad is 0".
 [[nodiscard]] std::string lost_text(const LostBound& lost);
 
 }  // namespace clipper

@@ -91,9 +91,10 @@ class Figures {
   }
   [[nodiscard]] std::optional<std::pair<Number, Number>> range_of(const GroupNumbers& numbers,
                                                                   std::uint64_t group);
+  void leave_out(const Field& bound, Request& request, std::uint64_t group, bool has_infinity);
   void set_percentiles(const std::vector<Field>& bounds, Request& request, const GroupNumbers& found,
                        std::uint64_t group);
-  void set_array(const Field& figure, DType dtype, std::vector<std::byte> elements);
+  void set_array(const Field& figure, FoundArray& found);
   [[nodiscard]] ElementSource scaled_elements() const;
   [[nodiscard]] Plan first_plan(const Request& first, const TensorLayout& tensor) const {
     return decoded(plan_of(first, tensor));
@@ -103,8 +104,6 @@ class Figures {
   [[nodiscard]] ElementSource clipped(const Request& first) const;
   void find_exactly(std::optional<Number>& found, FoundArray& elements);
   void expect_one_dtype(const Message& figure, const FoundArray& array) const;
-  [[nodiscard]] bool leaves_nan(const Field& bound, const std::optional<Number>& percentile,
-                                std::uint64_t group) const;
   [[nodiscard]] Number checked(const Field& factor, const Number& number, std::uint64_t group) const;
 
   Request& request_;
@@ -134,23 +133,25 @@ void Figures::drop(std::string_view field, const std::string& text, std::uint64_
   dropped_.add(field, text, place_of(group), why);
 }
 
+/// Takes a bound that a group does not have out of `request`. A profile that demands bounds gets the widest.
+void Figures::leave_out(const Field& bound, Request& request, std::uint64_t group, bool has_infinity) {
+  drop(bound, group, has_infinity);
+  const bool is_min = bound.number() == &Request::min;
+  if (request.profile->bounds == Profile::Bounds::optional) return omit(request, bound);
+  set_number(*(request.*bound.number()), widest(request, layout(), is_min), "none");
+}
+
 /// Sets the bounds of `request`, which are percentiles or rules, to the numbers of a group.
 void Figures::set_percentiles(const std::vector<Field>& bounds, Request& request, const GroupNumbers& numbers,
                               std::uint64_t group) {
   Percentiles found = numbers.figures;
+  for (std::size_t i = 0; i < bounds.size(); ++i)
+    if (!found[i]) leave_out(bounds[i], request, group, numbers.has_numbers);
+  const Field* const user = user_of_bounds(request);
   for (std::size_t i = 0; i < bounds.size(); ++i) {
+    if (!found[i]) continue;
     const Field& bound = bounds[i];
-    const Field* const user = user_of_bounds(request);
     Given& given = *(request.*bound.number());
-    if (!found[i]) {
-      drop(bound, group, numbers.has_numbers);
-      const bool is_min = bound.number() == &Request::min;
-      if (count() <= 1 && user != nullptr) user->copy({}, request);  // without both bounds
-      if (count() <= 1) (is_min ? request.replace_below : request.replace_above).reset();
-      set_number(given, widest(request, layout(), is_min), "none");
-      if (request.action_on_nan() == (is_min ? OnNan::min : OnNan::max)) request.nan = OnNan::keep;
-      continue;
-    }
     const std::string what = is_rule(given) ? "the rule" : "the percentile";
     if (user != nullptr && found[i]->kind == Number::Kind::infinite)
       refuse(bound,
@@ -166,9 +167,9 @@ void Figures::set_percentiles(const std::vector<Field>& bounds, Request& request
   }
 }
 
-void Figures::set_array(const Field& figure, DType dtype, std::vector<std::byte> elements) {
+void Figures::set_array(const Field& figure, FoundArray& found) {
   Given& given = *(request_.*figure.number());
-  given = parameter_found(given.text, layout_of_groups(dtype), std::move(elements));
+  given = found.take(given.text, layout_of_groups(found.dtype()));
 }
 
 /// Error{usage} for figures of integers that no dtype has.
@@ -181,20 +182,6 @@ void Figures::expect_one_dtype(const Message& figure, const FoundArray& array) c
             ": some indexes have fractions, others integers beyond 2^53, and no dtype has both; clip each "
             "index alone");
   });
-}
-
-/// Whether a group has no bound that replaces NaN. Error{input} for an integer dtype, which has no NaN.
-bool Figures::leaves_nan(const Field& bound, const std::optional<Number>& percentile,
-                         std::uint64_t group) const {
-  const OnNan::Action action = bound.number() == &Request::min ? OnNan::min : OnNan::max;
-  const Nodata nodata = nodata_of(request_, layout().dtype);
-  if (percentile || request_.action_on_nan() != action || !is_floating(layout().dtype) || nodata.nan)
-    return false;
-  if (request_.to && !is_floating(*request_.to))
-    refuse(bound,
-           fmt::format("NaN cannot become {}, and no percentile replaces it", traits(*request_.to).name) +
-               place_of(group));
-  return true;
 }
 
 /// The elements as the clip sees them. An infinity that a scale of 0 makes NaN is left out, as NaN is.
@@ -214,11 +201,17 @@ ElementSource Figures::scaled_elements() const {
 void Figures::find_percentiles() {
   const std::vector<Field> bounds = percentiles_in(request_);
   if (bounds.empty()) return;
+  std::vector<FlatRule> flat;
+  const std::vector<Given> figures = givens_of(request_, bounds);
   const Request alone = bounds_alone(request_);
   scaled_ = scaled(request_, layout());
   const DType dtype = scaled_ && !scaled_->is_exact ? scaled_->dtype : layout().dtype;
   std::vector<FoundArray> elements(bounds.size(), FoundArray(request_, dtype));
   const auto take = [&](std::uint64_t group, const GroupNumbers& found) {
+    for (std::size_t i = 0; i < bounds.size(); ++i)
+      if (found.are_flat[i] && found.figures[i])
+        flat.push_back({group, bounds[i].name, figures[i].text, *found.figures[i],
+                        why_flat(figures[i].spread->statistic)});
     if (count() == 1) return set_percentiles(bounds, request_, found, group);
     Request one = alone;
     set_percentiles(bounds, one, found, group);
@@ -227,22 +220,27 @@ void Figures::find_percentiles() {
     std::optional<Plan> plan;
     const auto make = [&] { return make_plan_in_units(one, layout()); };
     if (!scaled_) plan = with_path(place.substr(path_.empty() ? 1 : 0), make);
-    for (std::size_t i = 0; i < bounds.size(); ++i)
-      if (leaves_nan(bounds[i], found.figures[i], group))
-        elements[i].add_nan();
+    for (std::size_t i = 0; i < bounds.size(); ++i) {
+      const bool is_min = bounds[i].number() == &Request::min;
+      if (!found.figures[i])
+        elements[i].add_lost(user_of_bounds(request_) != nullptr ? Number(0)
+                                                                 : widest(request_, layout(), is_min));
       else if (const Number& number = (one.*bounds[i].number())->number; plan)
-        elements[i].add(number, bounds[i].number() == &Request::min ? plan->min : plan->max,
-                        !!found.figures[i]);
+        elements[i].add(number, is_min ? plan->min : plan->max);
       else
-        elements[i].add(number, !!found.figures[i]);
+        elements[i].add(number);
+    }
   };
-  figures_of_groups(scaled_elements(), givens_of(request_, bounds), options_.level, take);
+  figures_of_groups(scaled_elements(), figures, options_.level, take);
   if (count() == 0)
     set_percentiles(bounds, request_, {Percentiles(bounds.size())}, 0);  // an axis of length 0
   dropped_.move_to(lost_);
+  find_flattened(flat, scaled_elements(), options_.level, [&](const FlatRule& rule) {
+    dropped_.add(rule.field, rule.text, place_of(rule.group), rule.why);
+  });
+  dropped_.move_to(lost_, true);
   for (std::size_t i = 0; i < bounds.size(); ++i) expect_one_dtype(label_of(bounds[i]), elements[i]);
-  for (std::size_t i = 0; i < bounds.size() && count() > 1; ++i)
-    set_array(bounds[i], elements[i].dtype(), elements[i].take());
+  for (std::size_t i = 0; i < bounds.size() && count() > 1; ++i) set_array(bounds[i], elements[i]);
 }
 
 /// Where the range of a group begins, and its length; nothing if the figures have no value.
@@ -272,8 +270,7 @@ std::optional<std::pair<Number, Number>> Figures::range_of(const GroupNumbers& n
   return std::pair(ends[0], length);
 }
 
-/// Finds the range of the input's elements that is stretched, which becomes a subtrahend and a divisor. A
-/// group without one is stretched from the same range, so that infinities stay.
+/// Finds the range of the input's elements that is stretched, which becomes a subtrahend and a divisor.
 void Figures::find_range() {
   if (!has_range_figure(request_)) return;
   std::vector<Given> figures;
@@ -282,15 +279,18 @@ void Figures::find_range() {
   const DType dtype = is_long_integer(layout().dtype) ? layout().dtype : DType::float64;
   FoundArray begins(request_, dtype);
   FoundArray lengths(request_, DType::float64);
-  const Number& low = request_.stretch->first.number;
-  const Number length = difference(request_.stretch->second.number, low);
   std::optional<std::pair<Number, Number>> range;
   const Nodata nodata = nodata_of(request_, layout().dtype);
   figures_of_groups(elements_of(sources_, groups_, nodata, options_.level), figures, options_.level,
                     [&](std::uint64_t group, const GroupNumbers& numbers) {
                       range = range_of(numbers, group);
-                      begins.add(range ? range->first : low);
-                      lengths.add(range ? range->second : length);
+                      if (!range) {
+                        begins.add_lost(0);
+                        lengths.add_lost(1);
+                        return;
+                      }
+                      begins.add(range->first);
+                      lengths.add(range->second);
                     });
   dropped_.move_to(lost_);
   if (count() <= 1 && !range) {
@@ -307,8 +307,8 @@ void Figures::find_range() {
     set_statistic(request_.divide, range->second);
     return;
   }
-  set_array(*field_named("subtract"), begins.dtype(), begins.take());
-  set_array(*field_named("divide"), lengths.dtype(), lengths.take());
+  set_array(*field_named("subtract"), begins);
+  set_array(*field_named("divide"), lengths);
 }
 
 /// Finds the norms of the clipped elements. Nodata elements become 0, which adds nothing.
@@ -407,8 +407,8 @@ void Figures::find_statistics() {
       found[i] = numbers.figures[i];
       if (!found[i]) {
         drop(factors[i], group, numbers.has_numbers);
-        if (count() <= 1) continue;
-        found[i] = factors[i].number() == &Request::divide ? 1 : 0;
+        elements[i].add_lost(factors[i].number() == &Request::divide ? 1 : 0);
+        continue;
       }
       found[i] = checked(factors[i], *found[i], group);
       found[i] = is_floating(source.dtype) ? Number(round_to<double>(*found[i])) : found_bound(*found[i]);
@@ -421,14 +421,13 @@ void Figures::find_statistics() {
   for (std::size_t i = 0; i < factors.size(); ++i) {
     const Field& factor = factors[i];
     const std::optional<Statistic> statistic = figures[i].statistic;
-    const bool is_rounded = factor.number() == &Request::subtract && found[i] && statistic &&
-                            is_extreme(*statistic) && source.dtype == DType::float64 &&
-                            is_long_integer(layout().dtype) && !request_.scale && !request_.bias &&
-                            !request_.max_norm;
+    const bool is_rounded = factor.number() == &Request::subtract && statistic && is_extreme(*statistic) &&
+                            source.dtype == DType::float64 && is_long_integer(layout().dtype) &&
+                            !request_.scale && !request_.bias && !request_.max_norm;
     if (is_rounded) find_exactly(found[i], elements[i]);
     expect_one_dtype(label_of(factor), elements[i]);
     if (count() > 1)
-      set_array(factor, elements[i].dtype(), elements[i].take());
+      set_array(factor, elements[i]);
     else
       set_statistic(request_.*factor.number(), found[i]);
   }
@@ -455,6 +454,7 @@ void Figures::find_exactly(std::optional<Number>& found, FoundArray& elements) {
   const ElementSource source = clipped(first);
   figures_of_groups(
       source, {&figure, 1}, options_.level, [&](std::uint64_t group, const GroupNumbers& numbers) {
+        if (elements.is_lost(group)) return exact.add_lost(0);
         const double nearest = rounded[group];
         found = numbers.figures.front();
         if (!is_large(nearest) || !found || round_to<double>(*found) != nearest || is_beyond_bound(*found))

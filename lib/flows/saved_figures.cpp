@@ -141,10 +141,10 @@ void SavedFigures::add_array(const ArrayParameter& row, const Plan& plan) {
   const ParameterArray& array = *row.array;
   Member& member = members_.emplace_back(Member{name_of(row.parameter), array.layout(), {}, row.array});
   const bool is_bound = row.parameter == Parameter::min || row.parameter == Parameter::max;
-  for (std::size_t i = 0; is_bound && array.is_found() && i < array.layout().count; ++i)
-    if (number_of(array.layout().dtype, found_element(array, i)).kind == Number::Kind::nan)
-      throw Error(ErrorKind::input, fmt::format("{}: ", path_) + parameter(name_of(row.parameter)) + " " +
-                                        row.text + ": an index has only NaN, which no bound replaces");
+  const bool is_needed = plan.arrays->nan == row.parameter || plan.operation.uses_bounds();
+  if (is_bound && is_needed && !array.lost().empty())
+    throw Error(ErrorKind::input, fmt::format("{}: ", path_) + parameter(name_of(row.parameter)) + " " +
+                                      row.text + ": an index has none, which a file of figures cannot say");
   std::optional<Number> zero;
   if (row.parameter == Parameter::divide && plan.arrays->zero_divisor) zero = *plan.arrays->zero_divisor;
   const DType to = zero ? DType::float64 : numpy_dtype(array.layout().dtype);

@@ -119,10 +119,12 @@ GroupNumbers numbers_of(std::span<const Given> figures, const Parts& parts, std:
   for (const Given& figure : figures) {
     std::optional<Number> number =
         number_of(figure.statistic, next(center_percentages(figure).size()), parts, group);
+    numbers.are_flat.push_back(false);
     if (figure.spread) {
       const auto& [times, statistic] = *figure.spread;
       const std::optional<Number> spread =
           number_of(statistic, next(percentages_of(statistic).size()), parts, group);
+      numbers.are_flat.back() = spread == Number(0);
       number = number && spread ? std::optional(sum(*number, product(*spread, times))) : std::nullopt;
     }
     numbers.figures.push_back(std::move(number));

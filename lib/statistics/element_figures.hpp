@@ -18,6 +18,7 @@ namespace clipper {
 /// lies between infinities. Exact, but mean and std are rounded once to float64.
 struct GroupNumbers {
   std::vector<std::optional<Number>> figures;
+  std::vector<bool> are_flat{};                   ///< whether the spread of each is 0
   bool has_numbers = false;                       ///< whether any element is not NaN; all may be infinite
   const ElementStatistics* statistics = nullptr;  ///< of the elements, if a figure needs them
 };

@@ -225,7 +225,21 @@ class Casts(Draw):
         if self.chance(0.7):
             axes = [rng.randrange(-rank, rank) for _ in range(rng.choice([1, 1, 1, 2]))] if rank and self.chance(0.97) else [rng.choice([0, 3, -3])]
             given["--per-axis"] = ",".join(map(str, axes))
+        if self.chance(0.3):
+            self.mask(case)
         return case
+
+    def mask(self, case):
+        """--mask, which often leaves nothing of some indexes along --per-axis, or of the tensor."""
+        rank = len(case.x.shape)
+        kept = {int(axis) % rank for axis in case.parameters.get("--per-axis", "").split(",") if axis and -rank <= int(axis) < rank}
+        of_groups = kept and self.chance(0.5)
+        shape = tuple(1 if (of_groups and axis not in kept) or self.chance(0.2) else size for axis, size in enumerate(case.x.shape))
+        counts = self.numpy.random(shape) < self.rng.choice([0, 0.1, 0.5, 0.5, 0.9])
+        kind = self.rng.choice(["bool", "uint8", "float32", "int64"])
+        elements = counts * (np.float32(self.rng.choice([1, np.nan])) if kind == "float32" else 1)
+        elements = np.where(counts, elements, self.rng.choice([0, -0.0])).astype(stored_type(kind))
+        case.parameters["--mask"] = self.tensor(kind, elements)
 
     def norm(self, case):
         """--max-norm, mostly of finite elements."""

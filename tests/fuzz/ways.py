@@ -152,7 +152,7 @@ def to_file(trial):
     trial.check(said["changed"] == changed, f"changed is {said['changed']}")
     for side in BOUNDS:
         valid = x.like(x.elements[~trial.case.is_nodata])
-        if "--per-axis" not in trial.case.parameters and str(trial.case.parameters.get(side)).endswith("%") and not is_nan(valid.elements, x.dtype).all() and x.dtype in FORMATS | dict.fromkeys(INTS):
+        if not {"--per-axis", "--mask"} & {*trial.case.parameters} and str(trial.case.parameters.get(side)).endswith("%") and not is_nan(valid.elements, x.dtype).all() and x.dtype in FORMATS | dict.fromkeys(INTS):
             case = replace(trial.case, x=valid)
             if case.exact_bounds:
                 number, wanted = Fraction(str(said[side[2:]])), bound(case, side).numbers.item()
@@ -202,7 +202,7 @@ def can_be_saved(case):
 def apply(trial):
     """Takes fit.npz in place of the parameters that it has."""
     case, given = trial.case, trial.case.parameters
-    gone = {*LISTS, "--divide-zero"} | ({"--per-axis"} if "--max-norm" not in given else set()) | ({"--stretch", "--stretch-from"} if "--stretch-from" in given else set())
+    gone = {*LISTS, "--divide-zero", "--mask"} | ({"--per-axis"} if "--max-norm" not in given else set()) | ({"--stretch", "--stretch-from"} if "--stretch-from" in given else set())
     trial.case = replace(case, parameters={option: each for option, each in given.items() if option not in gone})
     run = trial.clip("--figures", "fit.npz", "in.npy", "out.npy")
     trial.case = case
@@ -213,7 +213,7 @@ def masked(trial):
     """Figures of the elements of a mask are those of a tensor in which all others are nodata."""
     case, rng, x = trial.case, trial.rng, trial.case.x
     finds_exactly = any(figures.is_factor_figure(case.parameters.get(option)) for option in NORMALIZATION[:2]) and x.elements.itemsize == 8 and x.dtype in INTS
-    if not can_be_saved(case) or not figures.has_figures(case) or finds_exactly or "--max-norm" in case.parameters or "--nodata" in case.parameters or not x.elements.size:
+    if not can_be_saved(case) or not figures.has_figures(case) or finds_exactly or {"--max-norm", "--nodata", "--mask"} & {*case.parameters} or not x.elements.size:
         return to_file(trial)
     known = numbers(x.elements, x.dtype)
     highest = np.iinfo(x.dtype).max if x.dtype in INTS else 2**15
@@ -247,7 +247,7 @@ def fit_and_apply(trial):
     if not can_be_saved(case) or needs_figures and are_lost:
         return to_file(trial)
     run = trial.clip("--save-figures", "fit.npz", *trial.rng.choice([[], ["--dry-run", "-q"]]), "in.npy", "out.npy")
-    if run.code == 3 and "an index has only NaN" in run.err or run.code == 2 and "no dtype has this number" in run.err:
+    if run.code == 3 and "an index has none" in run.err or run.code == 2 and "no dtype has this number" in run.err:
         return None
     if not trial.check_done(run):
         return None
