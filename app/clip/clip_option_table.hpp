@@ -180,7 +180,7 @@ inline constexpr Option kBackup{
     .names = "--backup", .type = "SUFFIX", .implied = "~", .group = "Files",
     .excludes = {{"--verify --finalize --direct"}},
     .help = "Keep each file that is replaced as NAME~, or as NAME and SUFFIX",
-    .details = R"(Keep each file that is replaced, also with `--in-place`, under its name and SUFFIX (default: ~) in the same directory.
+    .details = R"(Keep each file that is replaced, also with `--in-place`, under its name and SUFFIX (default: ~; no word of cp such as numbered) in the same directory.
 It is the old file itself: it gets this name, a hard link, before the new file takes its place, so that at every
 instant the old file has a name. If the replacement fails, the backup name is removed. A file that would get other bytes and whose
 backup exists is refused (5); `--force` replaces the backup, unless the run reads or writes it, which is an error (2). After a

@@ -270,15 +270,30 @@ bool tensor_goes_to_stdout(const RawOptions& raw) {
 
 namespace {
 
+/// Refuses what cp takes as --backup=WORD, and a suffix that is typed as the next word.
+void validate_backup(const RawOptions& raw) {
+  const std::string& suffix = raw.text(kBackup);
+  constexpr std::array<std::string_view, 8> kWordsOfCp{"numbered", "existing", "simple", "none",
+                                                       "off",      "nil",      "never",  "t"};
+  if (std::ranges::find(kWordsOfCp, suffix) != kWordsOfCp.end())
+    refuse(
+        fmt::format("--backup: '{}' is no suffix, such as ~ or .bak; there is one backup of a file", suffix));
+  if (suffix.find('/') != std::string::npos)
+    refuse(fmt::format("--backup: '{}' has a slash; a backup is in the same directory", suffix));
+  for (const std::string& file : raw.texts(kFiles))
+    if (suffix == kBackup.implied && file.starts_with('.') && file.find('/') == file.npos && !find_file(file))
+      refuse(fmt::format("{}: is no file; --backup takes its suffix after =: --backup={}", file,
+                         npy::name_for_commands(file, kBackup.type)));
+}
+
 /// What happens to outputs that exist.
 void validate_existing(const RawOptions& raw, Command& command) {
   if (raw.has(kNoClobber) || (raw.has(kFlat) && !raw.has(kForce)))
     command.existing = OutputFile::Existing::refuse;
   if (raw.has(kSkipExisting)) command.skip = Command::Skip::existing;
   if (raw.has(kNewer)) command.skip = Command::Skip::not_newer;
+  if (raw.has(kBackup)) validate_backup(raw);
   if (raw.has(kBackup)) command.settings.backup = Backup{raw.text(kBackup), raw.has(kForce)};
-  if (raw.text(kBackup).find('/') != std::string::npos)
-    refuse(fmt::format("--backup: '{}' has a slash; a backup is in the same directory", raw.text(kBackup)));
 }
 
 /// How inputs are read, and which tensors.

@@ -331,8 +331,10 @@ class Conflicts {
                          output == path ? "also an input" : "the input " + path));
     if (!job.output && output == path) refuse(fmt::format("{} is an input twice", path));
     if (!job.output) refuse(fmt::format("{} and {} are the same file", output, path));
-    refuse(fmt::format("{} and {} would both be written to {}{}", job.input, jobs_[other.job].input, output,
-                       output == path ? "" : ", the same file as " + path));
+    const bool keeps_name = output.ends_with(job.input.substr(beside(job.input, "").size()));
+    refuse(fmt::format("{} and {} would both be written to {}{}{}", job.input, jobs_[other.job].input, output,
+                       output == path ? "" : ", the same file as " + path,
+                       keeps_name ? "" : "; --output-dir writes below a directory"));
   }
 
   Jobs& jobs_;

@@ -167,26 +167,6 @@ std::string text_of(const std::set<std::string>& reasons) {
   return "(" + text + ")";
 }
 
-std::vector<std::string> notes_on(const Plan& plan, const std::string& name) {
-  std::vector<std::string> notes;
-  for (const LostBound& bound : plan.lost) notes.push_back(name + ": " + lost_text(bound));
-  const DType dtype = plan.bound_dtype;
-  for (const CutBound& bound : plan.cut) {
-    const bool is_array = plan.array(bound.field == "min" ? Parameter::min : Parameter::max) != nullptr;
-    notes.push_back(is_array
-                        ? fmt::format("fractions of --{} {} are cut off for {}", bound.field, bound.text,
-                                      traits(dtype).name)
-                        : fmt::format("--{} {} becomes {} for {}", bound.field, bound.text,
-                                      decimal_text(number_of(dtype, bound.element)), traits(dtype).name));
-  }
-  if (const std::optional<Message> note = collapse_note(plan))
-    notes.push_back(name + ": " + with_options(*note));
-  if (plan.truncates_fractions)
-    notes.push_back(fmt::format("results are truncated to {}; --to float32 keeps fractions, --round rounds",
-                                traits(plan.output.dtype).name));
-  return notes;
-}
-
 std::string as_text(const ClipReport& report) {
   if (report.resumed) return report.name + ": finished an interrupted --direct run";
   std::string text = report.name;
@@ -319,15 +299,6 @@ void RunLog::unfinished(const Job& job, const std::string& why) {
         escape_for_terminal(fmt::format("{}: not skipped, its output is not whole: {}", job.input, why)));
 }
 
-void RunLog::warn(const std::string& line) {
-  if (!command_.quiet) print_warning(line);
-}
-
-void RunLog::note(const std::string& line) {
-  const std::lock_guard lock(mutex_);
-  if (notes_.insert(line).second) warn(line);
-}
-
 void RunLog::sized(std::uint64_t bytes) noexcept {
   std::uint64_t unknown = 0;
   bytes_.compare_exchange_strong(unknown, bytes);
@@ -336,6 +307,7 @@ void RunLog::sized(std::uint64_t bytes) noexcept {
 void RunLog::planned(const ClipReport& report) {
   sized(report.plan->input_size());
   for (const std::string& line : notes_on(*report.plan, report.name)) note(line);
+  note_integers(report);
   if (!command_.verbose) return;
   print_note(fmt::format("{}: {}, profile {}", escape_for_terminal(report.name), describe(*report.plan),
                          report.request->profile->name));
@@ -344,15 +316,6 @@ void RunLog::planned(const ClipReport& report) {
   print_note(fmt::format("{} thread{}, {} KiB chunks, SIMD level {}{}", threads, threads == 1 ? "" : "s",
                          engine_.chunk_size() / 1024, to_string(command_.engine.level),
                          escape_for_terminal(options_text(*report.request))));
-}
-
-void RunLog::note_nodata(const ClipReport& report) {
-  if (report.plan && report.counts && report.counts->became_nodata != 0)
-    note(fmt::format("{}: {} of the other elements become {}, which marks nodata", report.name,
-                     report.counts->became_nodata,
-                     report.plan->nodata->to
-                         ? element_text(report.plan->output.dtype, *report.plan->nodata->to)
-                         : report.plan->nodata->text));
 }
 
 void RunLog::add_member(const ClipReport& member, Lines& lines) const {
@@ -470,6 +433,7 @@ void RunLog::announce_summary() const {
 }
 
 void RunLog::print_summary(bool is_batch) {
+  warn_of_integers();
   if (!is_batch) {
     const bool is_printed = is_verbose(command_) || command_.quiet || command_.json;
     if (!closing_.empty() && !is_printed) print_note(closing_);

@@ -181,6 +181,11 @@ class RunLog {
   void tally(const Lines& lines);
   [[nodiscard]] std::string others_text() const;
   void note(const std::string& line);  ///< a warning, once for all files
+
+  /// Integers that are clipped beside floats of the same run, and that nobody chose, are a warning at its
+  /// end.
+  void note_integers(const ClipReport& report);
+  void warn_of_integers();
   void print_json(const Lines& lines) noexcept;
   void count(bool failed, bool written, std::string_view in_place) noexcept;
   [[nodiscard]] std::FILE* json_stream() const { return command_.tensor_on_stdout ? stderr : stdout; }
@@ -202,6 +207,8 @@ class RunLog {
   std::atomic<bool> written_ = false;
   std::mutex mutex_;
   std::set<std::string> notes_;                ///< printed so far
+  bool has_floats_ = false;                    ///< of safetensors files
+  std::string integers_;                       ///< the first by name in these files: "a.safetensors:ids"
   std::map<std::string_view, Others> others_;  ///< files by what became of them
   Others members_;
   std::string closing_;

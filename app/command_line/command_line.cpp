@@ -30,30 +30,58 @@ std::string lower_case(std::string text) {
   return text;
 }
 
-/// An option that people type, which is far from the name of what they mean.
+/// Names that people type for an option that is called otherwise, or for what no option does.
 struct Meant {
-  std::string_view command;
-  std::string_view typed;
-  std::string_view advice;
+  std::string_view typed;   ///< separated by spaces
+  std::string_view option;  ///< the row is only about commands that have it
+  std::string_view advice = {};
 };
 
+/// The first row about the command is the answer.
 constexpr std::array kMeant{
-    Meant{"", "--minimum", "did you mean --min?"},
-    Meant{"", "--maximum", "did you mean --max?"},
-    Meant{"", "--stats", "clipper info --stats FILE prints them"},
-    Meant{"", "--percentile", "clipper info --percentile P FILE prints it"},
-    Meant{"", "--histogram", "clipper info --stats FILE prints it"},
-    Meant{"info", "--histogram", "--stats prints it, --histogram-svg writes a picture"},
+    Meant{"--minimum --lo --low --lower --lower-bound --a-min", "--min"},
+    Meant{"--maximum --hi --high --upper --upper-bound --a-max", "--max"},
+    Meant{"--astype --as --cast --convert --out-dtype --output-dtype", "--to"},
+    Meant{"--outdir --out-dir --dest --destination", "--output-dir"},
+    Meant{"--zp --zeropoint", "--zero-point"},
+    Meant{"--floor --ceil --trunc --rounding", "--round"},
+    Meant{"--jobs --workers --num-workers --cpus --parallel", "--threads"},
+    Meant{"--axis --axes --dim --channel --per-channel", "--per-axis"},
+    Meant{"--factor --multiply --mul", "--scale"},
+    Meant{"--add --offset --shift", "--bias"},
+    Meant{"--nan-to --fill-nan --nan-value", "--nan"},
+    Meant{"--clip-norm --clip-grad-norm", "--max-norm"},
+    Meant{"--overwrite --clobber", "--in-place",
+          "outputs that exist are replaced without it; --in-place replaces inputs"},
+    Meant{"--overwrite --clobber", "--update-golden"},
+    Meant{"--resume --continue --restart", "--skip-existing", "--skip-existing goes on where a run stopped"},
+    Meant{"--junit --junit-xml --junitxml", "--report", "--report junit=FILE writes it"},
+    Meant{"--csv", "--report", "--report csv=FILE writes it"},
+    Meant{"--bins --hist --histogram", "--histogram-svg",
+          "--stats prints a histogram, --histogram-svg writes a picture"},
+    Meant{"--bins --hist --histogram", "--help", "clipper info --stats FILE prints a histogram"},
+    Meant{"--summary --statistics", "--stats"},
+    Meant{"--stats --statistics", "--help", "clipper info --stats FILE prints them"},
+    Meant{"--summary", "--verbose", "-v prints one; clipper info --stats FILE describes the elements"},
+    Meant{"--percentile --quantile", "--help", "clipper info --percentile P FILE prints it"},
+    Meant{"--log --logfile --log-file", "--verbose", "-v prints to standard error what is done: -v 2>FILE"},
 };
+
+bool has_word(std::string_view words, std::string_view word) {
+  return fmt::format(" {} ", words).find(fmt::format(" {} ", word)) != std::string::npos;
+}
 
 [[noreturn]] void refuse_option(const CommandSpec& spec, std::string_view word) {
   const std::string_view typed = word.substr(0, word.find('='));
-  for (const Meant& row : kMeant)
-    if (row.command == spec.name && row.typed == typed)
-      refuse(fmt::format("unknown option {}; {}", typed, row.advice));
+  const std::string lower = lower_case(std::string(typed));
+  for (const Meant& row : kMeant) {
+    if (!has_word(row.typed, lower) || option_named(spec, row.option) == nullptr) continue;
+    if (!row.advice.empty()) refuse(fmt::format("unknown option {}; {}", typed, row.advice));
+    refuse(fmt::format("unknown option {}; did you mean {}?", typed, row.option));
+  }
   std::vector<std::string_view> names;
   for (const Option* const option : spec.options) names.push_back(long_name(*option));
-  if (const auto meant = nearest_name(lower_case(std::string(typed)), names))
+  if (const auto meant = nearest_name(lower, names))
     refuse(fmt::format("unknown option {}; did you mean {}?", typed, *meant));
   refuse(fmt::format("unknown option {}; {} --help lists all options", typed, title_of(spec)));
 }

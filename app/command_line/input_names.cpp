@@ -56,6 +56,8 @@ class Names {
  private:
   void end() {
     if (name_.empty()) refuse("is an empty file name");
+    if (count_ == 1 && list_.separator == '\n' && name_.starts_with("\xef\xbb\xbf"))
+      refuse("begins with a byte order mark, which is part of no name; save the list as UTF-8 without it");
     if (name_ == "-") refuse("means standard input, which cannot be in a list; use ./- for a file named -");
     add_(os::with_slashes(name_));
     name_.clear();

@@ -34,6 +34,7 @@ constexpr Wording kWordings[] = {
     {"dtype", "if it is, say so", "if it is, add --dtype bfloat16"},
     {"dtype", "if it is, say which one", "if it is, add --dtype and this name"},
     {"dtype", "the request says", "--dtype says"},
+    {"convert", "", "; clipper --to converts tensors"},
     {"percentile", "",
      "; first run clipper info --percentile 1,99 IN (for 1% and 99%), then use the numbers it prints as "
      "bounds"},

@@ -29,12 +29,13 @@ std::string_view name_of_step(const Request& request) {
 
 /// Error{usage} for what stretch cannot be combined with, and unless it has both bounds.
 void check_stretch(const Request& request) {
-  const auto expect_not = [](bool is_given, std::string_view field) {
-    if (is_given) refuse_normalization(parameter("stretch") + " cannot be combined with " + parameter(field));
+  const auto expect_not = [](std::string_view field, const std::optional<Given>& given) {
+    if (given)
+      refuse_normalization(parameter("stretch") + " cannot be combined with " + label(field, *given));
   };
   if (!request.stretch_from) {
-    expect_not(request.subtract.has_value(), "subtract");
-    expect_not(request.divide.has_value(), "divide");
+    expect_not("subtract", request.subtract);
+    expect_not("divide", request.divide);
     for (const Field* const bound : fields::kBounds)
       if (!bound->is_given(request))
         refuse_normalization(parameter("stretch") + " requires " + parameter(bound->name));
@@ -133,10 +134,7 @@ void choose_normalization(const Request& request, Plan& plan) {
   if (request.max_norm) plan.norms = request.max_norm->array;
   if (!normalizes(request)) return;
   const DType from = plan.input.dtype;
-  if (!is_floating(from) && !request.to && !request.round)
-    refuse_normalization(parameter(name_of_step(request)) +
-                         fmt::format(" makes fractions of {} elements; this requires ", traits(from).name) +
-                         parameter("to") + " or " + parameter("round"));
+  expect_rounding(request, from);
   Normalization& normalization = plan.operation.normalization.emplace();
   normalization.to = plan.output.dtype;
   choose_rounding(request, normalization.to, true, normalization.cast);
@@ -240,6 +238,13 @@ void describe_normalization(const Plan& plan, std::string& text) {
 }
 
 }  // namespace
+
+void expect_rounding(const Request& request, DType from, const Message& advice) {
+  if (!normalizes(request) || is_floating(from) || request.to || request.round) return;
+  refuse_normalization(parameter(name_of_step(request)) +
+                       fmt::format(" makes fractions of {} elements; ", traits(from).name) + advice +
+                       parameter("to") + " or " + parameter("round"));
+}
 
 std::string subtrahend_text(const Normalization& step) {
   if (std::fabs(step.a) < kIntegersEnd || std::fabs(step.a) > 0x1p64) return fmt::format("{}", step.a);

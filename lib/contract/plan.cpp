@@ -97,8 +97,8 @@ void check_profile(const Request& request) {
 
 /// The plan of a request in the tensor's units and dtype.
 Plan planned(const Request& request, const TensorLayout& layout) {
-  check_profile(request);
   for (const Step* const step : steps()) step->check(request);
+  check_profile(request);
   Plan plan;
   plan.input = plan.output = layout;
   plan.slice = {0, layout.count};

@@ -37,6 +37,10 @@ extern const Step kNormalization;
 /// Whether the request has the last step.
 [[nodiscard]] bool normalizes(const Request& request);
 
+/// Error{usage} if the last step makes fractions of integers and the request has no rounding. `advice` is in
+/// front of the options that round.
+void expect_rounding(const Request& request, DType from, const Message& advice = "this requires ");
+
 /// Whether the last step, for norms, multiplies and does nothing else.
 [[nodiscard]] bool only_scales(const Plan& plan);
 

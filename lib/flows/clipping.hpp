@@ -55,6 +55,7 @@ struct ClipSettings {
 struct ClipResult {
   std::string name;                   ///< the input, for messages: "a.npy", "a.npz", "a.npz:w"
   std::optional<std::string> member;  ///< the name in the archive; nothing for a file
+  const Format* archive = nullptr;    ///< that has the member
   MemberAction action = MemberAction::clipped;
   std::string reason;        ///< why a member or a file was not clipped: "bool", "not chosen"
   std::optional<Plan> plan;  ///< for a shard, the plan of its part; nothing for an archive or without a clip

@@ -38,6 +38,7 @@ MemberClip::MemberClip(const Clipping& clipping, const Container& archive, const
       crc_(member.contents.size) {
   result_.name = input_.path();
   result_.member = member.name;
+  result_.archive = &archive.format();
   result_.plan = read_plan(clipping.engine, clipping.settings, input_, &header_, std::nullopt);
   if (!is_checked_) crc_.add(0, header_);
 }

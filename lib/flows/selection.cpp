@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "contract/steps.hpp"
 #include "error.hpp"
 #include "files/input_file.hpp"
 #include "files/place.hpp"
@@ -57,6 +58,13 @@ std::string_view why_other(const ClipSettings& settings, const TypeChoice& types
   return rank < profile.min_rank || rank > profile.max_rank ? "number of dimensions" : "";
 }
 
+/// Error{usage} for integers that nobody named and of which the request makes fractions. To round them would
+/// round the floats beside them, too: it is not the first advice.
+void expect_rounding_of_others(const ClipSettings& settings, const std::string& path, DType dtype) {
+  const Message advice = Term{"only", "only="} + Message("float leaves integers as they are; otherwise add ");
+  if (!settings.selection.only) with_path(path, [&] { expect_rounding(settings.request, dtype, advice); });
+}
+
 /// The word of Selection::only for the type that why_other() says: "int"; empty for types that are never
 /// clipped.
 std::string_view word_of_only(std::string_view reason) {
@@ -76,6 +84,7 @@ MemberUse use_of(const ClipSettings& settings, const TypeChoice& types, const Co
   if (!read.header) return {.action = MemberAction::copied, .reason = read.other};
   const std::string_view reason = why_other(settings, types, *read.header);
   if (!reason.empty()) return {.action = MemberAction::copied, .reason = reason};
+  if (!is_named) expect_rounding_of_others(settings, archive.path_of(member), read.header->dtype);
   const Plan plan =
       with_path(archive.path_of(member), [&] { return plan_before_reading(settings.request, *read.header); });
   const auto to = plan.output.dtype == plan.input.dtype ? std::nullopt : std::optional(plan.output.dtype);
@@ -104,10 +113,12 @@ std::string_view why_other(const ClipSettings& settings, InputFile& input) {
     return read_header(input, dtype, nullptr, std::nullopt, npy::Opaque::refused, types);
   };
   try {
+    const npy::Header found = header(settings.reading, npy::Types::clipped);
     const std::string_view reason =
-        why_other(settings, settings.selection.only.value_or(TypeChoice::numbers()),
-                  header(settings.reading, npy::Types::clipped));
-    return settings.selection.members.has_patterns() ? kNotChosen : reason;
+        why_other(settings, settings.selection.only.value_or(TypeChoice::numbers()), found);
+    if (settings.selection.members.has_patterns()) return kNotChosen;
+    if (reason.empty()) expect_rounding_of_others(settings, input.path(), found.dtype);
+    return reason;
   } catch (const Error& error) {
     const std::string_view type = refused_type(error);
     if (type.empty()) throw;

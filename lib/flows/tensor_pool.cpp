@@ -119,9 +119,22 @@ void TensorPool::read(std::size_t source, const TensorSource::Wanted& wanted,
   source_of(sources_[source].layout, engine_, input).read(wanted, look);
 }
 
+/// A norm of all that is NaN or infinite is reported of the first tensor that has one alone.
+Request TensorPool::with_figures_of_all(std::vector<LostBound>& lost) const {
+  const KernelOptions options = engine_.kernel_options();
+  try {
+    return with_figures(settings_.request, sources_, options, lost);
+  } catch (const Error& error) {
+    if (error.field() == "max_norm")
+      for (const TensorSource& source : sources_)
+        static_cast<void>(with_figures(settings_.request, {&source, 1}, options, lost));
+    throw;
+  }
+}
+
 Request TensorPool::request(std::vector<LostBound>& lost) {
   if (sources_.empty()) return settings_.request;
-  Request found = with_figures(settings_.request, sources_, engine_.kernel_options(), lost);
+  Request found = with_figures_of_all(lost);
   opened_.reset();
   sources_ = {};
   origins_ = {};

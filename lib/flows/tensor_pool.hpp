@@ -47,6 +47,7 @@ class TensorPool {
     std::size_t member;       ///< of an archive
   };
 
+  [[nodiscard]] Request with_figures_of_all(std::vector<LostBound>& lost) const;
   void expect_same(const std::string& path, const os::Status& now) const;
   void add_tensor(const Origin& origin, const std::string& path, TensorLayout layout);
   void read(std::size_t source, const TensorSource::Wanted& wanted, const TensorSource::Look& look);

@@ -107,7 +107,8 @@ void expect_given(std::optional<DType> expected, std::string_view descr, const H
   const bool is_other = header.other || header.meaning != Meaning{};
   if (expected && (is_other || *expected != header.dtype))
     refuse(fmt::format("the file's dtype is '{}' ({}), but ", excerpt(descr), type_name(header)) +
-           Term{"dtype", "the request says"} + " " + std::string(traits(*expected).name));
+           Term{"dtype", "the request says"} + " " + std::string(traits(*expected).name) +
+           Term{"convert", ""});
 }
 
 /// Sets what the descriptor says in the header: dtype, byte order, meaning, `stored_as` or `other`. The other
