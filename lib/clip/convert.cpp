@@ -38,9 +38,11 @@ struct alignas(64) Block {
 template <class Working>
 class BlockConversion {
  public:
-  BlockConversion(const Operation& operation, Counting counting, SimdLevel level) noexcept
+  BlockConversion(const Operation& operation, Counting counting, SimdLevel level,
+                  const Losses* losses) noexcept
       : operation_(operation),
         cast_(*operation.cast),
+        losses_(losses),
         clipping_(operation),
         level_(level),
         lo_(from_bits<Working>(operation.lo)),
@@ -77,8 +79,13 @@ class BlockConversion {
       if (clips_and_stores_ && !operands.vary() && out != nullptr && clip_and_store(in, out, count))
         return {};
     load(in, operands, count);
+    const auto* const x = reinterpret_cast<const std::byte*>(g_);
     scale(operands, count);
-    const ElementCounts counts = clip(operands, count);
+    ElementCounts counts;
+    if (losses_ != nullptr)
+      count_losses(*losses_, operation_, operands, x, reinterpret_cast<const std::byte*>(g_), count, level_,
+                   counts);
+    counts += clip(operands, count);
     first_nan_ = counts.nan == 0 ? std::nullopt
                                  : find_nan(clipping_.dtype, reinterpret_cast<const std::byte*>(g_), count);
     if constexpr (std::is_floating_point_v<Working>)
@@ -381,7 +388,8 @@ class BlockConversion {
 
   const Operation& operation_;
   const Cast& cast_;
-  Operation clipping_;  ///< the bounds of the operation, and those of the dtype
+  const Losses* losses_;  ///< what is counted besides; or null
+  Operation clipping_;    ///< the bounds of the operation, and those of the dtype
   SimdLevel level_;
   Working lo_;
   Working hi_;
@@ -407,7 +415,7 @@ class BlockConversion {
 }  // namespace
 
 Converted convert(const Operation& operation, const Operands& operands, const std::byte* in, std::byte* out,
-                  std::size_t count, Counting counting, SimdLevel level) noexcept {
+                  std::size_t count, Counting counting, SimdLevel level, const Losses* losses) noexcept {
   if (operation.arithmetic == Arithmetic::integer)
     return convert_integers(operation, operands, in, out, count);
   if (!operands.vary())
@@ -416,7 +424,7 @@ Converted convert(const Operation& operation, const Operands& operands, const st
   const std::size_t in_size = traits(operation.from).size;
   const std::size_t out_size = traits(operation.to).size;
   with_working_type(operation.dtype, [&]<class Working>() {
-    BlockConversion<Working> convert_block(operation, counting, level);
+    BlockConversion<Working> convert_block(operation, counting, level, losses);
     for (std::size_t done = 0; done < count; done += kBlock<Working>) {
       const std::size_t length = std::min(kBlock<Working>, count - done);
       const ElementCounts counts = convert_block(in + done * in_size, operands.after(done),
@@ -428,11 +436,13 @@ Converted convert(const Operation& operation, const Operands& operands, const st
 }
 
 Converted apply(const Operation& operation, const Operands& operands, const std::byte* in, std::byte* out,
-                std::size_t count, Counting counting, SimdLevel level) noexcept {
-  if (operation.normalization) return normalize(operation, operands, in, out, count, counting, level);
-  if (operation.cast) return convert(operation, operands, in, out, count, counting, level);
+                std::size_t count, Counting counting, SimdLevel level, const Losses* losses) noexcept {
+  if (operation.normalization) return normalize(operation, operands, in, out, count, counting, level, losses);
+  if (operation.cast) return convert(operation, operands, in, out, count, counting, level, losses);
   Converted result;
-  if (counting == Counting::on)
+  if (losses != nullptr)
+    result.counts = clip_and_count(*losses, operation, operands, in, out, count, level);
+  else if (counting == Counting::on)
     result.counts = clip_and_count(operation, operands, in, out, count, level);
   else
     clip(operation, operands, in, out, count, level);

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "clip/clip.hpp"
+#include "clip/losses.hpp"
 #include "simd/levels.hpp"
 
 /// Clips elements and writes them as elements of another dtype, or rounds or replaces them.
@@ -29,8 +30,8 @@ struct Converted {
 /// where `in` begins or, if elements become larger, both end at the same byte. If `out` is null, only the
 /// result is returned. Every level gives the same bytes.
 [[nodiscard]] Converted convert(const Operation& operation, const Operands& operands, const std::byte* in,
-                                std::byte* out, std::size_t count, Counting counting,
-                                SimdLevel level) noexcept;
+                                std::byte* out, std::size_t count, Counting counting, SimdLevel level,
+                                const Losses* losses = nullptr) noexcept;
 
 /// Whether convert() of numbers clips the elements as what they are, without a working dtype: integers that
 /// are neither scaled nor replaced.
@@ -47,14 +48,15 @@ struct Converted {
                                          const std::byte* in, std::byte* out, std::size_t count,
                                          double* rests = nullptr) noexcept;
 
-/// convert() for an operation with a normalization. Counts only if counting is on.
+/// convert() for an operation with a normalization. Counts only if counting is on, also losses.
 [[nodiscard]] Converted normalize(const Operation& operation, const Operands& operands, const std::byte* in,
-                                  std::byte* out, std::size_t count, Counting counting,
-                                  SimdLevel level) noexcept;
+                                  std::byte* out, std::size_t count, Counting counting, SimdLevel level,
+                                  const Losses* losses = nullptr) noexcept;
 
 /// normalize() or convert() if the operation has a cast; otherwise clip() or clip_and_count(), of which only
-/// the counts are known.
+/// the counts are known. `losses` are counted unless null.
 [[nodiscard]] Converted apply(const Operation& operation, const Operands& operands, const std::byte* in,
-                              std::byte* out, std::size_t count, Counting counting, SimdLevel level) noexcept;
+                              std::byte* out, std::size_t count, Counting counting, SimdLevel level,
+                              const Losses* losses = nullptr) noexcept;
 
 }  // namespace clipper

@@ -8,28 +8,29 @@
 
 namespace clipper {
 
-/// Counts the elements that arithmetic or a cast makes infinite or 0. It calculates x * scale + bias
-/// once more, from the elements before the operation, so that no kernel has to count. Those of
-/// Arithmetic::integer are counted by convert(), those of a normalization by normalize().
-class LossCounter {
- public:
-  /// For an operation, whose parameters may still vary.
-  explicit LossCounter(const Operation& operation) noexcept;
-
-  /// Adds to became_infinite and became_zero of `counts`. `operands` and `in` are those of apply().
-  void count(const Operation& operation, const Operands& operands, const std::byte* in, std::size_t count,
-             SimdLevel level, ElementCounts& counts) const noexcept;
-
- private:
-  template <class Working>
-  class Block;
-
-  Operation casting_;  ///< the operation, whose results are cast also if the arithmetic alone rounds them
-  DType bounds_;       ///< the dtype of lo and hi
-  bool may_be_infinite_ = false;
-  bool may_be_zero_ = false;
-  ElementBits zero_lowest_ = 0;  ///< see zero_limits()
-  ElementBits zero_highest_ = 0;
+/// Which elements arithmetic or a cast makes infinite or 0: by g, an element of `dtype`, or by z of a
+/// normalization. Those of Arithmetic::integer are counted by convert_integers().
+struct Losses {
+  DType dtype;         ///< float32 or float64 for arithmetic without a cast; otherwise the working dtype
+  ElementBits lowest;  ///< what is beyond these becomes infinite; the ends of the dtype if nothing does
+  ElementBits highest;
+  ElementBits zero_lowest;  ///< what is between these becomes 0: see zero_limits()
+  ElementBits zero_highest;
+  bool underflow;  ///< whether a product that is 0 although no factor is one counts, unless there is a bias
 };
+
+/// Those of an operation, whose parameters may still vary; nothing if it loses nothing.
+[[nodiscard]] std::optional<Losses> losses_of(const Operation& operation) noexcept;
+
+/// Adds to became_infinite and became_zero what a cast loses of a block: x before scale and bias and g after
+/// them, working elements.
+void count_losses(const Losses& losses, const Operation& operation, const Operands& operands,
+                  const std::byte* x, const std::byte* g, std::size_t count, SimdLevel level,
+                  ElementCounts& counts) noexcept;
+
+/// clip_and_count() of elements that are scaled and keep their dtype, with what they lose.
+[[nodiscard]] ElementCounts clip_and_count(const Losses& losses, const Operation& operation,
+                                           const Operands& operands, const std::byte* in, std::byte* out,
+                                           std::size_t count, SimdLevel level) noexcept;
 
 }  // namespace clipper

@@ -159,23 +159,29 @@ double small_number(const Cast& cast, DType to) noexcept {
 /// Counts normalized elements that the cast changes: of those whose g is not NaN and within the bounds.
 class NormalizedCounter {
  public:
-  NormalizedCounter(const Operation& operation, const Operation& last, SimdLevel level) noexcept
-      : operation_(operation), last_(last), cast_(*last.cast), level_(level) {
-    makes_infinite_ = !cast_.saturates && traits(last.to).has_infinity;
+  /// `losses`: those of the operation.
+  NormalizedCounter(const Operation& operation, const Operation& last, const Losses& losses,
+                    SimdLevel level) noexcept
+      : operation_(operation),
+        level_(level),
+        limits_{from_bits<double>(losses.lowest),
+                from_bits<double>(losses.highest),
+                from_bits<double>(losses.zero_lowest),
+                from_bits<double>(losses.zero_highest),
+                last.cast->saturates,
+                !last.cast->saturates && traits(last.to).has_infinity},
+        small_(small_number(*last.cast, last.to)) {}
+
+  /// All counts of elements that are doubles, with numbers as bounds.
+  [[nodiscard]] ElementCounts count(const double* x, double lo, double hi, const double* z,
+                                    std::size_t count) const noexcept {
+    return run_loop<CountNormalized>(level_, x, x, lo, hi, z, limits_, count);
   }
 
   /// `in` and `operands` are those of the operation.
   void count(const Operands& operands, const std::byte* in, const double* z, std::size_t count,
              ElementCounts& counts) const noexcept {
-    if (run_loop<FindChanging>(level_, z, lowest_, highest_, small_, count))
-      count_each(operands, in, z, count, counts);
-  }
-
- private:
-  [[nodiscard]] bool is_beyond(double z) const noexcept { return (z < lowest_) | (z > highest_); }
-
-  void count_each(const Operands& operands, const std::byte* in, const double* z, std::size_t count,
-                  ElementCounts& counts) const noexcept {
+    if (!run_loop<FindChanging>(level_, z, limits_.lowest, limits_.highest, small_, count)) return;
     DoubleBlock x;
     DoubleBlock within;  // NaN where g is NaN or beyond a bound
     Operation other = operation_;
@@ -194,26 +200,19 @@ class NormalizedCounter {
     plain.cast.emplace();
     set_limits(plain);
     static_cast<void>(convert(plain, kNumbers, in, x.bytes(), count, Counting::off, level_));
-    const auto [zero_lowest, zero_highest] = zero_limits(last_);
-    const auto least = from_bits<double>(zero_lowest);
-    const auto most = from_bits<double>(zero_highest);
-    for (std::size_t i = 0; i < count; ++i) {
-      if (std::isnan(within.of[i])) continue;
-      counts.raised += cast_.saturates && z[i] < lowest_ ? 1 : 0;
-      counts.lowered += cast_.saturates && z[i] > highest_ ? 1 : 0;
-      counts.became_infinite += makes_infinite_ && is_beyond(z[i]) && std::isfinite(x.of[i]) ? 1 : 0;
-      counts.became_zero += z[i] != 0 && z[i] >= least && z[i] <= most ? 1 : 0;
-    }
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    ElementCounts changing = run_loop<CountNormalized>(level_, static_cast<const double*>(x.of.data()),
+                                                       static_cast<const double*>(within.of.data()),
+                                                       -kInfinity, kInfinity, z, limits_, count);
+    changing.nan = 0;
+    counts += changing;
   }
 
+ private:
   const Operation& operation_;
-  const Operation& last_;
-  const Cast& cast_;
   SimdLevel level_;
-  double lowest_ = from_bits<double>(cast_.lowest);
-  double highest_ = from_bits<double>(cast_.highest);
-  double small_ = small_number(cast_, last_.to);
-  bool makes_infinite_;
+  NormalizedLimits limits_;
+  double small_;
 };
 
 /// normalize() of elements that float64 has exactly, with numbers and without replacements: in three loops,
@@ -265,11 +264,9 @@ class ThreeLoops {
       else
         run_loop<Load<From, double>>(level_, reinterpret_cast<const From*>(in), loaded, count);
     });
-    ElementCounts counts;
     NumberStep step = step_;
     step.multiplies &= from_ != DType::float64;
     if (counter != nullptr) {
-      counts = run_loop<CountBeyond>(level_, static_cast<const double*>(loaded), step.lo, step.hi, count);
       step.lowest = stretches_ ? step.lowest : -std::numeric_limits<double>::infinity();
       step.highest = stretches_ ? step.highest : std::numeric_limits<double>::infinity();
       step.holds &= stretches_;
@@ -278,9 +275,8 @@ class ThreeLoops {
     if (has_nan && !is_floating(to_)) return false;
     if (has_nan) done.first_nan = find_nan(from_, in, count);
     if (counter != nullptr) {
-      counter->count(kNumbers, in, x, count, counts);
+      done.counts = counter->count(loaded, step.lo, step.hi, x, count);
       run_loop<HoldWithin>(level_, x, step_.lowest, step_.highest, count);
-      done.counts = counts;
     }
     with_type(to_, [&]<class To>() {
       run_loop<Store<double, To, std::is_integral_v<To>>>(level_, x, reinterpret_cast<To*>(out), count,
@@ -448,12 +444,13 @@ class ThreeLoops {
 }  // namespace
 
 Converted normalize(const Operation& operation, const Operands& operands, const std::byte* in, std::byte* out,
-                    std::size_t count, Counting counting, SimdLevel level) noexcept {
+                    std::size_t count, Counting counting, SimdLevel level, const Losses* losses) noexcept {
   const Operation last = last_step(*operation.normalization);
   const std::size_t in_size = traits(operation.from).size;
   const std::size_t out_size = traits(last.to).size;
   std::optional<NormalizedCounter> counter;
-  if (counting == Counting::on) counter.emplace(operation, last, level);
+  if (counting == Counting::on)
+    counter.emplace(operation, last, losses != nullptr ? *losses : *losses_of(operation), level);
   const ThreeLoops three_loops(operation, last, level);
   DoubleBlock y;
   DoubleBlock results;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -163,16 +164,44 @@ struct LoadExact {
   }
 };
 
-/// Counts what is beyond the bounds, and NaN.
-struct CountBeyond {
-  [[gnu::always_inline]] static ElementCounts run(const double* x, double lo, double hi,
+/// What the cast of a normalization changes: see Losses.
+struct NormalizedLimits {
+  double lowest;
+  double highest;
+  double zero_lowest;
+  double zero_highest;
+  bool saturates;
+  bool makes_infinite;
+};
+
+/// Counts what is beyond the bounds, NaN, and of all others what the cast makes of z: of a finite x,
+/// infinities.
+struct CountNormalized {
+  [[gnu::always_inline]] static ElementCounts run(const double* x, const double* y, double lo, double hi,
+                                                  const double* z, NormalizedLimits limits,
                                                   std::size_t count) noexcept {
-    ElementCounts counts;
-    for (std::size_t i = 0; i < count; ++i) {
-      counts.raised += x[i] < lo ? 1 : 0;
-      counts.lowered += x[i] > hi ? 1 : 0;
-      counts.nan += x[i] != x[i] ? 1 : 0;  // NOLINT(misc-redundant-expression): true for NaN
+    using Lane = std::uint64_t;
+    std::array<Lane, 7> sums{};
+    for (std::size_t i = 0; i < count; ++i) {  // without a branch, the loop is vectorized
+      const Lane within = Lane{y[i] >= lo} & Lane{y[i] <= hi};
+      const Lane below = within & Lane{z[i] < limits.lowest};
+      const Lane above = within & Lane{z[i] > limits.highest};
+      const Lane is_finite{std::fabs(x[i]) <= std::numeric_limits<double>::max()};
+      sums[0] += Lane{y[i] < lo};
+      sums[1] += Lane{y[i] > hi};
+      sums[2] += Lane{y[i] != y[i]};  // NOLINT(misc-redundant-expression): true for NaN
+      sums[3] += below;
+      sums[4] += above;
+      sums[5] += (below | above) & is_finite;
+      sums[6] +=
+          within & Lane{z[i] != 0} & Lane{z[i] >= limits.zero_lowest} & Lane{z[i] <= limits.zero_highest};
     }
+    ElementCounts counts;
+    counts.raised = sums[0] + (limits.saturates ? sums[3] : 0);
+    counts.lowered = sums[1] + (limits.saturates ? sums[4] : 0);
+    counts.nan = sums[2];
+    counts.became_infinite = limits.makes_infinite ? sums[5] : 0;
+    counts.became_zero = sums[6];
     return counts;
   }
 };

@@ -29,8 +29,9 @@ inline constexpr std::size_t kSlots = 15;
 
 /// The numbers of consecutive elements for one slot.
 struct Operand {
-  const std::byte* data = nullptr;  ///< the first element's, aligned; null: that of the operation holds for all
-  std::size_t stride = 0;           ///< bytes from the number of an element to the next one's; 0: one for all
+  const std::byte* data =
+      nullptr;             ///< the first element's, aligned; null: that of the operation holds for all
+  std::size_t stride = 0;  ///< bytes from the number of an element to the next one's; 0: one for all
 };
 
 /// The numbers of consecutive elements; of the Operation, dtype and arithmetic still count. lo and hi are

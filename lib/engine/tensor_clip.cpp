@@ -310,17 +310,16 @@ Converted TensorClip::clip_decoded(const Operation& operation, const Operands& o
 Converted TensorClip::clip_without_nodata(const Operation& operation, const Operands& operands,
                                           const std::byte* in, std::byte* out, std::size_t count,
                                           Counting counting) {
-  ElementCounts losses;
-  if (counting == Counting::on && plan_.may_lose()) {  // first, because `out` may be `in`
-    std::call_once(counts_losses_, [this] { losses_.emplace(plan_.operation); });
-    losses_->count(operation, operands, in, count, level_, losses);
+  const Losses* losses = nullptr;
+  if (counting == Counting::on && plan_.may_lose()) {
+    std::call_once(looks_for_losses_, [this] { losses_ = losses_of(plan_.operation); });
+    if (losses_) losses = &*losses_;
   }
-  Converted result = apply(operation, operands, in, out, count, counting, level_);
+  Converted result = apply(operation, operands, in, out, count, counting, level_, losses);
   if (!plan_.refuse_nan)
     result.first_nan.reset();
   else if (plan_.looks_for_nan())
     result.first_nan = find_nan(operation, out, count);
-  result.counts += losses;
   if (counting == Counting::off) result.counts = {};
   return result;
 }

@@ -129,8 +129,8 @@ class TensorClip {
   std::vector<std::unique_ptr<TensorClip>> others_;  ///< by these plans
   std::once_flag makes_bytes_;
   std::unique_ptr<Bytes> bytes_;  ///< see is_worth_table()
-  std::once_flag counts_losses_;
-  std::optional<LossCounter> losses_;
+  std::once_flag looks_for_losses_;
+  std::optional<Losses> losses_;
   FirstPosition refused_;
   FirstPosition first_nan_;     ///< which is refused
   FirstPosition first_beyond_;  ///< the range of the output's dtype
