@@ -338,6 +338,7 @@ Message label(std::string_view field, const Given& given) {
 }
 
 std::optional<Given> rule_of_text(std::string_view text) {
+  constexpr int kLeastExponent = std::numeric_limits<double>::min_exponent10 - 16;  // of the least float64
   const std::size_t end = std::min(text.find_first_of("+-"), text.size());
   const std::string_view center = text.substr(0, end);
   Given rule(Number{}, std::string(text));
@@ -355,8 +356,8 @@ std::optional<Given> rule_of_text(std::string_view text) {
     if (!text.ends_with(word)) continue;
     const std::string times(text.substr(end, text.size() - end - word.size()));
     const std::optional<Number> number = parse_number(times.size() == 1 ? times + "1" : times);
-    const bool is_decimal = times.find_first_not_of("0123456789.", 1) == std::string::npos;
-    if (!number || !is_decimal || number->exponent > kFactorDigits ||
+    const bool is_decimal = times.find_first_not_of("0123456789.eE+-", 1) == std::string::npos;
+    if (!number || !is_decimal || number->exponent > kFactorDigits || number->exponent < kLeastExponent ||
         std::ssize(number->digits) > kFactorDigits)
       return std::nullopt;
     rule.spread = Spread{*number, spread};
@@ -430,10 +431,12 @@ Bounds convert_bounds(const Profile& profile, DType dtype, const std::optional<G
   const bool typed = !min->dtype && !max->dtype;
   // Bounds of integers that files have are in order as numbers, too, before they are cut.
   const bool are_cut = profile.family == "native" && !is_floating(dtype);
-  const bool as_typed = (typed || are_cut) && min->number > max->number;
+  // Beside a figure of floats, a number is the element that it becomes, as the figure is.
+  const bool is_beside_figure = is_floating(dtype) && min->found.empty() != max->found.empty();
+  const bool as_typed = ((typed && !is_beside_figure) || are_cut) && min->number > max->number;
   const bool as_converted = number_of(dtype, lo) > number_of(dtype, hi);
   if (!as_typed && !as_converted) return bounds;
-  if (!as_typed && typed)
+  if (!as_typed && typed && !is_beside_figure)
     throw Error(ErrorKind::usage, fmt::format("no {} value lies between ", traits(dtype).name) +
                                       label(Side::min, *min) + " and " + label(Side::max, *max));
   if (min_above_max == MinAboveMax::error)

@@ -76,10 +76,14 @@ std::optional<ElementBits> replacement(std::string_view field, const std::option
   refuse(label(field, bound) + (plus + beyond_text(operation.to, field == "min")));
 }
 
-/// 1: above all elements of the output; -1: below. An infinite bound is within a dtype that has infinities.
-int beyond_output(const Operation& operation, const Given& bound, ElementBits element) {
-  if (traits(operation.to).has_infinity && bound.number.kind == Number::Kind::infinite) return 0;
-  if (!is_floating(operation.from)) return result_of(operation, bound.number).beyond;
+/// 1: above all elements of the output; -1: below; 0 also without a number. An infinite bound is within a
+/// dtype that has infinities.
+int beyond_output(const Plan& plan, const std::optional<Given>& bound, ElementBits element) {
+  const Operation& operation = plan.operation;
+  if (!is_number(bound)) return 0;
+  if (traits(operation.to).has_infinity && bound->number.kind == Number::Kind::infinite) return 0;
+  if (!is_floating(operation.from) || is_far_bound(plan, bound))
+    return result_of(operation, bound->number).beyond;
   return beyond_range(operation, element);
 }
 
@@ -171,34 +175,9 @@ void plan_nan(const OnNan& nan, Plan& plan) {
   plan.operation.cast->nan = element;
 }
 
-/// Finite bounds of floats that are beyond their dtype, and beside a scale all bounds beyond a dtype without
-/// infinity, take effect as numbers if results may lie there.
-void plan_far_bounds(const Request& request, Plan& plan) {
+/// Sets what a bound that is not in the working dtype becomes in place of NaN.
+void plan_far_nan(const Request& request, Plan& plan) {
   Operation& operation = plan.operation;
-  const DType dtype = plan.bound_dtype;
-  const bool scales = operation.arithmetic != Arithmetic::none;
-  const bool is_wider =
-      number_of(operation.to, highest_finite(operation.to)) > number_of(dtype, highest_finite(dtype));
-  const auto is_far = [&](const std::optional<Given>& bound) {
-    if (!is_number(bound) || bound->number.kind == Number::Kind::nan) return false;
-    const Number nearest = number_of(dtype, nearest_element(dtype, bound->number));
-    return (is_wider && bound->number.kind == Number::Kind::finite && nearest.kind != Number::Kind::finite) ||
-           (scales && nearest.kind == Number::Kind::nan);
-  };
-  const auto result = [&](ElementBits compared, const Number& bound) -> std::optional<ElementBits> {
-    if (number_of(operation.dtype, compared) == bound) return std::nullopt;
-    return result_of(operation, bound).element;
-  };
-  if (is_far(request.min)) {
-    plan.exact_min = request.min->number;
-    operation.lo = least_from(operation.dtype, *plan.exact_min).value();
-    operation.cast->min = result(operation.lo, *plan.exact_min);
-  }
-  if (is_far(request.max)) {
-    plan.exact_max = request.max->number;
-    operation.hi = greatest_to(operation.dtype, *plan.exact_max).value();
-    operation.cast->max = result(operation.hi, *plan.exact_max);
-  }
   const OnNan::Action action = request.action_on_nan();
   const std::optional<Number>& of_nan = action == OnNan::min ? plan.exact_min : plan.exact_max;
   if ((action == OnNan::min || action == OnNan::max) && of_nan && operation.nan) {
@@ -225,13 +204,15 @@ void convert_cast(const Request& request, Plan& plan) {
     if (operation.arithmetic != Arithmetic::none && !request.max)
       operation.hi = highest_element(operation.dtype);
   }
-  if (has_exact_bounds(plan))
+  if (has_exact_bounds(plan)) {
     plan_exact_bounds(request, plan);
-  else
+  } else {
     plan_far_bounds(request, plan);
-  if (is_number(request.min) && beyond_output(operation, *request.min, working(plan.min)) > 0)
+    plan_far_nan(request, plan);
+  }
+  if (beyond_output(plan, request.min, working(plan.min)) > 0)
     refuse_out_of_range("min", *request.min, operation);
-  if (is_number(request.max) && beyond_output(operation, *request.max, working(plan.max)) < 0)
+  if (beyond_output(plan, request.max, working(plan.max)) < 0)
     refuse_out_of_range("max", *request.max, operation);
   plan_nan(request.nan, plan);
   plan.refuse_nan |= is_floating(operation.from) && !is_floating(plan.output.dtype) && !plan.replaces_nan();

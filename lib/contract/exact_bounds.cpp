@@ -41,7 +41,10 @@ bool is_whole_of_64_bits(const Number& number) {
          number <= Number(std::numeric_limits<std::uint64_t>::max());
 }
 
-[[noreturn]] void refuse_order(const Request& request, const Plan& plan) {
+/// Which bound elements become where min exceeds max. Error{usage} unless the request allows that.
+MinAboveMax winner(const Request& request, const Plan& plan) {
+  const MinAboveMax above = request.min_above_max.value_or(request.profile->min_above_max);
+  if (above != MinAboveMax::error) return above;
   throw Error(ErrorKind::usage, label("min", *request.min) + " exceeds " + label("max", *request.max) +
                                     order_advice(plan.operation));
 }
@@ -53,7 +56,6 @@ struct ExactBounds {
 };
 
 ExactBounds exact_bounds(const Request& request, Plan& plan) {
-  const MinAboveMax above = request.min_above_max.value_or(request.profile->min_above_max);
   for (const Field* const field : fields::kBounds)
     if (const auto& given = request.*field->number();
         is_number(given) && given->number.kind == Number::Kind::nan)
@@ -64,8 +66,7 @@ ExactBounds exact_bounds(const Request& request, Plan& plan) {
   plan.exact_min = bounds.min;
   plan.exact_max = bounds.max;
   if (!bounds.min || !bounds.max || *bounds.min <= *bounds.max) return bounds;
-  if (above == MinAboveMax::error) refuse_order(request, plan);
-  (above == MinAboveMax::min ? bounds.max : bounds.min) = above == MinAboveMax::min ? bounds.min : bounds.max;
+  (winner(request, plan) == MinAboveMax::min ? bounds.max = bounds.min : bounds.min = bounds.max);
   return bounds;
 }
 
@@ -195,6 +196,18 @@ bool is_number(const std::optional<Given>& bound) {
   return bound && !bound->array;
 }
 
+bool is_far_bound(const Plan& plan, const std::optional<Given>& bound) {
+  if (!plan.operation.cast || has_exact_bounds(plan) || !is_number(bound)) return false;
+  const auto highest = [](DType dtype) { return number_of(dtype, highest_finite(dtype)); };
+  const Number::Kind nearest =
+      number_of(plan.bound_dtype, nearest_element(plan.bound_dtype, bound->number)).kind;
+  if (bound->number.kind == Number::Kind::finite && nearest != Number::Kind::finite &&
+      highest(plan.operation.to) > highest(plan.bound_dtype))
+    return true;
+  return plan.operation.arithmetic != Arithmetic::none && nearest == Number::Kind::nan &&
+         bound->number.kind != Number::Kind::nan;
+}
+
 std::string bound_text(DType tensor, DType dtype, ElementBits bound) {
   const Number number = number_of(dtype, bound);
   const bool is_long = is_whole_of_64_bits(number) && std::fabs(round_to<double>(number)) >= kIntegersEnd;
@@ -225,6 +238,29 @@ bool has_any_beyond(const ParameterArray& array, DType dtype) {
 Number exact_number(const Plan& plan, const Number& bound) {
   if (plan.operation.arithmetic != Arithmetic::float64 || is_whole_of_64_bits(bound)) return bound;
   return round_to<double>(bound);
+}
+
+void plan_far_bounds(const Request& request, Plan& plan) {
+  Operation& operation = plan.operation;
+  if (is_far_bound(plan, request.min)) plan.exact_min = request.min->number;
+  if (is_far_bound(plan, request.max)) plan.exact_max = request.max->number;
+  if (!plan.exact_min && !plan.exact_max) return;
+  Number min = plan.exact_min ? *plan.exact_min : number_of(plan.bound_dtype, plan.min);
+  Number max = plan.exact_max ? *plan.exact_max : number_of(plan.bound_dtype, plan.max);
+  const bool is_exchanged = is_number(request.min) && is_number(request.max) && min > max;
+  if (is_exchanged) (winner(request, plan) == MinAboveMax::min ? max = min : min = max);
+  const auto result = [&](ElementBits compared, const Number& bound) -> std::optional<ElementBits> {
+    if (number_of(operation.dtype, compared) == bound) return std::nullopt;
+    return result_of(operation, bound).element;
+  };
+  if (plan.exact_min || is_exchanged) {
+    operation.lo = least_from(operation.dtype, min).value();
+    operation.cast->min = result(operation.lo, min);
+  }
+  if (plan.exact_max || is_exchanged) {
+    operation.hi = greatest_to(operation.dtype, max).value();
+    operation.cast->max = result(operation.hi, max);
+  }
 }
 
 void plan_exact_bounds(const Request& request, Plan& plan) {

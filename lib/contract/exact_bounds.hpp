@@ -41,6 +41,10 @@ struct Result {
 /// Whether the bound is a number, not an array.
 [[nodiscard]] bool is_number(const std::optional<Given>& bound);
 
+/// Whether the bound of floats is a number beyond its dtype that takes effect as it is, because results may
+/// lie there: a finite one, or beside a scale any one beyond a dtype without infinity.
+[[nodiscard]] bool is_far_bound(const Plan& plan, const std::optional<Given>& bound);
+
 /// The text of a bound of `dtype` for a tensor, which is that bound when it is typed: of integers, a whole
 /// number of 64 bits is exact, and has all its digits.
 [[nodiscard]] std::string bound_text(DType tensor, DType dtype, ElementBits bound);
@@ -60,6 +64,10 @@ struct Result {
 /// The bound that is a number, as the operation compares elements with it: it is rounded beside float64
 /// arithmetic.
 [[nodiscard]] Number exact_number(const Plan& plan, const Number& bound);
+
+/// Makes operation.lo and hi those of the bounds that are is_far_bound(), and sets what these become.
+/// Error{usage} for a min that exceeds max, unless the request allows it.
+void plan_far_bounds(const Request& request, Plan& plan);
 
 /// Makes operation.lo and hi, which have been made of bounds that were cut to the dtype, the nearest working
 /// elements within the exact bounds, and sets what the exact bounds become. Error{usage} for a min that

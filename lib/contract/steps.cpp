@@ -171,12 +171,12 @@ void convert_clip(const Request& request, Plan& plan) {
       check_dtype(field->name, bound, plan.input.dtype, plan.bound_dtype);
   plan.arrays = plan_arrays(request, plan.input);
   // plan_exact_bounds() converts bounds of integer arithmetic, which may exceed the tensor's dtype, and those
-  // with which a later step calculates.
+  // with which a later step calculates; plan_far_bounds() those of floats that are beyond their dtype.
   const bool is_wide =
       has_exact_bounds(plan) && (operation.arithmetic == Arithmetic::integer ||
                                  (operation.arithmetic == Arithmetic::none && operation.uses_bounds()));
   const auto number_in = [&](const std::optional<Given>& given) {
-    return is_wide || (given && given->array) ? std::nullopt : given;
+    return is_wide || (given && given->array) || is_far_bound(plan, given) ? std::nullopt : given;
   };
   const std::optional<Given> min = number_in(request.min);
   const std::optional<Given> max = number_in(request.max);

@@ -99,7 +99,9 @@ bool is_other_bound(const Plan& plan, DType array) {
   const Operation& operation = plan.operation;
   const DType from = plan.input.dtype;
   if (is_floating(from)) return may_be_far(plan, array);
-  if (!operation.cast) return array != from;
+  // Numbers are compared with arrays before their fractions are cut off.
+  const auto is_cut = [](const std::optional<Number>& bound) { return bound && !is_integer(*bound); };
+  if (!operation.cast) return array != from || is_cut(plan.exact_min) || is_cut(plan.exact_max);
   if (operation.arithmetic == Arithmetic::integer) {
     const auto is_far = [=](const std::optional<Number>& bound) { return bound && is_beyond(*bound, from); };
     return array != from || operation.uses_bounds() || is_far(plan.exact_min) || is_far(plan.exact_max);
@@ -127,6 +129,11 @@ BoundArray::BoundArray(const Plan& plan, Parameter bound, std::size_t capacity)
   const Number number = exact ? *exact : number_of(operation.dtype, is_min_ ? operation.lo : operation.hi);
   number_ = is_wide && !exact ? (is_min_ ? -kInfinity : kInfinity) : round_to<double>(number);
   number_rest_ = array == nullptr && std::isfinite(number_) ? rest_of(number) : 0;  // floats have none
+  const bool is_rounded = is_floating(plan.input.dtype) && number_rest_ != 0;  // as arrays of integers are
+  if (array == nullptr && exact && std::isfinite(number_) && !is_rounded) {
+    const Number taken = sum(number_, number_rest_);
+    number_side_ = number > taken ? 1 : number < taken ? -1 : 0;
+  }
   if (array == nullptr && !results_.empty()) number_result_ = result_of(operation, number).element;
   restore(capacity);
   set_ends();
@@ -144,7 +151,9 @@ void BoundArray::set_ends() {
   };
   const bool is_float = is_floating(plan_.input.dtype);
   input_ = is_float ? plan_.bound_dtype : plan_.input.dtype;
-  if (is_float || (operation.arithmetic == Arithmetic::none && !operation.uses_bounds()))
+  const bool is_wider = round_to<double>(number_of(operation.to, highest_finite(operation.to))) >
+                        round_to<double>(number_of(input_, highest_finite(input_)));
+  if (is_float ? !is_wider : operation.arithmetic == Arithmetic::none && !operation.uses_bounds())
     input_end_ = end_of(input_, input_end_rest_);
   takes_infinity_ = is_float && traits(plan_.bound_dtype).has_infinity && traits(operation.to).has_infinity;
   if (!operation.cast) return;

@@ -8,6 +8,7 @@
 #include "contract/steps.hpp"
 #include "element/element.hpp"
 #include "element/element_key.hpp"
+#include "element/number.hpp"
 #include "engine/parameter_tile.hpp"
 #include "error.hpp"
 
@@ -85,8 +86,11 @@ void ParameterTile::refuse_bounds(std::uint64_t position) const {
   const auto quoted = [&](Slot bound) {
     const Parameter parameter = bound == Slot::lo ? Parameter::min : Parameter::max;
     const std::string_view field = name_of(parameter);
-    return of(bound).array ? label_of(*of(bound).array) + (" (" + text(bound) + ")")
-                           : Term{field, field} + Message(" " + bound_text(plan_, parameter));
+    const std::optional<Number>& number = bound == Slot::lo ? plan_.exact_min : plan_.exact_max;
+    return of(bound).array
+               ? label_of(*of(bound).array) + (" (" + text(bound) + ")")
+               : Term{field, field} +
+                     Message(" " + (number ? decimal_text(*number) : bound_text(plan_, parameter)));
   };
   for (const Slot bound : kBounds) refuse_nan(bound, position);
   if (!bounds_vary_) return;

@@ -42,7 +42,8 @@ class BoundArray {
   [[nodiscard]] bool is_nan(std::size_t i) const { return values_[i] != values_[i]; }
   [[nodiscard]] bool exceeds(const BoundArray& other, std::size_t i) const {
     if (!is_given_ || !other.is_given_) return false;
-    return values_[i] > other.values_[i] || (values_[i] == other.values_[i] && rests_[i] > other.rests_[i]);
+    if (values_[i] != other.values_[i]) return values_[i] > other.values_[i];
+    return rests_[i] != other.rests_[i] ? rests_[i] > other.rests_[i] : number_side_ > other.number_side_;
   }
 
   /// The dtype all of whose elements a min is above, or a max is below, which leaves nothing to do for a
@@ -71,6 +72,7 @@ class BoundArray {
   bool is_given_;           ///< false for a limit of integers
   double number_;           ///< of a bound that is no array
   double number_rest_ = 0;  ///< what it exceeds that by
+  int number_side_ = 0;     ///< 1 or -1 if it is above or below the sum of both, which no array is
   ElementBits number_result_ = 0;
   DType input_;       ///< of the input's elements, or of bounds of floats
   double input_end_;  ///< beyond it are no elements of the input, and of the output

@@ -131,8 +131,12 @@ Given read_parameter(const std::string& path, Reading how, npy::Types types) {
   if (how.raw && file.is_regular() && !raw::fits(*how.raw, file.size()))
     how.raw = std::make_shared<raw::Layout>(raw::Layout{.dtype = how.raw->dtype, .order = how.raw->order});
   read_as(file, how);
-  npy::Header header = read_header(file, {}, nullptr, std::nullopt, npy::Opaque::taken, types);
-  if (header.meaning.is_time()) throw Error(ErrorKind::usage, path + ": has dates, not numbers");
+  npy::Header header =
+      read_header(file, {}, nullptr, std::nullopt, npy::Opaque::taken, npy::Types::comparable);
+  const bool takes_flags = types == npy::Types::clipped;
+  if (header.meaning.kind != Meaning::Kind::number &&
+      !(takes_flags && header.meaning.kind == Meaning::Kind::boolean))
+    throw Error(ErrorKind::usage, fmt::format("{}: has {}, not numbers", path, type_name(header)));
   Given given{Number{}, "@" + path, header.dtype, !header.stored_as.empty()};
   given.shape = header.shape;
   if (header.count == 1) {
