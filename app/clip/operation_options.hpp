@@ -117,7 +117,7 @@ is an error: status 2 if it was typed, status 3 if it came from a file or the el
 
 inline constexpr Option kDivideZero{
     .names = "--divide-zero", .type = "V", .value = Value::number, .group = "Operation",
-    .needs = "--divide",
+    .needs = "--divide --figures",
     .help = "In place of a divisor that is found or read as 0: keep (1), error (default) or a number",
     .details = R"(What happens to elements whose divisor is 0 because a figure or a file says so, such as those of a channel
 with std 0: `keep` divides them by 1, `error` refuses them (3), and a number V is their divisor. A 0 that is typed stays an

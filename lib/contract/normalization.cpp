@@ -208,7 +208,7 @@ void identify_normalization(const Plan& plan, std::string& text) {
   text += fmt::format(" {} {:016x} {:016x}", step.stretches ? "stretch" : "normalize", to_bits(step.a),
                       to_bits(step.b));
   const bool is_long = !is_floating(plan.input.dtype) && traits(plan.input.dtype).size == sizeof(double);
-  if (is_long && (step.stretches || step.a != 0))
+  if ((is_long && (step.stretches || step.a != 0)) || step.a_rest != 0 || step.b_rest != 0)
     text += fmt::format(" exact {} {}", step.a_rest, step.b_rest);
   if (step.factor != 1) text += fmt::format(" factor={:016x}", to_bits(step.factor));
   if (step.stretches || maps(step))

@@ -168,7 +168,7 @@ InputFile open_member(const MemberPath& path, Caching caching) {
   if (format == nullptr)
     throw Error(ErrorKind::input, fmt::format("{}: not {}, so it has no member '{}'", path.archive,
                                               format_named(path.archive)->name, path.member));
-  const Container archive(file, *format);
+  const Container archive(file, *format, KeptFor::reading);
   return archive.open(archive.named(path.member));
 }
 

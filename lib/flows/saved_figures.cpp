@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <span>
 #include <utility>
 
+#include "clip/codec.hpp"
+#include "clip/convert.hpp"
 #include "contract/bounds.hpp"
 #include "contract/exact_bounds.hpp"
 #include "contract/fields.hpp"
@@ -23,11 +26,13 @@
 #include "npy/header.hpp"
 #include "npz/archive_writer.hpp"
 #include "npz/codecs.hpp"
+#include "safetensors/header.hpp"
+#include "simd/levels.hpp"
 
 namespace clipper {
 namespace {
 
-constexpr std::size_t kReadAtOnce = 256UL << 10;  // bytes
+constexpr std::uint64_t kReadAtOnce = 32UL << 10;  // elements
 
 /// The dtype that numpy has for elements of a float dtype.
 DType numpy_dtype(DType dtype) {
@@ -47,31 +52,13 @@ ElementBits element_of(DType dtype, const Number& number) {
   return is_floating(dtype) ? nearest_element(dtype, number) : integer_element(dtype, number);
 }
 
-/// Calls use(bytes) for the elements of an array as they are in its file.
-template <class Use>
-void for_each_block(const ParameterArray& array, const Use& use) {
-  std::vector<std::byte> block(std::min<std::uint64_t>(kReadAtOnce, array.layout().data_size()));
-  const std::size_t size = traits(array.layout().dtype).size;
-  for (std::uint64_t at = 0; at < array.layout().count; at += block.size() / size) {
-    block.resize(std::min<std::uint64_t>(block.size(), (array.layout().count - at) * size));
-    array.read(at, block);
-    use(std::span<const std::byte>(block));
+/// Writes `divisor` in place of each 0 of float64 elements.
+void replace_zeros(double divisor, std::span<std::byte> elements) {
+  for (std::size_t at = 0; at < elements.size(); at += sizeof(double)) {
+    double number = 0;
+    std::memcpy(&number, &elements[at], sizeof(number));
+    if (number == 0) std::memcpy(&elements[at], &divisor, sizeof(divisor));
   }
-  array.expect_unwritten();
-}
-
-/// The elements of an array in another dtype, with `zero` in place of 0.
-std::vector<std::byte> converted(const ParameterArray& array, DType to, const std::optional<Number>& zero) {
-  const TensorLayout& layout = array.layout();
-  const std::size_t size = traits(layout.dtype).size;
-  std::vector<std::byte> elements;
-  for_each_block(array, [&](std::span<const std::byte> block) {
-    for (std::size_t at = 0; at < block.size(); at += size) {
-      const Number number = number_of(layout.dtype, bits_in(block.subspan(at, size), layout.order));
-      append(to, element_of(to, zero && number == Number(0) ? *zero : number), elements);
-    }
-  });
-  return elements;
 }
 
 /// Whether both lead to one file, or to one name that no file has.
@@ -86,8 +73,31 @@ bool leads_to(const std::string& a, const std::string& b) {
   throw Error(ErrorKind::usage, why);
 }
 
+/// Refuses to save what has not been found.
+[[noreturn]] void refuse_lost(const std::string& path, const LostBound& lost) {
+  throw Error(ErrorKind::input,
+              path + ": " + parameter(lost.field) + fmt::format(" {} is not saved: {}", lost.text, lost.why));
+}
+
+/// What a plan does with its numbers; arrays are the same in all plans that are compared.
+std::string without_arrays(Plan plan) {
+  plan.arrays.reset();
+  plan.others.clear();
+  return plan.fingerprint();
+}
+
 /// Error{usage} for what the members of a file do not say.
 void check_saved(const std::string& path, const Request& request, const Plan& plan) {
+  const auto is_saved = [](const Field& field) { return field.broadcasts || field.name == "stretch_from"; };
+  if (first_given(request, is_saved) == nullptr) {
+    Message why = path + ": nothing to save without ";
+    for (const Field* const field : fields::kBroadcasting)
+      why += Message(field == fields::kBroadcasting.front()  ? ""
+                     : field == fields::kBroadcasting.back() ? " or "
+                                                             : ", ") +
+             parameter(field->name);
+    refuse_figures(why);
+  }
   if (request.profile->family != "native")
     refuse_figures(fmt::format("{}: figures are not saved of {}, only of profile native", path,
                                request.profile->system));
@@ -100,6 +110,19 @@ void check_saved(const std::string& path, const Request& request, const Plan& pl
   if (request.stretch_from && step && (step->low != 0 || step->high != 1))
     refuse_figures(path + ": " + parameter("stretch_from") +
                    " is saved as subtract and divide, which needs " + parameter("stretch") + " 0:1");
+}
+
+/// Error{usage} for a header of more than figures, before it is read.
+void expect_few(const InputFile& file, const Format& format) {
+  constexpr std::uint64_t kMaxHeader = 1UL << 20;
+  if (format.suffix() != ".safetensors") return;
+  std::array<std::byte, safetensors::kLengthSize> start{};
+  file.read_at(start, 0);
+  const std::uint64_t size =
+      with_path(file.path(), [&] { return safetensors::header_size(start, file.file_size()); });
+  if (size > kMaxHeader)
+    refuse_figures(fmt::format("{}: is no file of figures: its header has {} bytes, at most {} are read",
+                               file.path(), size, kMaxHeader));
 }
 
 }  // namespace
@@ -129,41 +152,63 @@ void SavedFigures::expect_other_than(const std::vector<std::string>& paths, cons
   for (const std::string& path : paths) check_path(path, "an input or an output");
 }
 
+/// Calls use(bytes) for the elements of a member, a few at a time.
+template <class Use>
+void SavedFigures::for_each_block(const Member& member, const Use& use) {
+  if (!member.array) return use(std::span<const std::byte>(member.elements));
+  const TensorLayout& from = member.array->layout();
+  const std::size_t size = traits(from.dtype).size;
+  const bool is_converted = member.zero || from.dtype != member.layout.dtype;
+  const Operation operation = conversion(from.dtype, member.layout.dtype);
+  std::vector<std::byte> block;
+  std::vector<std::byte> converted;
+  for (std::uint64_t at = 0; at < from.count; at += block.size() / size) {
+    block.resize(std::min<std::uint64_t>(kReadAtOnce, from.count - at) * size);
+    member.array->read(at, block);
+    if (is_converted) {
+      const std::size_t count = block.size() / size;
+      converted.resize(count * traits(member.layout.dtype).size);
+      decode(from, block);
+      static_cast<void>(
+          convert(operation, {}, block.data(), converted.data(), count, Counting::off, simd_levels().back()));
+      if (member.zero) replace_zeros(*member.zero, converted);
+    }
+    use(std::span<const std::byte>(is_converted ? converted : block));
+  }
+  member.array->expect_unwritten();
+}
+
 void SavedFigures::add_number(Parameter parameter, DType dtype, const Number& number) {
-  Member& member = members_.emplace_back(Member{name_of(parameter)});
+  Member& member = members_.emplace_back(Member{.name = name_of(parameter)});
   member.layout.dtype = numpy_dtype(dtype);
   member.layout.order = kNativeOrder;
   member.layout.count = 1;
   append(member.layout.dtype, element_of(member.layout.dtype, number), member.elements);
+  member.number = number;
 }
 
 void SavedFigures::add_array(const ArrayParameter& row, const Plan& plan) {
   const ParameterArray& array = *row.array;
-  Member& member = members_.emplace_back(Member{name_of(row.parameter), array.layout(), {}, row.array});
+  Member& member = members_.emplace_back(
+      Member{.name = name_of(row.parameter), .layout = array.layout(), .array = row.array});
   const bool is_bound = row.parameter == Parameter::min || row.parameter == Parameter::max;
   const bool is_needed = plan.arrays->nan == row.parameter || plan.operation.uses_bounds();
   if (is_bound && is_needed && !array.lost().empty())
     throw Error(ErrorKind::input, fmt::format("{}: ", path_) + parameter(name_of(row.parameter)) + " " +
                                       row.text + ": an index has none, which a file of figures cannot say");
-  std::optional<Number> zero;
-  if (row.parameter == Parameter::divide && plan.arrays->zero_divisor) zero = *plan.arrays->zero_divisor;
-  const DType to = zero ? DType::float64 : numpy_dtype(array.layout().dtype);
-  if (to == array.layout().dtype && !zero) return;
+  if (row.parameter == Parameter::divide) member.zero = plan.arrays->zero_divisor;
+  const DType to = member.zero ? DType::float64 : numpy_dtype(array.layout().dtype);
+  if (to == array.layout().dtype && !member.zero) return;
   member.layout.dtype = to;
   member.layout.order = kNativeOrder;
   member.layout.stored_as = {};
-  member.elements = converted(array, to, zero);
-  member.array.reset();
 }
 
-void SavedFigures::add_bound(Parameter bound, const Given& given, const Plan& plan) {
+void SavedFigures::add_bound(Parameter bound, const Plan& plan) {
   const std::optional<Number>& exact = bound == Parameter::min ? plan.exact_min : plan.exact_max;
   const Number used = exact ? *exact : *parse_number(bound_text(plan, bound));
   if (!exact && is_floating(plan.bound_dtype)) return add_number(bound, plan.bound_dtype, used);
   const DType dtype = dtype_for(used, {plan.input.dtype, DType::int64, DType::uint64});
-  const auto nearest = round_to<double>(used);
-  if (dtype == DType::float64 && std::fabs(nearest) >= kIntegersEnd && Number(nearest) != used)
-    refuse_figures(path_ + ": " + label(name_of(bound), given) + ": no dtype has this number");
   add_number(bound, dtype, used);
 }
 
@@ -186,6 +231,57 @@ void SavedFigures::add_normalization(Parameter factor, const Plan& plan) {
              subtrahend);
 }
 
+/// The request that takes the saved parameters from the file.
+Request SavedFigures::applied(const Request& request, const Plan& plan) const {
+  Request result = request;
+  for (const Field* const field : fields::kGroupings) field->copy({}, result);
+  if (request.stretch_from) result.stretch.reset();
+  result.stretch_from.reset();
+  for (std::size_t i = 0; i < fields::kBroadcasting.size(); ++i) {
+    const Field& field = *fields::kBroadcasting[i];
+    std::optional<Given>& given = result.*field.number();
+    const auto member = std::ranges::find(members_, field.name, &Member::name);
+    given.reset();
+    if (member == members_.end()) continue;
+    given.emplace(Number(), "", member->layout.dtype);
+    if (const ArrayParameter* const row = plan.array(static_cast<Parameter>(i))) {
+      given->array = row->array;
+      given->dtype = row->array->layout().dtype;
+      given->shape = row->array->layout().shape;
+    } else {
+      given->element = bits_in(member->elements, kNativeOrder);
+      given->number = number_of(*given->dtype, given->element);
+    }
+  }
+  if (!result.divide) result.divide_zero.reset();
+  if (!plan.norms)
+    for (const std::string_view field : {"max_norm", "norm"}) field_named(field)->copy({}, result);
+  if (!result.max_norm) return result;
+  result.max_norm->found = "found";
+  result.max_norm->array = plan.norms;
+  return result;
+}
+
+/// Refuses figures that another run would not apply as they were used.
+void SavedFigures::expect_same_result(const Request& request, const Plan& plan) const {
+  try {
+    if (without_arrays(make_plan_in_units(applied(request, plan), plan.input)) == without_arrays(plan))
+      return;
+  } catch (const Error&) {
+    // The file is of no use.
+  }
+  if (!plan.lost.empty()) refuse_lost(path_, plan.lost.front());
+  for (const Member& member : members_) {
+    const auto& given = request.*field_named(member.name)->number();
+    const DType dtype = member.layout.dtype;
+    if (member.array || !given || number_of(dtype, bits_in(member.elements, kNativeOrder)) == member.number)
+      continue;
+    refuse_figures(path_ + ": " + label(member.name, *given) +
+                   fmt::format(": no dtype that {} elements take has this number", type_name(plan.input)));
+  }
+  refuse_figures(path_ + ": applied, these figures would not give the bytes of this run");
+}
+
 void SavedFigures::add(const std::string& name, const Request& request, const Plan& plan) {
   const std::lock_guard lock(mutex_);
   if (!tensor_.empty()) {
@@ -196,6 +292,7 @@ void SavedFigures::add(const std::string& name, const Request& request, const Pl
   check_saved(path_, request, plan);
   members_.clear();  // of a tensor that found no room, and is tried again
   add_members(request, plan);
+  expect_same_result(request, plan);
   if (examine(path_, existing_).kind != OutputTarget::Kind::stream) {
     OutputFile output = create();
     write(output);
@@ -218,12 +315,13 @@ void SavedFigures::add_members(const Request& request, const Plan& plan) {
     if (const ArrayParameter* const row = plan.array(parameter))
       add_array(*row, plan);
     else if (is_bound)
-      add_bound(parameter, *(request.*field.number()), plan);
+      add_bound(parameter, plan);
     else if (is_before)
       add_scaling(parameter, plan);
     else if (has_numbers)
       add_normalization(parameter, plan);
   }
+  if (members_.empty()) refuse_lost(path_, plan.lost.front());
 }
 
 void SavedFigures::commit(const std::function<void()>& placing) {
@@ -255,7 +353,7 @@ void SavedFigures::write(OutputFile& output) const {
     const std::string header = npy::format(member.layout);
     const auto for_each = [&](const auto& use) {
       use(std::as_bytes(std::span(header)));
-      member.array ? for_each_block(*member.array, use) : use(member.elements);
+      for_each_block(member, use);
     };
     Contents contents;
     for_each([&](std::span<const std::byte> bytes) {
@@ -280,7 +378,9 @@ void set_figures(Request& request, const std::string& path, const Reading& how) 
     refuse_figures(path + ": is no archive of figures, such as an .npz file");
   std::vector<std::string_view> names;
   for (const Field* const field : fields::kBroadcasting) names.push_back(field->name);
+  expect_few(file, *format);
   const Container archive(file, *format, KeptFor::reading);
+  if (archive.entries().empty()) refuse_figures(path + ": has no figures");
   Request found = request;
   for (const Entry& entry : archive.entries()) {
     const auto* const field = std::ranges::find(fields::kBroadcasting, entry.key(), &Field::name);

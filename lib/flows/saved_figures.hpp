@@ -33,9 +33,10 @@ class SavedFigures {
   /// Keeps what the plan of the tensor, which `name` identifies, takes the request's parameters for: numbers
   /// in the dtype that is calculated with, in float32 those of float dtypes that numpy does not have; arrays;
   /// of stretch_from what is subtracted and what divides. Error{usage} for a second tensor with figures of
-  /// its own, for another profile than native, for dates and flags, and for what no member says: a scale that
-  /// divides, a bound that no dtype has, a range that is stretched to others than 0:1. Error{input} for a
-  /// bound that an index lacks and that replaces NaN. Then writes the file, which has no name before
+  /// its own, for another profile than native, for dates and flags, for a request without parameters, and for
+  /// what no member says: a scale that divides, a number that no dtype has, a range that is stretched to
+  /// others than 0:1. Error{input} for a bound that an index lacks and that replaces NaN, and for a figure
+  /// that the tensor lacks, unless the file says that, too. Then writes the file, which has no name before
   /// commit(): what a full disk or another program prevents is known before the first result is in place.
   void add(const std::string& name, const Request& request, const Plan& plan);
 
@@ -49,15 +50,22 @@ class SavedFigures {
   struct Member {
     std::string_view name;
     TensorLayout layout{};
-    std::vector<std::byte> elements{};
-    std::shared_ptr<const ParameterArray> array{};  ///< if it is a file that has the elements
+    std::vector<std::byte> elements{};              ///< of a number
+    Number number{};                                ///< as it was used
+    std::shared_ptr<const ParameterArray> array{};  ///< whose numbers, as elements of `layout`, are written
+    std::optional<double> zero{};                   ///< in place of 0
   };
+
+  template <class Use>
+  static void for_each_block(const Member& member, const Use& use);
 
   void add_number(Parameter parameter, DType dtype, const Number& number);
   void add_array(const ArrayParameter& row, const Plan& plan);
-  void add_bound(Parameter bound, const Given& given, const Plan& plan);
+  void add_bound(Parameter bound, const Plan& plan);
   void add_scaling(Parameter factor, const Plan& plan);
   void add_normalization(Parameter factor, const Plan& plan);
+  [[nodiscard]] Request applied(const Request& request, const Plan& plan) const;
+  void expect_same_result(const Request& request, const Plan& plan) const;
   void add_members(const Request& request, const Plan& plan);
   [[nodiscard]] OutputFile create() const;
   void write(OutputFile& output) const;
@@ -75,7 +83,7 @@ class SavedFigures {
 };
 
 /// Gives the request the parameters that the members of a file have and that it lacks, as read_parameter()
-/// reads PATH:NAME. Error{usage} for other members, and for a file that is no archive.
+/// reads PATH:NAME. Error{usage} for other members, for none, and for a file that is no archive of figures.
 void set_figures(Request& request, const std::string& path, const Reading& how);
 
 }  // namespace clipper

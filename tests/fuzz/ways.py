@@ -247,7 +247,7 @@ def fit_and_apply(trial):
     if not can_be_saved(case) or needs_figures and are_lost:
         return to_file(trial)
     run = trial.clip("--save-figures", "fit.npz", *trial.rng.choice([[], ["--dry-run", "-q"]]), "in.npy", "out.npy")
-    if run.code == 3 and "an index has none" in run.err or run.code == 2 and "no dtype has this number" in run.err:
+    if run.code == 3 and "an index has none" in run.err or run.code == 2 and "elements take has this number" in run.err:
         return None
     if not trial.check_done(run):
         return None
