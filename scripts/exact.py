@@ -223,7 +223,8 @@ def far_array(case, side, found):
     """An array as bounds of floats, of which some are beyond their dtype."""
     numbers_of_each = []
     for number in found.ravel().tolist():
-        contract.float_bound(case.profile, case.bound_dtype, number, side)
+        if not is_far(case, case.bound_dtype, number):
+            contract.float_bound(case.profile, case.bound_dtype, number, side)
         near = contract.rounded(number, case.bound_dtype)
         numbers_of_each.append(near if math.isfinite(near) else number)
     return Bound(plain(np.array(numbers_of_each, object).reshape(found.shape)), None)
@@ -302,9 +303,11 @@ def bound(case, side):
             raise Refused("NaN", USAGE, given)
         if dtype is object:
             return Bound(plain(number), None)
-        bits = (contract.float_bound if dtype in FORMATS else contract.int_bound)(profile, dtype, number, side, given)
         if is_far(case, dtype, number):
             return Bound(plain(number), None)
+        bits = (contract.float_bound if dtype in FORMATS else contract.int_bound)(profile, dtype, number, side, given)
+        if dtype in INTS and profile is NATIVE:
+            return Bound(element_of(bits, dtype), np.array(bits, unsigned(dtype)), plain(number))
     return Bound(element_of(bits, dtype), np.array(bits, unsigned(dtype)))
 
 

@@ -244,6 +244,11 @@ void plan_far_bounds(const Request& request, Plan& plan) {
   Operation& operation = plan.operation;
   if (is_far_bound(plan, request.min)) plan.exact_min = request.min->number;
   if (is_far_bound(plan, request.max)) plan.exact_max = request.max->number;
+  // A dtype without infinity has a limit, which a far bound on the other side may exceed.
+  if (!request.max && (plan.exact_min || plan.array(Parameter::min) != nullptr))
+    operation.hi = highest_element(operation.dtype);
+  if (!request.min && (plan.exact_max || plan.array(Parameter::max) != nullptr))
+    operation.lo = lowest_element(operation.dtype);
   if (!plan.exact_min && !plan.exact_max) return;
   Number min = plan.exact_min ? *plan.exact_min : number_of(plan.bound_dtype, plan.min);
   Number max = plan.exact_max ? *plan.exact_max : number_of(plan.bound_dtype, plan.max);

@@ -196,7 +196,7 @@ def in_place_direct(trial):
 def can_be_saved(case):
     """Whether a file of figures says all that these parameters are."""
     is_ranged = "--stretch-from" in case.parameters and case.parameters["--stretch"] != "0:1"
-    return case.profile.name == "native" and case.x.dtype in FORMATS | dict.fromkeys(INTS) and not case.divides and not is_ranged
+    return {*LISTS, "--stretch-from"} & {*case.parameters} and case.profile.name == "native" and case.x.dtype in FORMATS | dict.fromkeys(INTS) and not case.divides and not is_ranged
 
 
 def apply(trial):
@@ -247,7 +247,7 @@ def fit_and_apply(trial):
     if not can_be_saved(case) or needs_figures and are_lost:
         return to_file(trial)
     run = trial.clip("--save-figures", "fit.npz", *trial.rng.choice([[], ["--dry-run", "-q"]]), "in.npy", "out.npy")
-    if run.code == 3 and "an index has none" in run.err or run.code == 2 and "elements take has this number" in run.err:
+    if run.code == 3 and ("an index has none" in run.err or "is not saved" in run.err) or run.code == 2 and "elements take has this number" in run.err:
         return None
     if not trial.check_done(run):
         return None
