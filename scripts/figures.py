@@ -346,8 +346,8 @@ def found_in(case, bound, result, find):
                 alone = replace(case, x=valid_in(case, part))
                 lost = is_lost(case, alone.x, text)
                 case = lacking(case, part, side) if lost else case
-                its = "0" if lost else text  # which no element sees
-                exactly.append(0 if lost else find(alone, text))
+                its = "1" if lost else text  # which no element sees, and every dtype has
+                exactly.append(1 if lost else find(alone, text))
                 if "--stretch" in given and not math.isfinite(exactly[-1]):
                     raise Refused("infinite percentile", INPUT)
                 wholes += [exactly[-1]] * (not lost)
