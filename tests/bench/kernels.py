@@ -75,8 +75,7 @@ def measure(binary):
             work, dtype, *_, size = name.split("/")
             what = f"{WORKS.get(work, 'clip')} of {dtype}, {size_text(int(size))}"
             row = figures.setdefault(name, Figures(what, int(size)))
-            row.rounds.append({who: found[other] for who, other in sides(name).items() if other in found})
-            row.wall, row.others = row.wall + wall, row.others + others
+            row.add({who: found[other] for who, other in sides(name).items() if other in found}, others / wall)
 
     until_quiet(figures.values(), one_round, ROUNDS)
     return list(figures.values()), sorted(wrong)

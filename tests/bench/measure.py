@@ -16,8 +16,10 @@ from statistics import median, quantiles
 
 from rows import SIZE, write_inputs
 
-SPREAD, OTHERS = 0.25, 0.2  # a figure is noisy above: half of the rounds' ratios spread by more; cores that others used
+SPREAD = 0.25  # a ratio is noisy if the middle half of the rounds' ratios spreads by more
+OTHERS = 0.2  # a round does not count if others used more cores meanwhile
 DOUBLED = 2  # times, before a figure is called noisy
+LEAST = 3  # rounds that count
 BACKED = 4 * SIZE  # bytes: as much as the numpy script uses
 TICKS = os.sysconf("SC_CLK_TCK")
 numbers = itertools.count()
@@ -25,16 +27,28 @@ numbers = itertools.count()
 
 @dataclass
 class Figures:
-    """Of a row: for each round who -> wall and CPU seconds. clipper comes first."""
+    """Of a row. clipper comes first in each round."""
     what: str
     size: int  # bytes that are clipped
-    rounds: list = field(default_factory=list)
-    wall: float = 0  # seconds of all runs
-    others: float = 0  # CPU seconds that other processes and the hypervisor used meanwhile
     in_readme: bool = False
+    all_rounds: list = field(default_factory=list)  # who -> wall and CPU seconds
+    others: list = field(default_factory=list)  # cores that other processes and the hypervisor used in a round
+
+    def add(self, times, others):
+        self.all_rounds.append(times)
+        self.others.append(others)
+
+    def quiet_rounds(self):
+        return [times for times, others in zip(self.all_rounds, self.others) if others <= OTHERS]
+
+    @property
+    def rounds(self):
+        """Those that count; all if these are too few."""
+        quiet = self.quiet_rounds()
+        return quiet if len(quiet) >= LEAST else self.all_rounds
 
     def peers(self):
-        return list(self.rounds[0])[1:]
+        return list(self.all_rounds[0])[1:]
 
     def median(self, who, clock=0):
         return median(each[who][clock] for each in self.rounds)
@@ -46,7 +60,7 @@ class Figures:
         return (high - low) / middle
 
     def is_noisy(self, peer):
-        return self.spread(peer) > SPREAD or self.others > OTHERS * self.wall
+        return self.spread(peer) > SPREAD or len(self.quiet_rounds()) < LEAST
 
     def is_quiet(self):
         return not any(map(self.is_noisy, self.peers()))
@@ -54,13 +68,10 @@ class Figures:
 
 def until_quiet(figures, one_round, rounds):
     """Runs one_round(i) `rounds` times; while some of `figures` are noisy, twice as often, and again."""
-    i = 0
-    for times in range(DOUBLED + 1):
-        while i < rounds << times:
-            one_round(i)
-            i += 1
-        if all(each.is_quiet() for each in figures):
+    for i in range(rounds << DOUBLED):
+        if i in (rounds << times for times in range(DOUBLED + 1)) and all(each.is_quiet() for each in figures):
             break
+        one_round(i)
 
 
 def busy():
@@ -93,24 +104,23 @@ def settle(before):
 
 
 def measure_row(row, rounds):
-    figures = Figures(row.what, row.size, in_readme=row.in_readme)
+    figures = Figures(row.what, row.size, row.in_readme)
     write_inputs([*row.sides.values(), row.before])
 
     def one_round(i):
-        found = {who: [] for who in row.sides}
+        found, all_wall, all_others = {who: [] for who in row.sides}, 0, 0
         for n in range(row.runs):
             for who, line in list(row.sides.items())[:: -1 if (i + n) % 2 else 1]:
                 if n == 0 or row.runs == 1:
                     settle(row.before)
                 wall, cpu, others = run(line.format(n=next(numbers)))
                 found[who].append((wall, cpu))
-                figures.wall += wall
-                figures.others += others
-        figures.rounds.append({who: tuple(map(median, zip(*times))) for who, times in found.items()})
+                all_wall, all_others = all_wall + wall, all_others + others
+        figures.add({who: tuple(map(median, zip(*times))) for who, times in found.items()}, all_others / all_wall)
 
     one_round(0)
-    figures.rounds.clear()  # the first round reads the programs and the inputs from the disk
-    figures.wall = figures.others = 0
+    figures.all_rounds.clear()  # the first round reads the programs and the inputs from the disk
+    figures.others.clear()
     until_quiet([figures], one_round, rounds)
     return figures
 

@@ -3,7 +3,7 @@
 import re
 import textwrap
 
-from measure import DOUBLED, OTHERS, SPREAD
+from measure import DOUBLED, LEAST, OTHERS, SPREAD
 
 BEGIN, END = "<!-- written by scripts/bench -->", "<!-- end of what scripts/bench wrote -->"
 UNITS = {"s": 1, "ms": 1e-3, "µs": 1e-6}
@@ -42,7 +42,7 @@ def rows_of(figures, before):
         now = ratio(figures, peer)
         yield [figures.what, peer, mine, times(figures, peer)[1], now, before.get((figures.what, peer), ""),
                f"{100 * figures.spread(peer):.0f} %", *(times(figures, who, 1)[1] for who in ("clipper", peer)),
-               str(len(figures.rounds)), f"{figures.others / figures.wall:.2f}"]
+               f"{len(figures.quiet_rounds())} of {len(figures.all_rounds)}"]
 
 
 def last_ratios(text, cpu):
@@ -53,10 +53,10 @@ def last_ratios(text, cpu):
 
 def markdown(found, memory, wrong, machine, date, last):
     before = last_ratios(last, machine["CPU"])
-    head = ["what", "beside", "clipper", "the other", "ratio", "before", "spread", "CPU, clipper", "CPU, the other", "rounds", "others"]
+    head = ["what", "beside", "clipper", "the other", "ratio", "before", "spread", "CPU, clipper", "CPU, the other", "rounds"]
     text = (f"# Results of scripts/bench\n\n{date}. Times are medians over the rounds, and ratios their quotients. [README.md](README.md) "
-            f"explains the columns. A ratio is noisy if after {DOUBLED} doublings of its rounds the middle half of them still spreads by more than "
-            f"{100 * SPREAD:.0f} %, or others used more than {OTHERS} cores.\n\n")
+            f"explains the columns. Rounds in which others used more than {OTHERS} cores do not count. A ratio is noisy if after {DOUBLED} doublings of its "
+            f"rounds fewer than {LEAST} count, or the middle half of them still spreads by more than {100 * SPREAD:.0f} %.\n\n")
     text += table(head, [row for figures in found for row in rows_of(figures, before)])
     if wrong:
         text += f"\nResults that are not numpy's: {', '.join(f'{library}, {dtype}' for library, dtype in wrong)}.\n"
