@@ -144,12 +144,16 @@ void measure_kernel(benchmark::State& state, Work work, const Operation& operati
                     std::size_t size) {
   const Buffers buffers(size);
   fill(buffers.in(), size, operation.dtype);
-  const std::size_t count = size / clipper::traits(operation.dtype).size;
+  const std::size_t each = clipper::traits(operation.dtype).size;
+  const std::size_t count = size / each;
   const std::vector<std::byte> lo = repeated(operation.lo, operation.dtype, count);
   const std::vector<std::byte> hi = repeated(operation.hi, operation.dtype, count);
+  clipper::Operands bounds;
+  bounds[clipper::Slot::lo] = {lo.data(), each};
+  bounds[clipper::Slot::hi] = {hi.data(), each};
   for (auto _ : state) {
     if (work == Work::clip_vectors)
-      clipper::clip(operation, {.lo = lo.data(), .hi = hi.data()}, buffers.in(), buffers.out(), count, level);
+      clipper::clip(operation, bounds, buffers.in(), buffers.out(), count, level);
     else if (work == Work::clip_and_count || work == Work::scale_bias_clip_and_count)
       benchmark::DoNotOptimize(clipper::clip_and_count(operation, buffers.in(), buffers.out(), count, level));
     else
