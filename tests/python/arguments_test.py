@@ -6,6 +6,7 @@ import pathlib
 import pickle
 import subprocess
 import sys
+import tempfile
 import warnings
 from decimal import Decimal
 from fractions import Fraction
@@ -264,6 +265,17 @@ def test_subclasses_keep_their_type():
     assert type(clipper.clip(x, 0, 6, out=np.empty_like(X))) is np.ndarray
     assert type(clipper.clip(np.asmatrix(X), 0, 6)) is np.matrix
     assert type(clipper.clip([1, 2], 0, 1)) is np.ndarray
+    mapped = np.memmap(tempfile.TemporaryFile(), np.float32, shape=3)
+    assert type(clipper.clip(mapped, 0, 6)) is type(np.clip(mapped, 0, 6)) is np.ndarray
+
+
+def test_dtypes_of_other_packages_are_named():
+    class dtype:  # as torch's
+        def __str__(self):
+            return "torch.bool"
+
+    with pytest.raises(clipper.ClipperError, match="to: .*'torch.bool'"):
+        clipper.clip(X, 0, to=dtype())
 
 
 def test_what_has_a_method_mask_is_no_masked_array():

@@ -58,9 +58,12 @@ def test_zarr_chunks(tmp_path):
 
 def test_pandas():
     series = pandas.Series(VALUES[0], index=range(70, 140), name="x")
-    np.testing.assert_array_equal(clipper.clip(series, 0, 6), CLIPPED[0])
-    frame = pandas.DataFrame(VALUES)
-    np.testing.assert_array_equal(clipper.clip(frame, 0, 6), CLIPPED)
+    pandas.testing.assert_series_equal(clipper.clip(series, 0, 6), np.clip(series, 0, 6))
+    frame = pandas.DataFrame(VALUES, columns=range(7, 7 + len(VALUES[0])))
+    pandas.testing.assert_frame_equal(clipper.clip(frame, 0, 6), np.clip(frame, 0, 6))
+    assert clipper.clip(series, 0, 6, to="uint8").dtype == np.uint8
+    assert type(clipper.clip(series, 0, 6, out=np.empty_like(VALUES[0]))) is np.ndarray
+    assert type(clipper.clip(series, np.zeros((2, 70)))) is np.ndarray
     lower = pandas.Series([-1, 0, 1])
     np.testing.assert_array_equal(clipper.clip(np.float32([-5, -5, 5]), min=lower), [-1, 0, 5])
     np.testing.assert_array_equal(series.to_frame().apply(clipper.clip, args=(0, 6))["x"], CLIPPED[0])

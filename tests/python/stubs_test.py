@@ -121,7 +121,7 @@ def test_mypy():
     assert done.returncode == 0, done.stdout + done.stderr
     command[-1] = USER.replace("  # type: ignore[call-overload] # pyright: ignore", "", 1)
     done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 1 and len(done.stdout) < 12000, done.stdout
+    assert done.returncode == 1 and len(done.stdout) < 6000, done.stdout
 
 
 @pytest.mark.nightly

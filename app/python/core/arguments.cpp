@@ -167,7 +167,9 @@ std::optional<DType> dtype_in(std::string_view field, nb::handle dtype, bool nat
   if (PyArray_DescrConverter(dtype.ptr(), &converted) == 0) {
     if (const nb::python_error error; !error.matches(PyExc_TypeError)) throw error;
     const nb::str text(dtype);
-    if (is_text || dtype_word(characters_of(text)).dtype) return dtype_of_text(field, characters_of(text));
+    const bool is_dtype = nb::cast<std::string>(dtype.type().attr("__name__")) == "dtype";  // torch's
+    if (is_text || is_dtype || dtype_word(characters_of(text)).dtype)
+      return dtype_of_text(field, characters_of(text));
     refuse_type(field, dtype, "a dtype, its name or a scalar type");
   }
   const nb::object descr = nb::steal(reinterpret_cast<PyObject*>(converted));

@@ -480,7 +480,10 @@ nb::object clip_array(nb::handle x, const RequestArguments& given, nb::handle ou
   if (!out.is_none()) return result;
   if (PyArray_NDIM(array_in(result)) == 0)
     return nb::steal(PyArray_Return(reinterpret_cast<PyArrayObject*>(result.release().ptr())));
-  if (PyArray_CheckExact(x.ptr()) || !nb::hasattr(x, "__array_wrap__")) return result;
+  if (PyArray_CheckExact(x.ptr())) return result;
+  if (nb::hasattr(x, "_constructor") && nb::hasattr(x, "index"))
+    return of_parameters("labelled")(x, result);  // pandas
+  if (!nb::hasattr(x, "__array_wrap__")) return result;
   if (!PyArray_Check(x.ptr()) && nb::hasattr(x, "__dlpack__")) return result;  // torch's tensors
   return x.attr("__array_wrap__")(result);  // numpy's subclasses and xarray's types get a result of their own
 }

@@ -16,12 +16,12 @@ class _ExportsMemory(Protocol):  # torch's tensors
     @property
     def __dlpack__(self) -> Any: ...
 
-# numpy.typing's ArrayLike and DTypeLike would make an error about clip() 17 KB long.
+# mypy prints all overloads of clip() with each error: more of them, and numpy.typing's ArrayLike, would make that 12 KB long.
 _Array = Union[_HasArray, _ExportsMemory, Sequence[Any], complex]
 _DType = Union[str, type[Any], np.dtype[Any], None]
 _Number = Union[str, SupportsFloat, SupportsIndex]
 _Path = Union[str, bytes, PathLike[Any]]
-_Parameter = Union[SupportsFloat, SupportsIndex, _HasArray, _ExportsMemory, Sequence[Any], PathLike[Any], None]  # a str is a sequence
+_Parameter = Union[SupportsFloat, _HasArray, _ExportsMemory, Sequence[Any], PathLike[Any], None]  # a str is a sequence
 _Bound = Union[_Parameter, date, timedelta]  # of a file; datetime is a date
 _Scale = Union[_Parameter, reciprocal]
 _Round = Optional[Literal["half-even", "half-away", "trunc", "floor", "ceil"]]
@@ -42,7 +42,7 @@ _Kind = Literal[
 ]
 _Tensor = Union[_Array, PathLike[Any]]
 _Scalar = TypeVar("_Scalar", bound=np.generic)
-_Out = TypeVar("_Out", bound=Union[NDArray[Any], _ExportsMemory, bytearray, memoryview, array[Any]])
+_Out = Union[NDArray[Any], _ExportsMemory, bytearray, memoryview, array[Any], None]
 
 class _Request(TypedDict, total=False):  # besides min, max, and to, on which the type of the result depends
     profile: Optional[_Profile]
@@ -126,18 +126,18 @@ class Info(NamedTuple):
 
 @overload
 def clip(
-    x: _Array,
+    x: NDArray[_Scalar],
     min: _Parameter = None,
     max: _Parameter = None,
+    out: None = None,
     *,
-    out: _Out,
-    to: _DType = None,
+    to: None = None,
     dtype: _DType = None,
     threads: int = 0,
     a_min: _Parameter = None,
     a_max: _Parameter = None,
     **request: Unpack[_Request],
-) -> _Out:
+) -> NDArray[_Scalar]:
     """Clips the elements of an array to bounds.
 
     An element below min becomes min, one above max becomes max; all others keep their bits. Returns out, or a new array with x's
@@ -150,9 +150,9 @@ def clip(
 @overload
 def clip(
     x: _Array,
-    min: _Parameter,
-    max: _Parameter,
-    out: _Out,
+    min: _Parameter = None,
+    max: _Parameter = None,
+    out: _Out = None,
     *,
     to: _DType = None,
     dtype: _DType = None,
@@ -160,35 +160,7 @@ def clip(
     a_min: _Parameter = None,
     a_max: _Parameter = None,
     **request: Unpack[_Request],
-) -> _Out: ...
-@overload
-def clip(
-    x: NDArray[_Scalar],
-    min: _Parameter = None,
-    max: _Parameter = None,
-    out: None = None,
-    *,
-    to: None = None,
-    dtype: _DType = None,
-    threads: int = 0,
-    a_min: _Parameter = None,
-    a_max: _Parameter = None,
-    **request: Unpack[_Request],
-) -> NDArray[_Scalar]: ...
-@overload
-def clip(
-    x: _Array,
-    min: _Parameter = None,
-    max: _Parameter = None,
-    out: None = None,
-    *,
-    to: _DType = None,
-    dtype: _DType = None,
-    threads: int = 0,
-    a_min: _Parameter = None,
-    a_max: _Parameter = None,
-    **request: Unpack[_Request],
-) -> Any: ...
+) -> Any: ...  # out, or what x and `to` give
 def clip_file(
     input: _Path,
     output: _Path,

@@ -118,6 +118,14 @@ def array_of(tensor: object) -> np.ndarray:
     return _by_dlpack(tensor)
 
 
+def labelled(x: object, result: np.ndarray) -> object:
+    """The result as np.clip gives it for a Series or DataFrame of pandas: with the labels of x."""
+    if result.shape != x.shape or result.dtype.kind not in "iuf":
+        return result
+    labels = {"index": x.index, "columns": x.columns} if result.ndim == 2 else {"index": x.index}
+    return x._constructor(result, **labels, copy=False).__finalize__(x)
+
+
 def writable(out: object) -> np.ndarray:
     """The memory of a tensor of another package as an array."""
     array, again = array_of(out), array_of(out)
