@@ -371,7 +371,8 @@ void refuse_percentile(std::string_view field, const std::optional<Given>& given
     throw Error(ErrorKind::usage, label(field, *given) + ": a list of numbers requires " +
                                       parameter("per_axis") + " with one axis");
   if (!is_figure(given)) return;
-  throw Error(ErrorKind::usage, label(field, *given) + ": only min, max, subtract and divide can be " +
+  throw Error(ErrorKind::usage, label(field, *given) +
+                                    ": only min, max, subtract, divide and stretch_from can be " +
                                     (given->percentage ? "percentiles" : "statistics"));
 }
 
