@@ -346,7 +346,9 @@ class BlockConversion {
   void replace(const Operands& operands, std::byte* out, std::size_t count,
                ElementCounts& counts) const noexcept {
     if (!replaces(operands)) return;
-    const auto [lo, hi] = bounds(operands);
+    const auto both = bounds(operands);  // clang 14 captures no structured bindings
+    const PerElement<Working> lo = both.first;
+    const PerElement<Working> hi = both.second;
     const auto below = results(cast_.below, cast_.min, operands[Slot::min]);
     const auto above = results(cast_.above, cast_.max, operands[Slot::max]);
     with_size(traits(operation_.to).size, [&]<std::size_t kSize>() {
