@@ -31,16 +31,24 @@
 namespace clipper {
 namespace {
 
+/// What `clipper help` takes.
+Words help_words() {
+  Words words = command_names();
+  const Words topics = help_topics(kClipSpec);
+  words.insert(words.end(), topics.begin(), topics.end());
+  return words;
+}
+
 // One block per option, without the indentation that clang-format gives to long texts.
 // clang-format off
-constexpr Option kCommand{
-    .names = "COMMAND", .words = &command_names,
-    .help = "The command to explain",
-    .details = R"(The name of a command, such as compare. Without COMMAND, clipper prints the help of the
-command that clips. `clipper help compare` prints what `clipper compare --help` does.)"};
+constexpr Option kTopic{
+    .names = "TOPIC", .words = &help_words,
+    .help = "A command, or a group of options, examples or status",
+    .details = R"(A command, such as compare, whose `--help` is printed; a group of the options of `clipper --help`, which
+are explained; `examples`; or `status`, the exit statuses. `clipper --help TOPIC` is the same.)"};
 // clang-format on
-constexpr std::array kPositionals{Positional{&kCommand, Arity::optional}};
-constexpr std::array<std::string_view, 1> kForms{"[COMMAND]"};
+constexpr std::array kPositionals{Positional{&kTopic, Arity::optional}};
+constexpr std::array<std::string_view, 1> kForms{"[TOPIC]"};
 constexpr std::array kOptions{&kHelp};
 
 struct CommandRow {
@@ -50,8 +58,12 @@ struct CommandRow {
 
 int show_help(const RawOptions& raw) {
   const CommandSpecs specs = command_specs();
-  const auto named = std::ranges::find(specs, std::string_view(raw.text(kCommand)), &CommandSpec::name);
-  print_help(**named, listed_commands(**named));
+  const std::string& topic = raw.text(kTopic);
+  const auto named = std::ranges::find(specs, std::string_view(topic), &CommandSpec::name);
+  if (named == specs.end())
+    print_topic(kClipSpec, topic);
+  else
+    print_help(**named, listed_commands(**named));
   return 0;
 }
 
@@ -149,8 +161,8 @@ void check_available(const CommandLine& line) {
 
 constexpr CommandSpec kHelpSpec{
     .name = "help",
-    .summary = "print the help of clipper or of a command",
-    .description = "Prints the help of clipper, or of one of its commands.",
+    .summary = "print the help of clipper, of a command or of a topic",
+    .description = "Prints the help of clipper, of one of its commands, or of a topic.",
     .forms = kForms,
     .positionals = kPositionals,
     .options = kOptions,
@@ -179,6 +191,11 @@ std::vector<std::string_view> command_names() {
 int run_command(int argc, const char* const* argv) {
   std::span words(argv, static_cast<std::size_t>(argc));
   if (words.size() < 2) refuse("IN and OUT are missing; see clipper -h, or clipper --help for all options");
+  const Words topics = help_words();
+  std::vector<const char*> asked{words.front(), "help", words.back()};
+  if (words.size() == 3 && words[1] == std::string_view("--help") &&
+      std::ranges::find(topics, std::string_view(words[2])) != topics.end())
+    words = asked;  // `clipper --help files`
   const auto named = std::find_if(kCommands.begin() + 1, kCommands.end(),
                                   [&](const CommandRow& row) { return words[1] == row.spec->name; });
   const CommandRow& row = named == kCommands.end() ? kCommands.front() : *named;

@@ -17,304 +17,273 @@ namespace clip_options {
 
 inline constexpr Option kFiles{
     .names = "FILE", .value = Value::tensor,
-    .help = "A .npy, .pb, .npz or .safetensors file, with --raw any file, or as IN a member "
-            "ARCHIVE.npz:NAME; - is standard input as IN, standard output as OUT",
-    .details = R"(IN and OUT; with `--in-place`, `--output-dir` or `--output`, any number of inputs. `-` as IN
-is standard input, `-` as OUT is standard output. IN and OUT may be the same file, which is then replaced as
-with `--in-place`. An archive becomes an archive of the same format, any other tensor, also ARCHIVE.npz:NAME, a
-file of one tensor (FORMATS).)"};
+    .help = "IN and OUT, or inputs; - is standard input or output",
+    .details = R"(IN and OUT; with `--in-place`, `--output-dir`, `--output` or `--verify`, any number of inputs. `-`
+is standard input or output. IN may be a member, ARCHIVE.npz:NAME. If IN is OUT, the file is replaced as with
+`--in-place`. See FORMATS.)"};
 
 inline constexpr Option kToRaw{
-    .names = "--to-raw", .group = "Files",
+    .names = "--to-raw",
+    .group = "formats",
     .excludes = {{"--verify"}},
-    .help = "Write elements without a header, as numpy's tofile does",
-    .details = R"(Write the elements of a result in C order, in the byte order of the input, and nothing else. Names
-that end in .npy or .pb are refused, and so are archives.)"};
+    .help = "Write elements without a header, as numpy's tofile",
+    .details = R"(Write the elements of results in C order and nothing else. OUT must not end in .npy or .pb, and
+archives are refused. See RAW AND PB FILES.)"};
 
 inline constexpr Option kFailIfClipped{
-    .names = "--fail-if-clipped", .type = "P%", .group = "Operation",
+    .names = "--fail-if-clipped", .type = "P%",
+    .group = "bounds",
     .excludes = {{"--verify --finalize"}},
-    .help = "Exit with 1, without a result, if more than P% of the elements would be clipped",
-    .details = R"(A check of data: if more than P percent of a tensor's elements would be clipped or
-become infinite, write nothing, say how many, and exit with 1. P is a number from 0 to 100 with a percent sign, and
-is compared exactly: `10%`, `0.05%`; `0` allows no such element. A number without the sign is refused (2), because
-0.05 may stand for 5%. SCALE AND BIAS says which elements count as clipped. Each
-tensor of many files or of an archive is judged by itself. A shard cannot be judged, so `--shard` of one
-tensor excludes this option.)"};
+    .help = "Exit with 1 if more than P% would be clipped",
+    .details = R"(If more than P percent of a tensor's elements would be clipped or become infinite, write no result
+for it and exit with 1. `0` allows none; another number needs the percent sign (2). `--shard` of one tensor
+excludes it. See SCALE AND BIAS.)"};
 
 inline constexpr Option kOther{
     .names = "--other", .type = "WHAT", .words = [] { return Words{"copy", "drop", "error"}; },
-    .group = "Operation",
+    .group = "formats",
     .excludes = {{"--finalize"}},
-    .help = "Tensors that are not clipped (archives, lists, -r): copy (default), drop or error",
-    .details = R"(What happens to members of archives, and to files of lists and below directories, that are not
-clipped (SELECTION): `copy` copies them as they are, and leaves files alone with `--in-place`; `drop` leaves them out
-of the output; and `error` refuses them (3) and names the first. An archive of which no member can be clipped is
-refused either way if it is named.)"};
+    .help = "Tensors that are not clipped: copy, drop or error",
+    .details = R"(What happens to members, and to files of lists and directories, that are not clipped: `copy`
+(default; in place: leave alone), `drop` or `error` (3). See SELECTION.)"};
 
 inline constexpr Option kInPlace{
-    .names = "-i,--in-place", .group = "Files",
+    .names = "-i,--in-place",
+    .group = "files",
     .excludes = {{"--verify --finalize --to-raw"}, {"--pooled", kPooledInPlace}},
     .help = "Replace each input by its result, all or nothing",
-    .details = R"(Replace every FILE by its result. At every instant, also after a crash or a power cut, the
-name holds the complete old file or the complete new one. Owner, mode, access control list and user.
-attributes stay, and a symbolic link is followed. A file in which no bit would change is not rewritten. A file
-with several hard links is refused (5), and one that another clipper is replacing, too. Needs room for the
-result beside the file. Of many files, one that finds no room is tried again alone after all others. Excludes
-`--no-clobber` and `--shard`.)"};
+    .details = R"(Replace every FILE by its result: at every instant its name has the complete old or new file. A
+file with several hard links is refused (5). See FILES AND SAFETY.)"};
 
 inline constexpr Option kDirect{
-    .names = "--direct", .group = "Files",
+    .names = "--direct",
+    .group = "files",
     .excludes = {{"--verify --finalize"}},
     .needs = "--in-place",
-    .help = "With --in-place: overwrite the data directly, without a second file",
-    .details = R"(With `--in-place`: overwrite the elements in the file itself, so that hard links stay
-connected and nothing is written beside the file. While clipper works, and after an interruption, readers
-refuse the file; the same command then finishes the work. Use it for files that are too large for a second
-copy. Takes only bounds and replacements that leave a clipped element as it is; no archives. FILES AND SAFETY
-has the details.)"};
+    .help = "With --in-place: overwrite without a second file",
+    .details = R"(Overwrite the elements in the file itself, for files too large for a second copy; no archives.
+Readers refuse the file until the same command has finished. Only bounds and replacements that can be repeated.
+See FILES AND SAFETY.)"};
 
 inline constexpr Option kOutputDir{
-    .names = "--output-dir", .type = "DIR", .value = Value::directory, .group = "Files",
+    .names = "--output-dir", .type = "DIR", .value = Value::directory,
+    .group = "files",
     .excludes = {{"--verify --finalize --in-place"}},
-    .help = "Write results below DIR, each under its input's path as given",
-    .details = R"(Write the result of every input below DIR, under the input's path as given, without a
-leading slash: in/x.npy becomes DIR/in/x.npy, whatever other inputs there are. If the only argument is a
-directory, its files keep their paths below it (`--recursive`). A path with .. needs `--relative-to` or
-`--flat`. Missing directories are created; a run that fails removes those of them that are empty. A symbolic link below DIR that leads out of it is not
-followed (5). An input that is its own output is an error (2). Excludes `--in-place` and `--output`.)"};
+    .help = "Write results below DIR, each under its path",
+    .details = R"(Write each result below DIR under its input's path: in/x.npy becomes DIR/in/x.npy; of a directory
+as the only argument, the path below it. Missing directories are made.)"};
 
 inline constexpr Option kRelativeTo{
-    .names = "--relative-to", .type = "DIR", .value = Value::directory, .group = "Files",
+    .names = "--relative-to", .type = "DIR", .value = Value::directory,
+    .group = "files",
     .excludes = {{"--finalize"}},
     .needs = "--output-dir --verify",
-    .help = "With --output-dir: keep the path of each input relative to DIR",
-    .details = R"(With `--output-dir`: name each output after the input's path relative to DIR, however the input
-was spelled. An input outside of it is an error (2). The directory must exist. Excludes `--flat`.)"};
+    .help = "With --output-dir: paths relative to DIR",
+    .details = R"(Name each output after the input's path relative to DIR, however the input was spelled. An input
+outside of DIR is an error (2).)"};
 
 inline constexpr Option kFlat{
-    .names = "--flat", .group = "Files", .excludes = {{"--relative-to --finalize"}},
+    .names = "--flat",
+    .group = "files",
+    .excludes = {{"--relative-to --finalize"}},
     .needs = "--output-dir --verify",
-    .help = "With --output-dir: keep only the name of each input; implies -n",
-    .details = R"(With `--output-dir`: an input keeps only its name, a/x.npy becomes DIR/x.npy. Two inputs
-with one name are an error (2). Implies `--no-clobber`, because another run may have written the result of
-another file with this name; `--force` cancels that. Excludes `--relative-to`.)"};
+    .help = "With --output-dir: only names; implies -n",
+    .details = R"(Keep only the name of each input: a/x.npy becomes DIR/x.npy. Two inputs of one name are an error
+(2). It implies `--no-clobber`, which `--force` cancels.)"};
 
 /// Value::directory, because most templates begin with a directory that a shell can complete.
 inline constexpr Option kOutput{
-    .names = "-o,--output", .type = "TEMPLATE", .value = Value::directory, .group = "Files",
+    .names = "-o,--output", .type = "TEMPLATE", .value = Value::directory,
+    .group = "files",
     .excludes = {{"--verify --finalize --in-place --output-dir"}},
-    .help = "Output path template; {dir}, {name}, {stem} and {ext} stand for parts of the input path",
-    .details = R"(Write the result of every input to the path that TEMPLATE gives: {dir}, {name}, {stem} and
-{ext} stand for the input's directory (`.` if its path has none), its file name, and the two halves of the
-name before and from its last dot; {{ and }} stand for braces. `-o '{dir}/{stem}.clip{ext}'` writes in/a.npy
-to in/a.clip.npy. Missing directories are created, as by `--output-dir`. A TEMPLATE without a placeholder is a path as OUT is, for
-one input. Excludes `--in-place` and `--output-dir`.)"};
+    .help = "Paths of results from {dir}, {name}, {stem}, {ext}",
+    .details = R"(Write each result to TEMPLATE, in which {dir}, {name}, {stem} and {ext} stand for parts of the
+input's path: `-o '{dir}/{stem}.clip{ext}'`. {{ and }} are braces. Missing directories are made. Without a
+placeholder it is OUT of one input.)"};
 
 inline constexpr Option kRecursive{
-    .names = "-r,--recursive", .group = "Files",
+    .names = "-r,--recursive",
+    .group = "files",
     .excludes = {{"--finalize"}},
-    .help = "Clip all .npy, .npz and .safetensors files below each input directory",
-    .details = R"(Inputs may be directories: every file below them whose name ends in .npy, .npz or .safetensors,
-also in capital letters, is an input (with `--in-place` the latter only if `--include` asks for them), in the order of the paths.
-With `--output-dir` and one directory as the only argument, the files keep their paths below it; with several arguments or a list, their paths as given. DIR must not be inside the
-directory: the next run would take results as inputs. Symbolic links to directories are not followed unless
-they are inputs themselves. A directory without such a file is an error (3) without `--allow-empty`. Needs
-`--in-place`, `--output-dir`, `--output` or `--verify`; without `--recursive` a directory as an input is an error (2).)"};
+    .help = "Clip the files of tensors below input directories",
+    .details = R"(Take directories as inputs: all files of tensors below them (FORMATS), in the order of their
+paths. Symbolic links to directories are followed only if they are inputs. Without it a directory is an error
+(2). Needs a place for results, or `--verify`.)"};
 
 inline constexpr Option kFilesFrom{
-    .names = "--files-from", .type = "LIST", .value = Value::file, .group = "Files",
+    .names = "--files-from", .type = "LIST", .value = Value::file,
+    .group = "files",
     .excludes = {{"--finalize"}},
     .help = "Read input names from LIST, one per line (-: stdin)",
-    .details = R"(Read names of further inputs from the file LIST, one in each line, or from standard input if
-LIST is `-`. Needs `--in-place`, `--output-dir`, `--output` or `--verify`. An empty line, and `-` as a name, is an error;
-an empty list is one (3) without `--allow-empty`.)"};
+    .details = R"(Read further inputs from LIST, a name in each line, or from standard input if LIST is `-`. An
+empty line, or `-` as a name, is an error (2). Needs a place for results, or `--verify`.)"};
 
 inline constexpr Option kFiles0From{
-    .names = "--files0-from", .type = "LIST", .value = Value::file, .group = "Files",
+    .names = "--files0-from", .type = "LIST", .value = Value::file,
+    .group = "files",
     .excludes = {{"--files-from --finalize"}},
-    .help = "Like --files-from, but NUL-separated (find -print0)",
-    .details = R"(Read names of further inputs from LIST as `--files-from` does, but each name ends with a NUL
-byte, as find -print0 writes them. File names may then contain line ends. Excludes `--files-from`.)"};
+    .help = "The same with NUL between names (find -print0)",
+    .details = R"(Read further inputs from LIST, in which a NUL byte ends each name, as find -print0 writes them.)"};
 
 inline constexpr Option kAllowEmpty{
-    .names = "--allow-empty", .group = "Files",
+    .names = "--allow-empty",
+    .group = "files",
     .excludes = {{"--finalize"}},
-    .help = "Accept an empty LIST, and with -r a directory without an input",
-    .details = R"(Accept a LIST of `--files-from` or `--files0-from` that has no name, and with `--recursive`
-a directory without an input, which are errors (3) otherwise. If there is no input at all, clipper does
-nothing and exits with 0. With `--verify`, accept that nothing is compared.)"};
+    .help = "Accept an empty LIST and directories without input",
+    .details = R"(Accept a LIST without a name and a directory without an input, which are errors (3) otherwise;
+with `--verify`, that nothing is compared.)"};
 
 inline constexpr Option kNoClobber{
-    .names = "-n,--no-clobber", .group = "Files",
+    .names = "-n,--no-clobber",
+    .group = "files",
     .excludes = {{"--verify --in-place"}},
     .help = "Fail if an output file exists",
-    .details = R"(Refuse (5) to replace a file that exists. The check and the creation are one atomic step: of
-several programs that create OUT at the same time, one wins. Refused on a file system that has neither hard
-links nor exclusive renames. Excludes `--in-place`; `--force` after it cancels it.)"};
+    .details = R"(Refuse (5) to replace an existing file. The check and the creation are one atomic step. `--force`
+after it cancels it.)"};
 
 inline constexpr Option kForce{
-    .names = "-f,--force", .group = "Files", .overrides = "--no-clobber",
+    .names = "-f,--force",
+    .group = "files",
+    .overrides = "--no-clobber",
     .help = "Replace existing output files (default; undoes -n)",
-    .details = R"(Replace files that exist, which is the default. Cancels a `--no-clobber` before it, for
-instance one in a shell alias. It disables no other safety check.)"};
+    .details = R"(Replace existing files, which is the default: it cancels a `--no-clobber` before it and lets
+`--backup` replace a backup. It disables no other safety check.)"};
 
 inline constexpr Option kSkipExisting{
-    .names = "--skip-existing", .group = "Files", .excludes = {{"--newer --verify --finalize --in-place"}},
-    .help = "Leave outputs that exist and are whole: goes on where a run stopped",
-    .details = R"(An input whose output exists is skipped: its elements are not read, and the output stays as it is. An output gets its
-name only when it is complete, also if clipper is killed: the same command goes on where a run stopped. An output whose
-header, dtype, shape or size is not that of the result, or an archive without its end, as a power cut may leave it, is
-written again. Elements are not compared: against power cuts, give `--sync`. Inputs that are skipped and outputs that were
-not whole are counted, and with `--verbose` named. Excludes `--in-place`, and `--shard` with IN and OUT.)"};
+    .names = "--skip-existing",
+    .group = "files",
+    .excludes = {{"--newer --verify --finalize --in-place"}},
+    .help = "Skip inputs with whole outputs: resumes a run",
+    .details = R"(Skip an input whose output exists and is whole by its header and size; an output that is not whole
+is written again. Not with `--shard` of one tensor.)"};
 
 inline constexpr Option kNewer{
-    .names = "--newer", .group = "Files",
+    .names = "--newer",
+    .group = "files",
     .excludes = {{"--verify --finalize --in-place"}},
-    .help = "Skip inputs that are not newer than their outputs, as make does",
-    .details = R"(An input whose output exists and is not older is skipped, as by `--skip-existing`: the modification times of the input and of
-all files that are read for it (`--figures`, `--mask`, bounds and other arrays, external data) are that of the output or earlier ones,
-which is make's rule. A LIST does not count.)"};
+    .help = "Skip inputs not newer than their outputs, as make",
+    .details = R"(Skip an input whose output exists, is whole and is not older than the input and all files that are
+read for it: figures, masks, arrays, external data, but not a LIST.)"};
 
 inline constexpr Option kBackup{
-    .names = "--backup", .type = "SUFFIX", .implied = "~", .group = "Files",
+    .names = "--backup", .type = "SUFFIX", .implied = "~",
+    .group = "files",
     .excludes = {{"--verify --finalize --direct"}},
-    .help = "Keep each file that is replaced as NAME~, or as NAME and SUFFIX",
-    .details = R"(Keep each file that is replaced, also with `--in-place`, under its name and SUFFIX (default: ~; no word of cp such as numbered) in the same directory.
-It is the old file itself: it gets this name, a hard link, before the new file takes its place, so that at every
-instant the old file has a name. If the replacement fails, the backup name is removed. A file that would get other bytes and whose
-backup exists is refused (5); `--force` replaces the backup, unless the run reads or writes it, which is an error (2). After a
-kill the same command goes on: what has the bytes of its result already stays, and so does its backup. Refused (5) on file systems without hard
-links. Excludes `--direct`, `--verify` and `--shard` with IN and OUT.)"};
+    .help = "Keep replaced files as NAME~, or NAME and SUFFIX",
+    .details = R"(Keep each file that is replaced, by a hard link, under its name and SUFFIX (default: ~; no word of
+cp such as numbered). An existing backup is refused (5) without `--force`. Not with `--shard` of one tensor.)"};
 
 inline constexpr Option kKeepGoing{
-    .names = "-k,--keep-going", .group = "Files",
+    .names = "-k,--keep-going",
+    .group = "files",
     .excludes = {{"--finalize"}},
     .help = "If an input fails, go on with the other inputs",
-    .details = R"(With many inputs: if one fails, print its error and go on with the others. The exit status
-is the highest of all inputs. Without this option the first failure ends the run; outputs that are complete by
-that time stay. Of an archive every member with a NaN that `--nan error` refuses is named.)"};
+    .details = R"(After a failure go on with the other inputs; the exit status is the highest of all. By default the
+first failure ends the run, and complete outputs stay.)"};
 
 inline constexpr Option kDryRun{
-    .names = "--dry-run", .group = "Files",
+    .names = "--dry-run",
+    .group = "files",
     .excludes = {{"--verify --finalize"}},
-    .help = "Check everything, print the plan and write nothing",
-    .details = R"(Read the inputs, make every check and print for each input how much would be clipped and what would be
-written where; create and change nothing but the file of `--save-figures`. Excludes `--verify` and `--finalize`; with `--discard-shards`, print what would be removed.)"};
+    .help = "Check everything, print the plan, write nothing",
+    .details = R"(Make every check, read the inputs and print what would be clipped and written where; write nothing
+but the file of `--save-figures`. With `--discard-shards`, print what would be removed.)"};
 
 inline constexpr Option kSync{
-    .names = "--sync", .group = "Files",
+    .names = "--sync",
+    .group = "files",
     .excludes = {{"--verify"}},
     .help = "Flush output to disk before exiting (fsync)",
-    .details = R"(Wait until the result is on the disk before exiting, so that a power cut cannot lose it. If
-the disk does not confirm this, the exit status is 6. `--in-place` and shards always do so. Without `--sync` a
-new output is complete when clipper exits, but as with cp(1), a power cut soon afterwards may cost the
-output.)"};
+    .details = R"(Wait until the results are on the disk; if the disk does not confirm that, the exit status is 6.
+`--in-place` and shards always do.)"};
 
 inline constexpr Option kVerify{
-    .names = "--verify", .type = "GOLDEN", .value = Value::tensor, .group = match_options::kGroup,
+    .names = "--verify", .type = "GOLDEN", .value = Value::tensor,
+    .group = match_options::kGroup,
     .excludes = {{"--finalize"}},
-    .help = "Compare results with GOLDEN, a file or a directory, and write nothing",
-    .details = R"(Clip IN and compare the result with the file GOLDEN in one pass; write no tensor. If GOLDEN is
-a directory, or ends with a slash, there may be many inputs, and directories with `--recursive`: each result is
-compared with the file that `--output-dir` would write there, also with `--relative-to` and `--flat`. Archives
-are compared member by member. With `--recursive`, a golden file fails whose input has vanished: each below GOLDEN that
-would belong to a directory IN, under the same `--include` and `--exclude`; with `--flat` only without these two; not
-with `--files-from` and `--files0-from`. dtype and shape must be equal; byte order, memory order and the spelling of the header may
-differ. Without `--rtol`, `--atol`, `--ulp`, `--tolerance` and `--nan-differ` every element must have
-the same bits. The exit status is 0 if all results match; if not, it is 1, and one line on standard output for
-each result that fails names the first difference. After a failure of one input the others are compared, too.
-Excludes the options that say where or how results are written.)"};
+    .help = "Compare results with GOLDEN, write nothing",
+    .details = R"(Clip each input and compare the result with GOLDEN, a file or a directory with the paths that
+`--output-dir` would give; write no tensor. Without an option that says what matches, bits must be equal. A
+difference exits with 1. See GOLDEN FILES.)"};
 
 inline constexpr Option kUpdateGolden{
-    .names = "--update-golden", .group = match_options::kGroup,
+    .names = "--update-golden",
+    .group = match_options::kGroup,
     .excludes = {{"--finalize"}},
     .needs = "--verify",
-    .help = "With --verify: write each golden file that is missing or fails",
-    .details = R"(With `--verify`: write each golden file that is missing or does not match, as a whole, print
-"created" or "updated" on standard error and exit with 0. A golden file that matches is not touched, and none is
-deleted. If what is printed gets lost after a golden file was
-written, the exit status is 6. Set the option by hand when a change of results is intended.)"};
+    .help = "With --verify: write golden files that fail",
+    .details = R"(Write each golden file that is missing or does not match, as a whole, and print "created" or
+"updated". Nothing is deleted. If a line is lost after a file was written, the exit status is 6.)"};
 
 inline constexpr Option kGoldenDtype{
-    .names = "--golden-dtype", .type = "DTYPE", .words = &dtype_names, .group = match_options::kGroup,
+    .names = "--golden-dtype", .type = "DTYPE", .words = &dtype_names,
+    .group = match_options::kGroup,
     .excludes = {{"--finalize"}},
     .needs = "--verify",
-    .help = "With --verify: read golden files as DTYPE (for |V2 and |V1 that are not what the result is)",
-    .details = R"(With `--verify`: read golden files as DTYPE, as `--dtype` does inputs. Without this option a
-golden file with |V2, |V1 or <V1 is assumed to have the dtype of the result if NumPy saves that dtype as raw bytes:
-bfloat16 or a float8.)"};
+    .help = "With --verify: read golden files as DTYPE",
+    .details = R"(Read golden files as DTYPE, as `--dtype` reads inputs. By default |V2, |V1 and <V1 are assumed to
+have the dtype of the result, if NumPy saves it so.)"};
 
 inline constexpr Option kShard{
-    .names = "--shard", .type = "K/N", .words = [] { return Words{"auto"}; }, .group = "Many processes",
+    .names = "--shard", .type = "K/N", .words = [] { return Words{"auto"}; },
+    .group = "shards",
     .excludes = {{"--verify --to-raw"},
                  {"--in-place",
                   "a shard that runs twice would scale its data twice; use IN OUT or --output-dir, and rename the results"}},
-    .help = "Process part K (0 to N-1) of N of a tensor or of many inputs; auto: K and N from MPI or Slurm",
-    .details = R"(Do part K of N, counted from 0. With IN and OUT every process clips its part of one tensor,
-and `clipper --finalize OUT` puts the whole tensor in place; with `--output-dir` or `--output` the inputs are
-divided by their sizes, the files of an index together, and `--finalize` is not needed. `auto` takes K and N from Open MPI, PMI or srun
-(ENVIRONMENT). Standard input and output, `--in-place` and a file that is both IN and OUT are refused: a part
-may run twice and would be scaled twice.)"};
+    .help = "Process part K of N (0 to N-1); auto: MPI or Slurm",
+    .details = R"(Do part K of N, counted from 0: of one tensor (IN OUT), which `--finalize OUT` completes, or of
+many inputs. `auto` takes K and N from Open MPI, PMI or srun. Not with standard input or output. See SHARDS.)"};
 
 inline constexpr Option kSplitOutput{
-    .names = "--split-output", .group = "Many processes",
+    .names = "--split-output",
+    .group = "shards",
     .excludes = {{"--verify --finalize"}},
     .needs = "--shard",
-    .help = "With --shard: write each part, along axis 0, to its own file OUT.K-of-N.npy",
-    .details = R"(With `--shard`: write part K as a tensor of its own, rows of axis 0, to OUT.K-of-N.npy
-(out.00002-of-00064.npy for OUT out.npy); OUT.json lists the files and their rows. Shards with other
-parameters than those of an existing OUT.json are refused (5). For object stores and for programs that read
-one file each. `--finalize` is not needed. Needs IN and OUT, and a tensor in C order with at least one
-dimension.)"};
+    .help = "With --shard: write part K to its own file",
+    .details = R"(Write part K, rows of axis 0, to OUT.K-of-N.npy, and a list of the parts to OUT.json; `--finalize`
+is not needed. Needs IN and OUT, and C order.)"};
 
 inline constexpr Option kFinalize{
-    .names = "--finalize", .group = "Many processes",
-    .help = "Check the parts of all shards and put OUT in place",
-    .details = R"(After all shards are done: read every part, compare it with the checksum that its shard took
-of what it calculated, then put OUT in place and remove the parts. If parts are missing or damaged, exit with
-5, name them and change nothing: run these shards again, then `--finalize`. With the shards' arguments
-(--finalize --shard 0/64 --min 0 --max 6 in.npy out.npy) it takes exactly their run; with OUT alone it takes
-the run that OUT.shards names.)"};
+    .names = "--finalize",
+    .group = "shards",
+    .help = "Check the parts of all shards, put OUT in place",
+    .details = R"(Compare every part with the checksum that its shard took, then put OUT in place and remove the
+parts. If parts are missing or damaged, name them and exit with 5: run them again. Takes OUT alone, or all
+arguments of the shards.)"};
 
 inline constexpr Option kDiscardShards{
-    .names = "--discard-shards", .group = "Many processes",
+    .names = "--discard-shards",
+    .group = "shards",
     .works_with = "--dry-run --threads --progress --no-progress --color --verbose --quiet",
-    .help = "Remove what abandoned shards of OUT have left; --dry-run lists it",
-    .details = R"(Remove the files that shards and `--finalize` have left beside OUT, of every run:
-OUT.shards, parts, records, and hidden files of processes that were killed. OUT itself stays. `--dry-run`
-prints the names of these files, one in each line, and removes none. If a shard is running, refuse (5) and
-remove nothing; shards on other machines are noticed only where the file system has locks that machines
-share.)"};
+    .help = "Remove what abandoned shards of OUT have left",
+    .details = R"(Remove the files that shards and `--finalize` have left beside OUT, of every run; OUT stays.
+Refused (5) while a shard is running.)"};
 
 inline constexpr Option kJson{
     .names = "--json",
     .help = "Print one line of JSON per input",
-    .details = R"(Print one JSON object in one line for every input when it is done, also if it failed; for an
-archive that is done, one for each of its members; after several inputs, an object that counts them. They go to standard output, or to standard error if the
-tensor goes to standard output. JSON OUTPUT lists the members of the objects.)"};
+    .details = R"(Print a JSON object in one line for every input, or member of an archive, when it is done or has
+failed. See JSON OUTPUT.)"};
 
 inline constexpr Option kVerbose{
     .names = "-v,--verbose",
     .help = "Print settings and a summary to stderr",
-    .details = R"(Print on standard error, for every input: its dtype and shape, the bounds as converted, the
-number of threads that run, the SIMD level, the options about the elements as typed, and how many elements were
-raised, lowered or NaN. `--quiet` after it cancels it.)"};
+    .details = R"(Print for every input its dtype and shape, bounds as converted, threads, SIMD level, and how many
+elements were raised, lowered or NaN.)"};
 
 inline constexpr Option kChunkSize{
-    .names = "--chunk-size", .type = "BYTES", .group = kHidden,
-    .help = "Bytes that a thread clips at a time; all threads together hold at most 16 MiB",
-    .details = R"(Each thread reads, clips and writes BYTES at a time: 4096 to 1073741824; by default half of
-the CPU's L2 cache, at least 256 and at most 512 KiB. K, M and G, or KiB, MiB and GiB, after the number are units
-of 1024: 1M and 1MiB are 1048576. All threads together hold at most 16 MiB whatever the value. The result does not
-depend on it.)"};
+    .names = "--chunk-size", .type = "BYTES",
+    .group = kHidden,
+    .help = "Bytes that a thread clips at a time",
+    .details = R"(Let each thread clip BYTES at a time: 4096 to 1073741824, or with K, M, G, KiB, MiB or GiB.
+Default: half of the L2 cache, from 256 to 512 KiB.)"};
 
 inline constexpr Option kSimd{
-    .names = "--simd", .type = "LEVEL", .words = &simd_level_names, .group = kHidden,
-    .help = "Use the SIMD level baseline, v3 or v4 instead of the CPU's best",
-    .details = R"(Use the vector instructions of LEVEL instead of the best that the CPU has: `baseline`
-(x86-64: SSE2), `v3` (AVX2, F16C) or `v4` (AVX-512). A level that the CPU does not have is an error. The
-result does not depend on it.)"};
+    .names = "--simd", .type = "LEVEL", .words = &simd_level_names,
+    .group = kHidden,
+    .help = "Use the SIMD level baseline, v3 or v4",
+    .details = R"(Use LEVEL in place of the CPU's best: `baseline` (x86-64: SSE2), `v3` (AVX2, F16C) or `v4`
+(AVX-512).)"};
 
 // clang-format on
 

@@ -354,9 +354,7 @@ namespace {
 
 constexpr std::string_view kDescription =
     "Clips every element of tensors (.npy, .pb, raw), and of the tensors in archives (.npz, safetensors), to "
-    "[MIN, MAX]. All other elements keep their exact bits; shape, byte order and memory order stay the same, "
-    "and "
-    "so does the dtype without --to.";
+    "[MIN, MAX]. All other elements keep their exact bits.";
 
 constexpr std::array<std::string_view, 6> kForms{
     "[OPTIONS] IN OUT",

@@ -333,6 +333,10 @@ void print_help(const CommandSpec& spec, const CommandSpecs& commands) {
   print(help_of(spec, commands, help_columns()));
 }
 
+void print_topic(const CommandSpec& spec, std::string_view topic) {
+  print(help_of_topic(spec, topic, help_columns()));
+}
+
 void fail_to_print(ErrorKind kind) {
   throw Unprintable(kind, fmt::format("standard output: cannot be written: {}", os::error_text(errno)));
 }

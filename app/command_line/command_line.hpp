@@ -95,8 +95,9 @@ class CommandLine {
 /// `commands` (no list if empty), which it printed. Throws the error of check().
 [[nodiscard]] std::optional<RawOptions> parse(const CommandLine& line, const CommandSpecs& commands = {});
 
-/// Prints the whole help, as wide as the terminal.
+/// Prints the whole help, or what help_of_topic() returns, as wide as the terminal.
 void print_help(const CommandSpec& spec, const CommandSpecs& commands);
+void print_topic(const CommandSpec& spec, std::string_view topic);
 
 /// Standard output cannot be written: an Error{io} that is not about a file, so that no other file is tried.
 class Unprintable : public Error {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <iterator>
 #include <string_view>
 #include <vector>
@@ -18,12 +19,18 @@ namespace clipper {
 std::vector<OptionGroup> groups_of(const CommandSpec& spec) {
   std::vector<OptionGroup> groups;
   for (const Option* const option : spec.options) {
-    const std::string_view heading = spec.has_groups || option->group == kHidden ? option->group : "Options";
+    const std::string_view heading = spec.has_groups || option->group == kHidden ? option->group : "options";
     auto group = std::ranges::find(groups, heading, &OptionGroup::heading);
     if (group == groups.end()) group = groups.insert(group, {heading, {}});
     group->options.push_back(option);
   }
   return groups;
+}
+
+std::string heading_text(std::string_view group) {
+  std::string text(group);
+  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  return text;
 }
 
 std::string title_of(const CommandSpec& spec) {
@@ -50,6 +57,50 @@ const Exclusion* exclusion(const Option& option, const Option& other) {
   const auto* const found = std::ranges::find_if(
       option.excludes, [&](const Exclusion& each) { return has_name(each.names, other); });
   return found == std::end(option.excludes) ? nullptr : found;
+}
+
+namespace {
+
+/// "`--a`, `--b` and `--c`".
+std::string listed_text(const std::vector<std::string_view>& names, std::string_view last) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    text += fmt::format("{}`{}`", i == 0 ? "" : i + 1 == names.size() ? last : ", ", names[i]);
+  return text;
+}
+
+std::vector<std::string_view> names_in(const CommandSpec& spec, std::string_view names) {
+  std::vector<std::string_view> found;
+  for (const Option* const option : spec.options)
+    if (has_name(names, *option)) found.push_back(long_name(*option));
+  return found;
+}
+
+std::vector<std::string_view> excluded_by(const CommandSpec& spec, const Option& option) {
+  std::vector<std::string_view> names;
+  for (const Option* const other : spec.options)
+    if (exclusion(option, *other) != nullptr || exclusion(*other, option) != nullptr)
+      names.push_back(long_name(*other));
+  return names;
+}
+
+}  // namespace
+
+std::string rules_of(const CommandSpec& spec, const Option& option) {
+  constexpr std::size_t kMany = 20;  // who excludes so many is not named by each of them
+  std::vector<std::string_view> excluded = excluded_by(spec, option);
+  std::erase_if(excluded, [&](std::string_view name) {
+    return excluded_by(spec, option).size() < kMany &&
+           excluded_by(spec, *option_named(spec, name)).size() >= kMany;
+  });
+  std::string text;
+  if (!excluded.empty()) text += fmt::format("Excludes {}. ", listed_text(excluded, " and "));
+  if (const auto needed = names_in(spec, option.needs); !needed.empty())
+    text += fmt::format("Needs {}. ", listed_text(needed, " or "));
+  if (const auto others = names_in(spec, option.works_with); !others.empty())
+    text += fmt::format("Takes only {} besides. ", listed_text(others, " and "));
+  if (!text.empty()) text.pop_back();
+  return text;
 }
 
 const Option* option_named(const CommandSpec& spec, std::string_view name) {
@@ -105,9 +156,20 @@ class Section {
     add_line(line);
   }
 
+  /// One line, if it is wide enough.
   void add(const Option& option, std::string_view text) {
-    const std::size_t indent = columns_ < kNarrow ? kNarrowOptionColumn : kOptionColumn;
-    add(head_of(option), text, indent);
+    const std::string head = head_of(option);
+    if (head.size() + 2 > kOptionColumn && head.size() + 2 + text.size() <= columns_)
+      return add_line(fmt::format("{}  {}", head, text));
+    add(head, text, columns_ < kNarrow ? kNarrowOptionColumn : kOptionColumn);
+  }
+
+  /// The sentences, which have code between backticks, below the option's names.
+  void add_details(const Option& option, std::string sentences) {
+    std::erase(sentences, '`');
+    std::ranges::replace(sentences, '\n', ' ');
+    add_line(head_of(option));
+    add("", sentences, kNarrowOptionColumn);
   }
 
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
@@ -210,10 +272,39 @@ std::string help_of(const CommandSpec& spec, const CommandSpecs& commands, std::
   }
   for (const auto& [heading, options] : groups_of(spec)) {
     if (heading == kHidden) continue;
-    sections.emplace_back(columns).add_line(fmt::format("{}:", heading));
+    sections.emplace_back(columns).add_line(heading_text(heading) + ":");
     for (const Option* const option : options) sections.back().add(*option, option->help);
   }
+  if (spec.has_groups) {
+    sections.emplace_back(columns).add(
+        "",
+        fmt::format("More: clipper help TOPIC, which is a command or one of {}. Everything: man clipper.",
+                    joined(help_topics(spec), ", ")),
+        0);
+    return joined_sections(sections);
+  }
   return joined_sections(sections).append(spec.footer);  // the footer begins with an empty line
+}
+
+Words help_topics(const CommandSpec& spec) {
+  Words topics;
+  for (const OptionGroup& group : groups_of(spec))
+    if (group.heading != kHidden) topics.push_back(group.heading);
+  topics.insert(topics.end(), {"examples", "status"});
+  return topics;
+}
+
+std::string help_of_topic(const CommandSpec& spec, std::string_view topic, std::size_t columns) {
+  const std::string_view footer = spec.footer.substr(1);  // after an empty line
+  const std::size_t statuses = footer.find("\nExit status:") + 1;
+  if (topic == "examples") return std::string(footer.substr(0, statuses - 1));
+  if (topic == "status") return std::string(footer.substr(statuses));
+  Section section(columns);
+  for (const auto& [heading, options] : groups_of(spec))
+    for (const Option* const option : options)
+      if (heading == topic)
+        section.add_details(*option, joined(Words{option->details, rules_of(spec, *option)}, " "));
+  return section.text();
 }
 
 std::string version_text() {

@@ -39,12 +39,13 @@ struct Option {
   std::string_view implied = {};  ///< the value of the option without one: it follows = only
   Value value = Value::text;
   Words (*words)() = nullptr;  ///< the default first if it is a word; a positional takes no other values
-  std::string_view group = "Running";  ///< its heading in --help of a command that has groups
+  std::string_view group = "running";  ///< its heading in --help of a command that has groups
+  std::string_view page = {};          ///< the page of the manual that explains it: empty: its command's own
   std::string_view overrides = {};     ///< the long name of a flag: the last of the two wins
   Exclusion excludes[2] = {};          ///< an error if one of them is given, too
   std::string_view needs = {};       ///< long names: an error unless one of them is given; it names the first
   std::string_view works_with = {};  ///< long names: if there are any, an error if another option is given
-  std::string_view help;             ///< one sentence without a period
+  std::string_view help;             ///< one line of 80 columns with the option's names, without a period
   std::string_view details = {};     ///< more sentences, for the manual, in the markup of inline_to_troff()
 };
 
@@ -75,7 +76,7 @@ struct CommandSpec {
   std::string_view summary;  ///< one line for the list of commands
   std::string_view description;
   std::span<const std::string_view> forms = {};  ///< "[OPTIONS] IN OUT": every way to call the command
-  std::string_view footer = {};
+  std::string_view footer = {};                  ///< examples and exit statuses; see help_of()
   std::span<const Positional> positionals = {};
   std::span<const Option* const> options = {};  ///< in the order of --help
   std::span<const CommonOption> common = {};    ///< what -h shows; if empty, -h prints what --help does
@@ -101,6 +102,9 @@ struct OptionGroup {
 /// "clipper compare [OPTIONS] ACTUAL EXPECTED", for each of the command's forms.
 [[nodiscard]] std::vector<std::string> usages_of(const CommandSpec& spec);
 
+/// "Files" for the group "files".
+[[nodiscard]] std::string heading_text(std::string_view group);
+
 /// "-o", "--output".
 [[nodiscard]] std::vector<std::string_view> names_of(const Option& option);
 
@@ -125,12 +129,23 @@ struct OptionGroup {
 /// Why the command line has an error if both are given; null if it has none.
 [[nodiscard]] const Exclusion* exclusion(const Option& option, const Option& other);
 
+/// What the option excludes and needs, in the markup of inline_to_troff(): "Excludes `--a` and `--b`. Needs
+/// `--c`." Empty if any other option of the command goes with it.
+[[nodiscard]] std::string rules_of(const CommandSpec& spec, const Option& option);
+
 /// The option called "-o" or "--output"; null if the command has none of this name.
 [[nodiscard]] const Option* option_named(const CommandSpec& spec, std::string_view name);
 
-/// What `clipper COMMAND --help` prints, wrapped between words to `columns` columns. The footer is not
-/// wrapped. Lists `commands` unless there are none.
+/// What `clipper COMMAND --help` prints, wrapped between words to `columns` columns. The footer, which a
+/// command with groups leaves to help_of_topic(), is not wrapped. Lists `commands` unless there are none.
 [[nodiscard]] std::string help_of(const CommandSpec& spec, const CommandSpecs& commands, std::size_t columns);
+
+/// What `clipper help TOPIC` takes besides commands: "files", "examples", "status".
+[[nodiscard]] Words help_topics(const CommandSpec& spec);
+
+/// What `clipper help TOPIC` prints: what the manual says about the options below the heading of this name,
+/// or the examples or exit statuses of the footer.
+[[nodiscard]] std::string help_of_topic(const CommandSpec& spec, std::string_view topic, std::size_t columns);
 
 /// What `clipper COMMAND -h` prints: at most 30 lines of 80 columns. The first sentence of the description,
 /// three forms, the common options and three examples.

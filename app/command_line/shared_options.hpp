@@ -37,132 +37,129 @@ namespace clipper {
 
 inline constexpr Option kHelp{
     .names = "-h,--help",
+    .page = "clipper.1",
     .help = "-h: most used options; --help: all options",
-    .details = R"(`--help`: print a summary of all options of the command, with examples, and exit. `-h`: print its first
-screen, the options that most command lines use. `clipper compare --help` is about compare.)"};
+    .details = R"(`-h` prints the most used options, `--help` all. `clipper help TOPIC`, or `clipper --help TOPIC`,
+explains the options of a topic, such as files.)"};
 
 inline constexpr Option kVersion{
     .names = "-V,--version",
     .help = "Print the version, SIMD level and build",
-    .details = R"(Print the version, then what this build and this CPU support, and exit. Include it in bug
-reports.)"};
+    .details = R"(Print the version and what this build and this CPU support. Include it in bug reports.)"};
 
 inline constexpr Option kQuiet{
-    .names = "-q,--quiet", .overrides = "--verbose",
+    .names = "-q,--quiet",
+    .page = "clipper.1",
+    .overrides = "--verbose",
     .help = "Print errors only",
-    .details = R"(Print nothing but errors: no warnings, no progress, no lines about results. The exit status
-still has the result. `--verbose` after it cancels it.)"};
+    .details = R"(Print no warnings, no progress and no lines about results; the exit status has the result. The
+last of `--quiet` and `--verbose` counts.)"};
 
 inline constexpr Option kThreads{
     .names = "-j,--threads", .type = "N",
+    .page = "clipper.1",
     .help = "Use at most N threads (default: all available CPUs)",
-    .details = R"(Use at most N threads, 1 to 1024. By default clipper uses one for each CPU that it may run
-on. It uses fewer if the tensor is small or memory is limited, and where more gain nothing: to clip from a pipe two, to
-a pipe one, for many small files four. The result does not depend on it.)"};
+    .details = R"(Use at most N threads, 1 to 1024. clipper uses fewer where more gain nothing. It never changes the
+result.)"};
 
 inline constexpr Option kNoCache{
-    .names = "--no-cache", .group = "Files",
-    .help = "Leave inputs and outputs out of the page cache",
-    .details = R"(Read and write files without filling the kernel's page cache with them: files that are
-larger than the memory then displace nothing that other programs use. An input of which half or more is in the
-cache already stays there (Linux 6.5 or later, and only files that you own or can write).
-Standard input and output, arrays of `@FILE`, and the temporary files of large compressed members are cached as
-usual.)"};
+    .names = "--no-cache",
+    .group = "formats", .page = "clipper-reading.7",
+    .help = "Keep inputs and outputs out of the page cache",
+    .details = R"(Read and write files without filling the page cache of the kernel. An input of which half or more
+is in the cache stays there (Linux 6.5 or later, and only files that you own or can write). Streams, @FILE
+arrays and temporary files are cached as usual.)"};
 
 inline constexpr Option kDtype{
-    .names = "--dtype", .type = "DTYPE", .words = &dtype_names, .group = "Operation",
-    .help = "Read tensors as DTYPE (for bfloat16 and float8 saved as |V2, |V1 or integers)",
-    .details = R"(Read tensors as DTYPE. NumPy has no bfloat16: it saves arrays of ml_dtypes.bfloat16 as
-2-byte void, and a header with |V2 does not say which type this is. `--dtype bfloat16` does.
-<V1 and |V1 are float8 dtypes, of which `--dtype` says which one it is. In files and members that the command
-line names, integers of the same size are bfloat16 or float8, too; a clip keeps their header. If the header
-does name a dtype and DTYPE is another one, the file is refused (3): `--to` of a clip converts elements.)"};
+    .names = "--dtype", .type = "DTYPE", .words = &dtype_names,
+    .group = "formats", .page = "clipper-reading.7",
+    .help = "Read as DTYPE: bfloat16 or float8 saved as raw bytes",
+    .details = R"(Read tensors as DTYPE: bfloat16 or a float8 that was saved as |V2, |V1, <V1 or, in files and
+members that are named, as integers of that size. If the header names another dtype, the file is refused (3);
+`--to` converts.)"};
 
 inline constexpr Option kRaw{
-    .names = "--raw", .type = "DTYPE[:SHAPE][@OFFSET]", .group = "Files",
-    .help = "Read files without a header: float32:1,3,224,224, '>i2:720,-1@512', uint8",
-    .details = R"(Read files that are neither .npy files, archives nor TensorProto files as elements in C order
-without a header. DTYPE is the name of a dtype or numpy's descriptor, such as `<f4` or `>i2`. SHAPE may have one
--1; without it the tensor has one axis with all that the file holds. The bytes before OFFSET belong to another
-format: they are copied. A result is such a file, too, unless its name ends in .npy, .pb or .onnx-tensor; `--to` alone, with DTYPE, changes no
-element. With `force:` in front of
-DTYPE other files are read so as well. RAW AND PB FILES in clipper-formats(5) has the rules.)"};
+    .names = "--raw", .type = "DTYPE[:SHAPE][@OFFSET]",
+    .group = "formats", .page = "clipper-reading.7",
+    .help = "Read files without a header",
+    .details = R"(Read files that are neither .npy files, archives nor TensorProto files as elements in C order:
+`float32:1,3,224,224`, `'>i2:720,-1@512'`, `uint8`. SHAPE may have one -1; without it the tensor has one axis.
+See RAW AND PB FILES.)"};
 
 inline constexpr Option kFormat{
-    .names = "--format", .type = "FORMAT", .words = &format_words, .group = "Files",
-    .help = "Format of files without a signature: auto (by the name, default) or pb (ONNX TensorProto)",
-    .details = R"(How to read a file whose content does not reveal its format. `auto`: a file whose name ends in .pb or
-.onnx-tensor is an ONNX TensorProto. `pb`: all are, also standard input.)"};
+    .names = "--format", .type = "FORMAT", .words = &format_words,
+    .group = "formats", .page = "clipper-reading.7",
+    .help = "Format of files without a signature: auto or pb",
+    .details = R"(How to read a file whose content does not reveal its format: `auto` (default) takes the names .pb
+and .onnx-tensor for ONNX TensorProto files, `pb` takes all, also standard input.)"};
 
 inline constexpr Option kTrailing{
     .names = "--trailing", .type = "WHAT", .words = [] { return Words{"error", "ignore"}; },
-    .group = "Operation",
-    .help = "Data after the tensor in a file: error (default), or ignore, as numpy does",
-    .details = R"(What to do with bytes after the tensor. `error` refuses the file (3). `ignore` reads the
-tensor and leaves the rest, as numpy.load does with a file of several arrays; a clip in place, which would lose
-the rest, refuses it (5). Bytes after the end of an archive are always refused, as by the
-programs that write archives; `ignore` is for those after the tensor in a member of an .npz archive.)"};
+    .group = "formats", .page = "clipper-reading.7",
+    .help = "Data after the tensor: error (default) or ignore",
+    .details = R"(With `error`, bytes after the tensor are an error (3). With `ignore` they are left unread, as by
+numpy.load; in place, which would lose them, the file is refused (5). Bytes after the end of an archive are
+always an error.)"};
 
 inline constexpr Option kMember{
-    .names = "--member", .type = "NAME|GLOB", .value = Value::member, .group = "Operation",
+    .names = "--member", .type = "NAME|GLOB", .value = Value::member,
+    .group = "formats", .page = "clipper-reading.7",
     .excludes = {{"--finalize --direct"}},
-    .help = "Of archives, only members of this name or pattern; may be given again",
-    .details = R"(Of archives, only these members: NAME as the archive lists it, such as w.npy, or the key by which
-numpy.load finds it, such as w, or a pattern GLOB for names or keys, such as `'layers.*'`. `*` stands for any characters,
-`?` for one, and `[...]` for one of a set; in an archive that has a member called a[0], `a[0]` is this member only. Give
-the option again for further members. With several archives, one without a match
-is copied unchanged; it is an error (2) only if no archive has a match. SELECTION says which kinds a GLOB
-takes.)"};
+    .help = "Only members of this name or pattern; repeatable",
+    .details = R"(Of archives, take only these members: a name, the key of numpy.load, or a pattern such as
+`'layers.*'`. `*` stands for any characters, `?` for one, `[...]` for one of a set. With several archives, one
+without a match is copied unchanged; it is an error (2) only if no archive has a match. See SELECTION.)"};
 
 inline constexpr Option kExcludeMember{
-    .names = "--exclude-member", .type = "NAME|GLOB", .value = Value::member, .group = "Operation",
+    .names = "--exclude-member", .type = "NAME|GLOB", .value = Value::member,
+    .group = "formats", .page = "clipper-reading.7",
     .excludes = {{"--finalize --direct"}},
-    .help = "Of archives, no members of this name or pattern; may be given again",
-    .details = R"(Of archives, leave these members out, also if `--member` names them. NAME and GLOB are those of
-`--member`; one without a member in the whole run is an error (2).)"};
+    .help = "No members of this name or pattern; repeatable",
+    .details = R"(Of archives, leave these members out, also if `--member` names them. One without a member in the
+whole run is an error (2).)"};
 
 inline constexpr Option kInclude{
-    .names = "--include", .type = "GLOB", .group = "Files",
-    .help = "Of directories, only files whose paths match GLOB; may be given again",
-    .details = R"(Below directories: take only files whose path below the directory matches GLOB, whatever
-their names end in. `*` stands for any characters, also `/`; `?` for one, and `[...]` for one of a set. Give the
-option again for each further pattern. FORMATS says what is taken without a pattern.)"};
+    .names = "--include", .type = "GLOB",
+    .group = "files", .page = "clipper-reading.7",
+    .help = "Only files whose paths match GLOB; repeatable",
+    .details = R"(Below directories, take only files whose path below the directory matches GLOB, whatever their
+names end in. `*` also stands for `/`.)"};
 
 inline constexpr Option kExclude{
-    .names = "--exclude", .type = "GLOB", .group = "Files",
-    .help = "Of directories, leave out files whose paths match GLOB; may be given again",
-    .details = R"(Below directories: leave out files whose path below the directory matches GLOB, a pattern
-as `--include` takes, also if `--include` names them.)"};
+    .names = "--exclude", .type = "GLOB",
+    .group = "files", .page = "clipper-reading.7",
+    .help = "Leave out files whose paths match; repeatable",
+    .details = R"(Below directories, leave out files whose path matches GLOB, also if `--include` names them.)"};
 
 inline constexpr Option kOnly{
-    .names = "--only", .type = "KIND", .words = &type_words, .group = "Operation",
+    .names = "--only", .type = "KIND", .words = &type_words,
+    .group = "formats", .page = "clipper-reading.7",
     .excludes = {{"--finalize"}},
-    .help = "Of archives and directories, only float, int, bool, date, all or a dtype; may be given again",
-    .details = R"(Of archives, of files below directories and of those in a LIST, only tensors of this kind: `float`,
-`int`, `bool`, `date` (datetime64 and timedelta64), `all`, or the name of a dtype such as int64. Give the option
-again for each further kind. Without it a clip takes floats and integers, of archives with `--to` only floats, and other
-commands take all. SELECTION has the whole rule. A file or a member that is named on the command line (FILE, FILE:NAME, `--member`
-with its name) is taken whatever its kind.)"};
+    .help = "Only float, int, bool, date, all or a dtype",
+    .details = R"(Of archives, lists and directories, take only tensors of this kind: `float`, `int`, `bool`,
+`date`, `all` or a dtype. Repeat it for further kinds. A tensor that is named always counts. See
+SELECTION.)"};
 
 inline constexpr Option kProgress{
     .names = "--progress",
+    .page = "clipper.1",
     .help = "Show progress even if stderr is not a terminal",
-    .details = R"(Show how much of the work is done, how fast it goes and how long it will take. On a terminal
-one line is redrawn, and what does not fit into its width is left out; clipper does this by default if the
-work lasts longer than half a second. With `--progress`, standard error that is not a terminal gets a new line
-every 10 seconds. `--no-progress` after it cancels it.)"};
+    .details = R"(Show how much is done, how fast and how long it will take. On a terminal that is the default after
+half a second; elsewhere a line follows every 10 seconds.)"};
 
 inline constexpr Option kNoProgress{
-    .names = "--no-progress", .overrides = "--progress",
+    .names = "--no-progress",
+    .page = "clipper.1",
+    .overrides = "--progress",
     .help = "Never show progress",
-    .details = R"(Show no progress, not even on a terminal. `--progress` after it cancels it.)"};
+    .details = R"(Show no progress, not even on a terminal.)"};
 
 inline constexpr Option kColor{
     .names = "--color", .type = "WHEN", .words = [] { return Words{"auto", "always", "never"}; },
+    .page = "clipper.1",
     .help = "Use color: auto (on a terminal), always or never",
-    .details = R"(Color FAIL and ok, errors, warnings and the bounds in a histogram. `auto` uses color only on
-a terminal, and not if NO_COLOR is set; `always` uses color also in files and pipes; `never` uses none. Errors
-in the command line itself are colored as with `auto`. JSON has no color.)"};
+    .details = R"(Color FAIL and ok, errors, warnings and bounds. `auto` (default) does so on a terminal unless
+NO_COLOR is set. JSON has no color.)"};
 
 // clang-format on
 

@@ -60,93 +60,80 @@ Exit status:
 
 constexpr Option kActual{
     .names = "ACTUAL", .value = Value::tensor,
-    .help = "Tensor, archive or directory to check; - is standard input",
-    .details = R"(The tensor that is checked, an archive, or a directory. With two directories, every
-tensor and archive (FORMATS) below one is compared with the file of the same path below the other; a file without a
-partner is a difference. With two archives, the members of the same name are compared, in any order, stored or
-deflated. Tensors of types that clipper does not read (strings, objects, records), and members that are no tensors, must have
-the same bytes, whatever the tolerances and limits, and have no metrics. ARCHIVE.npz:NAME is one
-tensor of an archive.)"};
+    .help = "Tensor, archive or directory to check; - is stdin",
+    .details = R"(The tensor, archive or directory that is checked. ARCHIVE.npz:NAME is one tensor of an archive;
+`-` is standard input.)"};
 
 constexpr Option kExpected{
     .names = "EXPECTED", .value = Value::tensor,
-    .help = "Reference tensor, archive or directory; - is standard input",
-    .details = R"(The tensor, archive or directory that ACTUAL should be equal to. One of the two files may be
-`-`, standard input.)"};
+    .help = "Reference tensor, archive or directory",
+    .details = R"(What ACTUAL should be equal to. One of the two may be `-`.)"};
 
 constexpr Option kNan{
     .names = "--nan", .type = "WHAT", .words = [] { return Words{"equal", "differ"}; },
     .excludes = {{"--nan-differ"}},
     .help = "NaN and NaN are equal (default) or differ",
-    .details = R"(`equal`: NaN matches NaN, whatever its bits, and nothing else. `differ`: NaN matches
-nothing, as in IEEE 754, as with `--nan-differ`.)"};
+    .details = R"(`equal`: NaN matches only NaN, whatever its bits. `differ` is `--nan-differ`.)"};
 
 constexpr Option kHeader{
     .names = "--header", .type = "WHAT", .words = [] { return Words{"semantic", "strict"}; },
     .excludes = {{"--bytes"}},
-    .help = "Compare the headers' meaning (semantic, default) or bytes (strict)",
-    .details = R"(`semantic`: dtype and shape must be equal, while byte order, memory order, the version of
-the format and the spelling of the header may differ. `strict`: the bytes of the headers must be equal,
-too.)"};
+    .help = "Compare headers by meaning (semantic) or by bytes",
+    .details = R"(`semantic` (default): dtype and shape must be equal. `strict`: their bytes must also be equal.)"};
 
 constexpr Option kBits{
     .names = "--bits",
     .excludes = {{"--rtol --atol --ulp --tolerance --nan --nan-differ --bytes"}},
     .help = "Compare elements bit by bit: -0 and 0 differ",
-    .details = R"(Elements match only if they have the same bits: 0 and -0 differ, and so do NaN with
-different payloads. Excludes the tolerances, `--nan` and `--bytes`.)"};
+    .details = R"(Let elements match only if they have the same bits: 0 and -0 differ, and so do NaN of different
+payloads.)"};
 
 constexpr Option kBytes{
     .names = "--bytes",
     .excludes = {{"--rtol --atol --ulp --tolerance --nan --nan-differ --trailing --metrics --min-cosine --max-rmse --min-sqnr"}},
     .help = "Compare whole files byte by byte",
-    .details = R"(Compare two files byte by byte, header included, as cmp(1) does, without reading them as
-tensors or archives. Only `--max-mismatch` applies: it counts bytes.)"};
+    .details = R"(Compare two files as cmp(1) does, header included, without reading them as tensors. Only
+`--max-mismatch` applies, to bytes.)"};
 
 constexpr Option kAnyDtype{
-    .names = "--any-dtype", .excludes = {{"--bits --bytes --diff-out"}},
+    .names = "--any-dtype",
+    .excludes = {{"--bits --bytes --diff-out"}},
     .help = "Compare numbers of different dtypes: int 3 is 3.0",
-    .details = R"(The dtypes may differ. The elements are compared exactly, as numbers: int64 3 matches float32 3, and
-float32 0.1 does not match float64 0.1, which is another number. Differences, tolerances and `--ulp` are those of
-int64 or uint64 if one of them has all values of both dtypes, otherwise of float64; int64 and uint64, and either of
-them and a float, match exactly if |a - e| <= A + R*|e|, without rounding. Of an integer and a float, an A
-with a fraction that is larger as a float64, like 0.1, is that float64; an integer as A is taken exactly. `--tolerance torch` takes the
-tolerance of the dtype with fewer digits. `--dtype` still says what |V2 is.)"};
+    .details = R"(Compare elements of different dtypes exactly, as numbers: int64 3 matches float32 3, and float32
+0.1 does not match float64 0.1. See TWO DTYPES.)"};
 
 constexpr Option kDiffOut{
-    .names = "--diff-out", .type = "FILE", .value = Value::tensor, .excludes = {{"--bytes"}},
-    .help = "Write |a - e| of all elements to FILE, a .npy tensor",
-    .details = R"(Write the absolute difference of every pair of elements to FILE, a tensor of the same shape:
-float32 for float16, bfloat16 and float32, float64 for float64, and the unsigned dtype of the same size for
-integers. dtype and shape of the two tensors must be equal. Not for directories and archives, but for their
-tensors.)"};
+    .names = "--diff-out", .type = "FILE", .value = Value::tensor,
+    .excludes = {{"--bytes"}},
+    .help = "Write |a - e| of all elements to FILE",
+    .details = R"(Write the absolute difference of every pair of elements to FILE, a .npy tensor: float32 for
+float16, bfloat16 and float32, float64 for float64, the unsigned dtype of the same size for integers. Takes two
+tensors of one dtype.)"};
 
 constexpr Option kUpdateGolden{
     .names = "--update-golden",
     .excludes = {{"--diff-out --member --exclude-member --only"}},
-    .help = "Replace each EXPECTED file that is missing or fails by its ACTUAL file",
-    .details = R"(Copy the ACTUAL file of each pair that fails, or whose EXPECTED file is missing, to that name, as a whole, print
-"created" or "updated" on standard error and exit with 0. What matches is not touched, and nothing is deleted: an EXPECTED file
-without an ACTUAL one still fails. An archive is copied if one of its members fails. Excludes `--diff-out` and the options that choose members.)"};
+    .help = "Replace EXPECTED files that fail by ACTUAL files",
+    .details = R"(Copy the ACTUAL file of each pair that fails, or has no EXPECTED file, to EXPECTED, print
+"created" or "updated", and exit with 0. An archive is copied if one member fails; an EXPECTED file without an
+ACTUAL one still fails.)"};
 
 constexpr Option kAllowEmpty{
     .names = "--allow-empty",
     .help = "Accept that there is nothing to compare",
-    .details = R"(Exit with 0 if there is no pair to compare: two directories without a file to compare, or no tensor that `--member`,
-`--exclude-member`, `--only`, `--include` and `--exclude` choose. Without it that is an error (3), because a check that compares nothing
-finds nothing.)"};
+    .details = R"(Exit with 0 if there is no pair to compare. Otherwise that is an error (3), because a check that
+compares nothing finds nothing.)"};
 
 constexpr Option kJson{
-    .names = "--json", .excludes = {{"--quiet"}},
+    .names = "--json",
+    .excludes = {{"--quiet"}},
     .help = "Print one line of JSON per pair of files or members",
-    .details = R"(Print one JSON object in one line for every pair instead of text. JSON OUTPUT lists the members.
-Excludes `--quiet`.)"};
+    .details = R"(Print a JSON object in one line for every pair in place of text. See JSON OUTPUT.)"};
 
 constexpr Option kVerbose{
     .names = "-v,--verbose",
     .help = "Print a line for each pair that matches, too",
-    .details = R"(Print a line that begins with ok for every pair that matches, not only the lines that begin
-with FAIL.)"};
+    .details = R"(Print a line that begins with ok for every pair that matches.)"};
 
 // clang-format on
 

@@ -72,22 +72,14 @@ std::string heading_of(const Option& option) {
   return fmt::format("{}{}", joined(names, ", "), value);
 }
 
-/// Whether the option has a long list of words that ends as that of an option before it on the page: the
-/// dtypes.
-bool repeats_words(std::span<const Option* const> page, const Option& option) {
-  constexpr std::size_t kLong = 12;
-  const auto is_same = [&](const Option* other) {
-    return other->words != nullptr && other->words().size() > kLong && option.words != nullptr &&
-           option.words().back() == other->words().back();
-  };
-  return std::ranges::find_if(page, is_same) < std::ranges::find(page, &option);
-}
-
-/// An option's details, followed by the list of its words unless the details name all of them.
-std::string text_of(const Option& option, bool has_words = true) {
+/// An option's details, followed by its rules and the list of its words, unless the details name all of them
+/// or the list is long: that of the dtypes or profiles, which have a section.
+std::string text_of(const CommandSpec& command, const Option& option) {
+  constexpr std::size_t kLong = 17;
   std::string text(option.details);
+  if (const std::string rules = rules_of(command, option); !rules.empty()) text += " " + rules;
   std::ranges::replace(text, '\n', ' ');
-  if (option.words == nullptr || !has_words) return text;
+  if (option.words == nullptr || option.words().size() >= kLong) return text;
   const std::vector<std::string_view> words = option.words();
   const bool said =
       std::ranges::all_of(words, [&](std::string_view word) { return text.find(word) != std::string::npos; });
@@ -96,8 +88,12 @@ std::string text_of(const Option& option, bool has_words = true) {
   return text;
 }
 
-std::string item_of(const Option& option, bool has_words = true) {
-  return item_to_troff(heading_of(option), text_of(option, has_words));
+std::string item_of(const CommandSpec& command, const Option& option) {
+  return item_to_troff(heading_of(option), text_of(command, option));
+}
+
+std::string page_reference(std::string_view page) {
+  return fmt::format("\\fB{}\\fR({})", escaped_for_troff(page.substr(0, page.size() - 2)), page.back());
 }
 
 std::string replaced_words(std::string text, std::string_view title, std::string_view more) {
@@ -116,8 +112,7 @@ std::string replaced_words(std::string text, std::string_view title, std::string
 /// name: "DTYPES AND BOUNDS in clipper-bounds(7)". A subsection is known by several words up to a comma.
 std::string with_pages(std::string text, const PageTemplate& own) {
   for (const PageTemplate& page : kPages) {
-    const std::string name = fmt::format(
-        " in \\fB{}\\fR({})", escaped_for_troff(page.name.substr(0, page.name.size() - 2)), page.name.back());
+    const std::string name = " in " + page_reference(page.name);
     for (const std::string_view line : lines_of(page.text)) {
       if (page.name == own.name || !line.starts_with(".S")) continue;
       std::string title(line.substr(4, line.find(',') - 4));
@@ -133,17 +128,45 @@ std::string with_pages(std::string text, const PageTemplate& own) {
 
 std::string positionals_of(const CommandSpec& command) {
   std::string text;
-  for (const Positional& positional : command.positionals) text += item_of(*positional.option);
+  for (const Positional& positional : command.positionals) text += item_of(command, *positional.option);
   return text;
 }
 
-std::string options_section(const CommandSpec& command) {
+/// The names of the options that `page` explains in place of the command's own page.
+std::string explained_elsewhere(const CommandSpec& command, std::string_view page) {
+  std::vector<std::string> names;
+  for (const Option* const option : command.options)
+    if (option->page == page)
+      names.push_back(fmt::format("\\fB{}\\fR", escaped_for_troff(long_name(*option))));
+  return fmt::format(".TP\n{} explains\n{}\n", page_reference(page), joined(names, ", "));
+}
+
+std::string options_section(const CommandSpec& command, std::string_view own_page) {
   std::string text = positionals_of(command);
+  std::vector<std::string_view> pages;
   for (const auto& [heading, options] : groups_of(command)) {
-    if (command.has_groups) text += fmt::format(".SS {}\n", heading == kHidden ? kHiddenHeading : heading);
-    for (const Option* const option : options)
-      text += item_of(*option, !repeats_words(command.options, *option));
+    const auto is_here = [&](const Option* option) {
+      return option->page.empty() || option->page == own_page;
+    };
+    if (command.has_groups && std::ranges::any_of(options, is_here))
+      text += fmt::format(".SS {}\n", heading == kHidden ? kHiddenHeading : heading_text(heading));
+    for (const Option* const option : options) {
+      if (is_here(option))
+        text += item_of(command, *option);
+      else if (std::ranges::find(pages, option->page) == pages.end())
+        pages.push_back(option->page);
+    }
   }
+  if (!pages.empty()) text += ".SS Options of other pages\n.PD 0\n";
+  for (const std::string_view page : pages) text += explained_elsewhere(command, page);
+  return text + (pages.empty() ? "" : ".PD\n");
+}
+
+/// The options of the first command that this page explains.
+std::string options_of_page(const CommandSpec& command, std::string_view page) {
+  std::string text;
+  for (const Option* const option : command.options)
+    if (option->page == page) text += item_of(command, *option);
   return text;
 }
 
@@ -166,39 +189,73 @@ std::string profiles(std::string_view columns) {
   return preformatted(profile_table(headings));
 }
 
-/// The members of an object, and of the objects in it: "shard", "shard.index".
-std::string members_of(const Schema& object, const std::string& prefix = "") {
-  std::string text;
-  if (object.contains("items")) text += members_of(object["items"], prefix);
-  if (!object.contains("properties")) return text;
+/// A member of an object, or of an object in it, "shard.index", and what it means.
+struct JsonMember {
+  std::string path;
+  std::string description;
+
+  bool operator==(const JsonMember&) const = default;
+};
+
+void take_members(const Schema& object, const std::string& prefix, std::vector<JsonMember>& members) {
+  if (object.contains("items")) take_members(object["items"], prefix, members);
+  if (!object.contains("properties")) return;
   for (const auto& [name, member] : object["properties"].items()) {
-    const std::string path = prefix + name;
-    text += item_to_troff(fmt::format("\\fB{}\\fR", path), member["description"].get<std::string>() + ".");
-    text += members_of(member, path + ".");
+    members.push_back({prefix + name, member["description"].get<std::string>()});
+    take_members(member, members.back().path + ".", members);
+  }
+}
+
+/// The members, without blank lines between them.
+std::string member_lines(const std::vector<JsonMember>& members) {
+  std::string text = ".PD 0\n";
+  for (const JsonMember& member : members)
+    text += fmt::format(".HP 4\n\\fB{}\\fR: {}.\n", member.path, inline_to_troff(member.description));
+  return text + ".PD\n";
+}
+
+/// The objects, before which stand the members that several of them have in the same words.
+std::string json_objects() {
+  const Schema schema = Schema::parse(kJsonSchema);
+  std::vector<std::pair<std::string, std::vector<JsonMember>>> objects;
+  std::vector<JsonMember> all;
+  for (const auto& [name, object] : schema["$defs"].items()) {
+    if (std::ranges::count(schema["oneOf"], Schema{{"$ref", "#/$defs/" + name}}) == 0) continue;
+    take_members(object, "", objects.emplace_back(name, std::vector<JsonMember>()).second);
+    all.insert(all.end(), objects.back().second.begin(), objects.back().second.end());
+  }
+  std::vector<JsonMember> shared;
+  for (const JsonMember& member : all)
+    if (std::ranges::count(all, member) > 1 && std::ranges::find(shared, member) == shared.end())
+      shared.push_back(member);
+  std::string text = ".SS Members of several objects\n" + member_lines(shared);
+  for (auto& [name, members] : objects) {
+    std::vector<std::string> common;
+    std::erase_if(members, [&](const JsonMember& member) {
+      const bool is_shared = std::ranges::find(shared, member) != shared.end();
+      if (is_shared) common.push_back("\\fB" + member.path + "\\fR");
+      return is_shared;
+    });
+    text += fmt::format(".SS The object {}\n{}.\n", name,
+                        inline_to_troff(schema["$defs"][name]["description"].get<std::string>()));
+    if (!common.empty()) text += fmt::format("Above: {}.\n", joined(common, ", "));
+    text += member_lines(members);
   }
   return text;
 }
 
-std::string json_objects() {
-  const Schema schema = Schema::parse(kJsonSchema);
-  std::string text;
-  for (const auto& [name, object] : schema["$defs"].items())
-    if (std::ranges::count(schema["oneOf"], Schema{{"$ref", "#/$defs/" + name}}) != 0)
-      text += fmt::format(".SS The object {}\n{}.\n{}", name,
-                          inline_to_troff(object["description"].get<std::string>()), members_of(object));
-  return text;
-}
-
-/// What stands in the manual for a line ".Generated WHAT OF" of the template.
-std::string generated(const CommandSpecs& commands, std::string_view what, std::string_view of) {
+/// What stands in the manual for a line ".Generated WHAT OF" of the page's template.
+std::string generated(const CommandSpecs& commands, std::string_view page, std::string_view what,
+                      std::string_view of) {
   const auto command = std::ranges::find(commands, of, &CommandSpec::name);
   if (what == "synopsis" && of.empty()) return synopsis(commands);
   if (what == "profiles") return profiles(of);
   if (what == "json") return json_objects();
+  if (what == "page") return options_of_page(*commands.front(), page);
   if (command == commands.end()) throw std::logic_error("the manual has no such command");
   if (what == "description") return inline_to_troff((*command)->description) + "\n";
   if (what == "synopsis") return synopsis({*command});
-  return what == "arguments" ? positionals_of(**command) : options_section(**command);
+  return what == "arguments" ? positionals_of(**command) : options_section(**command, page);
 }
 
 }  // namespace
@@ -233,7 +290,7 @@ std::string manual(std::string_view page, const CommandSpecs& commands) {
     }
     const std::string_view place = line.substr(kGenerated.size());
     const std::string_view what = place.substr(0, place.find(' '));
-    text += generated(commands, what, place.substr(std::min(what.size() + 1, place.size())));
+    text += generated(commands, page, what, place.substr(std::min(what.size() + 1, place.size())));
   }
   return with_pages(std::move(text), own);
 }

@@ -45,88 +45,69 @@ Exit status:
 
 constexpr Option kFiles{
     .names = "FILE", .value = Value::tensor,
-    .help = "A .npy file, an archive, a member ARCHIVE.npz:NAME, or a directory: all such files below "
-            "it; - is standard input",
-    .details = R"(A .npy file, an archive, or a member of one: ARCHIVE.npz:NAME or
-FILE.safetensors:NAME. A directory stands for all .npy, .npz and .safetensors files below it, and `-` is standard input. A
-file or a member that cannot be read is a line on standard error, and the others are still shown.)"};
+    .help = "A file, an archive's member FILE:NAME, a directory",
+    .details = R"(A file, a member ARCHIVE.npz:NAME, or a directory, which stands for all files of tensors below it
+(FORMATS); `-` is standard input. A file that cannot be read is a line on standard error, and the others are
+still shown.)"};
 
 constexpr Option kRecursive{
     .names = "-r,--recursive",
-    .help = "Describe the files below directories, as without this option",
-    .details = R"(Accepted because other commands need it: info always takes a directory for the files below it.)"};
+    .help = "Accepted: info always takes directories",
+    .details = R"(Accepted because other commands need it: info always takes the files below a directory.)"};
 
 constexpr Option kStats{
     .names = "--stats",
-    .help = "Read the elements; print range, mean, std, median, NaN count and a histogram",
-    .details = R"(Read all elements and print the smallest and the largest, the mean and the population
-standard deviation (std) of the finite elements, the median of the elements that are not NaN, how many are
-NaN, inf and -inf, and a histogram. All of these are exact, except for one rounding: mean and std are
-calculated without rounding, then rounded once to float64, and a median between two elements is rounded once
-to a float of the dtype; of integers it keeps its fraction. Each row of the histogram is as wide as a
-power of two and contains exactly the elements in its range. The median needs up to four more passes over the
-file. A stream can be read only once, so clipper prints no median for a stream.)"};
+    .help = "Range, mean, std, median, NaN count, histogram",
+    .details = R"(Read all elements and print min, max, mean and population standard deviation of the finite ones,
+the median, the numbers of NaN, inf and -inf, and a histogram. See THE STATISTICS.)"};
 
 constexpr Option kPercentile{
     .names = "--percentile", .type = "PERCENTS",
-    .help = "Print percentiles of the elements, such as 1,50,99; implies --stats",
-    .details = R"(Also print percentiles: the values below which these percentages of the elements lie.
-PERCENTS are numbers from 0 to 100 with at most 16 decimal places, separated by commas, with or without a
-percent sign: `1,50,99.9` or `1%,99%`. NaN elements do not count. A percentile is linear between its two
-neighbours in sorted order, as by default in numpy.percentile, but its position is exact. It is rounded once
-to a float of the dtype; of integers it keeps its fraction. The input must be a file, not a stream, because
-it is read several times. Implies `--stats`.)"};
+    .help = "Print percentiles, such as 1,50,99; implies --stats",
+    .details = R"(Print the values below which these percentages of the elements lie: numbers from 0 to 100, with at
+most 16 decimal places, with or without a percent sign. Not of a stream. See THE STATISTICS.)"};
 
 constexpr Option kHistogramSvg{
     .names = "--histogram-svg", .type = "FILE.svg", .value = Value::file,
-    .help = "Write the histogram of one tensor as a picture; implies --stats",
-    .details = R"(Write the histogram to FILE.svg, a name that must end so, as a picture: lines mark `--min` and `--max`,
-and what lies beyond them has another color. The bar in which a bound lies is divided at the bound. The picture is complete or
-not there. Takes one tensor: a file, or FILE:NAME of an archive. Implies `--stats`.)"};
+    .help = "Write the histogram of one tensor as a picture",
+    .details = R"(Write the histogram of one tensor to FILE.svg, complete or not at all; lines mark `--min` and
+`--max`. Implies `--stats`.)"};
 
 constexpr Option kMin{
     .names = "--min", .type = "X", .value = Value::number,
-    .help = "Count the elements less than X, a number or @FILE.npy; implies --stats",
-    .details = R"(Also count the elements that are less than X and mark X in the histogram: this is how many a
-clip with this bound would raise. X is compared exactly as it is typed; it is not converted to the dtype. An
-array in @FILE.npy has a bound for each element, and no mark in the histogram. Implies `--stats`.)"};
+    .help = "Count elements less than X or @FILE.npy's",
+    .details = R"(Count the elements less than X, as a clip would raise them, and mark X in the histogram. X is
+compared exactly as typed; an array has a bound for each element, and no mark. Implies `--stats`.)"};
 
 constexpr Option kMax{
     .names = "--max", .type = "X", .value = Value::number,
-    .help = "Count the elements greater than X, a number or @FILE.npy; implies --stats",
-    .details = R"(Also count the elements that are greater than X and mark X in the histogram: this is how
-many a clip with this bound would lower. X is compared exactly as it is typed; it is not converted to the
-dtype. An array in @FILE.npy has a bound for each element, and no mark in the histogram. Implies
-`--stats`.)"};
+    .help = "Count elements greater than X or @FILE.npy's",
+    .details = R"(Count the elements greater than X, as a clip would lower them, by the rules of `--min`.)"};
 
 constexpr Option kNodata{
     .names = "--nodata", .type = "V", .value = Value::number,
-    .help = "Leave out the elements that equal V; may be given again; implies --stats",
-    .details = R"(Leave the elements that equal V out of all statistics, percentiles and the histogram, and print how
-many there are. V is rounded to the dtype, as by the command that clips; `nan` is every NaN. Not for bool and
-dates. Implies `--stats`.)"};
+    .help = "Leave out elements that equal V; repeatable",
+    .details = R"(Leave elements that equal V out of all statistics and print how many there are. `nan` is every
+NaN. Not for bool and dates. Implies `--stats`.)"};
 
 constexpr Option kPerAxis{
-    .names = "--per-axis", .type = "K", .excludes = {{"--histogram-svg"}},
-    .help = "Statistics of each index along axis K; may be given again; implies --stats",
-    .details = R"(Print the statistics, percentiles and the histogram of each index along axis K of the shape, over all
-other axes. K counts from 0, negative from the end, whatever the memory order; given again, of each pair of indexes, and
-so on. `x.npy[:, 2]` is what numpy selects so. A tensor without axis K is an error (3). `--min` and `--max` must be numbers.
-Implies `--stats`.)"};
+    .names = "--per-axis", .type = "K",
+    .excludes = {{"--histogram-svg"}},
+    .help = "Statistics of each index along axis K; repeatable",
+    .details = R"(Print the statistics of each index along axis K, negative from the end, over all other axes;
+repeat it for pairs of indexes. `x.npy[:, 2]` is what numpy selects so. )"};
 
 constexpr Option kTotal{
-    .names = "--total", .excludes = {{"--histogram-svg"}},
-    .help = "Statistics of all tensors together, in place of those of each; implies --stats",
-    .details = R"(Print the statistics, percentiles and the histogram of the elements of all tensors of all files
-together, in place of those of each: the numbers that `--pooled` of the command that clips finds. All must have one dtype;
-of an archive these are the members that a clip takes. An input that cannot be read ends the run. `--min` and `--max` must
-be numbers. Implies `--stats`.)"};
+    .names = "--total",
+    .excludes = {{"--histogram-svg"}},
+    .help = "Statistics of all tensors together",
+    .details = R"(Print the statistics of all tensors of all files together: the numbers that `--pooled` finds. All
+must have one dtype. An input that cannot be read ends the run.)"};
 
 constexpr Option kJson{
     .names = "--json",
     .help = "Print one line of JSON per file",
-    .details = R"(Print one JSON object in one line for every file instead of text. JSON OUTPUT lists the
-members.)"};
+    .details = R"(Print a JSON object in one line for every file in place of text. See JSON OUTPUT.)"};
 
 // clang-format on
 

@@ -312,20 +312,18 @@ Examples:
 // clang-format off
 constexpr Option kFile{
     .names = "FILE", .value = Value::tensor,
-    .help = "A .npy file or a member ARCHIVE.npz:NAME, of which only the header is read",
-    .details = R"(A .npy file or a member of an archive, ARCHIVE.npz:NAME. clipper reads its header only.)"};
+    .help = "A tensor, of which only the header is read",
+    .details = R"(A file of one tensor, or a member ARCHIVE.npz:NAME, of which only the header is read.)"};
 
 constexpr Option kMin{
     .names = "--min", .type = "X", .value = Value::number,
     .help = "The lower bound for FILE",
-    .details = R"(The lower bound whose conversion to the dtype of FILE is printed: a number, or @FILE.npy with
-one element.)"};
+    .details = R"(Print what this lower bound becomes in the dtype of FILE: a number, or @FILE.npy with one element.)"};
 
 constexpr Option kMax{
     .names = "--max", .type = "X", .value = Value::number,
     .help = "The upper bound for FILE",
-    .details = R"(The upper bound whose conversion to the dtype of FILE is printed: a number, or @FILE.npy with
-one element.)"};
+    .details = R"(Print the same for the upper bound.)"};
 
 constexpr Option kFileDtype{
     .names = "--dtype", .type = "DTYPE", .words = &dtype_names,
@@ -335,9 +333,9 @@ the type.)"};
 
 constexpr Option kJson{
     .names = "--json",
-    .help = "Print JSON: an array with one object per profile; for FILE one object",
+    .help = "Print JSON: an array of profiles; for FILE an object",
     .details = R"(Print all profiles as one JSON array instead of tables, or one JSON object about FILE. The
-words in it are those of the tables.)"};
+words in it are the words of the tables.)"};
 // clang-format on
 constexpr std::array kPositionals{Positional{&kFile, Arity::optional}};
 constexpr std::array kOptions{&kMin, &kMax, &kFileDtype, &kJson, &kHelp};
@@ -414,7 +412,7 @@ constexpr CommandSpec kProfilesSpec{
     .description =
         "Prints tables of the rules that each --profile follows. With FILE, prints what each "
         "profile makes of --min and --max for a tensor like that in FILE: the bounds as converted, or "
-        "why it refuses them, and the kinds of elements whose results differ from those of native.",
+        "why it refuses them, and the kinds of elements whose results differ from native's.",
     .forms = kForms,
     .footer = kFooter,
     .positionals = kPositionals,

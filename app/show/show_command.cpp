@@ -139,17 +139,16 @@ Examples:
 
 constexpr Option kFile{
     .names = "FILE", .value = Value::tensor,
-    .help = "A .npy file, or a tensor ARCHIVE.npz:NAME",
-    .details = R"(The tensor: a .npy file, one tensor of an archive, ARCHIVE.npz:NAME, or with `--member`, several of them, each
-below its path. It must be a file, not a stream.)"};
+    .help = "A file, or a tensor ARCHIVE.npz:NAME",
+    .details = R"(A file of one tensor, a tensor ARCHIVE.npz:NAME, or with `--member`, several tensors of an
+archive, each below its path. It must be a file, not a stream.)"};
 
 constexpr Option kAt{
     .names = "--at", .type = "INDEX",
-    .help = "Print these elements, by numpy's indexes and slices: '0, :5'",
-    .details = R"(What numpy takes between brackets: numbers and slices separated by commas, negative ones counted
-from the end, and `...` for all axes that are not named. A number outside of its axis, or a slice that begins
-there, is an error (2). Of more than 1000 elements only the first and last three of each axis are read and
-printed.)"};
+    .help = "Elements by numpy's indexes and slices: '0, :5'",
+    .details = R"(Print what numpy takes between brackets: numbers and slices separated by commas, `...` for all
+other axes. A number outside of its axis is an error (2). Of more than 1000 elements, the first and last three
+of each axis are printed.)"};
 
 // clang-format on
 

@@ -118,7 +118,7 @@ TEST_CASE("the schema describes all members and allows no others") {
 }
 
 TEST_CASE("the manual describes every object and every member of the schema in the same words") {
-  const Result result = run_clipper({"--generate", "clipper-formats.5"});
+  const Result result = run_clipper({"--generate", "clipper-json.5"});
   check_done(result);
   const auto check = [&](const std::string& text) {
     CAPTURE(text);
@@ -132,7 +132,7 @@ TEST_CASE("the manual describes every object and every member of the schema in t
     };
     check(".SS The object " + name + "\n" + words_of(object));
     for_each_member(object, "", [&](const std::string& path, const Json& member) {
-      check(".TP\n\\fB" + path + "\\fR\n" + words_of(member));
+      check(".HP 4\n\\fB" + path + "\\fR: " + words_of(member));
     });
   }
 }

@@ -46,8 +46,8 @@ Words cells_of(std::string line) {
 }
 
 /// The rows of the last table of a manual's section: dtype, elements, options, elements of the result.
-std::vector<Words> manual_rows(std::string_view section) {
-  const std::string manual = read_file(source_path("app/generate/clipper-bounds.7.in"));
+std::vector<Words> manual_rows(const std::string& page, std::string_view section) {
+  const std::string manual = read_file(source_path("app/generate/clipper-" + page + ".7.in"));
   const std::size_t title = manual.find(section);
   const std::size_t begin = manual.rfind(".nf\n", manual.find("\n.S", title)) + 4;
   std::string table = manual.substr(begin, manual.find(".fi\n", begin) - begin);
@@ -60,10 +60,11 @@ std::vector<Words> manual_rows(std::string_view section) {
 }  // namespace
 
 TEST_CASE("the manual's tables of casts, nodata and steps after the clip are what clipper does") {
-  for (const auto& [section, count] :
-       {std::pair(".SS Other dtypes", 13), {".SS Nodata", 7}, {".SS After the clip", 13}}) {
+  for (const auto& [page, section, count] : {std::tuple("bounds", ".SS Other dtypes", 13),
+                                             {"statistics", ".SH NODATA", 7},
+                                             {"bounds", ".SS After the clip", 13}}) {
     const WorkingDirectory dir;
-    const std::vector<Words> rows = manual_rows(section);
+    const std::vector<Words> rows = manual_rows(page, section);
     CHECK(rows.size() == static_cast<std::size_t>(count));
     for (const Words& row : rows) {
       CAPTURE(row);

@@ -261,8 +261,8 @@ TEST_CASE(
   const std::string plain_text = plain(text);
   for (const std::string reference :
        {"DTYPES AND BOUNDS in clipper-bounds(7)", "(PROFILES in clipper-profiles(1))",
-        "SCALE AND BIAS in clipper-bounds(7) says", "FILES AND SAFETY in clipper-files(7)",
-        "JSON OUTPUT in clipper-formats(5) lists", "(SELECTION in clipper-files(7))"})
+        "See SCALE AND BIAS in clipper-bounds(7)", "FILES AND SAFETY in clipper-files(7)",
+        "See JSON OUTPUT in clipper-json(5)", "See SELECTION in clipper-reading(7)"})
     CHECK(contains(plain_text, reference));
   for (const std::string_view name : page_names()) {
     const std::string other = std::string(name.substr(0, name.size() - 2));
@@ -354,7 +354,7 @@ TEST_CASE("the manual and the completions have all options, profiles and dtypes"
 
 TEST_CASE("the manual names the argument whose words it lists") {
   const std::string text = run_clipper({"--generate", "clipper.1"}).output;
-  CHECK(contains(text, "COMMAND is one of compare, info, show, profiles, completion, help."));
+  CHECK(contains(text, "TOPIC is one of compare, info, show, profiles, completion, help, bounds, data"));
 }
 
 TEST_CASE("--generate members prints what completes FILE:MEMBER") {

@@ -200,7 +200,7 @@ TEST_CASE("missing, surplus and unknown positional arguments are refused") {
   CHECK(refused("--generate", {}) == "KIND is missing; see clipper --generate --help");
   CHECK(
       refused("--generate", {"tcsh"}).starts_with("unknown kind 'tcsh'; expected one of: members, clipper"));
-  CHECK(refused("help", {"inof"}) == "unknown command 'inof'; did you mean 'info'?");
+  CHECK(refused("help", {"inof"}) == "unknown topic 'inof'; did you mean 'info'?");
 }
 
 TEST_CASE("asking for an option of another command throws std::out_of_range") {

@@ -8,12 +8,12 @@ from pathlib import Path
 import trials
 from trials import np
 
-MANUAL = Path(__file__).parents[2] / "app/generate/clipper-bounds.7.in"
+MANUAL = Path(__file__).parents[2] / "app/generate/clipper-statistics.7.in"
 
 
 def rows():
     """The options and the numpy expression of each line."""
-    section = MANUAL.read_text().partition(".SS Figures of the elements")[2]
+    section = MANUAL.read_text().partition(".SH FIGURES OF THE ELEMENTS")[2]
     table = section.partition("\nLines of options, and of numpy")[2].partition(".nf\n")[2].partition(".fi\n")[0].replace("\\", "")
     return [re.split("  +", line) for line in table.splitlines()]
 

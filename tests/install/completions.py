@@ -45,7 +45,7 @@ VALUES = {
 
 # The same for options and arguments that take fixed words.
 WORDS = {
-    ("help", "COMMAND"): ("inf\t", "info"),
+    ("help", "TOPIC"): ("inf\t", "info"),
     ("completion", "SHELL"): ("fi\t", "fish"),
     ("", "--profile"): ("directml-1\t", "directml-1.0"),
     ("", "--nan"): ("ke\t", "keep"),

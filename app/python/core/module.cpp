@@ -29,11 +29,11 @@ result is then rounded once: it never wraps.
 
 Args:
     x: array of int8 to int64, uint8 to uint64, float16, float32, float64, or ml_dtypes' bfloat16 or float8, of any
-        shape, strides and byte order. What is no array becomes one by np.asarray or np.from_dlpack.
+        shape, strides and byte order. Other objects become arrays by np.asarray or np.from_dlpack.
     min, max: int, float, Decimal, Fraction, text such as "0.1" or "1e400", which is exact, "1%" for a percentile of
         x, "mean-3std", "median+4.4478mad" or "25%-1.5iqr" for a rule of x, a numpy scalar, an array or sequence of any numeric dtype that broadcasts with x,
-        "@lo.npy" or a path. None: no bound. A fraction as a bound of integers is cut off, with a TruncationWarning,
-        which a bound of floats has, too, if it becomes another integer: 2049 as float16 is 2048.
+        "@lo.npy" or a path. None: no bound. A fraction as a bound of integers is cut off, with a TruncationWarning.
+        A bound of floats that becomes another integer also warns: 2049 as float16 is 2048.
     a_min, a_max: the same, as np.clip calls them.
     scale, bias: y = x * scale + bias before clipping; also arrays of float32 or float64. scale=reciprocal(s)
         divides by s.
@@ -55,11 +55,11 @@ Args:
         float64.
     stretch_from: (a, b) or "a:b": maps a to low and b to high in place of min and max, and extrapolates beyond them; each is
         a number, a percentile or a rule of x.
-    per_axis: an int or a tuple of ints: percentiles, norms and other figures are those of each index along these axes, over
+    per_axis: an int or a tuple of ints: percentiles, norms and other figures are found for each index along these axes, over
         all others, as with keepdims in numpy. With one axis a text such as subtract="0.485,0.456,0.406" has a
         number for each index along it.
     mask: an array or path that broadcasts to x, of bool or numbers: figures are of the elements where it is not 0.
-    pooled: for clip_file() only: figures are those of all clipped members of an archive together, which must have one
+    pooled: for clip_file() only: figures are found in all clipped members of an archive together, which must have one
         dtype, of a norm alone any float dtypes.
     round: "half-even", "half-away", "trunc", "floor" or "ceil": makes the result integers, in any dtype.
     zero_point: an integer that is added after rounding, if `to` is an integer dtype.

@@ -37,8 +37,8 @@ def assert_same(
 
     Args:
         actual, expected: as for compare(). Either may also be the path of an .npz archive, or a mapping from names to
-            arrays, such as numpy.load returns for one: the tensors of the same name are compared, and of what is no
-            tensor, such as strings, the bytes of its file, all of which must be the same.
+            arrays, such as numpy.load returns for one: the tensors of the same name are compared, and members that are no
+            tensors, such as strings, by the bytes of their files.
         max_mismatch: accept at most this many elements that differ in each tensor, or "0.1%" of its elements.
         max_listed: how many elements that differ the message lists.
         err_msg: text before the message.

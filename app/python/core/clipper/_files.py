@@ -79,7 +79,7 @@ def clip_file(
 
     Args:
         input, output: paths; "-" is standard input or output. The same file: clip_in_place().
-        min, max and all that clip() has, too: as for clip(). Files of bool, datetime64 and timedelta64 are clipped, too, to bool, dates or
+        min, max and all that clip() has: as for clip(). Files of bool, datetime64 and timedelta64 are also clipped, to bool, dates or
             durations that their unit has exactly: "2020-02-29", datetime.date, datetime.timedelta or numpy's.
         members: names of the members of an archive to clip, or patterns for them ("layers.*"); empty: all that
             `only` has.
@@ -93,7 +93,7 @@ def clip_file(
         dtype: "bfloat16" if the file holds raw bytes (|V2) or integers of two bytes that are bfloat16; the name of a
             float8 for <V1, |V1 and integers of one byte. The output's header says what the input's says.
         raw: what a file without a header holds: "float32:3,224,224", ">i2:720,-1@512". DTYPE[:SHAPE][@OFFSET], as for the
-            program. The output is such a file, too, unless its name ends in .npy, .pb or .onnx-tensor. Also of bounds and factors that are paths.
+            program. The output is also a raw file, unless its name ends in .npy, .pb or .onnx-tensor. Also of bounds and factors that are paths.
         to_raw: write the output without a header, as numpy's tofile does; not of an archive.
         format: "pb" if files that are neither .npy files nor archives are ONNX TensorProto messages, as those are whose
             names end in .pb or .onnx-tensor; "auto" or None if their names tell it.

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 class reciprocal(NamedTuple):
     """The scale 1 / divisor: elements are divided by the divisor, not multiplied by a rounded 1 / divisor.
 
-    ONNX QuantizeLinear divides, too. In text, "1/0.05" and "1/@s.npy" mean the same.
+    ONNX QuantizeLinear also divides. In text, "1/0.05" and "1/@s.npy" mean the same.
 
     Attributes:
         divisor: what clip() takes as scale: a number, an array or a path.

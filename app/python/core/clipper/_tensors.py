@@ -202,7 +202,7 @@ atol=0.5 or ulp=2097152'
 
 
 def info(tensor, *, stats=True, dtype=None, raw=None, format=None, ignore_trailing=False, no_cache=False, threads=0):
-    """Describes a tensor, an array or a file; with stats its elements, too.
+    """Describes a tensor, an array or a file; with stats also its elements.
 
     Args:
         tensor: array or path.
