@@ -711,7 +711,8 @@ def result(case):
                 if refused.code == INPUT:
                     refused_before_range(case)
                 raise
-        if "--nodata" not in case.parameters and case.mask is None and lost_in(case, case.x) and figures.is_one_group(case):
+        is_whole = not case.x.elements.size or case.mask is None and figures.is_one_group(case)
+        if "--nodata" not in case.parameters and lost_in(case, case.x) and is_whole:
             case = replace(case, parameters=without_percentages(case, case.parameters, lost_in(case, case.x)))
         if figures.are_in(case):
             if "--stretch" not in case.parameters:
@@ -865,7 +866,7 @@ def ranged(case):
         lengths.append(float(Fraction(b) - Fraction(a)) if abs(Fraction(b) - Fraction(a)) < 2**1024 else math.inf)
         if lengths[-1] == 0 or math.isinf(lengths[-1]):
             raise Refused("the length of --stretch-from", code)
-    if len(parts) <= 1:
+    if len(parts) <= 1 or not case.x.elements.size:
         lost = is_found and (not parts or any(figures.is_percentile(text) and figures.is_lost(case, figures.valid_in(case, parts[0][1]), text) for text in texts))
         return replace(case, parameters=others, missing=None) if lost else \
             replace(case, parameters=others | {"--subtract": repr(begins[0]), "--divide": repr(lengths[0])}, maps=maps)
@@ -952,7 +953,7 @@ def ends_of_stretch(case):
         exists = contract.is_finite(end) and contract.is_finite(contract.rounded(end, case.to)) if not limits \
             else end == math.trunc(end) and limits.min <= end + zero_point <= limits.max
         if not exists:
-            others = {"--zero-point", "--replace-below", "--replace-above"} & {*case.parameters}  # which may be wrong, too
+            others = {"--zero-point", "--replace-below", "--replace-above", "--nan"} & {*case.parameters}  # which may be wrong, too
             raise Refused("an end of --stretch that the dtype does not have", USAGE, {"--stretch", *others})
     return [np.float64(end) for end in ends]
 

@@ -333,7 +333,7 @@ def found_in(case, bound, result, find):
     if "--per-axis" in given and case.profile.name != "native":
         raise Refused("profile of --per-axis", USAGE)
     shape, parts = groups(case)
-    loses = len(parts) <= 1 and case.mask is None  # a figure that does not exist
+    loses = len(parts) <= 1 and case.mask is None or not case.x.elements.size  # a figure that does not exist
     whole = valid_in(case, parts[0][1]) if parts else case.x
     is_empty = loses and any(is_percentile(given.get(side)) and is_lost(case, whole, given[side]) for side in BOUNDS)
     if any(is_percentile(given.get(side)) for side in BOUNDS) and not is_empty:
@@ -391,7 +391,8 @@ def found_in(case, bound, result, find):
                 number = statistic(words[option], elements)
             except NoNumbers:
                 if loses:
-                    del given[option], values[option]
+                    given.pop(option, None)
+                    values.pop(option, None)
                     continue
                 number = float(option == "--divide")
                 case = lacking(case, part, option)
