@@ -70,10 +70,16 @@ std::string lost_text(const LostBound& lost) {
   return fmt::format("{} {} {}: {}", field_named(lost.field)->option, lost.text, what, lost.why);
 }
 
-std::string_view why_flat(Statistic spread) {
-  return spread == Statistic::mad   ? "the mad is 0"
-         : spread == Statistic::iqr ? "the iqr is 0"
-                                    : "the std is 0";
+void add_flat(std::span<const Field> bounds, std::span<const Given> figures, const GroupNumbers& found,
+              std::uint64_t group, std::vector<FlatRule>& rules) {
+  for (std::size_t i = 0; i < bounds.size(); ++i) {
+    if (!found.are_flat[i] || !found.figures[i]) continue;
+    const Statistic spread = figures[i].spread->statistic;
+    const std::string_view why = spread == Statistic::mad   ? "the mad is 0"
+                                 : spread == Statistic::iqr ? "the iqr is 0"
+                                                            : "the std is 0";
+    rules.push_back({group, bounds[i].name, figures[i].text, *found.figures[i], why});
+  }
 }
 
 void find_flattened(const std::vector<FlatRule>& rules, const ElementSource& source, SimdLevel level,

@@ -13,6 +13,7 @@
 
 #include "contract/bounds.hpp"
 #include "contract/exact_bounds.hpp"
+#include "contract/fields.hpp"
 #include "contract/plan.hpp"
 #include "contract/profile.hpp"
 #include "element/dtype.hpp"
@@ -20,6 +21,7 @@
 #include "element/number.hpp"
 #include "element/tensor_layout.hpp"
 #include "flows/tensor_statistics.hpp"
+#include "statistics/element_figures.hpp"
 #include "statistics/groups.hpp"
 
 namespace clipper {
@@ -176,7 +178,9 @@ struct FlatRule {
   std::string_view why;  ///< "the mad is 0"
 };
 
-[[nodiscard]] std::string_view why_flat(Statistic spread);
+/// Adds those of a group's bounds that are such rules.
+void add_flat(std::span<const Field> bounds, std::span<const Given> figures, const GroupNumbers& found,
+              std::uint64_t group, std::vector<FlatRule>& rules);
 
 /// Calls `found` for those of the rules, in the order of groups, beyond which the group has elements.
 void find_flattened(const std::vector<FlatRule>& rules, const ElementSource& source, SimdLevel level,

@@ -208,10 +208,7 @@ void Figures::find_percentiles() {
   const DType dtype = scaled_ && !scaled_->is_exact ? scaled_->dtype : layout().dtype;
   std::vector<FoundArray> elements(bounds.size(), FoundArray(request_, dtype));
   const auto take = [&](std::uint64_t group, const GroupNumbers& found) {
-    for (std::size_t i = 0; i < bounds.size(); ++i)
-      if (found.are_flat[i] && found.figures[i])
-        flat.push_back({group, bounds[i].name, figures[i].text, *found.figures[i],
-                        why_flat(figures[i].spread->statistic)});
+    add_flat(bounds, figures, found, group, flat);
     if (count() == 1) return set_percentiles(bounds, request_, found, group);
     Request one = alone;
     set_percentiles(bounds, one, found, group);
