@@ -31,11 +31,6 @@ struct alignas(64) DoubleBlock {
   [[nodiscard]] std::byte* bytes() noexcept { return reinterpret_cast<std::byte*>(of.data()); }
 };
 
-/// Whether the quotient is mapped to another range than 0 to 1.
-bool maps(const Normalization& step) noexcept {
-  return !step.stretches && (step.low != 0 || step.high != 1);
-}
-
 void run_normalization(const Normalization& step, const Operands& operands, double* y, std::size_t count,
                        SimdLevel level) noexcept {
   if (operands[Slot::factor].data != nullptr)
@@ -53,72 +48,6 @@ void run_normalization(const Normalization& step, const Operands& operands, doub
     run.template operator()<true>(operands.as<double>(Slot::a), operands.as<double>(Slot::b));
   else
     run.template operator()<false>(&step.a, &step.b);
-}
-
-/// What elements that became bounds exceed their y by: those that are stretched, which float64 has. All are
-/// between bounds, except below a positive min, or above a negative max.
-void find_rests_of_bounds(const Normalization& step, const Operands& operands, const double* y, double* rests,
-                          std::size_t count) noexcept {
-  const PerElement a(operands[Slot::a], step.a);
-  const PerElement b(operands[Slot::b], step.b);
-  const PerElement a_rest(operands[Slot::a_rest], step.a_rest);
-  const PerElement b_rest(operands[Slot::b_rest], step.b_rest);
-  std::fill_n(rests, count, 0.0);
-  for (std::size_t i = 0; i < count && step.stretches; ++i)
-    if (y[i] > 0 && y[i] == a[i])
-      rests[i] = a_rest[i];
-    else if (y[i] < 0 && y[i] == b[i])
-      rests[i] = b_rest[i];
-}
-
-/// What 64-bit integers exceed their y by, which is the nearest double. Nothing of replacements, and of
-/// fractions.
-template <class From>
-void find_rests(const Operation& operation, const Operands& operands, const std::byte* in, const double* y,
-                double* rests, std::size_t count) noexcept {
-  const Cast& cast = *operation.cast;
-  const std::array numbers{from_bits<From>(operation.lo), from_bits<From>(operation.hi)};
-  const PerElement lower(operands[Slot::lo], numbers[0]);
-  const PerElement upper(operands[Slot::hi], numbers[1]);
-  for (std::size_t i = 0; i < count; ++i) {
-    From x;
-    std::memcpy(&x, in + i * sizeof(x), sizeof(x));
-    const From lo = lower[i];
-    const From hi = upper[i];
-    const bool is_replaced = (x < lo && (cast.below || cast.min)) || (x > hi && (cast.above || cast.max));
-    const From clipped = x < lo ? lo : x > hi ? hi : x;
-    const bool is_rounded = !is_replaced && y[i] == static_cast<double>(clipped);
-    rests[i] = is_rounded ? rest_of(Int128{clipped}, y[i]) : 0;
-  }
-}
-
-/// run_normalization() of numbers with rests. A product has none.
-void run_with_rests(const Normalization& step, const Operands& operands, const double* rests, double* y,
-                    std::size_t count) noexcept {
-  const PerElement factors(operands[Slot::factor], step.factor);
-  const PerElement all_a(operands[Slot::a], step.a);
-  const PerElement all_b(operands[Slot::b], step.b);
-  const PerElement a_rests(operands[Slot::a_rest], step.a_rest);
-  const PerElement b_rests(operands[Slot::b_rest], step.b_rest);
-  const auto [least, most] = std::minmax(step.low, step.high);
-  for (std::size_t i = 0; i < count; ++i) {
-    const double a = all_a[i];
-    const double b = all_b[i];
-    const double a_rest = a_rests[i];
-    const double b_rest = b_rests[i];
-    const double rest = factors[i] == 1 ? rests[i] : 0;
-    y[i] *= factors[i];
-    const double from_a = difference(y[i], rest, a, a_rest);
-    if (!step.stretches) {
-      y[i] = maps(step) ? from_a / b * (step.high - step.low) + step.low : from_a / b;
-      continue;
-    }
-    const double range = difference(b, b_rest, a, a_rest);
-    const double z = from_a / range * (step.high - step.low) + step.low;
-    const double held = z < least ? least : z > most ? most : z;
-    const double upper = difference(y[i], rest, b, b_rest) >= 0 ? step.high : held;
-    y[i] = from_a <= 0 ? step.low : upper;
-  }
 }
 
 /// The first step, whose results are doubles, and the normalization.
@@ -139,13 +68,7 @@ Converted convert_and_normalize(const Operation& operation, const Operands& oper
     run_normalization(step, operands, y.of.data(), count, level);
     return converted;
   }
-  if (!has_long || !is_long)
-    find_rests_of_bounds(step, operands, y.of.data(), rests.of.data(), count);
-  else if (operation.arithmetic == Arithmetic::none && operation.from == DType::int64)
-    find_rests<std::int64_t>(operation, operands, in, y.of.data(), rests.of.data(), count);
-  else if (operation.arithmetic == Arithmetic::none)
-    find_rests<std::uint64_t>(operation, operands, in, y.of.data(), rests.of.data(), count);
-  run_with_rests(step, operands, rests.of.data(), y.of.data(), count);
+  normalize_carefully(operation, operands, in, has_long, rests.of.data(), y.of.data(), count);
   return converted;
 }
 
@@ -175,7 +98,15 @@ class NormalizedCounter {
   /// All counts of elements that are doubles, with numbers as bounds.
   [[nodiscard]] ElementCounts count(const double* x, double lo, double hi, const double* z,
                                     std::size_t count) const noexcept {
-    return run_loop<CountNormalized>(level_, x, x, lo, hi, z, limits_, count);
+    return run_loop<CountNormalized<false>>(level_, x, x, &lo, &hi, z, limits_, count);
+  }
+
+  /// The same with bounds for each element, unless none clips.
+  [[nodiscard]] ElementCounts count(const double* x, bool clips, const DoubleBlock& lo, const DoubleBlock& hi,
+                                    const double* z, std::size_t count) const noexcept {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    if (!clips) return this->count(x, -kInfinity, kInfinity, z, count);
+    return run_loop<CountNormalized<true>>(level_, x, x, lo.of.data(), hi.of.data(), z, limits_, count);
   }
 
   /// `in` and `operands` are those of the operation.
@@ -200,10 +131,9 @@ class NormalizedCounter {
     plain.cast.emplace();
     set_limits(plain);
     static_cast<void>(convert(plain, kNumbers, in, x.bytes(), count, Counting::off, level_));
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    ElementCounts changing = run_loop<CountNormalized>(level_, static_cast<const double*>(x.of.data()),
-                                                       static_cast<const double*>(within.of.data()),
-                                                       -kInfinity, kInfinity, z, limits_, count);
+    const std::array all{-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+    ElementCounts changing = run_loop<CountNormalized<false>>(level_, x.of.data(), within.of.data(),
+                                                              all.data(), all.data() + 1, z, limits_, count);
     changing.nan = 0;
     counts += changing;
   }
@@ -441,6 +371,88 @@ class ThreeLoops {
   NumberStep step_{};
 };
 
+/// normalize() of elements with numbers of their own, all of which float64 has exactly: one loop for each
+/// step.
+class StepsOfEach {
+ public:
+  StepsOfEach(const Operation& operation, const Operation& last, const Operands& operands,
+              SimdLevel level) noexcept
+      : operation_(operation), last_(last), level_(level) {
+    const Cast& cast = *operation.cast;
+    const bool is_exact = operation.from == DType::uint32 ||
+                          (operation.dtype != DType::int64 && operation.dtype != DType::uint64);
+    const bool is_cast_once = is_floating(last.to) ? !last.cast->round : last.cast->round == Round::half_even;
+    const bool is_plain = operation.arithmetic == Arithmetic::none && !cast.replaces() && !cast.nan &&
+                          !operation.nan && operation.zero_tie == ZeroTie::element && !operation.poisons;
+    takes_ = is_exact && is_cast_once && is_plain && has_kernels(operation.from) && has_kernels(last.to) &&
+             last.to != DType::int64 && last.to != DType::uint64 && operation.normalization->a_rest == 0 &&
+             operation.normalization->b_rest == 0;
+    for (const Slot slot : {Slot::a_rest, Slot::b_rest, Slot::min, Slot::max})
+      takes_ = takes_ && operands[slot].data == nullptr;
+  }
+
+  /// Returns false, and has written nothing, if it does not take the operation or a NaN that becomes an
+  /// integer. `operands` are those of the block.
+  bool run(const Operands& operands, const std::byte* in, DoubleBlock& x, std::byte* out, std::size_t count,
+           const NormalizedCounter* counter, Converted& done) const noexcept {
+    if (!takes_) return false;
+    DoubleBlock lo;
+    DoubleBlock hi;
+    DoubleBlock z;
+    load(operation_.from, in, x, count);
+    const bool clips = load_bounds(operands, lo, hi, count);
+    if (clips)
+      run_loop<ClipEach>(level_, static_cast<const double*>(x.of.data()), z.of.data(),
+                         static_cast<const double*>(lo.of.data()), static_cast<const double*>(hi.of.data()),
+                         count);
+    else
+      std::copy_n(x.of.data(), count, z.of.data());
+    run_normalization(*operation_.normalization, operands, z.of.data(), count, level_);
+    if (run_loop<FindNan<double>>(level_, static_cast<const double*>(z.of.data()), count)) {
+      if (!is_floating(last_.to)) return false;
+      done.first_nan = find_nan(operation_.from, in, count);
+    }
+    if (counter != nullptr) done.counts = counter->count(x.of.data(), clips, lo, hi, z.of.data(), count);
+    if (last_.cast->saturates)
+      run_loop<HoldWithin>(level_, z.of.data(), from_bits<double>(last_.cast->lowest),
+                           from_bits<double>(last_.cast->highest), count);
+    with_type(last_.to, [&]<class To>() {
+      run_loop<Store<double, To, std::is_integral_v<To>>>(level_, z.of.data(), reinterpret_cast<To*>(out),
+                                                          count, bits_of(last_.cast->zero_point));
+    });
+    return true;
+  }
+
+ private:
+  void load(DType dtype, const std::byte* in, DoubleBlock& to, std::size_t count) const noexcept {
+    with_type(dtype, [&]<class From>() {
+      run_loop<Load<From, double>>(level_, reinterpret_cast<const From*>(in), to.of.data(), count);
+    });
+  }
+
+  /// Returns false if no element of the dtype is beyond them.
+  bool load_bounds(const Operands& operands, DoubleBlock& lo, DoubleBlock& hi,
+                   std::size_t count) const noexcept {
+    const bool clips = with_working_type(operation_.dtype, [&]<class Working>() {
+      const auto end = [&](ElementBits element) {
+        return from_bits<Working>(working_element(operation_.from, element, operation_.dtype));
+      };
+      return run_loop<FindBounds<Working>>(
+          level_, operands.as<Working>(Slot::lo), operands.as<Working>(Slot::hi),
+          end(lowest_element(operation_.from)), end(highest_element(operation_.from)), count);
+    });
+    if (!clips) return false;
+    load(operation_.dtype, operands[Slot::lo].data, lo, count);
+    load(operation_.dtype, operands[Slot::hi].data, hi, count);
+    return true;
+  }
+
+  const Operation& operation_;
+  const Operation& last_;
+  SimdLevel level_;
+  bool takes_ = false;
+};
+
 }  // namespace
 
 Converted normalize(const Operation& operation, const Operands& operands, const std::byte* in, std::byte* out,
@@ -451,18 +463,27 @@ Converted normalize(const Operation& operation, const Operands& operands, const 
   std::optional<NormalizedCounter> counter;
   if (counting == Counting::on)
     counter.emplace(operation, last, losses != nullptr ? *losses : *losses_of(operation), level);
-  const ThreeLoops three_loops(operation, last, level);
+  std::optional<ThreeLoops> three_loops;
+  std::optional<StepsOfEach> of_each;
+  if (operands.vary())
+    of_each.emplace(operation, last, operands, level);
+  else
+    three_loops.emplace(operation, last, level);
   DoubleBlock y;
   DoubleBlock results;
   Converted total;
-  for (std::size_t done = 0; done < count; done += kNormalizedBlock) {
-    const std::size_t length = std::min(kNormalizedBlock, count - done);
+  const std::size_t blocks = (count + kNormalizedBlock - 1) / kNormalizedBlock;
+  const std::size_t most = blocks == 0 ? 1 : (count + blocks - 1) / blocks;  // no short block is the last
+  for (std::size_t done = 0; done < count; done += most) {
+    const std::size_t length = std::min(most, count - done);
     const std::byte* const from = in + done * in_size;
     const bool compares = counter && operation.from == last.to;
     std::byte* const to = out == nullptr || compares ? results.bytes() : out + done * out_size;
     Converted part;
-    if (operands.vary() || !three_loops.run(from, y, to, length, counter ? &*counter : nullptr, part)) {
-      const Operands of_block = operands.after(done);
+    const Operands of_block = operands.after(done);
+    const NormalizedCounter* const counts = counter ? &*counter : nullptr;
+    if (!(of_each ? of_each->run(of_block, from, y, to, length, counts, part)
+                  : three_loops->run(from, y, to, length, counts, part))) {
       part = convert_and_normalize(operation, of_block, from, y, length, counting, level);
       if (counter) counter->count(of_block, from, y.of.data(), length, part.counts);
       const Converted stored = convert(last, kNumbers, y.bytes(), to, length, Counting::off, level);

@@ -16,6 +16,17 @@
 /// The steps of normalize(): loops over a block of elements, which compilers vectorize, for run_loop().
 namespace clipper {
 
+/// Whether the quotient is mapped to another range than 0 to 1.
+inline bool maps(const Normalization& step) noexcept {
+  return !step.stretches && (step.low != 0 || step.high != 1);
+}
+
+/// The normalization of a block, some of whose numbers float64 does not have: y is what is nearest to them.
+/// `rests` is what they exceed y by for Arithmetic::integer; otherwise memory for that. `has_long`: whether
+/// elements of `in` are integers that float64 lacks, or only bounds are.
+void normalize_carefully(const Operation& operation, const Operands& operands, const std::byte* in,
+                         bool has_long, double* rests, double* y, std::size_t count) noexcept;
+
 /// y * factor, which has a value for each element if kVaries, otherwise one for all.
 template <bool kVaries>
 struct MultiplyElements {
@@ -42,6 +53,32 @@ struct MapRange {
   [[gnu::always_inline]] static void run(double* __restrict y, double low, double high,
                                          std::size_t count) noexcept {
     for (std::size_t i = 0; i < count; ++i) y[i] = y[i] * (high - low) + low;
+  }
+};
+
+/// The bounds of each element.
+struct ClipEach {
+  [[gnu::always_inline]] static void run(const double* __restrict x, double* __restrict y,
+                                         const double* __restrict lo, const double* __restrict hi,
+                                         std::size_t count) noexcept {
+    for (std::size_t i = 0; i < count; ++i) {
+      const double raised = x[i] < lo[i] ? lo[i] : x[i];
+      y[i] = raised > hi[i] ? hi[i] : raised;
+    }
+  }
+};
+
+/// Whether any bound is within the ends of a dtype.
+template <class Working>
+struct FindBounds {
+  [[gnu::always_inline]] static bool run(const Working* lo, const Working* hi, Working lowest,
+                                         Working highest, std::size_t count) noexcept {
+    UnsignedOfSize<sizeof(Working)> any = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      any |= lo[i] > lowest ? 1 : 0;
+      any |= hi[i] < highest ? 1 : 0;
+    }
+    return any != 0;
   }
 };
 
@@ -176,13 +213,17 @@ struct NormalizedLimits {
 
 /// Counts what is beyond the bounds, NaN, and of all others what the cast makes of z: of a finite x,
 /// infinities.
+template <bool kVaries>
 struct CountNormalized {
-  [[gnu::always_inline]] static ElementCounts run(const double* x, const double* y, double lo, double hi,
-                                                  const double* z, NormalizedLimits limits,
+  [[gnu::always_inline]] static ElementCounts run(const double* x, const double* y, const double* los,
+                                                  const double* his, const double* z, NormalizedLimits limits,
                                                   std::size_t count) noexcept {
     using Lane = std::uint64_t;
+    const double first[] = {los[0], his[0]};
     std::array<Lane, 7> sums{};
     for (std::size_t i = 0; i < count; ++i) {  // without a branch, the loop is vectorized
+      const double lo = kVaries ? los[i] : first[0];
+      const double hi = kVaries ? his[i] : first[1];
       const Lane within = Lane{y[i] >= lo} & Lane{y[i] <= hi};
       const Lane below = within & Lane{z[i] < limits.lowest};
       const Lane above = within & Lane{z[i] > limits.highest};
