@@ -420,7 +420,7 @@ Converted convert(const Operation& operation, const Operands& operands, const st
                   std::size_t count, Counting counting, SimdLevel level, const Losses* losses) noexcept {
   if (operation.arithmetic == Arithmetic::integer)
     return convert_integers(operation, operands, in, out, count);
-  if (!operands.vary())
+  if (!operands.vary() && losses == nullptr)
     if (const auto done = convert_native(operation, in, out, count, counting, level)) return *done;
   Converted result;
   const std::size_t in_size = traits(operation.from).size;
