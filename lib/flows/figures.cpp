@@ -236,8 +236,9 @@ void Figures::find_percentiles() {
     dropped_.add(rule.field, rule.text, place_of(rule.group), rule.why);
   });
   dropped_.move_to(lost_, true);
+  if (count() <= 1) return;
   for (std::size_t i = 0; i < bounds.size(); ++i) expect_one_dtype(label_of(bounds[i]), elements[i]);
-  for (std::size_t i = 0; i < bounds.size() && count() > 1; ++i) set_array(bounds[i], elements[i]);
+  for (std::size_t i = 0; i < bounds.size(); ++i) set_array(bounds[i], elements[i]);
 }
 
 /// Where the range of a group begins, and its length; nothing if the figures have no value.
