@@ -1,4 +1,6 @@
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -19,13 +21,18 @@
 namespace clipper {
 namespace {
 
+constexpr std::size_t kLastLine = 512;  // bytes of what in_place_text() says
+
 /// The terminate handler. The C++ runtime calls it if there is no memory even for an exception, oneTBB if it
 /// cannot get memory or a thread in the middle of the work.
 [[noreturn]] void end_out_of_resources() {
   constexpr std::string_view kLine = "clipper: out of memory or threads\n";
   become_the_last();
   // write(), because a waiting thread may hold the lock of stdio.
-  if (os::write(STDERR_FILENO, kLine.data(), kLine.size()) < 0) os::_exit(static_cast<int>(ErrorKind::io));
+  std::array<char, kLastLine> memory{};
+  const std::string_view in_place = in_place_text(memory);
+  if (os::write(STDERR_FILENO, kLine.data(), kLine.size()) >= 0 && !in_place.empty())
+    write_texts(STDERR_FILENO, {"clipper: ", in_place, "\n"});
   os::_exit(static_cast<int>(ErrorKind::io));
 }
 
@@ -64,7 +71,8 @@ int run(int argc, char** argv) {
     const Failure failure = explained(std::current_exception());
     try {
       print_error(failure);
-      if (const std::string text = in_place_text(); !text.empty()) print_note(text);
+      std::array<char, kLastLine> memory{};
+      if (const std::string_view text = in_place_text(memory); !text.empty()) print_note(text);
     } catch (const std::bad_alloc&) {
       write_texts(STDERR_FILENO, {"clipper: out of memory\n"});
     }

@@ -70,7 +70,7 @@ void RunLog::note_integers(const ClipReport& report) {
 }
 
 void RunLog::warn_of_integers() {
-  if (has_floats_ && !integers_.empty())
+  if (!command_.quiet && has_floats_ && !integers_.empty())
     warn(integers_ + ": integers are clipped as the floats are; --only float leaves integers as they are");
 }
 

@@ -156,12 +156,15 @@ void set_way_on(std::string_view advice) noexcept {
   tally.way_on = advice;
 }
 
-std::string in_place_text() {
+std::string_view in_place_text(std::span<char> memory) noexcept try {
   const std::size_t in_place = tally.in_place;
   const std::size_t files = tally.files;
   if (in_place == 0 || files < 2) return "";
-  return fmt::format("{} of {} files {} in place{}", in_place, files, in_place == 1 ? "is" : "are",
-                     tally.way_on);
+  const auto end = fmt::format_to_n(memory.begin(), memory.size(), FMT_STRING("{} of {} files {} in place{}"),
+                                    in_place, files, in_place == 1 ? "is" : "are", tally.way_on);
+  return {memory.data(), std::min(end.size, memory.size())};
+} catch (...) {  // as in print_last_words()
+  return "";
 }
 
 void set_summary(int fd) noexcept {

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <initializer_list>
-#include <string>
+#include <span>
 #include <string_view>
 
 /// How a signal ends the program. While a file gets its name and is reported, signals wait: afterwards, work
@@ -41,8 +41,8 @@ void count_in_place(std::string_view name) noexcept;
 void set_way_on(std::string_view advice) noexcept;
 
 /// "3 of 11 files are in place", and what to do, after an error that ends a run of several files; empty if
-/// nothing is in place.
-[[nodiscard]] std::string in_place_text();
+/// nothing is in place. Written to `memory`, because there may be none to get.
+[[nodiscard]] std::string_view in_place_text(std::span<char> memory) noexcept;
 
 /// A signal prints the closing count as JSON to this descriptor, or to none (-1).
 void set_summary(int fd) noexcept;

@@ -103,8 +103,8 @@ STRICT = [
 # What is typed, and what is on the screen then.
 SHOWN = {
     "bash": [("--s\t\t", ["--scale", "--sync"]), ("--dtype \t\t", ["uint8", "bfloat16"])],
-    "zsh": [("--s\t", ["--scale", "Multiply by X, a number or @FILE.npy, before", "Flush output to disk"])],
-    "fish": [("--s\t", ["--scale", "Multiply by X, a number or @FILE.npy, before", "Flush output to disk"])],
+    "zsh": [("--s\t", ["--scale", "Multiply by X before the clip", "Flush output to disk"])],
+    "fish": [("--s\t", ["--scale", "Multiply by X before the clip", "Flush output to disk"])],
 }
 
 
