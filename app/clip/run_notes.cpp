@@ -12,6 +12,7 @@
 #include "element/element.hpp"
 #include "element/number.hpp"
 #include "files/formats.hpp"
+#include "flows/figure_parts.hpp"
 
 /// The warnings of a run.
 namespace clipper {

@@ -25,7 +25,8 @@ struct NoVectors {
   struct Memory {};
 
   [[gnu::always_inline]] explicit NoVectors(const Operands& /*operands*/ = kNumbers) noexcept {}
-  [[gnu::always_inline]] NoVectors after(std::size_t /*elements*/, std::size_t /*factors*/) const noexcept {
+  [[nodiscard, gnu::always_inline]] NoVectors after(std::size_t /*elements*/,
+                                                    std::size_t /*factors*/) const noexcept {
     return *this;
   }
   [[gnu::always_inline]] NoVectors padded(Memory& /*memory*/, std::size_t /*elements*/,

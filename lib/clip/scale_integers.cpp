@@ -155,7 +155,8 @@ template <SimdLevel kLevel, bool kVaries, class T>
                                              const T* in, T* out, std::size_t count) noexcept {
   using Integer = Operation::Integer;
   const Bounds<T> bounds(operation, kVaries);
-  const auto factor = [&]<class F>(Slot slot, F number) __attribute__((always_inline)) {
+  const auto factor = [&]<class F>([[maybe_unused]] Slot slot, [[maybe_unused]] F number)
+      __attribute__((always_inline)) {
     if constexpr (kVaries)
       return operands.as<F>(slot);
     else
