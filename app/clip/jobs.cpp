@@ -172,7 +172,9 @@ class Inputs {
       if (!directories.insert(beside(input, "")).second) continue;
       const std::string directory = directory_of(input);
       std::error_code error;
-      std::filesystem::directory_iterator entry(os::native(directory), error);
+      std::filesystem::directory_iterator entry;
+      do entry = std::filesystem::directory_iterator(os::native(directory), error);
+      while (error == std::errc::interrupted);
       for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error))
         if (const std::string name = os::text_of(entry->path().filename()); is_index(name))
           indexes.insert(beside(input, name));

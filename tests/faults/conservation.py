@@ -241,7 +241,7 @@ def wrong_ending(scene: Scene) -> list[str]:
     allowed = {0, 3, 4, 5} | ({6} if scene.mode.durable else set()) | ({1, 2} if scene.mode.compares else set())
     if scene.mode.reads_archives and scene.action is ACTIONS["put a FIFO"]:  # an archive is neither read from nor written to a stream
         allowed |= {2}
-    if scene.action is ACTIONS["put a directory"] and scene.path in scene.outputs:  # OUT that is a directory is wrong usage
+    if scene.action is ACTIONS["put a directory"]:  # a directory as IN without --recursive, or as OUT, is wrong usage
         allowed |= {2}
     if run.code not in allowed:
         texts.append(f"exit {run.code}: {run.stderr!r}")

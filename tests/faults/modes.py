@@ -174,7 +174,7 @@ def set_by_names() -> list[Mode]:
         parts = {f"{part}.safetensors": safetensors({f"{part}.w": change(each)}, f"{part}.flag") for part, each in values.items()}
         return {f"{directory}{name}": content for name, content in (parts | {"m.safetensors.index.json": json.dumps(index).encode()}).items()}
     inputs = ("m/1.safetensors", "m/2.safetensors")
-    return [Mode("set by names", ("-q", "--output-dir", "made", *inputs), files("m/", lambda each: each), files("made/m/", result), directories=("made", "made/m"))]
+    return [Mode("set by names", ("--output-dir", "made", *inputs), files("m/", lambda each: each), files("made/m/", result), directories=("made", "made/m"))]
 
 
 def few_changes(name: str, *words: str, made: str = "in.npy") -> Mode:
