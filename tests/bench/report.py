@@ -66,13 +66,14 @@ def markdown(found, memory, wrong, machine, date, last):
 
 
 def for_readme(found, machine, date):
-    """The quiet rows that matter to users. Lines have at most 100 columns."""
-    quiet = [figures for figures in found if figures.in_readme and figures.is_quiet()]
+    """The rows that matter to users and are quiet beside cp; a noisy peer has empty cells. Lines have at most 100 columns."""
+    quiet = [figures for figures in found if figures.in_readme and not figures.is_noisy("cp")]
     rows = []
     for figures in quiet:
         row = [figures.what, times(figures, "clipper")[1], f"{figures.size / figures.median('clipper') / 1e9:.2g}"]
         for peer in IN_README:
-            row += [times(figures, peer)[1], ratio(figures, peer)] if peer in figures.peers() else ["", ""]
+            is_figure = peer in figures.peers() and not figures.is_noisy(peer)
+            row += [times(figures, peer)[1], ratio(figures, peer)] if is_figure else ["", ""]
         rows.append(row)
     if not quiet:
         return textwrap.fill(f"`scripts/bench` found no quiet row on {date}. [All figures](tests/bench/results.md).", 100) + "\n"
