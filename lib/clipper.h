@@ -43,7 +43,7 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/* A tensor in memory that is read, in this machine's byte order unless its dtype begins with '<'. */
+/* A tensor in memory that is read, in this machine's byte order unless its dtype begins with '<' or '>'. */
 typedef struct clipper_tensor {
   size_t size;            /* sizeof(clipper_tensor) */
   const char *dtype;      /* "float32", "<f4", "bf16": what `clipper --to` takes */

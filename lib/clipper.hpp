@@ -86,9 +86,9 @@ struct Counts {
 
 /// How files are read and written.
 struct FileOptions {
-  std::optional<DType>
-      dtype{};  ///< the inputs' dtype: needed only for bfloat16 and float8 that were saved as
-                ///< `|V2`, `|V1` or integers, which keep their header
+  /// The inputs' dtype: needed only for bfloat16 and float8 that were saved as `|V2`, `|V1` or integers,
+  /// which keep their header. A byte order must be the file's.
+  std::optional<OrderedDType> dtype{};
   bool ignore_trailing = false;  ///< false: bytes after an input's array are an Error{input}
   bool overwrite = true;         ///< false: an output that exists is an Error{refused}
   bool sync = false;             ///< flush the output to disk before returning (fsync)
@@ -153,8 +153,9 @@ struct FileOptions {
 
 /// Clips the tensor in the file `in` and writes it to the file `out`, which is replaced atomically: a reader
 /// sees the old file or the complete new one. If `out` is the same file as `in`, this is clip_in_place().
-/// With request.to the output's header names that dtype; shape, memory order and byte order are the input's.
-/// If the input's elements are one byte wide, the output is little-endian.
+/// With request.to the output's header names that dtype and its byte order, if it has one; shape, memory
+/// order and otherwise byte order are the input's. If the input's elements are one byte wide, the output is
+/// little-endian.
 ///
 /// If `in` is an archive, `out` becomes an archive in which those tensors are clipped that options.members
 /// and options.only select and the profile takes; everything else is copied. With request.to, integers are

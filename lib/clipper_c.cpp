@@ -128,8 +128,9 @@ Tensor tensor_of(const Given* given, std::string_view name) {
   if (tensor.rank > kMaxRank) refuse_argument(name, "has a rank greater than 64");
   if (tensor.rank != 0) static_cast<void>(expect(tensor.shape, std::string(name) + "->shape"));
   Tensor result;
-  result.dtype = dtype_of_text("dtype", dtype);
-  if (dtype.starts_with('<')) result.order = ByteOrder::little;
+  const OrderedDType type = dtype_of_text("dtype", dtype);
+  result.dtype = type;
+  result.order = type.order.value_or(kNativeOrder);
   result.shape.assign(tensor.shape, tensor.shape + tensor.rank);
   if (tensor.strides != nullptr) result.strides.assign(tensor.strides, tensor.strides + tensor.rank);
   return result;

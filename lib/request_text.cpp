@@ -186,7 +186,7 @@ struct SetMember {
   void operator()(std::vector<std::int64_t>& axes) const { axes.push_back(axis_of_text(field.name, text)); }
   void operator()(OnNan& nan) const { nan = nan_of_text(text); }
   void operator()(ProfileChoice& profile) const { profile = profile_of_text(field.name, text); }
-  void operator()(std::optional<DType>& dtype) const { dtype = dtype_of_text(field.name, text); }
+  void operator()(std::optional<OrderedDType>& dtype) const { dtype = dtype_of_text(field.name, text); }
   void operator()(std::optional<std::pair<Given, Given>>& range) const { range = range_of_text(field, text); }
   void operator()(bool& flag) const { flag = flag_of_text(field.name, text); }
   void operator()(std::optional<MinAboveMax>& rule) const {
@@ -208,7 +208,7 @@ struct TextsOfMember {
   Texts operator()(const std::optional<std::pair<Given, Given>>& range) const {
     return {range->first.text + ":" + range->second.text};
   }
-  Texts operator()(const std::optional<DType>& dtype) const { return {std::string(traits(*dtype).name)}; }
+  Texts operator()(const std::optional<OrderedDType>& dtype) const { return {text_of(*dtype)}; }
   Texts operator()(const std::optional<MinAboveMax>& rule) const { return word_of(kAboveWords, *rule); }
   Texts operator()(const std::optional<Norm>& norm) const { return word_of(kNormWords, *norm); }
   Texts operator()(const std::optional<Round>& round) const { return word_of(kRoundWords, *round); }
@@ -316,7 +316,7 @@ std::size_t place_of_text(std::string_view name, std::string_view text,
   refuse_text(name, fmt::format("{}; expected one of: {}", unknown, joined(words, ", ")));
 }
 
-DType dtype_of_text(std::string_view name, std::string_view text) {
+OrderedDType dtype_of_text(std::string_view name, std::string_view text) {
   const DTypeWord word = dtype_word(text);
   if (word.dtype) return *word.dtype;
   if (!word.objection.empty()) refuse_text(name, fmt::format(": '{}' {}", text, word.objection));

@@ -60,7 +60,7 @@ void check_texts(const Request& request);
 [[nodiscard]] bool names_file(std::string_view text);
 
 /// The dtype that a word means: see dtype_word().
-[[nodiscard]] DType dtype_of_text(std::string_view name, std::string_view text);
+[[nodiscard]] OrderedDType dtype_of_text(std::string_view name, std::string_view text);
 
 /// The place of the text among the words. Error{usage} for others names the nearest of them, or all.
 [[nodiscard]] std::size_t place_of_text(std::string_view name, std::string_view text,

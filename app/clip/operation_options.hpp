@@ -204,7 +204,8 @@ inline constexpr Option kTo{
     .excludes = {{"--direct"}},
     .help = "Write this dtype: rounded once, never wrapped",
     .details = R"(Write elements of another dtype, each rounded once. Integer dtypes saturate, and NaN is an error
-(3) without `--nan`; float dtypes become infinite beyond their range. See OTHER DTYPES.)"};
+(3) without `--nan`; float dtypes become infinite beyond their range. `<f4`, `>f4` and `=f4` also set the
+byte order. See OTHER DTYPES.)"};
 
 inline constexpr Option kSaturate{
     .names = "--saturate",

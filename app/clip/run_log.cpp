@@ -179,8 +179,7 @@ std::string as_text(const ClipReport& report) {
     const ElementCounts& counts = *report.counts;
     const std::uint64_t all = report.plan->slice.count - counts.nodata;
     if (report.plan->changes_dtype())
-      text +=
-          fmt::format(" {} to {},", type_name(report.plan->input), traits(report.plan->output.dtype).name);
+      text += fmt::format(" {} to {},", type_name(report.plan->input), text_of(report.plan->output_type()));
     const auto counted = [&](CountedElements::Text kind) { return text_of(kind, *report.plan, counts); };
     text += fmt::format(" clipped {:.3g} % ({}){}, {}{};", percent(counts.raised + counts.lowered, all),
                         counted(CountedElements::Text::share), counted(CountedElements::Text::loss),

@@ -50,6 +50,7 @@ constexpr std::array kMeant{
     Meant{"--factor --multiply --mul", "--scale"},
     Meant{"--add --offset --shift", "--bias"},
     Meant{"--nan-to --fill-nan --nan-value", "--nan"},
+    Meant{"--tol --eps --epsilon --delta", "--atol", "did you mean --atol or --rtol?"},
     Meant{"--clip-norm --clip-grad-norm", "--max-norm"},
     Meant{"--overwrite --clobber", "--in-place",
           "outputs that exist are replaced without it; --in-place replaces inputs"},

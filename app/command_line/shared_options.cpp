@@ -201,9 +201,9 @@ namespace {
 
 }  // namespace
 
-std::optional<DType> parse_dtype(const RawOptions& raw, const Option& option) {
+std::optional<OrderedDType> parse_dtype(const RawOptions& raw, const Option& option) {
   if (!raw.has(option)) return std::nullopt;
-  if (const std::optional<DType> dtype = dtype_word(raw.text(option)).dtype) return dtype;
+  if (const std::optional<OrderedDType> dtype = dtype_word(raw.text(option)).dtype) return dtype;
   refuse_dtype(option, raw.text(option));
 }
 

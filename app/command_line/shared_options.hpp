@@ -199,7 +199,7 @@ class RawOptions;
 [[nodiscard]] std::size_t word_of(const RawOptions& raw, const Option& option);
 
 /// The dtype that the option's value means, see dtype_word(); nothing if the option was not given.
-[[nodiscard]] std::optional<DType> parse_dtype(const RawOptions& raw, const Option& option);
+[[nodiscard]] std::optional<OrderedDType> parse_dtype(const RawOptions& raw, const Option& option);
 
 /// The tensors of files and archives that --member, --exclude-member and --only choose, for commands that
 /// only read. A clip has Selection.

@@ -20,7 +20,7 @@ namespace clipper {
 struct Field {
   using Member =
       std::variant<std::optional<Given> Request::*, OnNan Request::*, ProfileChoice Request::*,
-                   std::optional<MinAboveMax> Request::*, std::optional<DType> Request::*,
+                   std::optional<MinAboveMax> Request::*, std::optional<OrderedDType> Request::*,
                    std::optional<Round> Request::*, std::optional<Norm> Request::*,
                    std::optional<std::pair<Given, Given>> Request::*, std::vector<Given> Request::*,
                    std::vector<std::int64_t> Request::*, bool Request::*>;

@@ -105,6 +105,7 @@ Plan planned(const Request& request, const TensorLayout& layout) {
   plan.operation.from = plan.operation.dtype = plan.operation.to = layout.dtype;
   for (const Step* const step : steps()) step->choose(request, plan);
   for (const Step* const step : steps()) step->convert(request, plan);
+  if (request.to) plan.output.order = request.to->order.value_or(plan.output.order);
   return plan;
 }
 
@@ -184,6 +185,7 @@ std::string Plan::fingerprint() const {
                                  joined(input.shape, ","), slice.first, slice.count);
   for (const Step* const step : steps()) step->identify(*this, text);
   if (arrays) text += arrays->fingerprint();
+  if (changes_order()) text += " to " + text_of(output_type());
   for (const Plan& other : others)
     text += fmt::format("; without {:x}: {}", other.missing, other.fingerprint());
   return text;
@@ -194,6 +196,8 @@ std::string describe(const Plan& plan) {
       "{} {}, {}-endian, {} order", type_name(plan.input), shape_text(plan.output.shape),
       plan.input.order == ByteOrder::little ? "little" : "big", plan.input.fortran_order ? "Fortran" : "C");
   for (const Step* const step : steps()) step->describe(plan, text);
+  if (plan.changes_order())
+    text += fmt::format(", written {}-endian", plan.output.order == ByteOrder::little ? "little" : "big");
   return text;
 }
 

@@ -112,9 +112,19 @@ struct Plan {
            std::ranges::any_of(others, [](const Plan& other) { return other.may_refuse_elements(); });
   }
 
-  /// Also if bool becomes uint8.
+  /// Whether elements that are not clipped have other bytes: also if bool becomes uint8, or the byte order
+  /// is another.
   [[nodiscard]] bool changes_dtype() const {
-    return input.dtype != output.dtype || input.meaning.kind != output.meaning.kind;
+    return input.dtype != output.dtype || input.meaning.kind != output.meaning.kind || changes_order();
+  }
+
+  [[nodiscard]] bool changes_order() const {
+    return input.order != output.order && input.element_size() > 1 && output.element_size() > 1;
+  }
+
+  /// The result's dtype, with its byte order if that is not the input's.
+  [[nodiscard]] OrderedDType output_type() const {
+    return {output.dtype, changes_order() ? std::optional(output.order) : std::nullopt};
   }
 
   /// Plans with equal fingerprints produce the same bytes from the same input. Shards and files that are

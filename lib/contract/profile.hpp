@@ -370,7 +370,7 @@ struct Request {
   /// The output's dtype. Integers saturate, and a NaN that `nan` does not replace is an Error{input}. Floats
   /// are rounded to nearest even, numbers beyond their range become infinite; in a dtype without infinity
   /// they are an Error{input}.
-  std::optional<DType> to{};
+  std::optional<OrderedDType> to{};
   bool saturate = false;  ///< numbers beyond the range of a float dtype become the largest finite number
 
   /// Elements that equal one of these numbers, each rounded as a bound of floats, are no data: they keep

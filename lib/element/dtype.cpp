@@ -75,6 +75,14 @@ std::optional<DType> dtype_described(std::string_view descr) {
   return std::nullopt;
 }
 
+DTypeWord marked_dtype(char mark, std::string_view descr) {
+  const std::optional<DType> dtype = dtype_described(descr);
+  if (!dtype || mark == '|' || traits(*dtype).size == 1) return {dtype};
+  return {OrderedDType(*dtype, mark == '<'   ? ByteOrder::little
+                               : mark == '>' ? ByteOrder::big
+                                             : kNativeOrder)};
+}
+
 DTypeWord word_in_lower_case(std::string_view word) {
   if (const std::optional<DType> dtype = dtype_named(word)) return {dtype};
   for (std::size_t i = 0; i < kWords.size(); ++i)
@@ -91,12 +99,15 @@ std::optional<DType> dtype_named(std::string_view name) noexcept {
   return std::nullopt;
 }
 
+std::string text_of(const OrderedDType& dtype) {
+  const DTypeTraits& row = traits(dtype);
+  if (!dtype.order) return std::string(row.name);
+  return (*dtype.order == ByteOrder::little ? "<" : ">") + std::string(row.descr);
+}
+
 DTypeWord dtype_word(std::string_view word) {
-  constexpr std::string_view kMarks = "<=|";
-  const std::string_view marked = word.substr(std::min<std::size_t>(word.size(), 1));
-  if (word.starts_with('>') && dtype_described(marked))
-    return {std::nullopt, "has a byte order, but tensors keep that of the input"};
-  if (!word.empty() && kMarks.find(word.front()) != kMarks.npos) return {dtype_described(marked)};
+  constexpr std::string_view kMarks = "<>=|";
+  if (!word.empty() && kMarks.find(word.front()) != kMarks.npos) return marked_dtype(word[0], word.substr(1));
   std::string lower(word);
   for (char& c : lower)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');

@@ -81,6 +81,16 @@ enum class ByteOrder : std::uint8_t { little, big };
 inline constexpr ByteOrder kNativeOrder =
     std::endian::native == std::endian::little ? ByteOrder::little : ByteOrder::big;
 
+/// A dtype and, if somebody asks for one, the byte order of its elements.
+struct OrderedDType {
+  DType dtype;
+  std::optional<ByteOrder> order;  ///< empty for elements of one byte
+
+  constexpr OrderedDType(DType of, std::optional<ByteOrder> in = {}) noexcept  // NOLINT(*-explicit-*)
+      : dtype(of), order(in) {}
+  constexpr operator DType() const noexcept { return dtype; }  // NOLINT(*-explicit-*)
+};
+
 /// The properties of a dtype: a row of kDTypes.
 struct DTypeTraits {
   DType dtype;
@@ -153,9 +163,12 @@ inline constexpr std::span kKernelDTypes = std::span(kDTypes).first<12>();
 /// The dtype called `name` ("float32"), or nothing.
 [[nodiscard]] std::optional<DType> dtype_named(std::string_view name) noexcept;
 
+/// "float32", or with a byte order ">f4".
+[[nodiscard]] std::string text_of(const OrderedDType& dtype);
+
 /// What a word means that somebody types for a dtype.
 struct DTypeWord {
-  std::optional<DType> dtype{};
+  std::optional<OrderedDType> dtype{};
   std::string_view objection{};  ///< why it names none: "is int64 in numpy and int8 elsewhere"
 };
 

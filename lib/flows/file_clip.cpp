@@ -119,6 +119,7 @@ void FileClip::take(Plan plan) {
   result.plan = std::move(plan);
   TensorLayout& output = result.plan->output;
   if (format_.in_c_order && input_.is_regular()) output.fortran_order = false;
+  expect_byte_order(format_, *result.plan, clipping_.out.value_or(result.name));
   if (format_.little_endian) output.order = ByteOrder::little;
   if (clipping_.purpose == Purpose::check) return;
   clipping_.engine.prepare(size());

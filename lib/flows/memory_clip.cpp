@@ -217,6 +217,8 @@ Plan plan_for(const Request& request, const TensorLayout& layout, const void* el
 Plan plan_in_memory(const Request& request, const TensorLayout& layout, const void* elements,
                     const Workers& workers) {
   Plan plan = plan_for(request, layout, elements, workers);
+  if (request.to && request.to->order.value_or(layout.order) != layout.order)
+    throw Error(ErrorKind::usage, Term{"to", "to"} + ": elements in memory keep their byte order");
   plan.output.order = layout.order;  // in a file, what becomes of elements of one byte is little-endian
   return plan;
 }

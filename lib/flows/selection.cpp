@@ -88,6 +88,7 @@ MemberUse use_of(const ClipSettings& settings, const TypeChoice& types, const Co
   const Plan plan =
       with_path(archive.path_of(member), [&] { return plan_before_reading(settings.request, *read.header); });
   const auto to = plan.output.dtype == plan.input.dtype ? std::nullopt : std::optional(plan.output.dtype);
+  expect_byte_order(archive.format(), plan, archive.file().path());
   if (to && !archive.format().has_dtype(*to))
     throw Error(ErrorKind::usage, fmt::format("{}: {} has no {}", archive.file().path(),
                                               archive.format().name, traits(*to).name));
@@ -103,6 +104,11 @@ MemberUse use_of(const ClipSettings& settings, const TypeChoice& types, const Co
 }
 
 }  // namespace
+
+void expect_byte_order(const Format& format, const Plan& plan, const std::string& path) {
+  if (format.little_endian && plan.changes_order() && plan.output.order == ByteOrder::big)
+    throw Error(ErrorKind::usage, fmt::format("{}: {} has only little-endian elements", path, format.name));
+}
 
 bool keeps_integers(const ClipSettings& settings) {
   return settings.request.to && !settings.selection.only;

@@ -21,6 +21,9 @@ namespace clipper {
 /// Why a member or file is other that the names of Selection::members leave out.
 inline constexpr std::string_view kNotChosen = "not chosen";
 
+/// Error{usage} if the result's byte order is one that the format lacks. `path` names the output.
+void expect_byte_order(const Format& format, const Plan& plan, const std::string& path);
+
 /// Whether members of archives are other because Request::to would change what they mean.
 [[nodiscard]] bool keeps_integers(const ClipSettings& settings);
 

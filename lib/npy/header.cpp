@@ -103,19 +103,19 @@ void read_other(std::string_view descr, Types types, std::string_view python, He
 }
 
 /// Error{input} if the user has given another dtype.
-void expect_given(std::optional<DType> expected, std::string_view descr, const Header& header) {
+void expect_given(const std::optional<OrderedDType>& expected, std::string_view descr, const Header& header) {
   const bool is_other = header.other || header.meaning != Meaning{};
-  if (expected && (is_other || *expected != header.dtype))
+  if (expected &&
+      (is_other || expected->dtype != header.dtype || expected->order.value_or(header.order) != header.order))
     refuse(fmt::format("the file's dtype is '{}' ({}), but ", excerpt(descr), type_name(header)) +
-           Term{"dtype", "the request says"} + " " + std::string(traits(*expected).name) +
-           Term{"convert", ""});
+           Term{"dtype", "the request says"} + " " + text_of(*expected) + Term{"convert", ""});
 }
 
 /// Sets what the descriptor says in the header: dtype, byte order, meaning, `stored_as` or `other`. The other
 /// parameters are those of parse().
 void read_descr(const Descr& descr, const GivenDType& given, Opaque opaque, Types types,
                 std::string_view python, Header& header) {
-  const std::optional<DType> expected = given.dtype;
+  const std::optional<OrderedDType> expected = given.dtype;
   if (descr.is_structured) {
     header.other = structured(descr);
   } else {

@@ -60,10 +60,10 @@ enum class Types : std::uint8_t { dtypes, clipped, comparable, all };
 /// must agree with every other descriptor.
 struct GivenDType {
   GivenDType() = default;
-  template <std::convertible_to<std::optional<DType>> T>
+  template <std::convertible_to<std::optional<OrderedDType>> T>
   GivenDType(T given) : dtype(given) {}  // NOLINT(google-explicit-constructor): it loses nothing
 
-  std::optional<DType> dtype;
+  std::optional<OrderedDType> dtype;
 
   /// Whether integers of the same size are bfloat16 or a float8, too. Only where the user names the file or
   /// the member: among many others there are real integers.

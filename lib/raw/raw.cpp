@@ -41,15 +41,12 @@ std::vector<std::int64_t> parse_shape(std::string_view all, std::string_view tex
 }
 
 void parse_dtype(std::string_view all, std::string_view text, Layout& layout) {
-  const bool is_big = text.starts_with('>');
-  const DTypeWord word = dtype_word(is_big ? fmt::format("<{}", text.substr(1)) : std::string(text));
+  const DTypeWord word = dtype_word(text);
   if (!word.dtype && !word.objection.empty()) refuse(text, word.objection);
   if (!word.dtype)
     refuse(all, "does not begin with a dtype; write DTYPE:SHAPE@OFFSET, as in float32:3,224,224");
   layout.dtype = *word.dtype;
-  if (traits(layout.dtype).size == 1) return;
-  if (is_big) layout.order = ByteOrder::big;
-  if (text.starts_with('<')) layout.order = ByteOrder::little;
+  layout.order = word.dtype->order.value_or(kNativeOrder);
 }
 
 std::string typed(const std::vector<std::int64_t>& shape) {

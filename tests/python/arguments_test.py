@@ -152,10 +152,23 @@ def test_names_of_dtypes(name, tmp_path):
     clipper.clip_file(tmp_path / "x.npy", tmp_path / "y.npy", 1, to=name)
     assert clipper.clip_in_place(tmp_path / "y.npy", 1, dtype=name).elements == 4
     assert np.load(tmp_path / "y.npy").dtype == np.float32
-    assert clipper.clip(x.astype(">f4"), to=name).dtype == np.dtype(">f4")
+    assert clipper.clip(x.astype(">f4"), to=name).dtype == np.dtype("<f4" if name in ("<f4", "=f4") else ">f4")
 
 
-@pytest.mark.parametrize("name, words", [(">f4", "has a byte order"), ("single4", "unknown value 'single4'"), ("f4,f4", "unknown value 'f4,f4'")])
+@pytest.mark.parametrize("order", "<>")
+@pytest.mark.parametrize("made", [str, np.dtype])
+def test_byte_order_of_the_result(order, made, tmp_path):
+    asked = made(f"{order}f4")
+    for x in (np.arange(4, dtype="<f4"), np.arange(4, dtype=">f4"), np.arange(4, dtype=np.uint8)):
+        result = clipper.clip(x, 1, to=asked)
+        wanted = order if made is str or order == ">" else x.dtype.str[0].replace("|", "<")  # only > says it as an object
+        assert result.dtype == np.dtype(f"{wanted}f4") and result.tolist() == [1, 1, 2, 3]
+        np.save(tmp_path / "x.npy", x)
+        clipper.clip_file(tmp_path / "x.npy", tmp_path / "y.npy", 1, to=asked)
+        assert np.load(tmp_path / "y.npy").tobytes() == result.tobytes()
+
+
+@pytest.mark.parametrize("name, words", [("single4", "unknown value 'single4'"), ("f4,f4", "unknown value 'f4,f4'")])
 def test_names_that_are_refused(name, words):
     with pytest.raises(clipper.ClipperError, match=words) as caught:
         clipper.clip(X, to=name)

@@ -157,12 +157,13 @@ nb::object divisor_of(nb::handle object) {
 }
 
 /// clipper's name of a dtype, what np.dtype() takes, or a word that np.dtype() does not know, such as
-/// "bf16" and what str() makes of torch.float16. With `native` only in this machine's byte order.
-std::optional<DType> dtype_in(std::string_view field, nb::handle dtype, bool native) {
+/// "bf16" and what str() makes of torch.float16. A text has a byte order if it names one, an object if numpy
+/// calls it ">".
+std::optional<OrderedDType> dtype_in(std::string_view field, nb::handle dtype) {
   if (dtype.is_none()) return std::nullopt;
   const bool is_text = PyUnicode_Check(dtype.ptr());
   if (is_text)
-    if (const std::optional<DType> found = dtype_named(characters_of(dtype))) return found;
+    if (const DTypeWord word = dtype_word(characters_of(dtype)); word.dtype) return word.dtype;
   PyArray_Descr* converted = nullptr;
   if (PyArray_DescrConverter(dtype.ptr(), &converted) == 0) {
     if (const nb::python_error error; !error.matches(PyExc_TypeError)) throw error;
@@ -173,12 +174,11 @@ std::optional<DType> dtype_in(std::string_view field, nb::handle dtype, bool nat
     refuse_type(field, dtype, "a dtype, its name or a scalar type");
   }
   const nb::object descr = nb::steal(reinterpret_cast<PyObject*>(converted));
-  if (native && !PyArray_ISNBO(converted->byteorder))
-    throw Error(ErrorKind::usage, argument(field) + (" '" + nb::cast<std::string>(descr.attr("str")) +
-                                                     "' has a byte order; the result has that of the input"));
   const nb::object name = descr.attr("name");
   const bool as_typed = is_text && !dtype_named(characters_of(name));  // "U8" are 8 characters in numpy
-  return dtype_of_text(field, characters_of(as_typed ? dtype : nb::handle(name)));
+  OrderedDType found = dtype_of_text(field, characters_of(as_typed ? dtype : nb::handle(name)));
+  if (converted->byteorder == '>') found.order = ByteOrder::big;
+  return found;
 }
 
 bool is_sequence(nb::handle object) {
@@ -201,7 +201,7 @@ struct SetMember {
     if (!PyBool_Check(object.ptr())) refuse("a bool");
     flag = object.is(Py_True);
   }
-  void operator()(std::optional<DType>& dtype) const { dtype = to_of_argument(object); }
+  void operator()(std::optional<OrderedDType>& dtype) const { dtype = to_of_argument(object); }
   void operator()(std::vector<std::int64_t>& axes) const {
     if (!PyTuple_Check(object.ptr()) && !PyList_Check(object.ptr())) return add_axis(object, axes);
     for (const nb::handle axis : nb::iter(object)) add_axis(axis, axes);
@@ -355,12 +355,12 @@ std::optional<OnNan::Action> nan_word_of(nb::handle nan) {
   return static_cast<OnNan::Action>(word - kNanWords.begin());
 }
 
-std::optional<DType> dtype_of_argument(nb::handle dtype) {
-  return dtype_in("dtype", dtype, false);
+std::optional<OrderedDType> dtype_of_argument(nb::handle dtype) {
+  return dtype_in("dtype", dtype);
 }
 
-std::optional<DType> to_of_argument(nb::handle to) {
-  return dtype_in("to", to, true);
+std::optional<OrderedDType> to_of_argument(nb::handle to) {
+  return dtype_in("to", to);
 }
 
 unsigned threads_of(nb::handle threads) {

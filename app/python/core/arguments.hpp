@@ -129,11 +129,11 @@ struct HeldRequest {
 [[nodiscard]] const Profile* profile_of(nb::handle profile);
 [[nodiscard]] std::optional<MinAboveMax> min_above_max_of(nb::handle word);
 [[nodiscard]] std::optional<OnNan::Action> nan_word_of(nb::handle nan);
-[[nodiscard]] std::optional<DType> dtype_of_argument(nb::handle dtype);
+[[nodiscard]] std::optional<OrderedDType> dtype_of_argument(nb::handle dtype);
 
 /// The dtype that `to` names, which has this machine's byte order. Error{usage} or the TypeError of
 /// np.dtype().
-[[nodiscard]] std::optional<DType> to_of_argument(nb::handle to);
+[[nodiscard]] std::optional<OrderedDType> to_of_argument(nb::handle to);
 
 /// A number of threads, 0 or more. Error{usage} or TypeError.
 [[nodiscard]] unsigned threads_of(nb::handle threads);

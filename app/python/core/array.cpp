@@ -183,8 +183,9 @@ Array broadcast(const Array& array, const std::vector<PyArrayObject*>& others) {
   return Array(numpy.attr("broadcast_to")(array.object(), shape).release().ptr());
 }
 
-Array in_native_order(PyArrayObject* array) {
-  PyArray_Descr* const descr = PyArray_DescrNewByteorder(PyArray_DESCR(array), NPY_NATIVE);
+Array in_order(PyArrayObject* array, ByteOrder order) {
+  PyArray_Descr* const descr =
+      PyArray_DescrNewByteorder(PyArray_DESCR(array), order == ByteOrder::little ? NPY_LITTLE : NPY_BIG);
   if (descr == nullptr) throw nb::python_error();
   return Array(PyArray_FromArray(array, descr, 0));
 }

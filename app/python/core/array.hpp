@@ -157,7 +157,7 @@ struct ArrayType {
 [[nodiscard]] bool fits(PyArrayObject* other, PyArrayObject* array);
 
 /// The array, or a copy of it in this machine's byte order.
-[[nodiscard]] Array in_native_order(PyArrayObject* array);
+[[nodiscard]] Array in_order(PyArrayObject* array, ByteOrder order);
 
 /// The unit between the brackets of a type of dates or durations, as numpy writes it: "datetime64[25s]".
 [[nodiscard]] TimeUnit unit_of(std::string_view type);

@@ -129,7 +129,7 @@ Array array_of(nb::handle x) {
 }
 
 ArrayType type_of_x(PyArrayObject* x, nb::handle dtype) {
-  const std::optional<DType> given = dtype_of_argument(dtype);
+  const std::optional<OrderedDType> given = dtype_of_argument(dtype);
   const std::optional<ArrayType> type = type_of(x, given);
   if (!type) {
     const std::string_view kind(&PyArray_DESCR(x)->kind, 1);
@@ -462,14 +462,18 @@ nb::object clip_array(nb::handle x, const RequestArguments& given, nb::handle ou
     plain->find_percentiles(array.object(), dtype);
   }
   const RequestArguments& arguments = plain ? plain->get() : given;
-  const std::optional<DType> to = to_of_argument(arguments[kTo]);
-  if (to && is_foreign(*to) && type.order != kNativeOrder) {  // ml_dtypes knows only this machine's order
-    array = in_native_order(array.get());
-    type.order = kNativeOrder;
+  const std::optional<OrderedDType> to = to_of_argument(arguments[kTo]);
+  // ml_dtypes knows only this machine's order.
+  const ByteOrder order = to && is_foreign(*to) ? kNativeOrder
+                          : to                  ? to->order.value_or(type.order)
+                                                : type.order;
+  if (order != type.order) {
+    array = in_order(array.get(), order);
+    type.order = order;
   }
   if (is_small) [[unlikely]]
     array = broadcast(array, arrays_in(arguments));
-  const ArrayType result_type = {to.value_or(type.dtype), type.order};
+  const ArrayType result_type = {to ? to->dtype : type.dtype, type.order};
   if (!out.is_none()) check_out(array.get(), type, result_type, out, dtype);
   std::optional<PreparedClip> prepared = cache->find(arguments, array.get(), type);
   if (!prepared)
