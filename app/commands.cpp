@@ -136,15 +136,15 @@ void check_first_file(const RawOptions& raw) {
     refuse(fmt::format("a command comes before its options: clipper {} ...", files.front()));
 }
 
-/// Prints {"version":1,"status":2,"error":"..."} if --json was typed on a command line that failed, which may
-/// have mistakes. The object goes to standard output, or to standard error if the tensor would go to standard
-/// output. Ignores errors while printing: the exit status is that of `failure`.
+/// Prints {"object":"error",...,"status":2,"error":"..."} if --json was typed on a command line that failed,
+/// which may have mistakes. The object goes to standard output, or to standard error if the tensor would go
+/// to standard output. Ignores errors while printing: the exit status is that of `failure`.
 void print_json_failure(const CommandLine& line, const Failure& failure) try {
   if (!line.has("--json")) return;
   const bool is_clip = &line.spec() == &kClipSpec;
   std::FILE* const stream = is_clip && tensor_goes_to_stdout(line.typed()) ? stderr : stdout;
-  const Json json{
-      {"version", kJsonVersion}, {"status", static_cast<int>(failure.kind)}, {"error", failure.message}};
+  Json json = named_object("error");
+  json.add("status", static_cast<int>(failure.kind)).add("error", failure.message);
   std::fputs((json.dump() + "\n").c_str(), stream);
   std::fflush(stream);
 } catch (const std::bad_alloc&) {

@@ -87,8 +87,8 @@ ClipSettings settings_of(const Request& request, const FileOptions& options,
       .counting = true,
       .max_clipped = std::nullopt,
       .selection = {{options.members, options.exclude_members}, types_of(options), Selection::Other::copy}};
-  if (options.save_figures.empty()) return settings;
-  settings.saved = std::make_shared<SavedFigures>(options.save_figures, request.pooled,
+  if (options.fit.empty()) return settings;
+  settings.saved = std::make_shared<SavedFigures>(options.fit, request.pooled,
                                                   options.overwrite ? Existing::replace : Existing::refuse,
                                                   settings.durability);
   std::vector<std::string> others = files_behind(settings.reading, paths.front());
@@ -266,9 +266,10 @@ Counts PreparedClip::clip_and_count(const void* in, void* out, std::size_t count
   return counts_of(clip_in_memory(*plan_, {in, out, count}, {threads, stop}, Counting::on), count);
 }
 
-bool PreparedClip::clip_to(const BoundArrays& bounds, const void* in, void* out, std::size_t count,
-                           unsigned threads, const std::atomic<bool>* stop) const {
-  return clip_to_bounds(*plan_, {in, out, count}, {bounds.min, bounds.max, bounds.may_spoil_out},
+bool PreparedClip::try_clip_with_arrays(const BoundArrays& bounds, const void* in, void* out,
+                                        std::size_t count, unsigned threads,
+                                        const std::atomic<bool>* stop) const {
+  return clip_to_bounds(*plan_, {in, out, count}, {bounds.min, bounds.max, bounds.may_clobber_output},
                         {threads, stop});
 }
 

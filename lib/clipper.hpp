@@ -23,7 +23,7 @@
 
 #include "contract/profile.hpp"
 #include "element/dtype.hpp"
-#include "element/meaning.hpp"
+#include "element/logical_type.hpp"
 #include "error.hpp"
 
 /// Clips tensors in memory and in .npy, .npz, safetensors, raw and ONNX .pb files, byte for byte as NumPy,
@@ -131,20 +131,20 @@ struct FileOptions {
   bool special_paths = false;
 
   /// clip_file() and clip_in_place() give this .npz file its name after the result: min, max, scale, bias,
-  /// subtract and divide as they were used, for from_figures(). Of an archive only one tensor is clipped, or
-  /// Request::pooled is true. Only for profile native.
-  std::string save_figures{};
+  /// subtract and divide as they were used, for from_fit(). Of an archive only one tensor is clipped, or
+  /// Request::pooled is true. Only for profile clipper.
+  std::string fit{};
 };
 
-/// The request with what a file of FileOptions::save_figures has of min, max, scale, bias, subtract and
-/// divide, unless the request has it: `from_figures("fit.npz", {.to = clipper::DType::float32})`.
+/// The request with what a file of FileOptions::fit has of min, max, scale, bias, subtract and
+/// divide, unless the request has it: `from_fit("fit.npz", {.to = clipper::DType::float32})`.
 /// Error{usage} for other members of the file.
-[[nodiscard]] Request from_figures(const std::filesystem::path& path, Request request = {},
-                                   const FileOptions& options = {});
+[[nodiscard]] Request from_fit(const std::filesystem::path& path, Request request = {},
+                               const FileOptions& options = {});
 
 /// A number of the request from a file that holds a tensor: `{.min = from_file("lo.npy")}`. A file with one
 /// element gives a number. Any other file gives an array, which must broadcast to the tensor's shape by
-/// numpy's rule without enlarging it: each element of the tensor has its own number. With profile native min
+/// numpy's rule without enlarging it: each element of the tensor has its own number. With profile clipper min
 /// and max may have any numeric dtype and are exact bounds; scale and bias have the tensor's dtype, float32
 /// or float64. Profile::Arrays says which profiles take arrays. Large arrays are read while they are used;
 /// Error{io} if the file changes meanwhile. Of the options only raw, format and special_paths count: a raw
@@ -160,7 +160,7 @@ struct FileOptions {
 /// If `in` is an archive, `out` becomes an archive in which those tensors are clipped that options.members
 /// and options.only select and the profile takes; everything else is copied. With request.to, integers are
 /// copied unless they are selected. Counts are the sums over the clipped tensors. Files of bool, datetime64
-/// and timedelta64, and such members that options.members names, are clipped, too, with the profiles native
+/// and timedelta64, and such members that options.members names, are clipped, too, with the profiles clipper
 /// and numpy: bool to 0, 1, "true" or "false", dates to dates that their unit has exactly, durations to
 /// integers, which are numbers of their unit. NaT is a NaN.
 Counts clip_file(const std::filesystem::path& in, const std::filesystem::path& out, const Request& request,
@@ -236,7 +236,7 @@ struct Tensor {
   std::vector<std::int64_t> shape{};  ///< each size is 0 or more; empty: one element
   bool fortran_order = false;         ///< the first axis is contiguous, not the last one
   ByteOrder order = kNativeOrder;
-  Meaning meaning{};  ///< compare_memory() takes all; other functions of memory throw Error{usage}
+  LogicalType meaning{};  ///< compare_memory() takes all; other functions of memory throw Error{usage}
 
   /// For views of elements with gaps: how many bytes the next element along each axis is away, as in numpy.
   /// They replace fortran_order. PreparedClip and from_memory() throw Error{usage} unless it is empty.
@@ -309,15 +309,16 @@ class PreparedClip {
   struct BoundArrays {
     const void* min = nullptr;
     const void* max = nullptr;
-    bool may_spoil_out = false;  ///< whether `out` may hold anything after a refusal, which is faster
+    bool may_clobber_output = false;  ///< whether `out` may hold anything after a refusal, which is faster
   };
 
   /// clip() to arrays that differ from call to call, without preparing a request for each. Returns false, and
-  /// has written nothing unless may_spoil_out, if a bound is NaN or a min exceeds its max, or if this takes
-  /// more than a comparison of aligned elements, such as a conversion to another dtype: from_memory() and
-  /// clip() then do it, or say what is refused. `out` has no byte in common with the arrays.
-  [[nodiscard]] bool clip_to(const BoundArrays& bounds, const void* in, void* out, std::size_t count,
-                             unsigned threads = 0, const std::atomic<bool>* stop = nullptr) const;
+  /// has written nothing unless may_clobber_output, if a bound is NaN or a min exceeds its max, or if this
+  /// takes more than a comparison of aligned elements, such as a conversion to another dtype: from_memory()
+  /// and clip() then do it, or say what is refused. `out` has no byte in common with the arrays.
+  [[nodiscard]] bool try_clip_with_arrays(const BoundArrays& bounds, const void* in, void* out,
+                                          std::size_t count, unsigned threads = 0,
+                                          const std::atomic<bool>* stop = nullptr) const;
 
  private:
   std::shared_ptr<const Plan> plan_;
@@ -328,7 +329,7 @@ class PreparedClip {
 struct CompareOptions {
   Number rtol{};                        ///< finite, 0 or more
   Number atol{};                        ///< finite, 0 or more
-  std::optional<std::uint64_t> ulps{};  ///< floats at most this many representable values apart also match
+  std::optional<std::uint64_t> ulp{};   ///< floats at most this many representable values apart also match
   std::optional<bool> nan_equal{};      ///< any NaN matches any NaN; if empty, as `tolerance` says, or true
 
   /// As the program's --tolerance: the rtol, atol and nan_equal that "torch" (torch.testing.assert_close),
@@ -339,7 +340,7 @@ struct CompareOptions {
   /// As the program's --any-dtype: numbers and bool of different dtypes are compared as exact numbers.
   bool any_dtype = false;
 
-  /// Only identical bits match; rtol, atol, ulps and nan_equal are ignored. Error{usage} together with
+  /// Only identical bits match; rtol, atol, ulp and nan_equal are ignored. Error{usage} together with
   /// tolerance or any_dtype.
   bool bits = false;
   std::size_t max_listed = 1;  ///< how many mismatches Comparison::first lists
@@ -360,7 +361,7 @@ struct Comparison {
   /// Of the expected tensor, like meaning; with any_dtype that in which the expected elements were compared.
   DType dtype = DType::float32;
   DType actual_dtype = DType::float32;  ///< the same, unless no dtype has all numbers of both tensors
-  Meaning meaning{};                    ///< element_text(dtype, meaning, element) is the element as text
+  LogicalType meaning{};                ///< element_text(dtype, meaning, element) is the element as text
   std::vector<std::int64_t> shape;      ///< of the expected tensor
   std::uint64_t compared = 0;
   std::uint64_t mismatches = 0;
@@ -422,7 +423,7 @@ template <ReadableElements Elements>
 /// The statistics of a tensor's elements.
 struct Statistics {
   DType dtype = DType::float32;
-  Meaning meaning{};  ///< NaT is counted as NaN; dates have no mean and no standard deviation
+  LogicalType meaning{};  ///< NaT is counted as NaN; dates have no mean and no standard deviation
   std::vector<std::int64_t> shape;
   std::uint64_t count = 0;
   std::uint64_t nan = 0;

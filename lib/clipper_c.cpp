@@ -158,13 +158,13 @@ std::string name_of(const char* given) {
   return name;
 }
 
-constexpr const char* kFigures = "figures";  // sets several numbers of the request
+constexpr const char* kApply = "apply";  // sets several numbers of the request
 
 const char* request_name(std::size_t index) noexcept {
   constexpr std::size_t kFields = fields::kAll.size();
   if (index < kFields) return fields::kAll[index].name.data();
   if (index < kFields + other_texts().size()) return other_texts()[index - kFields].name.data();
-  return index == kFields + other_texts().size() ? kFigures : nullptr;
+  return index == kFields + other_texts().size() ? kApply : nullptr;
 }
 
 [[noreturn]] void refuse_name(const std::string& name) {
@@ -176,7 +176,7 @@ const char* request_name(std::size_t index) noexcept {
 
 void set_text(clipper_request& request, const std::string& name, const std::string& text) {
   if (const Field* const field = field_named(name)) return set_text(*field, request.request, text, {});
-  if (name == kFigures) return set_figures(request.request, text, {});
+  if (name == kApply) return set_figures(request.request, text, {});
   const auto other = std::ranges::find(other_texts(), name, &OtherText::name);
   if (other == other_texts().end()) refuse_name(name);
   other->set(request.files, request.compare, other->name, text);

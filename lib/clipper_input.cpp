@@ -38,7 +38,7 @@ TensorLayout layout_of_any(const Tensor& tensor) {
 }
 
 TensorLayout layout_of_numbers(const Tensor& tensor) {
-  if (tensor.meaning.kind == Meaning::Kind::number) return layout_of_any(tensor);
+  if (tensor.meaning.kind == LogicalType::Kind::number) return layout_of_any(tensor);
   throw Error(ErrorKind::usage,
               "elements in memory are numbers, not " + type_name(tensor.dtype, tensor.meaning));
 }

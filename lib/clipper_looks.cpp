@@ -45,7 +45,7 @@ ComparisonRule rule_of(const CompareOptions& compare) {
   expect_no_contradiction(compare);
   ComparisonRule rule{.bits = compare.bits,
                       .tolerance = {compare.atol, compare.rtol},
-                      .ulps = compare.ulps,
+                      .ulps = compare.ulp,
                       .listed = std::max<std::size_t>(compare.max_listed, 1)};
   if (!compare.tolerance.empty())
     rule.preset = static_cast<TolerancePreset>(place_of_text("tolerance", compare.tolerance, kPresetWords));
@@ -88,7 +88,7 @@ Comparison comparison_of(const FileComparison& result, const ComparisonRule& rul
 
 Statistics statistics_from(const TensorLayout& layout, const ElementStatistics& read,
                            std::optional<Scalar> median) {
-  const bool has_mean = layout.meaning.kind != Meaning::Kind::datetime;  // the zero of dates is arbitrary
+  const bool has_mean = layout.meaning.kind != LogicalType::Kind::datetime;  // the zero of dates is arbitrary
   return {.dtype = layout.dtype,
           .meaning = layout.meaning,
           .shape = layout.shape,

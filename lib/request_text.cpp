@@ -406,8 +406,7 @@ constexpr std::array kOtherTexts{
     OtherText{"no_cache", set_flag<&FileOptions::no_cache>},
     OtherText{"direct", set_flag<&FileOptions::direct>},
     OtherText{"special_paths", set_flag<&FileOptions::special_paths>},
-    OtherText{"save_figures",
-              [](FileOptions& files, CompareOptions&, Name, String text) { files.save_figures = text; }},
+    OtherText{"fit", [](FileOptions& files, CompareOptions&, Name, String text) { files.fit = text; }},
     OtherText{"threads",
               [](FileOptions& files, CompareOptions&, Name n, String text) {
                 files.threads = static_cast<unsigned>(count_of_text(n, text, 1, kMaxThreads));
@@ -418,7 +417,7 @@ constexpr std::array kOtherTexts{
     OtherText{"rtol", set_tolerance<&CompareOptions::rtol>},
     OtherText{"atol", set_tolerance<&CompareOptions::atol>},
     OtherText{"ulp", [](FileOptions&, CompareOptions& compare, Name n,
-                        String text) { compare.ulps = count_of_text(n, text, 0, SIZE_MAX); }},
+                        String text) { compare.ulp = count_of_text(n, text, 0, SIZE_MAX); }},
     OtherText{"tolerance",
               [](FileOptions&, CompareOptions& compare, Name n, String text) {
                 compare.tolerance = kPresetWords.at(place_of_text(n, text, kPresetWords));
@@ -453,7 +452,7 @@ Reading reading_of(const FileOptions& options, bool raw_if_needed) {
   return how;
 }
 
-Request from_figures(const std::filesystem::path& path, Request request, const FileOptions& options) {
+Request from_fit(const std::filesystem::path& path, Request request, const FileOptions& options) {
   set_figures(request, os::text_of(path), reading_of(options));
   return request;
 }

@@ -9,12 +9,12 @@ import numpy as np
 
 import contract
 from contract import DTYPES, FLOAT8, FLOATS, FORMATS, INTS, NAT, is_nan, is_time, numbers, size, stored_type
-from exact import BOUNDS, FACTORS, NATIVE, Case, Tensor, result
+from exact import BOUNDS, FACTORS, OWN, Case, Tensor, result
 
 OPTIONS = (*BOUNDS, *FACTORS)
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 AXES = 6
-PROFILES = [row for row in contract.PROFILES if row.arrays and row is not NATIVE]
+PROFILES = [row for row in contract.PROFILES if row.arrays and row is not OWN]
 
 
 def narrowed(found, dtype):
@@ -245,7 +245,7 @@ class Draw:
         return Case(case.x, case.parameters | given)
 
     def case_of_profile(self, count, profile):
-        """A case of another profile than native: two arrays, in which min may be above max, and which have NaNs."""
+        """A case of another profile than clipper: two arrays, in which min may be above max, and which have NaNs."""
         dtype = self.rng.choice([dtype for dtype in profile.dtypes if dtype in FLOATS or self.chance(0.2)])
         shape = (*self.shape(count), 2)  # an array of one element would be a number
         x = self.tensor(dtype, self.elements(dtype, shape, nan=True))

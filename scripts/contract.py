@@ -241,7 +241,7 @@ TOSA = dict(document="TOSA 1.0 CLAMP", dtypes=("int8", "int16", "float16", "bflo
 WEBNN = ("float32", "float16", "int8", "uint8", "int32", "uint32", "int64", "uint64")
 
 PROFILES = [
-    Profile("native", "", arrays="broadcast", scale="exact"),
+    Profile("clipper", "", arrays="broadcast", scale="exact"),
     Profile("directml-1.0", dtypes=DML_2[:2], ranks=range(4, 5), newer="directml-2.1", **DML),
     Profile("directml-2.1", dtypes=DML_2, ranks=range(4, 5), newer="directml-3.0", **DML),
     Profile("directml-3.0", dtypes=DML_2, ranks=range(1, 9), newer="directml-5.0", **DML),

@@ -18,7 +18,7 @@ from contract import FLOATS, FORMATS, INPUT, INTS, USAGE, Refused, is_nan, is_ti
 from conversion import Rule, stretched
 from tensor import Tensor, unsigned
 
-NATIVE = contract.PROFILES[0]
+OWN = contract.PROFILES[0]
 BOUNDS, FACTORS, BOUND_NAMES = ("--min", "--max"), ("--scale", "--bias"), ("min", "max")
 LISTS = (*BOUNDS, *FACTORS, "--subtract", "--divide")
 NORMALIZATION = ("--subtract", "--divide", "--stretch", "--max-norm")
@@ -31,7 +31,7 @@ class Case:
     """A tensor and the options of a command line: the text of each, or a Tensor for the file that it names. --scale divides if `divides`."""
     x: Tensor
     parameters: dict = field(default_factory=dict)
-    profile: contract.Profile = NATIVE
+    profile: contract.Profile = OWN
     divides: bool = False
     mask: np.ndarray | None = None  # --mask, once it is taken from the parameters
     missing: np.ndarray | None = None  # the MISSING options, a bit each, of which an element lacks the figure
@@ -108,8 +108,8 @@ class Case:
 
     @property
     def exact_bounds(self):
-        """Whether bounds are exact numbers, because native has a later step for integers."""
-        return self.profile is NATIVE and self.x.dtype in INTS and self.has_later_step
+        """Whether bounds are exact numbers, because clipper has a later step for integers."""
+        return self.profile is OWN and self.x.dtype in INTS and self.has_later_step
 
     @property
     def has_later_step(self):
@@ -195,15 +195,15 @@ def places(case, given, wrong, word):
 
 
 def array_bound(case, side):
-    is_native = case.profile is NATIVE and case.x.dtype not in ("bool",) and not is_time(case.x.dtype)
-    given, name = checked_array(case, side, {*INTS, *FORMATS} if is_native else {case.x.dtype, case.bound_dtype})
+    is_own = case.profile is OWN and case.x.dtype not in ("bool",) and not is_time(case.x.dtype)
+    given, name = checked_array(case, side, {*INTS, *FORMATS} if is_own else {case.x.dtype, case.bound_dtype})
     nans = is_nan(given.elements, given.dtype)
     if nans.any() and case.profile.nan_bounds == "error" and case.x.elements.size:
         raise Refused("NaN file", USAGE, name, f"{side} @{name}", "NaN", places(case, given, nans, f"@{name}: NaN"))
     found = numbers(given.elements, given.dtype)
-    if case.exact_bounds or is_native and case.x.dtype in INTS and given.dtype != case.x.dtype:
+    if case.exact_bounds or is_own and case.x.dtype in INTS and given.dtype != case.x.dtype:
         return exact_array(case, side, plain(found))
-    if is_native and given.dtype not in (case.x.dtype, case.bound_dtype) and (case.x.elements.size or found.size == 1):
+    if is_own and given.dtype not in (case.x.dtype, case.bound_dtype) and (case.x.elements.size or found.size == 1):
         shape, texts = found.shape, found.ravel().tolist()
         if any(is_far(case, case.bound_dtype, number) for number in texts):
             return far_array(case, side, found)
@@ -248,7 +248,7 @@ def percentile_in(case, text):
     """The percentile of what is clipped, as it is printed: of the elements, or of x * scale + bias."""
     if not case.arithmetic:
         found = figures.bound_value(case.x, text)
-        return figures.found_bound(found) if case.x.dtype in INTS and case.profile is NATIVE else found
+        return figures.found_bound(found) if case.x.dtype in INTS and case.profile is OWN else found
     g = np.ravel(numbers_of(case)[0])
     if case.arithmetic is object:
         return figures.found_bound(contract.at_percentage(sorted(g.tolist()), text))
@@ -306,14 +306,14 @@ def bound(case, side):
         if is_far(case, dtype, number):
             return Bound(plain(number), None)
         bits = (contract.float_bound if dtype in FORMATS else contract.int_bound)(profile, dtype, number, side, given)
-        if dtype in INTS and profile is NATIVE:
+        if dtype in INTS and profile is OWN:
             return Bound(element_of(bits, dtype), np.array(bits, unsigned(dtype)), plain(number))
     return Bound(element_of(bits, dtype), np.array(bits, unsigned(dtype)))
 
 
 def is_far(case, dtype, number):
     """Whether a bound of floats is beyond their dtype, and results may lie there."""
-    if dtype not in FORMATS or case.profile is not NATIVE or number != number:
+    if dtype not in FORMATS or case.profile is not OWN or number != number:
         return False
     highest = lambda dtype: contract.value(FORMATS[dtype].last, dtype) if dtype in FORMATS else int(np.iinfo(dtype).max)
     near = contract.rounded(number, dtype)
@@ -532,7 +532,7 @@ def without_percentages(case, parameters, percentages):
         typed = [given for given in map(case.parameters.get, BOUNDS) if isinstance(given, str) and not figures.is_percentile(given)]
         if not all(math.isfinite(contract.exact(text)) for text in typed):
             raise Refused("infinite range", USAGE)
-    ends = {} if case.profile is NATIVE else {side: figures.widest(case, side, parameters) for side in percentages}
+    ends = {} if case.profile is OWN else {side: figures.widest(case, side, parameters) for side in percentages}
     return {option: each for option, each in parameters.items() if option not in lost} | ends
 
 
@@ -590,7 +590,7 @@ def around_nodata(case):
     """The result of a case with --nodata: that of the other elements, in places of their own, and what becomes of nodata."""
     given, where = case.parameters, case.is_nodata
     target = given.get("--nodata-to")
-    if case.x.dtype == "bool" or is_time(case.x.dtype) or case.profile is not NATIVE or target is not None and "--nodata" not in given:
+    if case.x.dtype == "bool" or is_time(case.x.dtype) or case.profile is not OWN or target is not None and "--nodata" not in given:
         raise Refused("nodata", USAGE, {"--nodata", "--nodata-to"})
     has = lambda number: not (number != number) and contract.rounded(number, case.to) == number if case.to in FORMATS and number == number \
         else case.to in FORMATS if number != number else contract.is_finite(number) and is_integral(number) and np.iinfo(case.to).min <= number <= np.iinfo(case.to).max
@@ -685,7 +685,7 @@ def by_index(case, lists):
 def take_mask(case):
     """The case with --mask as the places where it is not 0."""
     given = case.parameters["--mask"]
-    if case.profile is not NATIVE or not figures.has_figures(case):
+    if case.profile is not OWN or not figures.has_figures(case):
         raise Refused("--mask without a figure", USAGE)
     if not fits(given.shape, case.x.shape):
         raise Refused("file size", INPUT)
@@ -718,7 +718,7 @@ def result(case):
             if "--stretch" not in case.parameters:
                 check_replacements(case)
             refused_by_plan(case)
-            if "--stretch" in case.parameters and case.profile is NATIVE:
+            if "--stretch" in case.parameters and case.profile is OWN:
                 figures.groups(case)
                 if not lost_in(case, figures.valid_in(case, ...)):
                     check_replacements(case)

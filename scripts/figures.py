@@ -330,7 +330,7 @@ def without(case):
 def found_in(case, bound, result, find):
     """The case with arrays in place of its figures. `bound` and `result` are those of exact.py."""
     given = dict(case.parameters)
-    if "--per-axis" in given and case.profile.name != "native":
+    if "--per-axis" in given and case.profile.name != "clipper":
         raise Refused("profile of --per-axis", USAGE)
     shape, parts = groups(case)
     loses = len(parts) <= 1 and case.mask is None or not case.x.elements.size  # a figure that does not exist

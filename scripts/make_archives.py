@@ -186,9 +186,9 @@ def main():
     chosen = BUILD / "chosen"
     saved(chosen, arrays(), ["f4", "i8_be"])
     add("savez", "savez.chosen", "bytes", "--min 1 --max 6 --member f4 --member i8_be.npy", savez, chosen, numpy)
-    add("savez", "savez.only", "bytes", "--min 1 --max 6 --member f4 --member i8_be.npy --other drop", savez, chosen,
+    add("savez", "savez.only", "bytes", "--min 1 --max 6 --member f4 --member i8_be.npy --unclipped drop", savez, chosen,
         ["i8_be", "f4"])
-    add("savez", "savez.tensors", "bytes", "--min 1 --max 6 --other drop", savez, all_clipped, tensors)
+    add("savez", "savez.tensors", "bytes", "--min 1 --max 6 --unclipped drop", savez, all_clipped, tensors)
     run(given, OUT / "bfloat16.npz", savez, bfloat16)
     add("bfloat16", "bfloat16.clipped", "bytes", "--min 1 --max 6 --dtype bfloat16", savez, all_clipped, bfloat16)
     text = "".join("\t".join(row) + "\n" for row in [("archive", "way", "expected", "same", "arguments"), *rows])

@@ -112,12 +112,12 @@ for name in ("int64", "uint64"):
     ]
 FILE_CASES = ["--min @data/bounds/{0}-lo.npy --max @data/bounds/{0}-hi.npy", "--min @data/bounds/{0}-lo.npy",
               "--max @data/bounds/{0}-hi.npy", "--min 1 --max @data/bounds/{0}-hi.npy"]
-OTHER_DTYPES = {"float32": ["--min @data/bounds/float64-lo.npy"], "int8": ["--min @data/bounds/uint8-lo.npy"]}  # only native takes them
+OTHER_DTYPES = {"float32": ["--min @data/bounds/float64-lo.npy"], "int8": ["--min @data/bounds/uint8-lo.npy"]}  # only clipper takes them
 FILE_REFUSED = {"float32": ["--max @data/bounds/float32-two.npy"]}
 ARRAY_CASES, ARRAY_ELEMENTS = 360, 120  # random cases with arrays as parameters, and their most elements
 SHAPES = [(), (6,), (2, 3), (1, 1, 2, 3), (1, 1, 1, 2, 3), (1,) * 7 + (6,), (1,) * 8 + (6,)]
 SAME_AS_OTHER = ("directml-1.0", "directml-2.1", "directml-3.0", "onnx-1")  # in how a text becomes a bound
-TAKES_FILES = ("native", "onnx-11", "onnx-12", "onnx-13", "numpy-2", "pytorch-2", "stablehlo-1", "tensorflow-2")
+TAKES_FILES = ("clipper", "onnx-11", "onnx-12", "onnx-13", "numpy-2", "pytorch-2", "stablehlo-1", "tensorflow-2")
 
 
 def cases(profile, dtype):
@@ -131,7 +131,7 @@ def cases(profile, dtype):
             if profile.nan_bounds == "poisons":
                 yield f"--min -6 --max @data/bounds/{dtype}-snan.npy"
                 yield f"--min @data/bounds/{dtype}-snan.npy --max @data/bounds/{dtype}-nan.npy"
-        if profile.name != "native":
+        if profile.name != "clipper":
             yield from OTHER_DTYPES.get(dtype, [])
         yield from FILE_REFUSED.get(dtype, [])
 
@@ -299,7 +299,7 @@ class Goldens:
                 agree.append(library + (" except " if any(kinds) else "") + " and ".join(sorted(set(kinds) - {""})))
         if agree:
             return ", ".join(agree)
-        own = {"--nan", "--min-above-max"} & case.parameters.keys() or profile.name == "native"
+        own = {"--nan", "--min-above-max"} & case.parameters.keys() or profile.name == "clipper"
         return "formula: clipper's own" if own else "document: " + profile.document
 
     def add(self, profile, dtype, bits):

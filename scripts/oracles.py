@@ -114,7 +114,7 @@ def libraries(case):
     profile = case.profile.name
     if "--nan" in case.parameters or "--min-above-max" in case.parameters:
         return {}
-    if profile == "native":
+    if profile == "clipper":
         return {"numpy": with_numpy}
     if profile in ("onnx-6", "onnx-11", "onnx-12", "onnx-13"):
         return {"onnxruntime": with_onnxruntime, "onnx": with_onnx}

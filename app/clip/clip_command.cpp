@@ -290,7 +290,7 @@ void find_figures(const Command& command, const Jobs& jobs, TensorPool& pool, Co
     print_note("pooled: " + figures_text(command.settings.request, found.settings.request));
 }
 
-/// The file of --save-figures is no other file of the run. Several inputs need figures in common.
+/// The file of --fit is no other file of the run. Several inputs need figures in common.
 void expect_place_for_figures(const Command& command, const Jobs& jobs, const std::vector<ReadFile>& read) {
   const auto& saved = command.settings.saved;
   if (!saved) return;
@@ -302,8 +302,7 @@ void expect_place_for_figures(const Command& command, const Jobs& jobs, const st
   }
   saved->expect_other_than(paths, command.settings.request);
   if (jobs.size() > 1 && !command.settings.request.pooled)
-    throw Error(ErrorKind::usage,
-                "--save-figures of several inputs needs --pooled: each has figures of its own");
+    throw Error(ErrorKind::usage, "--fit of several inputs needs --pooled: each has figures of its own");
 }
 
 /// Fills in the inputs and their outputs, all of which can be in place at once. Returns warnings for the end

@@ -44,13 +44,10 @@ std::string slab_index_text(const Plan& plan, const std::string& output, std::ui
     slab.add_name("file", file).add("begin", rows.begin).add("end", rows.begin + rows.count);
     slabs.add(std::move(slab));
   }
-  const Json index{{"version", kIndexVersion},
-                   {"dtype", traits(whole.dtype).name},
-                   {"shape", whole.shape},
-                   {"fortran_order", false},
-                   {"axis", 0},
-                   {"plan", plan.fingerprint()},
-                   {"slabs", std::move(slabs)}};
+  const Json index{
+      {"object", "slabs"},          {"version", kIndexVersion}, {"dtype", traits(whole.dtype).name},
+      {"shape", whole.shape},       {"fortran_order", false},   {"axis", 0},
+      {"plan", plan.fingerprint()}, {"slabs", std::move(slabs)}};
   return index.dump(1) + "\n";
 }
 

@@ -39,8 +39,8 @@ inline constexpr Option kFailIfClipped{
 for it and exit with 1. `0` allows none; another number needs the percent sign (2). `--shard` of one tensor
 excludes it. See SCALE AND BIAS.)"};
 
-inline constexpr Option kOther{
-    .names = "--other", .type = "WHAT", .words = [] { return Words{"copy", "drop", "error"}; },
+inline constexpr Option kUnclipped{
+    .names = "--unclipped", .type = "WHAT", .words = [] { return Words{"copy", "drop", "error"}; },
     .group = "formats",
     .excludes = {{"--finalize"}},
     .help = "Tensors that are not clipped: copy, drop or error",
@@ -187,7 +187,7 @@ inline constexpr Option kDryRun{
     .excludes = {{"--verify --finalize"}},
     .help = "Check everything, print the plan, write nothing",
     .details = R"(Make every check, read the inputs and print what would be clipped and written where; write nothing
-but the file of `--save-figures`. With `--discard-shards`, print what would be removed.)"};
+but the file of `--fit`. With `--discard-shards`, print what would be removed.)"};
 
 inline constexpr Option kSync{
     .names = "--sync",

@@ -60,7 +60,7 @@ bool is_without_effect(const RawOptions& raw, const Request& request) {
   const Profile& profile = *request.profile;
   const bool changes = std::ranges::any_of(
       fields::kAll, [&](const Field& field) { return !field.is_detail && raw.has(option_of(field)); });
-  return !changes && !raw.has(kFigures) && profile.bounds == Profile::Bounds::optional &&
+  return !changes && !raw.has(kApply) && profile.bounds == Profile::Bounds::optional &&
          profile.absent_bound == Profile::AbsentBound::none && request.action_on_nan() == OnNan::keep;
 }
 
@@ -306,7 +306,7 @@ void validate_reading(const RawOptions& raw, Command& command) {
                        std::ranges::any_of(command.inputs, &is_index);
   auto [members, only] = parse_choice(raw, is_many);
   command.settings.selection = {std::move(members), only,
-                                static_cast<Selection::Other>(word_of(raw, kOther))};
+                                static_cast<Selection::Other>(word_of(raw, kUnclipped))};
 }
 
 }  // namespace
@@ -339,11 +339,11 @@ Command validate_clip(const RawOptions& raw) {
         "--nan, --nodata-to, --to or --round; " +
         way_to_do_nothing(raw, command.settings.reading));
   take_texts(raw, NumberSource::files, command.settings.request, command.settings.reading);
-  if (raw.has(kFigures)) set_figures(command.settings.request, raw.text(kFigures), command.settings.reading);
-  if (raw.has(kSaveFigures))
-    command.settings.saved = std::make_shared<SavedFigures>(
-        raw.text(kSaveFigures), command.settings.request.pooled, command.existing,
-        command.settings.durability, command.settings.backup);
+  if (raw.has(kApply)) set_figures(command.settings.request, raw.text(kApply), command.settings.reading);
+  if (raw.has(kFit))
+    command.settings.saved =
+        std::make_shared<SavedFigures>(raw.text(kFit), command.settings.request.pooled, command.existing,
+                                       command.settings.durability, command.settings.backup);
   // A warning says how many elements become nodata.
   command.settings.counting =
       command.verbose || command.json || raw.has(kNodata) || (command.dry_run && !command.quiet);
@@ -403,12 +403,12 @@ constexpr auto kOptions =
     listed(std::array{&kMin,         &kMax,          &kScale,        &kBias,          &kProfile, &kNan,
                       &kMinAboveMax, &kReplaceBelow, &kReplaceAbove, &kMaxNorm,       &kNorm,    &kSubtract,
                       &kDivide,      &kDivideZero,   &kStretch,      &kStretchFrom,   &kNodata,  &kNodataTo,
-                      &kPerAxis,     &kPooled,       &kMask,         &kSaveFigures,   &kFigures, &kRound,
+                      &kPerAxis,     &kPooled,       &kMask,         &kFit,           &kApply,   &kRound,
                       &kZeroPoint,   &kTo,           &kSaturate,     &kFailIfClipped,  //
                       &kInPlace,     &kDirect,       &kOutputDir,    &kRelativeTo,    &kFlat,    &kOutput,
                       &kRecursive},
            kWalkOptions, kReadingOptions,
-           std::array{&kOther,  //
+           std::array{&kUnclipped,  //
                       &kToRaw,        &kFilesFrom,    &kFiles0From,  &kAllowEmpty,    &kNoClobber, &kForce,
                       &kSkipExisting, &kNewer,        &kBackup,      &kKeepGoing,     &kDryRun,    &kSync,  //
                       &kVerify,       &kUpdateGolden, &kGoldenDtype, &kRtol,          &kAtol,      &kUlp,

@@ -328,7 +328,7 @@ class Inputs {
       why = "stands for several files; use --output-dir or --in-place, or an OUT.safetensors.index.json";
     else if (std::holds_alternative<InPlace>(to) &&
              command_.settings.selection.other == Selection::Other::drop)
-      why = "--other drop could not finish after an interruption in place; use --output-dir";
+      why = "--unclipped drop could not finish after an interruption in place; use --output-dir";
     if (!why.empty()) throw Error(ErrorKind::usage, fmt::format("{}: {}", index, why));
   }
 

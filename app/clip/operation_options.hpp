@@ -46,7 +46,7 @@ inline constexpr Option kProfile{
     .group = "bounds",
     .help = "Follow numpy, pytorch, onnx, ... or version: onnx-6",
     .details = R"(Follow the rules of another system in one version: tensors it takes, conversion of bounds, NaN,
-zeros, min above max. A name without a version is the newest version. Default: `native`, numpy.clip with
+zeros, min above max. A name without a version is the newest version. Default: `clipper`, numpy.clip with
 stricter errors; of the options about elements, other profiles have only the bounds, `--nan`, `--min-above-max`
 and, directml, `--scale` and `--bias`. See PROFILES.)"};
 
@@ -62,7 +62,7 @@ inline constexpr Option kMinAboveMax{
     .group = "bounds",
     .help = "If --min exceeds --max: error, min or max",
     .details = R"(If min is greater than max: an `error`, or `min` or `max` for every element but NaN, as numpy.clip
-gives max. Default: the profile's rule; native fails.)"};
+gives max. Default: the profile's rule; of the profile clipper an error.)"};
 
 inline constexpr Option kReplaceBelow{
     .names = "--replace-below", .type = "V", .value = Value::number,
@@ -111,7 +111,7 @@ status 2 if the 0 was typed, status 3 if it came from a file or the elements, un
 inline constexpr Option kDivideZero{
     .names = "--divide-zero", .type = "V", .value = Value::number,
     .group = "data",
-    .needs = "--divide --figures",
+    .needs = "--divide --apply",
     .help = "For a divisor found as 0: keep, error or a number",
     .details = R"(Replace a divisor that a file or a figure gives as 0: by 1 (`keep`) or by the number V. Default:
 `error` (3).)"};
@@ -168,18 +168,18 @@ inline constexpr Option kMask{
     .details = R"(Find percentiles, figures and norms among the elements for which FILE, of bool or numbers, is not
 0. All elements are clipped.)"};
 
-inline constexpr Option kSaveFigures{
-    .names = "--save-figures", .type = "FILE.npz", .value = Value::file,
+inline constexpr Option kFit{
+    .names = "--fit", .type = "FILE.npz", .value = Value::file,
     .group = "statistics",
     .excludes = {{"--verify --shard --finalize --skip-existing --newer"}},
-    .help = "Write the numbers that were used, for --figures",
+    .help = "Write the numbers that were used, for --apply",
     .details = R"(Write min, max, scale, bias, subtract and divide as they were used to an archive, which gets its
 name when all results are in place. Several inputs need `--pooled`. See FIT AND APPLY.)"};
 
-inline constexpr Option kFigures{
-    .names = "--figures", .type = "FILE.npz", .value = Value::file,
+inline constexpr Option kApply{
+    .names = "--apply", .type = "FILE.npz", .value = Value::file,
     .group = "statistics",
-    .help = "Take min, max, ... from a file of --save-figures",
+    .help = "Take min, max, ... from a file of --fit",
     .details = R"(Take each member of FILE.npz as the option of its name, unless that option is typed. See FIT AND
 APPLY.)"};
 

@@ -84,8 +84,8 @@ std::string text_of(const ActionCounts& members) {
 Json bound_json(const Plan& plan, Parameter parameter) {
   const ArrayParameter* const array = plan.array(parameter);
   if (array != nullptr) return array_json(*array);
-  const Meaning& meaning = plan.input.meaning;
-  if (meaning.kind == Meaning::Kind::number)
+  const LogicalType& meaning = plan.input.meaning;
+  if (meaning.kind == LogicalType::Kind::number)
     return Json::number(plan.bound_dtype, bound_text(plan, parameter));
   return element_json(plan.bound_dtype, meaning, parameter == Parameter::min ? plan.min : plan.max);
 }
@@ -142,7 +142,7 @@ void add_counts(const Plan& plan, const ElementCounts& counts, Json& json) {
 
 void add_action(const ClipReport& report, Json& json) {
   json.add("action", word_of(report.action));
-  if (!report.reason.empty()) json.add("reason", report.reason);
+  if (!report.reason.empty()) json.add("unclipped_because", report.reason);
 }
 
 /// The members of an object, each followed by a comma.
@@ -204,7 +204,7 @@ std::string as_text(const ClipReport& report) {
 }
 
 std::string json_start(const ClipReport& report) {
-  Json file{{"version", kJsonVersion}};
+  Json file = named_object("clip");
   file.add_name("input", report.job.input);
   if (report.has_output) file.add_name("output", report.job.output.value_or(report.job.input));
   file.add("status", report.failed ? static_cast<int>(report.failed->kind) : 0);
@@ -221,7 +221,7 @@ JsonRest json_rest(const ClipReport& report) {
   Json member = Json::object();
   if (report.member) member.add_name("member", *report.member);
   if (report.member || (report.action != MemberAction::clipped && !report.failed)) add_action(report, member);
-  if (report.members) member.add("members", 0);
+  if (report.members) member.add("empty", true);
 
   Json plan = Json::object();
   if (report.plan) add_plan(*report.plan, report.name, plan);
@@ -444,8 +444,12 @@ void RunLog::print_summary(bool is_batch) {
   std::uint64_t others = 0;
   for (const auto& [became, files] : others_) others += files.count;
   if (command_.json) {
-    Json json{{"version", kJsonVersion}, {"summary", true}, {"status", status_}, {"files", all}, {"ok", ok},
-              {"failed", failed},        {"other", others}};
+    Json json = named_object("clip_summary");
+    json.add("status", status_)
+        .add("files", all)
+        .add("ok", ok)
+        .add("failed", failed)
+        .add("unclipped", others);
     if (command_.skip != Command::Skip::none)
       json.add("skipped", files_skipped_).add("unfinished", files_unfinished_);
     const std::string line = json.dump() + "\n";

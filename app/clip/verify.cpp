@@ -39,7 +39,7 @@ bool is_missing(const std::string& path) {
   return path != "-" && !member_path(path) && !find_file(path);
 }
 
-/// Whether --other drop leaves out an archive that nobody named, because none of its members is clipped.
+/// Whether --unclipped drop leaves out an archive that nobody named, because none of its members is clipped.
 bool is_dropped(const ClipSettings& settings, const InputFile& input) {
   if (settings.selection.other != Selection::Other::drop) return false;
   const std::vector<MemberUse> uses = member_uses(settings, Container(input, KeptFor::reading));
@@ -243,14 +243,14 @@ void Verifier::read_golden(InputFile& golden, const TensorLayout& result, PairRe
       return;
     }
   } else if (!to_.golden_dtype && !result.stored_as.empty() && takes_integers(report.member.has_value()) &&
-             layout.meaning == Meaning{} && !is_floating(layout.dtype) &&
+             layout.meaning == LogicalType{} && !is_floating(layout.dtype) &&
              layout.element_size() == result.element_size()) {
     layout.dtype = result.dtype;
   }
   report.reason = difference_as_whole(result, layout);
 }
 
-/// The members that --other drop leaves out of the result have no pair.
+/// The members that --unclipped drop leaves out of the result have no pair.
 Outcome Verifier::verify_archive(const InputFile& input, const InputFile& golden, PairReport& whole,
                                  bool is_named) {
   std::optional<Container> actual(std::in_place, input, KeptFor::reading);

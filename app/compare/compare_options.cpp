@@ -39,7 +39,7 @@ Examples:
 
 Matching:
   numbers    -0 matches 0; integers compare exactly, floats in float64
-  NaN        matches NaN; with --nan differ NaN matches nothing
+  NaN        matches NaN; with --nan-differ NaN matches nothing
   infinity   matches only the infinity of the same sign, whatever the tolerance
   --ulp N    floats at most N units in the last place apart match, too
 
@@ -69,12 +69,6 @@ constexpr Option kExpected{
     .help = "Reference tensor, archive or directory",
     .details = R"(What ACTUAL should be equal to. One of the two may be `-`.)"};
 
-constexpr Option kNan{
-    .names = "--nan", .type = "WHAT", .words = [] { return Words{"equal", "differ"}; },
-    .excludes = {{"--nan-differ"}},
-    .help = "NaN and NaN are equal (default) or differ",
-    .details = R"(`equal`: NaN matches only NaN, whatever its bits. `differ` is `--nan-differ`.)"};
-
 constexpr Option kHeader{
     .names = "--header", .type = "WHAT", .words = [] { return Words{"semantic", "strict"}; },
     .excludes = {{"--bytes"}},
@@ -83,14 +77,14 @@ constexpr Option kHeader{
 
 constexpr Option kBits{
     .names = "--bits",
-    .excludes = {{"--rtol --atol --ulp --tolerance --nan --nan-differ --bytes"}},
+    .excludes = {{"--rtol --atol --ulp --tolerance --nan-differ --bytes"}},
     .help = "Compare elements bit by bit: -0 and 0 differ",
     .details = R"(Let elements match only if they have the same bits: 0 and -0 differ, and so do NaN of different
 payloads.)"};
 
 constexpr Option kBytes{
     .names = "--bytes",
-    .excludes = {{"--rtol --atol --ulp --tolerance --nan --nan-differ --trailing --metrics --min-cosine --max-rmse --min-sqnr"}},
+    .excludes = {{"--rtol --atol --ulp --tolerance --nan-differ --trailing --metrics --min-cosine --max-rmse --min-sqnr"}},
     .help = "Compare whole files byte by byte",
     .details = R"(Compare two files as cmp(1) does, header included, without reading them as tensors. Only
 `--max-mismatch` applies, to bytes.)"};
@@ -140,9 +134,9 @@ constexpr Option kVerbose{
 constexpr std::array kPositionals{Positional{&kActual, Arity::optional},
                                   Positional{&kExpected, Arity::optional}};
 constexpr auto kOptions =
-    listed(std::array{&kRtol, &kAtol, &kUlp, &kTolerance, &kNan, &kNanDiffer, &kHeader, &kBits, &kBytes,
-                      &kAnyDtype, &kDiffOut, &kMaxMismatch, &kMetrics, &kMinCosine, &kMaxRmse, &kMinSqnr,
-                      &kShow, &kReport, &kUpdateGolden},
+    listed(std::array{&kRtol, &kAtol, &kUlp, &kTolerance, &kNanDiffer, &kHeader, &kBits, &kBytes, &kAnyDtype,
+                      &kDiffOut, &kMaxMismatch, &kMetrics, &kMinCosine, &kMaxRmse, &kMinSqnr, &kShow,
+                      &kReport, &kUpdateGolden},
            kReadingOptions, kWalkOptions,
            std::array{&kAllowEmpty, &kThreads, &kJson, &kProgress, &kNoProgress, &kColor, &kVerbose, &kQuiet,
                       &kHelp});
@@ -166,7 +160,6 @@ void validate_rule(const RawOptions& raw, CompareCommand& command) {
   command.matching = validate_matching(raw);
   ComparisonRule& rule = command.matching.rule;
   rule.bits = raw.has(kBits);
-  if (raw.has(kNan)) rule.nan_equal = word_of(raw, kNan) == 0;
   if (rule.bits) command.matching.compared = Compared::bits;
   if (raw.has(kBytes)) command.matching.compared = Compared::bytes;
   command.settings.rule = rule;

@@ -37,10 +37,10 @@ Json difference_json(const ElementComparison& comparison, std::optional<Differen
 Json mismatch_json(const PairReport& report, const Mismatch& mismatch) {
   const DType dtype = report.comparison.dtype;
   const DType actual_dtype = report.comparison.actual_dtype.value_or(dtype);
-  const Meaning& meaning = report.comparison.meaning;
+  const LogicalType& meaning = report.comparison.meaning;
   return {{"index", index_of(report.layout, mismatch.position)},
-          {"actual", element_json(actual_dtype, meaning, mismatch.actual, mismatch.actual_imaginary)},
-          {"expected", element_json(dtype, meaning, mismatch.expected, mismatch.expected_imaginary)},
+          {"actual_element", element_json(actual_dtype, meaning, mismatch.actual, mismatch.actual_imaginary)},
+          {"expected_element", element_json(dtype, meaning, mismatch.expected, mismatch.expected_imaginary)},
           {"difference", difference_json(report.comparison, difference_of(report.comparison, mismatch))},
           {"ulp", ulps_between(report.comparison, mismatch)}};
 }
@@ -136,7 +136,7 @@ std::string as_text(const PairReport& report, std::size_t shown, const Paint& pa
 }
 
 std::string as_json(const PairReport& report) {
-  Json json{{"version", kJsonVersion}};
+  Json json = named_object("compare");
   json.add_name("actual", report.actual).add_name("expected", report.expected);
   if (report.member) json.add_name("member", *report.member);
   json.add("status", report.status());
@@ -146,7 +146,7 @@ std::string as_json(const PairReport& report) {
   if (report.failed)
     json.add("error", report.failed->message);
   else if (report.without_members)
-    json.add("members", 0);
+    json.add("empty", true);
   else if (report.reason.empty())
     add_comparison(report, json);
   else
@@ -167,7 +167,8 @@ std::string as_text(const PairCounts& counts, const std::string& uses) {
 }
 
 std::string as_json(const PairCounts& counts, int status, const Matching& matching) {
-  Json json{{"version", kJsonVersion}, {"summary", true}, {"status", status}};
+  Json json = named_object("compare_summary");
+  json.add("status", status);
   std::uint64_t pairs = 0;
   for (const std::uint64_t count : counts) pairs += count;
   json.add("pairs", pairs);

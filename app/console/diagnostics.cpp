@@ -46,7 +46,7 @@ constexpr Wording kWordings[] = {
     {"exclude_member", "an exclusion of members", "--exclude-member"},
     {"only", "only=", "--only "},
     {"only", "only", "--only"},
-    {"other", "the choice of members forbids", "--other error forbids"},
+    {"unclipped", "the choice of members forbids", "--unclipped error forbids"},
     {"shard", "a shard", "--shard"},
     {"temporary_directory", "name another directory", "set TMPDIR to another directory"},
     {"pattern", "", "; without quotes the shell expands it"},

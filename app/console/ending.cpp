@@ -76,8 +76,8 @@ void print_last_words(int signal) noexcept try {
   const std::size_t failed = tally.failed;
   if (tally.summary >= 0 && done != 0)
     print(tally.summary,
-          FMT_STRING(
-              "{{\"version\":{},\"summary\":true,\"status\":{},\"files\":{},\"ok\":{},\"failed\":{}}}\n"),
+          FMT_STRING("{{\"object\":\"clip_summary\",\"version\":{},\"status\":{},\"files\":{},\"ok\":{},"
+                     "\"failed\":{}}}\n"),
           kJsonVersion, 128 + signal, done, done - failed, failed);
   if (tally.in_place == 0) return;
   if (tally.in_place == 1 && os::is_writable(STDERR_FILENO, 0))

@@ -7,7 +7,7 @@
 
 #include "contract/fields.hpp"
 #include "element/element.hpp"
-#include "element/meaning.hpp"
+#include "element/logical_type.hpp"
 #include "element/number.hpp"
 #include "npy/utf8.hpp"
 #include "request_text.hpp"
@@ -165,13 +165,17 @@ void Json::append_to(std::string& text, std::size_t indent, std::size_t level) c
   text += kind_ == Kind::list ? ']' : '}';
 }
 
-Json element_json(DType dtype, const Meaning& meaning, ElementBits element, ElementBits imaginary) {
+Json named_object(std::string_view name) {
+  return {{"object", name}, {"version", kJsonVersion}};
+}
+
+Json element_json(DType dtype, const LogicalType& meaning, ElementBits element, ElementBits imaginary) {
   Json::NumberText room;
-  if (meaning.kind == Meaning::Kind::number)
+  if (meaning.kind == LogicalType::Kind::number)
     return Json::verbatim(std::string(Json::print(dtype, element, room)));
   const std::string text = element_text(dtype, meaning, element, imaginary);
-  if (meaning.kind == Meaning::Kind::boolean) return element != 0;
-  if (meaning.kind == Meaning::Kind::timedelta && text != "NaT") return Json::number(dtype, text);
+  if (meaning.kind == LogicalType::Kind::boolean) return element != 0;
+  if (meaning.kind == LogicalType::Kind::timedelta && text != "NaT") return Json::number(dtype, text);
   return text;
 }
 

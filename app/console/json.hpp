@@ -13,7 +13,7 @@
 
 #include "contract/arrays.hpp"
 #include "element/dtype.hpp"
-#include "element/meaning.hpp"
+#include "element/logical_type.hpp"
 
 namespace clipper {
 
@@ -97,8 +97,14 @@ class Json {
   std::vector<std::pair<std::string, Json>> members_;  ///< the keys of a list are empty
 };
 
+/// The begin of an object that is printed: its name in data/clipper.schema.json, and the version.
+[[nodiscard]] Json named_object(std::string_view name);
+
+/// The begin of an object that is printed: its name in data/clipper.schema.json, and the version.
+[[nodiscard]] Json named_object(std::string_view name);
+
 /// An element: a number, true or false, or the text of a date or a complex number.
-[[nodiscard]] Json element_json(DType dtype, const Meaning& meaning, ElementBits element,
+[[nodiscard]] Json element_json(DType dtype, const LogicalType& meaning, ElementBits element,
                                 ElementBits imaginary = 0);
 
 /// Stands for the values of an array that was found, of which there may be millions: they are printed in its

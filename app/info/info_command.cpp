@@ -68,7 +68,7 @@ void set_percentiles(const InfoCommand& command, const Percentiles& found, Tenso
 Nodata set_limits(const InfoCommand& command, TensorInfo& tensor) {
   const npy::Header& header = tensor.header;
   // As for a clip, bounds of a whole archive are those of its numbers.
-  if (tensor.member != nullptr && header.meaning.kind != Meaning::Kind::number) return {};
+  if (tensor.member != nullptr && header.meaning.kind != LogicalType::Kind::number) return {};
   return with_path(tensor.path, [&] {
     Request nodata{.nodata = command.bounds.nodata};
     set_units(nodata, header);

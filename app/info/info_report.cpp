@@ -37,7 +37,7 @@ int digits_of_edges(const Histogram& histogram) {
   return std::min(static_cast<int>(std::log10(std::max(largest, 1.0))) + 3, 17);
 }
 
-Label label_of(const ElementStatistics& statistics, const Meaning& meaning, std::size_t row) {
+Label label_of(const ElementStatistics& statistics, const LogicalType& meaning, std::size_t row) {
   const Histogram& histogram = statistics.histogram;
   const DType dtype = statistics.dtype;
   if (histogram.rows == 1 && statistics.finite->lowest == statistics.finite->highest)
@@ -93,15 +93,16 @@ std::string range_text(const Label& label, std::size_t begin_width, std::size_t 
 
 }  // namespace
 
-std::string edge_text(DType dtype, const Meaning& meaning, const Histogram& histogram, std::size_t row) {
+std::string edge_text(DType dtype, const LogicalType& meaning, const Histogram& histogram, std::size_t row) {
   const std::string number = edge_text(dtype, histogram, row);
-  if (meaning.kind == Meaning::Kind::number || meaning.kind == Meaning::Kind::timedelta) return number;
+  if (meaning.kind == LogicalType::Kind::number || meaning.kind == LogicalType::Kind::timedelta)
+    return number;
   std::int64_t element = std::numeric_limits<std::int64_t>::max();  // of an edge beyond all elements
   std::from_chars(number.data(), number.data() + number.size(), element);
   return element_text(dtype, meaning, to_bits(element));
 }
 
-std::string histogram_text(const ElementStatistics& statistics, const Meaning& meaning,
+std::string histogram_text(const ElementStatistics& statistics, const LogicalType& meaning,
                            const std::optional<Limit>& min, const std::optional<Limit>& max,
                            std::size_t width, const Paint& paint) {
   const Histogram& histogram = statistics.histogram;
@@ -289,7 +290,7 @@ std::string deviation_text(const ElementStatistics& statistics) {
 
 /// As in numpy, dates have no mean: their zero is arbitrary.
 bool has_mean(const npy::Header& header) {
-  return header.meaning.kind != Meaning::Kind::datetime;
+  return header.meaning.kind != LogicalType::Kind::datetime;
 }
 
 std::string share_text(std::uint64_t count, const ElementStatistics& statistics) {
@@ -337,7 +338,7 @@ Json element_json(const npy::Header& header, const std::optional<Scalar>& number
 Json limit_json(const npy::Header& header, const std::optional<Limit>& limit) {
   const DType dtype = header.dtype;
   if (!limit) return {};
-  if (header.meaning.kind != Meaning::Kind::number) return element_json(header, limit->element);
+  if (header.meaning.kind != LogicalType::Kind::number) return element_json(header, limit->element);
   return limit->plan ? array_json(limit->plan->arrays->arrays.front()) : Json::number(dtype, limit->text);
 }
 
@@ -348,7 +349,7 @@ Json statistics_json(const TensorInfo& tensor) {
   const Histogram& histogram = statistics.histogram;
   Json edges = Json::list();
   for (std::size_t row = 0; row <= histogram.rows && histogram.rows != 0; ++row) {
-    const bool is_date = header.meaning.kind == Meaning::Kind::datetime;
+    const bool is_date = header.meaning.kind == LogicalType::Kind::datetime;
     edges.add(is_date ? Json(edge_text(dtype, header.meaning, histogram, row))
                       : Json::number(dtype, edge_text(dtype, histogram, row)));
   }
@@ -409,7 +410,7 @@ void add_header_json(const TensorInfo& tensor, Json& json) {
 
 /// The members of all objects: which file the object is about, and its exit status.
 Json json_about(const std::string& input, const Entry* member, int status) {
-  Json json{{"version", kJsonVersion}};
+  Json json = named_object("info");
   json.add_name("input", input);
   if (member != nullptr) json.add_name("member", member->name);
   json.add("status", status);
@@ -474,7 +475,7 @@ std::string as_json(const TensorInfo& tensor) {
   } else if (tensor.other.empty()) {
     add_header_json(tensor, json);
   } else {
-    json.add("other", tensor.other);
+    json.add("kind", tensor.other);
   }
   return json.dump() + "\n";
 }
@@ -487,7 +488,7 @@ std::string as_json(const std::string& input, const Entry* member, const Failure
 
 std::string empty_archive_json(const std::string& input) {
   Json json = json_about(input, nullptr, 0);
-  json.add("members", 0);
+  json.add("empty", true);
   return json.dump() + "\n";
 }
 

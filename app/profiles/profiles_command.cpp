@@ -39,8 +39,8 @@ struct ProfileCheck {
   std::string min;                 ///< as converted: the dtype's limit if there is no bound
   std::string max;
 
-  /// Where the result differs from that of profile native: kinds of elements ("NaN", "-0", "0", "inf",
-  /// "-inf", "numbers"), or why native refuses the bounds ("min > max", "NaN as a bound", "bounds").
+  /// Where the result differs from that of profile clipper: kinds of elements ("NaN", "-0", "0", "inf",
+  /// "-inf", "numbers"), or why profile clipper refuses the bounds ("min > max", "NaN as a bound", "bounds").
   std::vector<std::string_view> differs;
 
   /// For which of these elements and bounds the system contradicts itself or specifies nothing: "NaN", "NaN
@@ -104,17 +104,17 @@ std::vector<std::string_view> unspecified(const Profile& profile, const Request&
   return result;
 }
 
-/// Why native refuses bounds that another profile takes.
-std::string_view refused_by_native(const Request& bounds) {
+/// Why profile clipper refuses bounds that another profile takes.
+std::string_view refused_by_own(const Request& bounds) {
   if (is_nan(bounds.min) || is_nan(bounds.max)) return "NaN as a bound";
   return bounds.min && bounds.max && bounds.min->number > bounds.max->number ? "min > max" : "bounds";
 }
 
-std::vector<std::string_view> differences(const Plan& plan, const Plan& native) {
+std::vector<std::string_view> differences(const Plan& plan, const Plan& own) {
   const DType dtype = plan.operation.dtype;
   const std::vector<ElementBits> samples =
-      samples_of(dtype, {plan.min, plan.max, native.min, native.max, plan.operation.lo, plan.operation.hi});
-  const std::vector<ElementBits> ours = clipped(native, samples);
+      samples_of(dtype, {plan.min, plan.max, own.min, own.max, plan.operation.lo, plan.operation.hi});
+  const std::vector<ElementBits> ours = clipped(own, samples);
   const std::vector<ElementBits> theirs = clipped(plan, samples);
   std::vector<std::string_view> kinds;
   for (const std::string_view kind : {"NaN", "-0", "0", "-inf", "inf", "numbers"})
@@ -136,20 +136,20 @@ std::optional<Plan> plan_for(const Profile& profile, Request bounds, const Tenso
   }
 }
 
-/// For each profile. Clips some elements of each kind with it and with native; reads nothing. The bounds are
-/// numbers, not arrays.
+/// For each profile. Clips some elements of each kind with it and with profile clipper; reads nothing. The
+/// bounds are numbers, not arrays.
 std::vector<ProfileCheck> check_profiles(const Request& bounds, const TensorLayout& tensor) {
   TensorLayout layout = tensor;
   layout.order = kNativeOrder;
   std::optional<Failure> unused;
-  const std::optional<Plan> native = plan_for(*profile_named("native"), bounds, layout, unused);
+  const std::optional<Plan> own = plan_for(*profile_named("clipper"), bounds, layout, unused);
   std::vector<ProfileCheck> result;
   for (const Profile& profile : profiles()) {
     ProfileCheck check{&profile, std::nullopt, "", "", {}, {}};
     if (const std::optional<Plan> plan = plan_for(profile, bounds, layout, check.refusal)) {
       check.min = bound_text(*plan, Parameter::min);
       check.max = bound_text(*plan, Parameter::max);
-      check.differs = native ? differences(*plan, *native) : std::vector{refused_by_native(bounds)};
+      check.differs = own ? differences(*plan, *own) : std::vector{refused_by_own(bounds)};
       check.unspecified = unspecified(profile, bounds, *plan);
     }
     result.push_back(std::move(check));
@@ -268,9 +268,10 @@ std::string dimensions(const Profile& profile) {
 std::string as_json() {
   Json rows = Json::list();
   for (const Profile& profile : profiles()) {
-    Json row{{"name", profile.name},         {"family", profile.family},
-             {"system", profile.system},     {"dtypes", names_of(profile.dtypes)},
-             {"min_rank", profile.min_rank}, {"max_rank", last_rank(profile)}};
+    Json row = named_object("profile");
+    row.add("name", profile.name).add("family", profile.family).add("system", profile.system);
+    row.add("dtypes", names_of(profile.dtypes));
+    row.add("min_rank", profile.min_rank).add("max_rank", last_rank(profile));
     Json open = Json::object();
     for (const Column& column : kColumns) {
       row.add(column.name, word_of(column, profile));
@@ -355,7 +356,7 @@ std::string text_of(const std::vector<std::string_view>& kinds) {
 }
 
 std::string as_table(const std::vector<ProfileCheck>& checks) {
-  Table table({{"PROFILE"}, {"MIN"}, {"MAX"}, {"DIFFERS FROM NATIVE"}, {"UNSPECIFIED"}});
+  Table table({{"PROFILE"}, {"MIN"}, {"MAX"}, {"DIFFERS FROM CLIPPER"}, {"UNSPECIFIED"}});
   std::string refused;
   for (const ProfileCheck& check : checks) {
     const std::string name(check.profile->name);
@@ -397,7 +398,7 @@ std::string text_about_file(const RawOptions& raw) {
   if (!raw.has(kJson))
     return fmt::format("{}: {} {}\n\n{}", escape_for_terminal(path), traits(header.dtype).name,
                        shape_text(header.shape), as_table(checks));
-  Json json{{"version", kJsonVersion}};
+  Json json = named_object("profiles_of_file");
   json.add_name("input", path);
   json.add("dtype", traits(header.dtype).name).add("shape", header.shape);
   json.add("profiles", as_json(header.dtype, checks));
@@ -412,7 +413,7 @@ constexpr CommandSpec kProfilesSpec{
     .description =
         "Prints tables of the rules that each --profile follows. With FILE, prints what each "
         "profile makes of --min and --max for a tensor like that in FILE: the bounds as converted, or "
-        "why it refuses them, and the kinds of elements whose results differ from native's.",
+        "why it refuses them, and the kinds of elements on which it and the profile clipper differ.",
     .forms = kForms,
     .footer = kFooter,
     .positionals = kPositionals,

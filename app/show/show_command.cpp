@@ -18,7 +18,7 @@
 #include "command_line/command_line.hpp"
 #include "command_line/shared_options.hpp"
 #include "console/terminal.hpp"
-#include "element/meaning.hpp"
+#include "element/logical_type.hpp"
 #include "element/tensor_layout.hpp"
 #include "error.hpp"
 #include "files/container.hpp"
@@ -219,7 +219,7 @@ class Printer {
   void collect(std::size_t depth, std::int64_t position) {
     if (depth == shown_.size()) {
       const std::string text = element_at(position);
-      const bool is_date = layout_.meaning.kind == Meaning::Kind::datetime || text == "NaT";
+      const bool is_date = layout_.meaning.kind == LogicalType::Kind::datetime || text == "NaT";
       elements_.push_back(is_date && !shown_.empty() ? fmt::format("'{}'", text) : text);
       return;
     }

@@ -14,7 +14,7 @@
 #include "clip/scale_integers.hpp"
 #include "element/element_key.hpp"
 #include "element/half.hpp"
-#include "element/meaning.hpp"
+#include "element/logical_type.hpp"
 #include "simd/vector.hpp"
 
 namespace clipper {

@@ -57,13 +57,13 @@ bool is_reversed(const TensorLayout& stored) noexcept {
 }  // namespace
 
 bool is_decoded(const TensorLayout& stored) noexcept {
-  return !is_reversed(stored) && stored.meaning.kind != Meaning::Kind::boolean;
+  return !is_reversed(stored) && stored.meaning.kind != LogicalType::Kind::boolean;
 }
 
 void decode(const TensorLayout& stored, const std::byte* in, std::span<std::byte> out,
             SimdLevel level) noexcept {
   encode(stored, in, out, level);
-  if (stored.meaning.kind == Meaning::Kind::boolean) run_loop<MakeFlags>(level, out.data(), out.size());
+  if (stored.meaning.kind == LogicalType::Kind::boolean) run_loop<MakeFlags>(level, out.data(), out.size());
 }
 
 void encode(const TensorLayout& stored, const std::byte* in, std::span<std::byte> out,

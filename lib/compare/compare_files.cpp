@@ -101,7 +101,7 @@ ElementComparison compare_elements(Engine& engine, const CompareSettings& settin
   if (!settings.difference_file) return compare(engine, actual, expected, settings.rule);
   if (settings.whole_files)
     throw Error(ErrorKind::usage, kDifferences + ": is not written for types that clipper does not read");
-  const Meaning& meaning = expected.layout.meaning;
+  const LogicalType& meaning = expected.layout.meaning;
   if (meaning.is_time() || meaning.is_complex())
     throw Error(ErrorKind::usage,
                 kDifferences + fmt::format(": is not written for {}", type_name(expected.layout)));
@@ -182,7 +182,7 @@ class Total {
         dtype_(expected.layout.dtype),
         element_size_(expected.layout.element_size()),
         actual_dtype_(before ? dtype_ : actual.layout.dtype),
-        meaning_(actual.layout.meaning == expected.layout.meaning ? expected.layout.meaning : Meaning{}) {
+        meaning_(actual.layout.meaning == expected.layout.meaning ? expected.layout.meaning : LogicalType{}) {
     sum_.dtype = dtype_;
     if (actual_dtype_ != dtype_) {
       common_ = common_dtypes(actual_dtype_, dtype_);
@@ -261,7 +261,7 @@ class Total {
   std::size_t element_size_;
   DType actual_dtype_;
   PairDTypes common_{};  ///< if the two differ
-  Meaning meaning_;
+  LogicalType meaning_;
   std::mutex mutex_;
   ElementComparison sum_;
 };
@@ -341,7 +341,8 @@ void check_end(const TensorInput& tensor) {
 
 std::string difference_as_whole(const TensorLayout& actual, const TensorLayout& expected, bool any_dtype) {
   const auto is_number = [](const TensorLayout& layout) {
-    return layout.meaning.kind == Meaning::Kind::number || layout.meaning.kind == Meaning::Kind::boolean;
+    return layout.meaning.kind == LogicalType::Kind::number ||
+           layout.meaning.kind == LogicalType::Kind::boolean;
   };
   const bool may_differ = any_dtype && is_number(actual) && is_number(expected);
   if (!may_differ && (actual.dtype != expected.dtype || actual.meaning != expected.meaning))

@@ -228,13 +228,13 @@ ElementComparison compare(const ElementPairs& pairs, const ComparisonRule& rule,
     return result;
   }
   switch (pairs.meaning.kind) {
-    case Meaning::Kind::number:
+    case LogicalType::Kind::number:
       if (is_float8(pairs.dtype)) return compare_float8(pairs, rule, level);
       break;
-    case Meaning::Kind::boolean: break;
-    case Meaning::Kind::datetime: return compare_parts<Date>(pairs, rule);
-    case Meaning::Kind::timedelta: return compare_parts<Duration>(pairs, rule);
-    case Meaning::Kind::complex:
+    case LogicalType::Kind::boolean: break;
+    case LogicalType::Kind::datetime: return compare_parts<Date>(pairs, rule);
+    case LogicalType::Kind::timedelta: return compare_parts<Duration>(pairs, rule);
+    case LogicalType::Kind::complex:
       if (pairs.dtype == DType::float32) return compare_parts<Complex<float>>(pairs, rule);
       return compare_parts<Complex<double>>(pairs, rule);
   }

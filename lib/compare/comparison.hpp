@@ -12,7 +12,7 @@
 #include "compare/tolerance.hpp"
 #include "element/dtype.hpp"
 #include "element/float8.hpp"
-#include "element/meaning.hpp"
+#include "element/logical_type.hpp"
 #include "element/number.hpp"
 #include "simd/levels.hpp"
 
@@ -87,7 +87,7 @@ struct ElementComparison {
   double largest_relative = 0;  ///< |a - e| / |e| of the others, infinity if e is 0; of dates 0
 
   std::optional<MetricSums> metrics{};  ///< only if the rule asks for it
-  Meaning meaning{};                    ///< of the elements
+  LogicalType meaning{};                ///< of the elements
   std::optional<DType> actual_dtype{};  ///< of the actual elements, if it is another
 
   /// Whether differences are bits of float64.
@@ -110,7 +110,7 @@ struct ElementPairs {
   std::byte* expected;
   std::size_t count;
   std::uint64_t position;  ///< of the first pair
-  Meaning meaning{};
+  LogicalType meaning{};
 
   /// Of the actual elements, if it is another. Both are then int64, uint64 or float64.
   std::optional<DType> actual_dtype{};

@@ -101,7 +101,7 @@ std::optional<std::uint64_t> passing_ulps(const ElementComparison& comparison, C
 
 std::string mismatch_text(const FileComparison& files, Compared compared, const Mismatch& mismatch) {
   const DType dtype = files.comparison.dtype;
-  const Meaning& meaning = files.comparison.meaning;
+  const LogicalType& meaning = files.comparison.meaning;
   const auto difference = difference_of(files.comparison, mismatch);
   const auto ulps = ulps_between(files.comparison, mismatch);
   std::vector<std::string> distances;

@@ -13,7 +13,7 @@
 #include "element/element_key.hpp"
 #include "element/float8.hpp"
 #include "element/half.hpp"
-#include "element/meaning.hpp"
+#include "element/logical_type.hpp"
 
 /// The only code that decides whether an element matches another.
 namespace clipper {

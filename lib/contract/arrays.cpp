@@ -55,7 +55,7 @@ void check_array(const Request& request, std::string_view field, const Given& gi
   switch (profile.arrays) {
     case Profile::Arrays::broadcast: return;
     case Profile::Arrays::none:
-      return refuse(ErrorKind::usage, "takes one number, profile native takes arrays");
+      return refuse(ErrorKind::usage, "takes one number, profile clipper takes arrays");
     case Profile::Arrays::both:
       if (is_typed(request.min) || is_typed(request.max))
         refuse(ErrorKind::usage, "takes no array beside a number");

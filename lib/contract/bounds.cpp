@@ -64,11 +64,11 @@ Number number_in_units(std::string_view field, const Given& given, const TensorL
   if (given.needs_meaning && (given.text == "NaT" || given.text == "nat"))
     refuse_word(field, given, ": NaT cannot be a bound");
   switch (layout.meaning.kind) {
-    case Meaning::Kind::boolean: return flag_number(field, given);
-    case Meaning::Kind::datetime: return date_number(field, given, layout);
-    case Meaning::Kind::timedelta: return duration_number(field, given, layout);
-    case Meaning::Kind::number:
-    case Meaning::Kind::complex: break;
+    case LogicalType::Kind::boolean: return flag_number(field, given);
+    case LogicalType::Kind::datetime: return date_number(field, given, layout);
+    case LogicalType::Kind::timedelta: return duration_number(field, given, layout);
+    case LogicalType::Kind::number:
+    case LogicalType::Kind::complex: break;
   }
   if (given.needs_meaning)
     refuse_word(field, given, fmt::format(" is not a number, but the tensor is {}", type_name(layout)));
@@ -78,7 +78,7 @@ Number number_in_units(std::string_view field, const Given& given, const TensorL
 /// Error{usage} for a parameter that only numbers have.
 void expect_only_bounds(const Request& request, const TensorLayout& layout) {
   const auto is_refused = [&](const Field& field) {
-    if (field.name == "to") return layout.meaning.kind != Meaning::Kind::boolean;
+    if (field.name == "to") return layout.meaning.kind != LogicalType::Kind::boolean;
     return field.stage != Field::Stage::clip && field.name != "saturate";  // which requires `to`
   };
   if (const Field* const field = first_given(request, is_refused))
@@ -386,11 +386,11 @@ void expect_no_percentage(std::string_view field, const std::optional<Given>& bo
 }
 
 bool is_in_units(const Request& request, const TensorLayout& layout) {
-  return layout.meaning.kind == Meaning::Kind::number && !needs_meaning(request);
+  return layout.meaning.kind == LogicalType::Kind::number && !needs_meaning(request);
 }
 
 void set_units(Request& request, const TensorLayout& layout) {
-  const bool are_numbers = layout.meaning.kind == Meaning::Kind::number;
+  const bool are_numbers = layout.meaning.kind == LogicalType::Kind::number;
   if (!are_numbers) expect_only_bounds(request, layout);
   const auto convert = [&](std::string_view field, std::optional<Given>& given) {
     if (!given || (are_numbers && !given->needs_meaning)) return;
@@ -431,7 +431,7 @@ Bounds convert_bounds(const Profile& profile, DType dtype, const std::optional<G
 
   const bool typed = !min->dtype && !max->dtype;
   // Bounds of integers that files have are in order as numbers, too, before they are cut.
-  const bool are_cut = profile.family == "native" && !is_floating(dtype);
+  const bool are_cut = profile.family == "clipper" && !is_floating(dtype);
   // Beside a figure of floats, a number is the element that it becomes, as the figure is.
   const bool is_beside_figure = is_floating(dtype) && min->found.empty() != max->found.empty();
   const bool as_typed = ((typed && !is_beside_figure) || are_cut) && min->number > max->number;

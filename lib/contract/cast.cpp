@@ -92,7 +92,7 @@ bool divides(const Request& request) {
 }
 
 bool converts_flags(const Request& request, const Plan& plan) {
-  return request.to && plan.input.meaning.kind == Meaning::Kind::boolean;
+  return request.to && plan.input.meaning.kind == LogicalType::Kind::boolean;
 }
 
 /// Whether the tensor needs more than a clip.
@@ -115,13 +115,12 @@ bool needs_cast(const Request& request, const Plan& plan) {
 }
 
 void check_cast(const Request& request) {
-  const bool is_native = request.profile->family == "native";
+  const bool is_own = request.profile->family == "clipper";
   const auto is_after = [](const Field& field) { return field.stage == Field::Stage::after; };
-  if (const Field* const field = is_native ? nullptr : first_given(request, is_after))
+  if (const Field* const field = is_own ? nullptr : first_given(request, is_after))
     refuse(parameter(field->name) +
-           fmt::format(" is not supported by {}; only profile native has it", request.profile->system));
-  if (divides(request) && !is_native)
-    refuse(label("scale", *request.scale) + ": only profile native divides");
+           fmt::format(" is not supported by {}; only profile clipper has it", request.profile->system));
+  if (divides(request) && !is_own) refuse(label("scale", *request.scale) + ": only profile clipper divides");
   expect_number("zero_point", request.zero_point);
   expect_number("replace_below", request.replace_below);
   expect_number("replace_above", request.replace_above);

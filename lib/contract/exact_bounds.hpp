@@ -5,7 +5,7 @@
 #include "contract/plan.hpp"
 #include "contract/profile.hpp"
 
-/// The rule for bounds of integers, under profile native, with a step after the clip, which makes a Cast:
+/// The rule for bounds of integers, under profile clipper, with a step after the clip, which makes a Cast:
 ///
 /// An element is compared with the exact bound, as typed, found or read. The bound as a value enters the
 /// later steps exactly, and what is written is rounded once, at the end. Where these steps, or scale and bias

@@ -17,7 +17,7 @@ bool Field::is_given(const Request& request) const {
         else if constexpr (requires { value.action; })
           return value.action != OnNan::by_profile;
         else if constexpr (requires { value->family; })
-          return value != profile_named("native");
+          return value != profile_named("clipper");
         else
           return static_cast<bool>(value);
       },

@@ -41,7 +41,7 @@ struct Field {
     clip,
     before,
     after
-  };  ///< only profile native has what is after the clip
+  };  ///< only profile clipper has what is after the clip
 
   std::string_view name;    ///< "min_above_max"
   std::string_view option;  ///< "--min-above-max"

@@ -30,7 +30,7 @@ std::optional<Limit> limit(std::string_view field, Request request, std::optiona
   give_dtype(bound, layout.dtype);
   if (bound->array) {
     // Beside a bias and a cast, integers are compared with the array's exact numbers, whatever they are.
-    if (!is_floating(layout.dtype) && layout.meaning.kind == Meaning::Kind::number) {
+    if (!is_floating(layout.dtype) && layout.meaning.kind == LogicalType::Kind::number) {
       request.bias = 0;
       request.to = DType::float64;
     }
@@ -60,7 +60,7 @@ std::string newer_that_takes(const Profile& profile, const TensorLayout& layout)
 }
 
 void check_tensor(const Profile& profile, const TensorLayout& layout) {
-  if (layout.meaning.kind != Meaning::Kind::number && !profile.takes_dates)
+  if (layout.meaning.kind != LogicalType::Kind::number && !profile.takes_dates)
     throw Error(ErrorKind::input, fmt::format("{} does not take {}", profile.system, type_name(layout)));
   if (!profile.dtypes.contains(layout.dtype)) {
     std::vector<std::string_view> names;
@@ -178,7 +178,7 @@ Plan make_plan_in_units(const Request& request, const TensorLayout& layout) {
 
 std::string Plan::fingerprint() const {
   const char order = traits(input.dtype).size == 1 ? '|' : input.order == ByteOrder::little ? '<' : '>';
-  const bool is_descr = !traits(input.dtype).only_if_named && input.meaning.kind == Meaning::Kind::number;
+  const bool is_descr = !traits(input.dtype).only_if_named && input.meaning.kind == LogicalType::Kind::number;
   std::string text = fmt::format("plan 1: {}{}{} {}({}) {}+{}", order,
                                  is_descr ? std::string(traits(input.dtype).descr) : type_name(input),
                                  input.stored_as.empty() ? "" : " opaque", input.fortran_order ? 'F' : 'C',

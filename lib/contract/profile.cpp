@@ -85,8 +85,8 @@ constexpr Profile tosa(std::string_view name, std::string_view system, Profile::
 }
 
 constexpr std::array kProfiles{
-    Profile{.family = "native",
-            .name = "native",
+    Profile{.family = "clipper",
+            .name = "clipper",
             .system = "clipper",
             .dtypes = DTypeSet::all(),
             .takes_dates = true,

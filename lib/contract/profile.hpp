@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "element/dtype.hpp"
-#include "element/meaning.hpp"
+#include "element/logical_type.hpp"
 
 /// A Request holds what the user wants; a Profile holds the rules of one system (NumPy, PyTorch, ONNX, ...)
 /// as data.
@@ -325,10 +325,10 @@ struct Request {
   std::optional<Given> scale{};
   std::optional<Given> bias{};
   OnNan nan{};
-  ProfileChoice profile = profile_named("native");  ///< not owned; Error{usage} if null
+  ProfileChoice profile = profile_named("clipper");  ///< not owned; Error{usage} if null
   std::optional<MinAboveMax> min_above_max{};       ///< overrides the profile's rule
 
-  // Only for profile native: what happens after the clip, in this order. With scale or bias, bounds are then
+  // Only for profile clipper: what happens after the clip, in this order. With scale or bias, bounds are then
   // numbers of the arithmetic (float32 for floats of up to 32 bits, otherwise float64, or integers if they
   // and the tensor are), and its results are not rounded to the tensor's dtype in between.
 

@@ -167,7 +167,7 @@ void convert_clip(const Request& request, Plan& plan) {
   const Profile& profile = *request.profile;
   Operation& operation = plan.operation;
   for (const Field* const field : fields::kBounds)
-    if (const auto& bound = request.*field->number(); profile.family != "native" || (bound && bound->opaque))
+    if (const auto& bound = request.*field->number(); profile.family != "clipper" || (bound && bound->opaque))
       check_dtype(field->name, bound, plan.input.dtype, plan.bound_dtype);
   plan.arrays = plan_arrays(request, plan.input);
   // plan_exact_bounds() converts bounds of integer arithmetic, which may exceed the tensor's dtype, and those
@@ -200,7 +200,7 @@ void convert_clip(const Request& request, Plan& plan) {
   }
   plan.takes_other_bounds =
       profile.arrays == Profile::Arrays::broadcast && !request.min_above_max && !operation.cast;
-  if (plan.input.meaning.kind == Meaning::Kind::boolean) plan_flags(plan);
+  if (plan.input.meaning.kind == LogicalType::Kind::boolean) plan_flags(plan);
 }
 
 void identify_clip(const Plan& plan, std::string& text) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "element/dtype.hpp"
-#include "element/meaning.hpp"
+#include "element/logical_type.hpp"
 #include "error.hpp"
 
 namespace clipper {
@@ -24,7 +24,7 @@ struct TensorLayout {
   bool fortran_order = false;    ///< as in the file, even if both orders are the same (1-D, empty)
   std::vector<std::int64_t> shape;  ///< 0 to kMaxRank dimensions, each >= 0
   std::uint64_t count = 1;          ///< the product of the shape; count * size fits int64
-  Meaning meaning{};                ///< of elements that are stored as those of `dtype`
+  LogicalType meaning{};            ///< of elements that are stored as those of `dtype`
 
   [[nodiscard]] std::size_t element_size() const {
     return traits(dtype).size * (meaning.is_complex() ? 2 : 1);

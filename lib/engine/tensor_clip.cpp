@@ -281,7 +281,7 @@ Converted TensorClip::clip_stored(const Operation& operation, const Operands& op
     const std::size_t length = std::min(most, count - done);
     const std::byte* const from = in + done * in_size_;
     decode(plan_.input, from, std::span(block).first(length * in_size_), level_);
-    const bool is_other = plan_.input.meaning.kind == Meaning::Kind::boolean &&
+    const bool is_other = plan_.input.meaning.kind == LogicalType::Kind::boolean &&
                           (plan_.operation.cast || std::memcmp(block.data(), from, length) != 0);
     total.add(clip_decoded(operation, operands.after(done), block.data(),
                            out == nullptr ? nullptr : results.data(), length, counting),

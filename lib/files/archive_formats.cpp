@@ -194,9 +194,10 @@ std::optional<TensorLayout> layout_of(const Entry& tensor) {
   if (type.dtype)
     layout.dtype = *type.dtype;
   else if (type.name == "BOOL")
-    std::tie(layout.dtype, layout.meaning) = std::pair(DType::uint8, Meaning{Meaning::Kind::boolean});
+    std::tie(layout.dtype, layout.meaning) = std::pair(DType::uint8, LogicalType{LogicalType::Kind::boolean});
   else
-    std::tie(layout.dtype, layout.meaning) = std::pair(DType::float32, Meaning{Meaning::Kind::complex});
+    std::tie(layout.dtype, layout.meaning) =
+        std::pair(DType::float32, LogicalType{LogicalType::Kind::complex});
   return layout;
 }
 

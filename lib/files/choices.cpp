@@ -103,13 +103,13 @@ bool TypeChoice::add(std::string_view word) {
   return is_known;
 }
 
-bool TypeChoice::contains(DType dtype, const Meaning& meaning) const {
+bool TypeChoice::contains(DType dtype, const LogicalType& meaning) const {
   switch (meaning.kind) {
-    case Meaning::Kind::number: return (dtypes_ >> static_cast<unsigned>(dtype) & 1U) != 0;
-    case Meaning::Kind::boolean: return bool_;
-    case Meaning::Kind::datetime:
-    case Meaning::Kind::timedelta: return date_;
-    case Meaning::Kind::complex: break;
+    case LogicalType::Kind::number: return (dtypes_ >> static_cast<unsigned>(dtype) & 1U) != 0;
+    case LogicalType::Kind::boolean: return bool_;
+    case LogicalType::Kind::datetime:
+    case LogicalType::Kind::timedelta: return date_;
+    case LogicalType::Kind::complex: break;
   }
   return other_;
 }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "element/dtype.hpp"
-#include "element/meaning.hpp"
+#include "element/logical_type.hpp"
 #include "error.hpp"
 #include "files/container.hpp"
 
@@ -75,7 +75,7 @@ class TypeChoice {
   /// Also chooses the tensors that the word stands for. False for a word that names none.
   [[nodiscard]] bool add(std::string_view word);
 
-  [[nodiscard]] bool contains(DType dtype, const Meaning& meaning) const;
+  [[nodiscard]] bool contains(DType dtype, const LogicalType& meaning) const;
 
   /// Whether it has bool, dates or durations.
   [[nodiscard]] bool has_meanings() const { return bool_ || date_ || other_; }

@@ -134,8 +134,8 @@ Given read_parameter(const std::string& path, Reading how, npy::Types types) {
   npy::Header header =
       read_header(file, {}, nullptr, std::nullopt, npy::Opaque::taken, npy::Types::comparable);
   const bool takes_flags = types == npy::Types::clipped;
-  if (header.meaning.kind != Meaning::Kind::number &&
-      !(takes_flags && header.meaning.kind == Meaning::Kind::boolean))
+  if (header.meaning.kind != LogicalType::Kind::number &&
+      !(takes_flags && header.meaning.kind == LogicalType::Kind::boolean))
     throw Error(ErrorKind::usage, fmt::format("{}: has {}, not numbers", path, type_name(header)));
   Given given{Number{}, "@" + path, header.dtype, !header.stored_as.empty()};
   given.shape = header.shape;

@@ -315,7 +315,7 @@ bool is_repeatable(const Plan& plan) {
     using Bits = UnsignedOfSize<Size>;
     const auto clipped = [&](Bits element) {
       auto* const bytes = std::as_writable_bytes(std::span(&element, 1)).data();
-      if (plan.input.meaning.kind == Meaning::Kind::boolean) element = element != 0;
+      if (plan.input.meaning.kind == LogicalType::Kind::boolean) element = element != 0;
       std::ignore = apply(operation, kNumbers, bytes, bytes, 1, Counting::off, SimdLevel::baseline);
       return element;
     };

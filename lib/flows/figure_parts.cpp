@@ -296,7 +296,7 @@ Number rounded_value(const Operation& operation, const Number& element) {
 std::optional<Scaled> scaled(const Request& request, const TensorLayout& layout) {
   if (!request.scale && !request.bias) return std::nullopt;
   Request alone{.scale = request.scale, .bias = request.bias, .profile = request.profile};
-  if (request.profile->family == "native") alone.to = DType::float64;
+  if (request.profile->family == "clipper") alone.to = DType::float64;
   if (request.profile->bounds == Profile::Bounds::required) {
     alone.min = -std::numeric_limits<double>::infinity();
     alone.max = std::numeric_limits<double>::infinity();

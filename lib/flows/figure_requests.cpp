@@ -97,8 +97,8 @@ void check_rule(const Request& request, std::string_view field, const Given& fig
       figure.percentage || figure.statistic == Statistic::mean || figure.statistic == Statistic::median;
   if (!has_center) refuse(": is no bound without a mean, median or percentile");
   if (!is_rule(figure)) return;
-  if (request.profile->family != "native")
-    refuse(fmt::format(": is not supported by {}; only profile native has it", request.profile->system));
+  if (request.profile->family != "clipper")
+    refuse(fmt::format(": is not supported by {}; only profile clipper has it", request.profile->system));
   if (field == "stretch_from") return;
   for (const std::string_view step : {"scale", "bias"})
     if (field_named(step)->is_given(request)) refuse(": cannot be combined with " + parameter(step));
@@ -107,9 +107,9 @@ void check_rule(const Request& request, std::string_view field, const Given& fig
 void check_figures(const Request& request) {
   const bool has_any = needs_elements(request) || (has_lists(request) && !request.pooled && !request.mask);
   if (const Field* const grouping = first_given(request, is_grouping)) {
-    if (request.profile->family != "native")
+    if (request.profile->family != "clipper")
       throw Error(ErrorKind::usage, parameter(grouping->name) +
-                                        fmt::format(" is not supported by {}; only profile native has it",
+                                        fmt::format(" is not supported by {}; only profile clipper has it",
                                                     request.profile->system));
     if (!has_any) refuse_no_figure(request);
   }
@@ -212,7 +212,7 @@ bool is_bound(const Field& field) {
 std::int64_t length_of_axis(const Request& request, const Field& field, const TensorLayout& layout,
                             std::size_t& axis) {
   const Given& given = *(request.*field.number());
-  if (layout.meaning.kind != Meaning::Kind::number)
+  if (layout.meaning.kind != LogicalType::Kind::number)
     throw Error(ErrorKind::usage, label(field.name, given) +
                                       (": a list is of numbers, but the tensor is " + type_name(layout)));
   if (request.per_axis.size() != 1) refuse_percentile(field.name, given);

@@ -161,8 +161,9 @@ void Figures::set_percentiles(const std::vector<Field>& bounds, Request& request
     if (is_rule(given)) found[i] = within_floats(request_, layout().dtype, bound, *found[i]);
     const std::string text = percentile_text(layout(), scaled_, *found[i]);
     // Other profiles convert the exact number.
-    const bool is_integer = !is_floating(layout().dtype) && layout().meaning.kind == Meaning::Kind::number &&
-                            request.profile->family == "native";
+    const bool is_integer = !is_floating(layout().dtype) &&
+                            layout().meaning.kind == LogicalType::Kind::number &&
+                            request.profile->family == "clipper";
     set_number(given, is_integer || scaled_ ? *parse_number(text) : *found[i], text);
   }
 }

@@ -362,8 +362,8 @@ bool clip_to_bounds(const Plan& plan, const ElementsInMemory& elements, const Bo
   std::shared_ptr<Engine> engine = engine_with_threads(touched, workers.threads);
   const BoundsClip clip(plan.operation, elements, bounds, engine ? engine->threads() : 1);
   if (!engine && workers.stop == nullptr)
-    return (bounds.may_spoil_out || clip.check(0, elements.count)) &&
-           clip.clip(0, elements.count, bounds.may_spoil_out);
+    return (bounds.may_clobber_output || clip.check(0, elements.count)) &&
+           clip.clip(0, elements.count, bounds.may_clobber_output);
 
   if (!engine) engine = engine_for(touched, 1);
   const Chunks chunks(elements.count, size, engine->chunk_in_memory(elements.count * size), 0);
@@ -375,11 +375,12 @@ bool clip_to_bounds(const Plan& plan, const ElementsInMemory& elements, const Bo
     });
     return ordered.load();
   };
-  if (!bounds.may_spoil_out &&
+  if (!bounds.may_clobber_output &&
       !for_each_chunk([&](std::size_t begin, std::size_t count) { return clip.check(begin, count); }))
     return false;
-  return for_each_chunk(
-      [&](std::size_t begin, std::size_t count) { return clip.clip(begin, count, bounds.may_spoil_out); });
+  return for_each_chunk([&](std::size_t begin, std::size_t count) {
+    return clip.clip(begin, count, bounds.may_clobber_output);
+  });
 }
 
 }  // namespace clipper

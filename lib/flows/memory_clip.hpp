@@ -53,13 +53,13 @@ ElementCounts clip_in_memory(const Plan& plan, const ElementsInMemory& elements,
 struct BoundsInMemory {
   const void* min;
   const void* max;
-  bool may_spoil_out;  ///< whether `out` may hold anything after a refusal: saves a pass over the arrays
+  bool may_clobber_output;  ///< whether `out` may hold anything after a refusal: saves a pass over the arrays
 };
 
 /// Clips to arrays that differ from call to call: no tiles, no checks but of their elements. Returns false
 /// for a NaN or a min that exceeds its max, and for what needs clip_in_memory(): a plan that does more than
 /// clip to numbers, elements or bounds that are not aligned, in and out that overlap. Nothing has been
-/// written then, unless may_spoil_out.
+/// written then, unless may_clobber_output.
 [[nodiscard]] bool clip_to_bounds(const Plan& plan, const ElementsInMemory& elements,
                                   const BoundsInMemory& bounds, const Workers& workers);
 

@@ -98,10 +98,10 @@ void check_saved(const std::string& path, const Request& request, const Plan& pl
              parameter(field->name);
     refuse_figures(why);
   }
-  if (request.profile->family != "native")
-    refuse_figures(fmt::format("{}: figures are not saved of {}, only of profile native", path,
+  if (request.profile->family != "clipper")
+    refuse_figures(fmt::format("{}: figures are not saved of {}, only of profile clipper", path,
                                request.profile->system));
-  if (plan.input.meaning.kind != Meaning::Kind::number)
+  if (plan.input.meaning.kind != LogicalType::Kind::number)
     refuse_figures(
         fmt::format("{}: figures are saved of numbers, but the tensor is {}", path, type_name(plan.input)));
   if (request.scale && request.scale->divides)

@@ -33,8 +33,8 @@ class SavedFigures {
   /// Keeps what the plan of the tensor, which `name` identifies, takes the request's parameters for: numbers
   /// in the dtype that is calculated with, in float32 those of float dtypes that numpy does not have; arrays;
   /// of stretch_from what is subtracted and what divides. Error{usage} for a second tensor with figures of
-  /// its own, for another profile than native, for dates and flags, for a request without parameters, and for
-  /// what no member says: a scale that divides, a number that no dtype has, a range that is stretched to
+  /// its own, for another profile than clipper, for dates and flags, for a request without parameters, and
+  /// for what no member says: a scale that divides, a number that no dtype has, a range that is stretched to
   /// others than 0:1. Error{input} for a bound that an index lacks and that replaces NaN, and for a figure
   /// that the tensor lacks, unless the file says that, too. Then writes the file, which has no name before
   /// commit(): what a full disk or another program prevents is known before the first result is in place.

@@ -31,11 +31,11 @@ bool is_stream(const std::string& out) {
 
 std::string_view words_for(const TensorLayout& layout) {
   switch (layout.meaning.kind) {
-    case Meaning::Kind::number: break;
-    case Meaning::Kind::boolean: return "bool";
-    case Meaning::Kind::datetime: return "dates, datetime64";
-    case Meaning::Kind::timedelta: return "durations, timedelta64";
-    case Meaning::Kind::complex: return "complex numbers";
+    case LogicalType::Kind::number: break;
+    case LogicalType::Kind::boolean: return "bool";
+    case LogicalType::Kind::datetime: return "dates, datetime64";
+    case LogicalType::Kind::timedelta: return "durations, timedelta64";
+    case LogicalType::Kind::complex: return "complex numbers";
   }
   return traits(layout.dtype).name;
 }
@@ -50,7 +50,7 @@ TypeChoice types_in_archives(const ClipSettings& settings) {
 std::string_view why_other(const ClipSettings& settings, const TypeChoice& types,
                            const TensorLayout& layout) {
   const Profile& profile = *settings.request.profile;
-  const bool is_number = layout.meaning.kind == Meaning::Kind::number;
+  const bool is_number = layout.meaning.kind == LogicalType::Kind::number;
   const bool is_taken = is_number ? profile.dtypes.contains(layout.dtype) : profile.takes_dates;
   const bool is_given = is_number && settings.reading.dtype == layout.dtype;
   if (!is_taken || !(is_given || types.contains(layout.dtype, layout.meaning))) return words_for(layout);
@@ -140,7 +140,7 @@ MemberAction action_on_other(const ClipSettings& settings, const std::string& pa
     case Selection::Other::error: break;
   }
   throw Error(ErrorKind::input, path + fmt::format(": would not be clipped ({}), which ", reason) +
-                                    Term{"other", "the choice of members forbids"});
+                                    Term{"unclipped", "the choice of members forbids"});
 }
 
 std::vector<MemberUse> member_uses(const ClipSettings& settings, const Container& archive) {

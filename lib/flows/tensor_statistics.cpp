@@ -180,7 +180,7 @@ ElementSource elements_of(std::span<const TensorSource> sources, std::span<const
   const TensorLayout& first = sources.front().layout;
   ElementSource all{.dtype = first.dtype, .read = {}};
   if (sources.size() == 1) all.path = sources.front().path;
-  all.only_elements = first.meaning.kind != Meaning::Kind::number;
+  all.only_elements = first.meaning.kind != LogicalType::Kind::number;
   all.groups = groups.front().count();
   for (const TensorSource& source : sources)
     all.count += source.layout.count / std::max<std::uint64_t>(all.groups, 1);

@@ -69,11 +69,11 @@ std::string_view kept_descr(const DTypeTraits& stored, bool has_order, char mark
 struct Stored {
   Types types;
   DType dtype;
-  Meaning meaning;
+  LogicalType meaning;
 };
 
 std::optional<Stored> stored(const Scalar& type) {
-  using Kind = Meaning::Kind;
+  using Kind = LogicalType::Kind;
   switch (type.kind) {
     case 'b': return Stored{Types::clipped, DType::uint8, {Kind::boolean}};
     case 'M': return Stored{Types::clipped, DType::int64, {Kind::datetime, type.unit}};
@@ -104,7 +104,7 @@ void read_other(std::string_view descr, Types types, std::string_view python, He
 
 /// Error{input} if the user has given another dtype.
 void expect_given(const std::optional<OrderedDType>& expected, std::string_view descr, const Header& header) {
-  const bool is_other = header.other || header.meaning != Meaning{};
+  const bool is_other = header.other || header.meaning != LogicalType{};
   if (expected &&
       (is_other || expected->dtype != header.dtype || expected->order.value_or(header.order) != header.order))
     refuse(fmt::format("the file's dtype is '{}' ({}), but ", excerpt(descr), type_name(header)) +
@@ -175,7 +175,7 @@ std::uint64_t count_elements(const Header& header) {
 }
 
 std::string descr_text(const TensorLayout& layout) {
-  using Kind = Meaning::Kind;
+  using Kind = LogicalType::Kind;
   const DTypeTraits& dtype = traits(layout.dtype);
   const char order = layout.order == ByteOrder::little || dtype.size == 1 ? '<' : '>';
   switch (layout.meaning.kind) {
@@ -280,7 +280,7 @@ Header accepted(const TensorLayout& layout, const GivenDType& given, Types types
   const DTypeTraits& stored = traits(layout.dtype);
   const std::string descr =
       is_float8(layout.dtype) && layout.stored_as.empty() ? std::string(stored.name) : descr_text(layout);
-  const bool is_number = layout.meaning == Meaning{};
+  const bool is_number = layout.meaning == LogicalType{};
   if (!is_number && types < (layout.meaning.is_complex() ? Types::comparable : Types::clipped))
     refuse_dtype(descr, python);
   const bool is_integer = is_number && stored.kind != NumberKind::floating;

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "element/meaning.hpp"
+#include "element/logical_type.hpp"
 
 /// The types that numpy writes and that are no dtypes of clipper, as the dict of a header names them.
 namespace clipper::npy {

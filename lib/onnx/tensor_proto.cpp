@@ -49,7 +49,7 @@ struct Type {
   std::string_view name;
   std::optional<DType> dtype{};  ///< nothing for a type that is not read
   std::uint32_t field = 0;
-  Meaning::Kind meaning = Meaning::Kind::number;
+  LogicalType::Kind meaning = LogicalType::Kind::number;
 };
 
 constexpr Type kTypes[] = {{1, "float", DType::float32, kFloatData},
@@ -60,7 +60,7 @@ constexpr Type kTypes[] = {{1, "float", DType::float32, kFloatData},
                            {6, "int32", DType::int32, kInt32Data},
                            {7, "int64", DType::int64, kInt64Data},
                            {8, "string"},
-                           {9, "bool", DType::uint8, kInt32Data, Meaning::Kind::boolean},
+                           {9, "bool", DType::uint8, kInt32Data, LogicalType::Kind::boolean},
                            {10, "float16", DType::float16, kInt32Data},
                            {11, "double", DType::float64, kDoubleData},
                            {12, "uint32", DType::uint32, kUint64Data},
@@ -370,7 +370,7 @@ std::uint64_t narrowed(const Type& type, std::uint64_t number) {
   const bool is_signed = dtype.kind == NumberKind::signed_integer;
   const std::int64_t lowest = is_signed ? -(std::int64_t{1} << (bits - 1)) : 0;
   const std::int64_t highest =
-      type.meaning == Meaning::Kind::boolean ? 1 : (std::int64_t{1} << (bits - (is_signed ? 1 : 0))) - 1;
+      type.meaning == LogicalType::Kind::boolean ? 1 : (std::int64_t{1} << (bits - (is_signed ? 1 : 0))) - 1;
   if (value < lowest || value > highest) refuse(fmt::format("has an element {}, no {}", value, type.name));
   return number;
 }

@@ -69,7 +69,7 @@ TEST_CASE("arrays of bounds with NaN and zeros, in long rows and in tiles, follo
     CHECK(clipped({"--profile", "pytorch", "--min", "@all.npy"}) == floats(shape, poisoned));
     CHECK(clipped({"--profile", "stablehlo", "--min", "@all.npy", "--max", "7"}) == floats(shape, ordered));
   }
-  directory.refused({"--profile", "native", "--min", "@lo.npy", "x.npy", "o"}, 2,
+  directory.refused({"--profile", "clipper", "--min", "@lo.npy", "x.npy", "o"}, 2,
                     "NaN at [1, 0] cannot be a bound");
   directory.refused({"--profile", "pytorch", "--min", "@lo.npy", "--max", "7", "x.npy", "o"}, 2,
                     "PyTorch 2 clamp takes no array beside a number");

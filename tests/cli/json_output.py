@@ -73,6 +73,9 @@ def main(program, schema, directory):
     for record in records(directory, program):
         for document in documents(record["output"]) + documents(record["error"]):
             count += 1
+            if any(next(iter(each)) != "object" for each in (document if isinstance(document, list) else [document])):
+                violations += 1
+                print(f"{record['words'][1:]} printed an object that does not begin with its name")
             for name in lost_names(document):
                 violations += 1
                 print(f"{record['words'][1:]} printed the bytes of a name wrongly: {name}")

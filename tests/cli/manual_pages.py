@@ -10,7 +10,7 @@ from pathlib import Path
 
 # Clauses as subjects and passive names, in place of which a noun or a verb says the same.
 WORST = re.compile(r"^What (is|are|was|becomes)\b|\b(of|for|and) what (is|are|becomes)\b|\b(that|those) of\b|\b(has|have) none\b|\b(is|are) taken\b|, too[.,;:]")
-SHORT = 40  # characters: shorter ones, such as "Profile native only.", may be repeated
+SHORT = 40  # characters: shorter ones, such as "Profile clipper only.", may be repeated
 
 
 def sentences(path):

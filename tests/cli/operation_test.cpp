@@ -31,7 +31,7 @@ std::vector<std::vector<std::string>> some_cases() {
          {std::string("--min 0 --max 6"), fmt::format("--min 0 --max {} --scale 0.5 --bias 1", limit)}) {
       const std::size_t known = cases.size();
       for (const auto& row : tsv::read("goldens/cases.tsv"))
-        if (row[0] == "native" && row[1] == dtype.name && row[4] == arguments) cases.push_back(row);
+        if (row[0] == "clipper" && row[1] == dtype.name && row[4] == arguments) cases.push_back(row);
       CAPTURE(dtype.name, arguments);
       CHECK(cases.size() == known + 1);
     }
@@ -62,7 +62,7 @@ TEST_CASE("the program writes the goldens of every dtype, including headers") {
     const DTypeTraits& dtype = traits(dtype_named(row[1]).value());
     const std::string elements = data_file("edge/" + row[1] + ".npy").substr(kUsualHeader);
     const std::string golden =
-        data_file("goldens/native/" + row[1] + ".npy")
+        data_file("goldens/clipper/" + row[1] + ".npy")
             .substr(kUsualHeader + std::stoul(row[2]) * elements.size(), elements.size());
     const Words arguments = joined({"-q"}, tsv::split(row[4], ' '));  // no warning about fractions
     CAPTURE(row[1], arguments);

@@ -30,7 +30,7 @@ from clipper_files import TEMPORARY, header  # noqa: E402
 FORMS = dict(zip("f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1 M8 m8 c8 c16".split(), "efdbhiqBHIQBqqfd"))  # of struct
 SAFETENSORS = dict(zip("b1 f1 V1 V2 f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8".split(),
                        "BOOL F8_E5M2 F8_E4M3 BF16 F16 F32 F64 I8 I16 I32 I64 U8 U16 U32 U64".split()))
-READS = re.compile(r"(?!.*(--(save-figures|diff-out|report|histogram-svg|update-golden)|[;&|>]))clipper ((compare|info|show|profiles)\b|.*--(dry-run|verify)\b)")
+READS = re.compile(r"(?!.*(--(fit|diff-out|report|histogram-svg|update-golden)|[;&|>]))clipper ((compare|info|show|profiles)\b|.*--(dry-run|verify)\b)")
 # What ends a case for Windows: what it lacks, such as names with a colon or a byte like \n and paths of 4,095 bytes, and what wine 8 cannot do:
 # replace an open file, keep a file's mode, see a FIFO, a symbolic link or /proc of Linux, start without a TMPDIR, examine a file that a shell
 # outside of wine has opened.

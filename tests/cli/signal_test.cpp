@@ -179,10 +179,10 @@ TEST_CASE("a signal that ends a run says which files are done: by --json, the cl
     process.send(signal);
     const Result result = process.finish();
     CHECK(result.signal == signal);
-    CHECK(
-        result.output.starts_with(R"({"version":1,"input":"ends.npy","output":"out/ends.npy","status":0,)"));
+    CHECK(result.output.starts_with(
+        R"({"object":"clip","version":1,"input":"ends.npy","output":"out/ends.npy","status":0,)"));
     CHECK(result.output.ends_with(fmt::format(
-        "}}\n{{\"version\":1,\"summary\":true,\"status\":{},\"files\":1,\"ok\":1,\"failed\":0}}\n",
+        "}}\n{{\"object\":\"clip_summary\",\"version\":1,\"status\":{},\"files\":1,\"ok\":1,\"failed\":0}}\n",
         128 + signal)));
     CHECK(result.error == "clipper: out/ends.npy: is in place; ended by a signal\n");
   }

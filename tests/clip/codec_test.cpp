@@ -9,7 +9,7 @@
 namespace clipper {
 namespace {
 
-TensorLayout layout_of(DType dtype, ByteOrder order, Meaning::Kind kind = Meaning::Kind::number) {
+TensorLayout layout_of(DType dtype, ByteOrder order, LogicalType::Kind kind = LogicalType::Kind::number) {
   TensorLayout layout;
   layout.dtype = dtype;
   layout.order = order;
@@ -42,7 +42,7 @@ TEST_CASE("elements in any byte order are decoded to this machine's and encoded 
 }
 
 TEST_CASE("every byte of a bool but 0 is decoded to 1, and stays 1") {
-  const TensorLayout layout = layout_of(DType::uint8, kNativeOrder, Meaning::Kind::boolean);
+  const TensorLayout layout = layout_of(DType::uint8, kNativeOrder, LogicalType::Kind::boolean);
   CHECK_FALSE(is_decoded(layout));
   for (const SimdLevel level : simd_levels()) {
     std::vector<std::byte> bytes(259);
@@ -57,7 +57,7 @@ TEST_CASE("every byte of a bool but 0 is decoded to 1, and stays 1") {
 }
 
 TEST_CASE("both parts of complex numbers are decoded") {
-  TensorLayout layout = layout_of(DType::float32, ByteOrder::big, Meaning::Kind::complex);
+  TensorLayout layout = layout_of(DType::float32, ByteOrder::big, LogicalType::Kind::complex);
   const std::vector<ElementBits> parts{0x3f800000, 0xc0000000};
   std::vector<std::byte> bytes = reference::in_file(DType::float32, ByteOrder::big, parts);
   decode(layout, std::span(bytes).first(8));

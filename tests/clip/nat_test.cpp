@@ -1,7 +1,7 @@
 #include <random>
 
 #include "clip/clip.hpp"
-#include "element/meaning.hpp"
+#include "element/logical_type.hpp"
 #include "support/catch.hpp"
 
 namespace clipper {

@@ -204,7 +204,7 @@ TEST_CASE("missing, surplus and unknown positional arguments are refused") {
 }
 
 TEST_CASE("asking for an option of another command throws std::out_of_range") {
-  constexpr Option kOther{.names = "--other", .help = "Of no command"};
+  constexpr Option kOther{.names = "--unclipped", .help = "Of no command"};
   CHECK_THROWS_AS(typed({}).has(kOther), std::out_of_range);
 }
 

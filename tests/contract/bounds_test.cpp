@@ -99,22 +99,22 @@ std::string refused(std::string_view name, DType dtype, const std::string& min, 
 
 }  // namespace
 
-TEST_CASE("native: an integer bound is converted exactly") {
-  check_both("native", {{int64, "9007199254740993", kTwo53 + 1},
-                        {int64, "-9007199254740993", ~(kTwo53 + 1) + 1},
-                        {uint64, "9223372036854775808", kTwo63},
-                        {uint64, "18446744073709551614", ~0ull - 1},
-                        {int8, "-1", 0xff},
-                        {int32, "1e3", 1000},
-                        {uint8, "0x1p4", 16}});
+TEST_CASE("clipper: an integer bound is converted exactly") {
+  check_both("clipper", {{int64, "9007199254740993", kTwo53 + 1},
+                         {int64, "-9007199254740993", ~(kTwo53 + 1) + 1},
+                         {uint64, "9223372036854775808", kTwo63},
+                         {uint64, "18446744073709551614", ~0ull - 1},
+                         {int8, "-1", 0xff},
+                         {int32, "1e3", 1000},
+                         {uint8, "0x1p4", 16}});
 }
 
-TEST_CASE("native: a fractional bound of integers is truncated toward zero") {
-  check_both("native", {{int8, "1.9", 1},
-                        {int8, "-1.9", 0xff},
-                        {int8, "0.9999999999999999999999", 0},
-                        {uint8, "255.9", 255},
-                        {int64, "9223372036854775807.9", kTwo63 - 1}});
+TEST_CASE("clipper: a fractional bound of integers is truncated toward zero") {
+  check_both("clipper", {{int8, "1.9", 1},
+                         {int8, "-1.9", 0xff},
+                         {int8, "0.9999999999999999999999", 0},
+                         {uint8, "255.9", 255},
+                         {int64, "9223372036854775807.9", kTwo63 - 1}});
 }
 
 TEST_CASE("numpy: an integer beyond the range that bounds nothing is no bound") {
@@ -134,56 +134,56 @@ TEST_CASE("numpy: an integer beyond the range that bounds nothing is no bound") 
         }).find("max 300") != std::string::npos);
 }
 
-TEST_CASE("native: a floating bound is rounded once, to nearest even") {
-  check_both("native", {{float64, "9007199254740993", to_bits(9007199254740992.0)},
-                        {float64, "9007199254740993.0000000001", to_bits(9007199254740994.0)},
-                        {float32, "16777217", to_bits(16777216.0F)},
-                        {float32, "16777217.00000000000000001", to_bits(16777218.0F)},
-                        {float16, "1.00048828125", 0x3c00},
-                        {float16, "1.000488281250000000001", 0x3c01},
-                        {bfloat16, "1.00390625", 0x3f80},
-                        {bfloat16, "1.003906250000000000001", 0x3f81},
-                        {float64, "1e-400", 0}});
+TEST_CASE("clipper: a floating bound is rounded once, to nearest even") {
+  check_both("clipper", {{float64, "9007199254740993", to_bits(9007199254740992.0)},
+                         {float64, "9007199254740993.0000000001", to_bits(9007199254740994.0)},
+                         {float32, "16777217", to_bits(16777216.0F)},
+                         {float32, "16777217.00000000000000001", to_bits(16777218.0F)},
+                         {float16, "1.00048828125", 0x3c00},
+                         {float16, "1.000488281250000000001", 0x3c01},
+                         {bfloat16, "1.00390625", 0x3f80},
+                         {bfloat16, "1.003906250000000000001", 0x3f81},
+                         {float64, "1e-400", 0}});
 }
 
 TEST_CASE("a min below or a max above the range of an integer dtype saturates") {
-  check_min("native", {{int64, "-1e40", kTwo63}});
-  check_max("native", {{int64, "1e40", kTwo63 - 1}});
+  check_min("clipper", {{int64, "-1e40", kTwo63}});
+  check_max("clipper", {{int64, "1e40", kTwo63 - 1}});
 }
 
 TEST_CASE("a min above or a max below the range of an integer dtype is refused") {
   const std::string above = " exceeds the int8 maximum (127)";
-  CHECK(refused_min("native", int8, "300") == "min 300" + above);
-  CHECK(refused_min("native", int8, "128") == "min 128" + above);
+  CHECK(refused_min("clipper", int8, "300") == "min 300" + above);
+  CHECK(refused_min("clipper", int8, "128") == "min 128" + above);
   CHECK(refused_min("directml-5.0", int8, "inf") == "min inf" + above);
-  CHECK(refused_max("native", uint8, "-1") == "max -1 is below the uint8 minimum (0)");
-  CHECK(refused_max("native", int64, "-9223372036854775809") ==
+  CHECK(refused_max("clipper", uint8, "-1") == "max -1 is below the uint8 minimum (0)");
+  CHECK(refused_max("clipper", int64, "-9223372036854775809") ==
         "max -9223372036854775809 is below the int64 minimum (-9223372036854775808)");
-  CHECK(refused_min("native", uint64, "18446744073709551616") ==
+  CHECK(refused_min("clipper", uint64, "18446744073709551616") ==
         "min 18446744073709551616 exceeds the uint64 maximum (18446744073709551615)");
-  check_min("native", {{int8, "127.9", 0x7f}});  // truncated first
+  check_min("clipper", {{int8, "127.9", 0x7f}});  // truncated first
 }
 
 TEST_CASE("a float min that rounds to -inf, or a max that rounds to inf, clips nothing") {
-  check_max("native", {{float32, "1e99", 0x7f800000}});
-  check_max("native", {{float16, "65519.999", 0x7bff}});
+  check_max("clipper", {{float32, "1e99", 0x7f800000}});
+  check_max("clipper", {{float16, "65519.999", 0x7bff}});
 }
 
 TEST_CASE(
     "a float min that rounds to inf, or a max that rounds to -inf, is refused unless infinity was written") {
-  CHECK(refused_min("native", float16, "65520") ==
+  CHECK(refused_min("clipper", float16, "65520") ==
         "min 65520 exceeds the float16 maximum (65504); for infinity, write inf");
-  CHECK(refused_max("native", float16, "-65520") ==
+  CHECK(refused_max("clipper", float16, "-65520") ==
         "max -65520 is below the float16 minimum (-65504); for infinity, write -inf");
-  CHECK(refused_min("native", float64, "1e400") ==
+  CHECK(refused_min("clipper", float64, "1e400") ==
         "min 1e400 exceeds the float64 maximum (1.7976931348623157e+308); for infinity, write inf");
-  CHECK(refused_max("native", bfloat16, "-1e39") ==
+  CHECK(refused_max("clipper", bfloat16, "-1e39") ==
         "max -1e39 is below the bfloat16 minimum (-3.3895313892515355e+38); for infinity, write -inf");
   CHECK(refused_min("onnx-6", float64, "1e39") ==
         "min 1e39 exceeds the float32 maximum (3.4028234663852886e+38); for infinity, write inf");
   CHECK(
       refused_min("directml-5.0", float32, "1e39").starts_with("min 1e39 exceeds the float32 maximum (3.40"));
-  check_max("native", {{bfloat16, "-infinity", 0xff80}});
+  check_max("clipper", {{bfloat16, "-infinity", 0xff80}});
 }
 
 TEST_CASE("DirectML: bounds pass through float32") {
@@ -255,49 +255,49 @@ TEST_CASE(
 }
 
 TEST_CASE("a bound that is not given is the default of the system") {
-  check_bounds(float32, both("native", float32, "", ""), 0xff800000, 0x7f800000);
-  check_bounds(int16, both("native", int16, "", ""), 0x8000, 0x7fff);
+  check_bounds(float32, both("clipper", float32, "", ""), 0xff800000, 0x7f800000);
+  check_bounds(int16, both("clipper", int16, "", ""), 0x8000, 0x7fff);
   check_bounds(float32, both("onnx-6", float32, "", ""), 0xff7fffff, 0x7f7fffff);
   check_bounds(float16, both("onnx-6", float16, "", ""), 0xfc00, 0x7c00);
   check_bounds(float64, both("onnx-1", float64, "", ""), 0xc7efffffe0000000, 0x47efffffe0000000);
   check_bounds(float16, both("onnx-11", float16, "", ""), 0xfbff, 0x7bff);
   check_bounds(bfloat16, both("onnx-13", bfloat16, "", ""), 0xff7f, 0x7f7f);
   check_bounds(uint8, both("onnx-12", uint8, "", ""), 0, 0xff);
-  check_bounds(float32, both("native", float32, "1", ""), 0x3f800000, 0x7f800000);
+  check_bounds(float32, both("clipper", float32, "1", ""), 0x3f800000, 0x7f800000);
   check_bounds(float32, both("onnx-13", float32, "", "1"), 0xff7fffff, 0x3f800000);
 }
 
 TEST_CASE("min above max is an error, or every element becomes min or max") {
-  CHECK(refused("native", float32, "6", "0") == "min 6 exceeds max 0");
+  CHECK(refused("clipper", float32, "6", "0") == "min 6 exceeds max 0");
   CHECK(refused("directml", int8, "6", "0", MinAboveMax::error) == "min 6 exceeds max 0");
-  check_bounds(int8, both("native", int8, "6", "0", MinAboveMax::min), 0x7f, 6);
-  check_bounds(int8, both("native", int8, "6", "0", MinAboveMax::max), 6, 0);
-  check_bounds(float16, both("native", float16, "1", "0", MinAboveMax::min), 0x7c00, 0x3c00);
+  check_bounds(int8, both("clipper", int8, "6", "0", MinAboveMax::min), 0x7f, 6);
+  check_bounds(int8, both("clipper", int8, "6", "0", MinAboveMax::max), 6, 0);
+  check_bounds(float16, both("clipper", float16, "1", "0", MinAboveMax::min), 0x7c00, 0x3c00);
   check_bounds(float32, both("directml-1.0", float32, "1", "-0"), 0x7f800000, 0x3f800000);
   check_bounds(float32, both("onnx-11", float32, "1", "-0"), 0x3f800000, 0x80000000);
-  check_bounds(int8, both("native", int8, "6.5", "6.1", MinAboveMax::min), 6, 6);
+  check_bounds(int8, both("clipper", int8, "6.5", "6.1", MinAboveMax::min), 6, 6);
 }
 
 TEST_CASE("bounds are reported as converted, whichever wins") {
   for (const MinAboveMax policy : {MinAboveMax::min, MinAboveMax::max}) {
-    const Bounds bounds = both("native", int8, "6.5", "-128", policy);
+    const Bounds bounds = both("clipper", int8, "6.5", "-128", policy);
     CHECK(bounds.min == 6);
     CHECK(bounds.max == 0x80);
   }
-  CHECK(both("native", uint8, "", "9").min == 0);
-  CHECK(both("native", uint8, "9", "").max == 0xff);
+  CHECK(both("clipper", uint8, "", "9").min == 0);
+  CHECK(both("clipper", uint8, "9", "").max == 0xff);
 }
 
 TEST_CASE("min above max is found in the numbers as written, even if both convert to the same element") {
-  CHECK(refused("native", float32, "1.000000000001", "1") == "min 1.000000000001 exceeds max 1");
-  CHECK(refused("native", int8, "0.9", "0.1") == "min 0.9 exceeds max 0.1");
-  CHECK(refused("native", float64, "1e400", "1e399").starts_with("min 1e400 exceeds "));
+  CHECK(refused("clipper", float32, "1.000000000001", "1") == "min 1.000000000001 exceeds max 1");
+  CHECK(refused("clipper", int8, "0.9", "0.1") == "min 0.9 exceeds max 0.1");
+  CHECK(refused("clipper", float64, "1e400", "1e399").starts_with("min 1e400 exceeds "));
 }
 
 TEST_CASE("a bound from a file is compared as an element, also with a typed bound") {
   const auto float32_tenth = element(float32, to_bits(0.1F));  // 0.100000001490116...
   const auto same = [&](const Given& min, const Given& max, MinAboveMax policy) {
-    return convert_bounds(profile("native"), float32, min, max, policy);
+    return convert_bounds(profile("clipper"), float32, min, max, policy);
   };
   check_bounds(float32, same(float32_tenth, given("0.1"), MinAboveMax::error), to_bits(0.1F), to_bits(0.1F));
   const auto max_tenth = element(float32, to_bits(0.1F));
@@ -310,42 +310,42 @@ TEST_CASE("a bound from a file is compared as an element, also with a typed boun
   const auto of_integers = [&](std::string_view name, const Given& min, const Given& max) {
     return convert_bounds(profile(name), int8, min, max, MinAboveMax::error);
   };
-  check_bounds(int8, of_integers("native", element(int8, 1), given("1.9")), 1, 1);
+  check_bounds(int8, of_integers("clipper", element(int8, 1), given("1.9")), 1, 1);
   check_bounds(int8, of_integers("openvino", element(int8, 1), given("1.9")), 1, 1);
   CHECK(refusal(ErrorKind::usage, [&] { return of_integers("openvino", element(int8, 1), given("0.9")); }) ==
         "min @file.npy exceeds max 0.9");
 }
 
 TEST_CASE("a bound of floats that becomes an integer is reported if it is another number") {
-  CHECK(cut("native", float16, "1e-8", "0.99999") == "min 1e-8 becomes 0;max 0.99999 becomes 1;");
-  CHECK(cut("native", float16, "-2049", "2049") == "min -2049 becomes -2048;max 2049 becomes 2048;");
+  CHECK(cut("clipper", float16, "1e-8", "0.99999") == "min 1e-8 becomes 0;max 0.99999 becomes 1;");
+  CHECK(cut("clipper", float16, "-2049", "2049") == "min -2049 becomes -2048;max 2049 becomes 2048;");
   CHECK(cut("onnx", float32, "1.00000001", "16777217") ==
         "min 1.00000001 becomes 1;max 16777217 becomes 16777216;");
   CHECK(cut("numpy", float64, "0", "9007199254740993") == "max 9007199254740993 becomes 9007199254740992;");
-  CHECK(cut("native", float16, "0.1", "2048").empty());
-  CHECK(cut("native", float16, "-1e6", "1e6").empty());  // beyond the range: no bounds
-  CHECK(cut("native", float16, "-inf", "inf").empty());
-  CHECK(cut("native", float32, "-1e30", "3.4e38").empty());
-  CHECK(cut("native", DType::float8_e4m3fn, "-500", "500").empty());
-  CHECK(cut("native", DType::float8_e4m3fn, "-17", "0.9999") == "min -17 becomes -16;max 0.9999 becomes 1;");
+  CHECK(cut("clipper", float16, "0.1", "2048").empty());
+  CHECK(cut("clipper", float16, "-1e6", "1e6").empty());  // beyond the range: no bounds
+  CHECK(cut("clipper", float16, "-inf", "inf").empty());
+  CHECK(cut("clipper", float32, "-1e30", "3.4e38").empty());
+  CHECK(cut("clipper", DType::float8_e4m3fn, "-500", "500").empty());
+  CHECK(cut("clipper", DType::float8_e4m3fn, "-17", "0.9999") == "min -17 becomes -16;max 0.9999 becomes 1;");
 }
 
 TEST_CASE("cut_bounds() reports a bound whose cut-off fraction lets elements beyond the bound pass") {
-  CHECK(cut("native", int32, "1.5", "6") == "min 1.5 becomes 1;");
-  CHECK(cut("native", int32, "-9", "-1.5") == "max -1.5 becomes -1;");
-  CHECK(cut("native", uint8, "0.1", "255.9") == "min 0.1 becomes 0;");
-  CHECK(cut("native", int64, "-1e30", "-0.000000000000000000000000000000001") ==
+  CHECK(cut("clipper", int32, "1.5", "6") == "min 1.5 becomes 1;");
+  CHECK(cut("clipper", int32, "-9", "-1.5") == "max -1.5 becomes -1;");
+  CHECK(cut("clipper", uint8, "0.1", "255.9") == "min 0.1 becomes 0;");
+  CHECK(cut("clipper", int64, "-1e30", "-0.000000000000000000000000000000001") ==
         "max -0.000000000000000000000000000000001 becomes 0;");
   CHECK(cut("directml", int32, "1.5", "6") == "min 1.5 becomes 1;");
-  CHECK(cut("native", int8, "127.5", "1e99") == "min 127.5 becomes 127;");
+  CHECK(cut("clipper", int8, "127.5", "1e99") == "min 127.5 becomes 127;");
 }
 
 TEST_CASE("cut_bounds() does not report a bound that lets no other elements pass") {
-  CHECK(cut("native", int32, "-1.5", "6.5").empty());  // the same as -1 and 6
-  CHECK(cut("native", int8, "-300.5", "300.5").empty());
-  CHECK(cut("native", int8, "-inf", "inf").empty());
-  CHECK(cut("native", int32, "1.0", "60e-1").empty());
-  CHECK(cut("native", float32, "0.1", "16777216").empty());
+  CHECK(cut("clipper", int32, "-1.5", "6.5").empty());  // the same as -1 and 6
+  CHECK(cut("clipper", int8, "-300.5", "300.5").empty());
+  CHECK(cut("clipper", int8, "-inf", "inf").empty());
+  CHECK(cut("clipper", int32, "1.0", "60e-1").empty());
+  CHECK(cut("clipper", float32, "0.1", "16777216").empty());
   CHECK(cut("directml", int32, "16777216.7", "16777217").empty());  // integers as float32
   CHECK(cut("openvino", int32, "1.5", "6.5").empty());
 }
@@ -373,10 +373,10 @@ TEST_CASE("least_from() and greatest_to() are the elements next to a number, or 
 }
 
 TEST_CASE("equal bounds, and zeros of either sign, are not min above max") {
-  check_bounds(float32, both("native", float32, "0", "-0"), 0, 0x80000000);
-  check_bounds(float32, both("native", float32, "-0", "0"), 0x80000000, 0);
-  check_bounds(int8, both("native", int8, "0.2", "0.8"), 0, 0);
-  check_bounds(float16, both("native", float16, "inf", "inf"), 0x7c00, 0x7c00);
+  check_bounds(float32, both("clipper", float32, "0", "-0"), 0, 0x80000000);
+  check_bounds(float32, both("clipper", float32, "-0", "0"), 0x80000000, 0);
+  check_bounds(int8, both("clipper", int8, "0.2", "0.8"), 0, 0);
+  check_bounds(float16, both("clipper", float16, "inf", "inf"), 0x7c00, 0x7c00);
 }
 
 TEST_CASE("a min above the default max is min above max") {
@@ -384,7 +384,7 @@ TEST_CASE("a min above the default max is min above max") {
   CHECK(refused("onnx-1", float64, "", "-inf").find("max -inf") != std::string::npos);
   check_bounds(float32, both("onnx-11", float32, "inf", ""), 0x7f800000, 0x7f7fffff);
   check_bounds(float32, both("onnx-11", float32, "inf", "", MinAboveMax::min), 0x7f800000, 0x7f800000);
-  check_bounds(float32, both("native", float32, "inf", ""), 0x7f800000, 0x7f800000);
+  check_bounds(float32, both("clipper", float32, "inf", ""), 0x7f800000, 0x7f800000);
 }
 
 TEST_CASE("bounds without an integer between them are an error, whatever MinAboveMax says") {

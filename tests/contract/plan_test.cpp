@@ -14,7 +14,7 @@ std::optional<Given> given_unless_empty(const std::string& text) {
 }
 
 /// A request with scale and bias; an empty text means not given.
-Request bounded(const std::string& min, const std::string& max, std::string_view profile = "native") {
+Request bounded(const std::string& min, const std::string& max, std::string_view profile = "clipper") {
   Request result;
   result.profile = profile_named(profile);
   REQUIRE(result.profile != nullptr);
@@ -23,7 +23,7 @@ Request bounded(const std::string& min, const std::string& max, std::string_view
   return result;
 }
 
-Request scaled(const std::string& scale, const std::string& bias, std::string_view profile = "native") {
+Request scaled(const std::string& scale, const std::string& bias, std::string_view profile = "clipper") {
   const bool required = profile_named(profile)->bounds == Profile::Bounds::required;
   Request result = bounded(required ? "0" : "", required ? "9" : "", profile);
   result.scale = given_unless_empty(scale);
@@ -224,7 +224,8 @@ TEST_CASE("the profile decides what becomes of NaN and zeros, unless the request
   CHECK(operation("stablehlo", "0", "6", int8).zero_tie == ZeroTie::element);
   CHECK_FALSE(operation("stablehlo", "0", "6").poisons);
   CHECK(operation("stablehlo", "0", "nan").poisons);
-  for (const std::string_view usual : {"native", "directml", "onnx-6", "onnx-13", "openvino", "tensorflow"}) {
+  for (const std::string_view usual :
+       {"clipper", "directml", "onnx-6", "onnx-13", "openvino", "tensorflow"}) {
     const Operation plain = operation(usual, "0", "6");
     CHECK((plain.zero_tie == ZeroTie::element && !plain.poisons && !plain.nan));
   }

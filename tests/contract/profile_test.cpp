@@ -37,7 +37,7 @@ std::set<DType> dtypes_of(const Profile& profile) {
 TEST_CASE("the profiles are listed in their order") {
   std::vector<std::string_view> names;
   for (const Profile& row : profiles()) names.push_back(row.name);
-  CHECK(names == std::vector<std::string_view>{"native", "directml-clip1", "directml-1.0", "directml-2.1",
+  CHECK(names == std::vector<std::string_view>{"clipper", "directml-clip1", "directml-1.0", "directml-2.1",
                                                "directml-3.0", "directml-5.0", "onnx-1", "onnx-6", "onnx-11",
                                                "onnx-12", "onnx-13", "openvino", "numpy-2", "pytorch-2",
                                                "stablehlo-1", "tosa-1.0-ignore", "tosa-1.0", "tensorflow-2",
@@ -53,7 +53,7 @@ TEST_CASE("profile_named() knows each name, and a family's name as its newest ve
 }
 
 TEST_CASE("profile_named() knows no other name") {
-  for (const std::string_view name : {"", "Native", "onnx-", "onnx-7", "onnx-1 ", "onnx-130", "directml-4.0",
+  for (const std::string_view name : {"", "Clipper", "onnx-", "onnx-7", "onnx-1 ", "onnx-130", "directml-4.0",
                                       "directml-5", "openvino-1", "numpy-1", "torch"}) {
     INFO(name);
     CHECK(profile_named(name) == nullptr);
@@ -63,7 +63,7 @@ TEST_CASE("profile_named() knows no other name") {
 TEST_CASE("each profile takes the dtypes of its system") {
   const std::set<DType> ints = kInts32 + std::set{int64, uint64};
   const std::set<DType> all = ints + kFloats64 + std::set{bfloat16};
-  CHECK(dtypes_of(profile("native")) == all);
+  CHECK(dtypes_of(profile("clipper")) == all);
   CHECK(dtypes_of(profile("directml-1.0")) == std::set{float16, float32});
   CHECK(dtypes_of(profile("directml-2.1")) == kInts32 + std::set{float16, float32});
   CHECK(dtypes_of(profile("directml-3.0")) == kInts32 + std::set{float16, float32});
@@ -102,7 +102,7 @@ TEST_CASE("each profile has the rules of its system") {
   };
   constexpr std::size_t kAny = kMaxRank;
   const std::vector<Row> rows{
-      {"native", 0, kAny, Needed::optional, AbsentBound::none, Carrier::element, Inexact::truncate,
+      {"clipper", 0, kAny, Needed::optional, AbsentBound::none, Carrier::element, Inexact::truncate,
        MinAboveMax::error, NanBound::error, ScaleBias::exact, Arrays::broadcast},
       {"directml-clip1", 1, 8, Needed::required, AbsentBound::none, Carrier::element, Inexact::error,
        MinAboveMax::min, NanBound::error, ScaleBias::float32},
@@ -163,7 +163,7 @@ TEST_CASE("each profile has the rules of its system") {
 }
 
 TEST_CASE("the name of a profile in messages is the system's name with its version") {
-  CHECK(profile("native").system == "clipper");
+  CHECK(profile("clipper").system == "clipper");
   CHECK(profile("directml-2.1").system == "DirectML feature level 2.1");
   CHECK(profile("onnx-6").system == "ONNX Clip-6");
   CHECK(profile("openvino").system == "OpenVINO Clamp-1");

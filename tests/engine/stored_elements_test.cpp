@@ -101,7 +101,7 @@ TEST_CASE("many bytes become what each of them does, with the same counts and re
   for (std::size_t i = 0; i < kCount; ++i) bytes[i] = static_cast<std::byte>(i * i / 7 + i);
   const auto request_of = [](const char* scale, std::optional<DType> to, OnNan on_nan) {
     Request request;
-    request.profile = profile_named("native");
+    request.profile = profile_named("clipper");
     request.min = Given{*parse_number("-3"), "-3"};
     request.max = Given{*parse_number("20"), "20"};
     if (scale != nullptr) request.scale = Given{*parse_number(scale), scale};

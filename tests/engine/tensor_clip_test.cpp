@@ -248,7 +248,7 @@ TEST_CASE("arrays are refused with the rules of other systems") {
   request.max = Given(4);
   request.profile = profile_named("openvino");
   CHECK(refused(request, header_of({3}, false)) ==
-        "min @array.npy has shape (3,); OpenVINO Clamp-1 takes one number, profile native takes arrays");
+        "min @array.npy has shape (3,); OpenVINO Clamp-1 takes one number, profile clipper takes arrays");
 }
 
 TEST_CASE("an element for which min exceeds max does not change a number for later elements") {

@@ -402,7 +402,7 @@ TEST_CASE("the C interface saves figures and takes them, and what is set besides
   const std::string out = directory / "out.npy";
   const std::string fit = directory / "fit.npz";
   write_file(in, float32_file({1, 3, 8}));
-  const CRequest saves{{"max", "50%"}, {"subtract", "min"}, {"save-figures", fit.c_str()}};
+  const CRequest saves{{"max", "50%"}, {"subtract", "min"}, {"fit", fit.c_str()}};
   REQUIRE(clipper_clip_file(saves.get(), in.c_str(), out.c_str(), nullptr) == CLIPPER_OK);
   const CRequest first{{"max", "7"}, {"figures", fit.c_str()}};
   const CRequest last{{"figures", fit.c_str()}, {"max", "7"}};

@@ -186,7 +186,7 @@ TEST_CASE("a request for another dtype is prepared once") {
     prepared.clip(in.data(), out.data(), count);
     CHECK((out == std::vector<std::int8_t>(count, 4)));
     CHECK(prepared.clip_and_count(in.data(), out.data(), count, 2).changed == (count != 0));
-    CHECK_FALSE(prepared.clip_to({.min = in.data()}, in.data(), out.data(), count));
+    CHECK_FALSE(prepared.try_clip_with_arrays({.min = in.data()}, in.data(), out.data(), count));
   }
   CHECK_THROWS_AS(PreparedClip({.min = 300, .to = DType::uint8}, {DType::float32, {1}}), Error);
 }

@@ -16,7 +16,7 @@ TEST_CASE("a view of a temporary tensor has its shape") {
 
 TEST_CASE("texts in a request are profiles, bounds and what becomes of NaN") {
   std::vector<float> values{1, 2, 3, 4, 5};
-  clip(values, {.min = "25%", .max = std::string("4e0"), .nan = "error", .profile = "native"});
+  clip(values, {.min = "25%", .max = std::string("4e0"), .nan = "error", .profile = "clipper"});
   CHECK(values == std::vector<float>{2, 2, 3, 4, 4});
   CHECK(Request{.profile = "onnx"}.profile == profile_named("onnx-13"));
   CHECK(refusal(ErrorKind::usage, [] { static_cast<void>(Request{.profile = "onx"}); }) ==

@@ -85,7 +85,7 @@ TEST_CASE("a refused array changes no element") {
 TEST_CASE("a prepared request clips to arrays of other calls") {
   const PreparedClip prepared({.max = 6}, floats({1}));
   for (const std::size_t count : {std::size_t{1}, std::size_t{5000}, std::size_t{3'000'001}})
-    for (const bool may_spoil_out : {false, true}) {
+    for (const bool may_clobber_output : {false, true}) {
       std::vector<float> in(count, -1);
       std::vector<float> lo(count, 2);
       std::vector<float> hi(count, 4);
@@ -94,14 +94,14 @@ TEST_CASE("a prepared request clips to arrays of other calls") {
       expected.back() = 4;
       std::vector<float> out(count);
       const auto clip = [&](const PreparedClip::BoundArrays& bounds) {
-        return prepared.clip_to(bounds, in.data(), out.data(), count);
+        return prepared.try_clip_with_arrays(bounds, in.data(), out.data(), count);
       };
-      CHECK(clip({lo.data(), hi.data(), may_spoil_out}));
+      CHECK(clip({lo.data(), hi.data(), may_clobber_output}));
       CHECK(out == expected);
-      CHECK(clip({lo.data(), nullptr, may_spoil_out}));
+      CHECK(clip({lo.data(), nullptr, may_clobber_output}));
       expected.back() = 6;
       CHECK(out == expected);
-      CHECK(clip({nullptr, hi.data(), may_spoil_out}));
+      CHECK(clip({nullptr, hi.data(), may_clobber_output}));
       CHECK(out.back() == 4);
       lo[count / 2] = 7;
       CHECK_FALSE(clip({lo.data(), nullptr, true}));
@@ -112,7 +112,8 @@ TEST_CASE("a prepared request clips to arrays of other calls") {
       CHECK_FALSE(clip({nullptr, hi.data(), false}));
       CHECK(out == expected);
       hi.back() = 4;
-      CHECK(prepared.clip_to({nullptr, hi.data(), may_spoil_out}, in.data(), in.data(), count));
+      CHECK(prepared.try_clip_with_arrays({nullptr, hi.data(), may_clobber_output}, in.data(), in.data(),
+                                          count));
       CHECK(in.back() == 4);
     }
 }
@@ -124,12 +125,12 @@ TEST_CASE("a request that does more than compare elements is not clipped to arra
   for (const Request& request : {Request{.scale = 2}, Request{.nan = OnNan::error}, Request{.nan = 0},
                                  Request{.profile = profile_named("onnx-13")},
                                  Request{.min = 2, .max = 1, .min_above_max = clipper::MinAboveMax::min}})
-    CHECK_FALSE(PreparedClip(request, floats({2})).clip_to(bounds, in.data(), out.data(), 2));
+    CHECK_FALSE(PreparedClip(request, floats({2})).try_clip_with_arrays(bounds, in.data(), out.data(), 2));
   const PreparedClip prepared({}, floats({2}));
   const auto* const unaligned = reinterpret_cast<const float*>(reinterpret_cast<const char*>(in.data()) + 1);
-  CHECK_FALSE(prepared.clip_to({.min = unaligned}, in.data(), out.data(), 2));
-  CHECK_FALSE(prepared.clip_to(bounds, unaligned, out.data(), 2));
-  CHECK_FALSE(prepared.clip_to(bounds, out.data(), out.data() + 1, 2));
+  CHECK_FALSE(prepared.try_clip_with_arrays({.min = unaligned}, in.data(), out.data(), 2));
+  CHECK_FALSE(prepared.try_clip_with_arrays(bounds, unaligned, out.data(), 2));
+  CHECK_FALSE(prepared.try_clip_with_arrays(bounds, out.data(), out.data() + 1, 2));
   CHECK(out == std::array<float, 3>{});
 }
 
@@ -161,7 +162,8 @@ TEST_CASE("large results are the same in new memory and in memory that exists") 
       prepared.clip(in.data(), out.data() + offset, kCount, threads);
       CHECK(is_expected(out.data(), -1));
       out.assign(kCount + 2, -1);
-      CHECK(prepared.clip_to({.min = lo.data()}, in.data(), out.data() + offset, kCount, threads));
+      CHECK(
+          prepared.try_clip_with_arrays({.min = lo.data()}, in.data(), out.data() + offset, kCount, threads));
       CHECK(is_expected(out.data(), -1));
       out.assign(kCount + 2, -1);
       const Counts counts = prepared.clip_and_count(in.data(), out.data() + offset, kCount, threads);
@@ -231,7 +233,7 @@ TEST_CASE("tolerance and any_dtype are those of the program") {
 }
 
 TEST_CASE("tensors in memory are compared as files are, in any order and of any type") {
-  using Kind = Meaning::Kind;
+  using Kind = LogicalType::Kind;
   const TemporaryDirectory directory;
   const std::string elements = bytes_of<std::int64_t>({1, 2, 3, 4, 5, kNaT});
   std::string other = bytes_of<std::int64_t>({1, 9, 3, 4, 5, 6});
@@ -282,7 +284,9 @@ TEST_CASE("a clip to arrays of other calls ends when it is stopped") {
   const PreparedClip::BoundArrays bounds{.max = max.data()};
   std::array<float, 2> elements{1, 9};
   std::atomic<bool> stop = true;
-  const auto clip = [&] { return prepared.clip_to(bounds, elements.data(), elements.data(), 2, 1, &stop); };
+  const auto clip = [&] {
+    return prepared.try_clip_with_arrays(bounds, elements.data(), elements.data(), 2, 1, &stop);
+  };
   CHECK(refusal(ErrorKind::cancelled, clip) == "cancelled");
   stop = false;
   CHECK(clip());

@@ -289,22 +289,21 @@ TEST_CASE("figures of one file are applied to another") {
   const std::string out = directory / "out.npy";
   const std::string fit = directory / "fit.npz";
   write_file(in, float32_file({1, 3, 8}));
-  clip_file(in, out, {.max = "50%", .subtract = "min"}, {.save_figures = fit});
+  clip_file(in, out, {.max = "50%", .subtract = "min"}, {.fit = fit});
   CHECK(read_file(out) == float32_file({0, 2, 2}));
-  clip_file(in, out, from_figures(fit));
+  clip_file(in, out, from_fit(fit));
   CHECK(read_file(out) == float32_file({0, 2, 2}));
-  clip_file(in, out, from_figures(fit, {.max = 7}));
+  clip_file(in, out, from_fit(fit, {.max = 7}));
   CHECK(read_file(out) == float32_file({0, 2, 6}));
   for (const std::string& other : {in, out})
-    CHECK(error_of([&] { clip_file(in, out, {.max = 6}, {.save_figures = other}); }).kind() ==
-          ErrorKind::usage);
-  const auto refused = [&] { clip_in_place(in, {.max = 6}, {.overwrite = false, .save_figures = fit}); };
+    CHECK(error_of([&] { clip_file(in, out, {.max = 6}, {.fit = other}); }).kind() == ErrorKind::usage);
+  const auto refused = [&] { clip_in_place(in, {.max = 6}, {.overwrite = false, .fit = fit}); };
   CHECK(error_of(refused).kind() == ErrorKind::refused);
   CHECK(read_file(in) == float32_file({1, 3, 8}));
   needs_posix("to replace an open file");
-  clip_in_place(in, {.max = "50%"}, {.save_figures = fit});
-  CHECK(from_figures(fit).max->number == Number(3));
-  CHECK_FALSE(from_figures(fit).subtract);
+  clip_in_place(in, {.max = "50%"}, {.fit = fit});
+  CHECK(from_fit(fit).max->number == Number(3));
+  CHECK_FALSE(from_fit(fit).subtract);
 }
 
 TEST_CASE("a refused change in place leaves the file unchanged") {

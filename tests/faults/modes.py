@@ -141,21 +141,21 @@ def backups() -> list[Mode]:
 
 
 def saved_figures() -> list[Mode]:
-    """The file of --save-figures, which gets its name after the results."""
+    """The file of --fit, which gets its name after the results."""
     def fit(highest: float) -> bytes:
         written = io.BytesIO()
         with zipfile.ZipFile(written, "w") as made:
             for name, value in (("min", LOWEST), ("max", highest), ("bias", 1)):
                 made.writestr(zipfile.ZipInfo(f"{name}.npy"), header("<f4", ()) + array("f", [value]).tobytes())
         return written.getvalue()
-    values, words = numbers(10_000), ("--save-figures", FIGURES)
+    values, words = numbers(10_000), ("--fit", FIGURES)
     kept = next(mode for mode in backups() if mode.name == "replace, --backup")
     made = [one_file("new", words, values), one_file("new, --sync", ("--sync", *words), values, durable=True),
             one_file("new, named", words, values, named=True), in_place("in place", values, *words),
             replace(kept, words=(*words, *kept.words), before=kept.before | {FIGURES: b"old"}, after=kept.after | {f"{FIGURES}~": b"old"}),
             Mode("--dry-run", ("-q", "--dry-run", *words, "in.npy", "out.npy"), {"in.npy": tensor(values)}, {}),
             many_files("3 files, --pooled", ("--pooled", "--max", "100%", *words, "--output-dir", "made"), "made/", directories=("made",))]
-    return [replace(mode, name=f"{mode.name}, --save-figures", after=mode.after | {FIGURES: fit(100.75 if "--pooled" in mode.words else HIGHEST)})
+    return [replace(mode, name=f"{mode.name}, --fit", after=mode.after | {FIGURES: fit(100.75 if "--pooled" in mode.words else HIGHEST)})
             for mode in made]
 
 
@@ -251,7 +251,7 @@ def elements(content: bytes) -> array:
 
 def slab_index(count: int) -> bytes:
     """The index of --split-output with one slab."""
-    index = {"version": 1, "dtype": "float32", "shape": [count], "fortran_order": False, "axis": 0,
+    index = {"object": "slabs", "version": 1, "dtype": "float32", "shape": [count], "fortran_order": False, "axis": 0,
              "plan": f"plan 1: <f4 C({count}) 0+{count} f4*3ff0000000000000+3ff0000000000000 lo=c2480000 hi=447a0000 nan=keep",
              "slabs": [{"file": SLAB, "begin": 0, "end": count}]}
     return json.dumps(index, indent=1).encode() + b"\n"

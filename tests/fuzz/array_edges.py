@@ -182,7 +182,7 @@ def two_roles(new_trial):
 
 
 def refusals(new_trial):
-    """Arrays with too many axes; and profiles other than native, which name their operator."""
+    """Arrays with too many axes; and profiles other than clipper, which name their operator."""
     shapes = (((1, 1, 1), (6,)), ((1,), ()), ((1, 6), (6,)), ((2, 6), (6,)), ((3,), (6,)), ((6,), (6, 1)), ((3,), (1, 3, 1)))
     cases = [(f"{option} {shape} for {x_shape}", Case(floats(x_shape), {option: floats(shape, seed=2)}), ()) for option in OPTIONS for shape, x_shape in shapes]
     rows = {row.name: row for row in PROFILES}

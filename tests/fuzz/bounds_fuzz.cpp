@@ -17,10 +17,10 @@
 
 /// The input is text: a letter for the dtype, a letter for the profile, then six words separated by `|`: MIN,
 /// MAX, SCALE, BIAS, NAN, MIN-ABOVE-MAX. `_` or nothing stands for an option that is not given. libc's
-/// strtof, strtod and strtold check the numbers of profile native.
+/// strtof, strtod and strtold check the numbers of profile clipper.
 ///
 /// Numbers as text, every dtype and profile -> make_plan. If accepted: bounds are numbers of the dtype,
-/// and element_text prints them so that they are read back unchanged. For profile native, libc's strtof,
+/// and element_text prints them so that they are read back unchanged. For profile clipper, libc's strtof,
 /// strtod and strtold give the same bits; for halves, rounding to odd avoids double rounding
 /// libFuzzer tries texts of bounds: -max_len=128 -dict=bounds.dict
 /// torture: 100000 | 10000000 | 100000000
@@ -95,10 +95,10 @@ ElementBits element(DType dtype, const std::string& text) {
   return static_cast<ElementBits>(whole) & reference::all_ones(dtype);
 }
 
-/// Whether the operation's bounds are just the converted --min and --max, by the rules of profile native.
+/// Whether the operation's bounds are just the converted --min and --max, by the rules of profile clipper.
 bool is_plain(const Request& request, const Operation& op) {
   const bool swapped = request.min_above_max == MinAboveMax::min && op.lo == highest_element(op.dtype);
-  return request.profile == profile_named("native") && !swapped;
+  return request.profile == profile_named("clipper") && !swapped;
 }
 
 void check_native(const Request& request, const Plan& plan) {

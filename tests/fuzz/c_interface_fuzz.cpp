@@ -58,11 +58,11 @@ const std::vector<std::string>& names() {
 
 const std::vector<std::string>& texts() {
   static const std::vector<std::string> all{
-      "0",      "1",      "-1.5",    "6",          "1e400",       "nan",    "inf",   "1%",
-      "99.9%",  "200%",   "1/3",     "0:255",      "1:",          "true",   "false", "error",
-      "min",    "max",    "keep",    "half-even",  "i8",          "uint8",  "<f4",   "float16",
-      "bf16",   "onnx",   "pytorch", "2020-01-01", "w",           "all",    "@-",    "@",
-      "@a.npy", "ignore", "3",       "int8",       "f8_e4m3fnuz", "native", "1/0",   "float64"};
+      "0",      "1",      "-1.5",    "6",          "1e400",       "nan",     "inf",   "1%",
+      "99.9%",  "200%",   "1/3",     "0:255",      "1:",          "true",    "false", "error",
+      "min",    "max",    "keep",    "half-even",  "i8",          "uint8",   "<f4",   "float16",
+      "bf16",   "onnx",   "pytorch", "2020-01-01", "w",           "all",     "@-",    "@",
+      "@a.npy", "ignore", "3",       "int8",       "f8_e4m3fnuz", "clipper", "1/0",   "float64"};
   return all;
 }
 

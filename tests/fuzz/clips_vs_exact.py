@@ -6,7 +6,7 @@ what becomes infinite and 0, against scripts/exact.py. Each topic has tensors of
 arrays: arrays or numbers as --min, --max, --scale and --bias, bounds of any dtype; arrays that cannot be used are refused, and nothing is written;
 casts: all pairs of dtypes, float8 too, with elements at ties and limits and next to them, and all options of casts together, and --nodata;
 dates: bool with all 256 bytes, datetime64 and timedelta64 with NaT, of every unit, with bounds as text and --nan;
-percentiles: --min P% --max Q% by the rules of native, openvino, onnx-6 and onnx-13;
+percentiles: --min P% --max Q% by the rules of clipper, openvino, onnx-6 and onnx-13;
 figures: percentiles, mean, std, min and max, also --per-axis and --pooled;
 lists: a number for each index along an axis, against the clip of each index alone with its number typed.
 A commit tries the same cases each time, a night others. `--table` prints how many casts each pair of dtypes had. Then the edges of
@@ -87,7 +87,7 @@ def dates(trial, way):
 def percentiles(trial, way):
     trial.draw = Draw(trial.rng, trial.generator)
     case = draws.percentiles(trial.draw)
-    if case.profile is exact.NATIVE and trial.draw.chance(0.5):
+    if case.profile is exact.OWN and trial.draw.chance(0.5):
         draws.Casts(trial.rng, trial.generator).nodata(case)
     return case, way
 

@@ -177,7 +177,7 @@ class Casts(Draw):
             for side in BOUNDS:
                 given.pop(side, None)
             kind = case.arithmetic if case.casts and case.arithmetic not in (None, object) and self.chance(0.5) else source
-            if case.profile is exact.NATIVE and self.chance(0.4):
+            if case.profile is exact.OWN and self.chance(0.4):
                 kind = rng.choice([*INTS, "float16", "float32", "float64"])
             arrays = [self.tensor(kind, each) for each in self.bounds(kind, [self.parameter_shape(case.x.shape) for _ in BOUNDS])]
             given |= zip(BOUNDS, arrays)
@@ -372,7 +372,7 @@ class Dates(Draw):
         if dtype != "bool" and self.chance(0.5):
             action = rng.choice(["keep", "keep", *(side[2:] for side in given), "replace", "error"])
             given["--nan"] = self.text(dtype, self.ticks(dtype)[0].item()) if action == "replace" else action
-        return Case(x, given, PROFILES["native" if self.chance(0.7) else "numpy-2"])
+        return Case(x, given, PROFILES["clipper" if self.chance(0.7) else "numpy-2"])
 
     def bad_text(self, dtype):
         """What is no bound of the dtype: numbers for dates, dates for durations, parts of a unit."""
@@ -407,8 +407,8 @@ def percentiles(draw):
         bits = bits[:1] ^ draw.numpy.integers(0, 3 + (1 << rng.randrange(1, 7)), bits.size).astype(bits.dtype)
     if kind == "equal" and bits.size:
         bits = np.full(bits.size, bits[0])
-    profile = rng.choice(["native", "native", "openvino", "onnx-13", "onnx-6"])
-    profile = PROFILES[profile] if dtype in PROFILES[profile].dtypes else exact.NATIVE
+    profile = rng.choice(["clipper", "clipper", "openvino", "onnx-13", "onnx-6"])
+    profile = PROFILES[profile] if dtype in PROFILES[profile].dtypes else exact.OWN
     texts = sorted((percentage(rng), percentage(rng)), key=Fraction)
     return Case(draw.tensor(dtype, bits.view(elements.dtype).reshape(shape)), dict(zip(BOUNDS, (f"{text}%" for text in texts))), profile)
 

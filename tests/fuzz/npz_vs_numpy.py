@@ -269,13 +269,13 @@ def chosen_members(trial):
             for name in chosen]
     words = [word for key in keys for word in ("--member", key)]
     drop = trial.draw.rng.random() < 0.3
-    if trial.done(trial.clip(*words, *(["--other", "drop"] if drop else []), "in.npz", "out.npz")):
+    if trial.done(trial.clip(*words, *(["--unclipped", "drop"] if drop else []), "in.npz", "out.npz")):
         trial.check_archive("out.npz", trial.expected(chosen, drop))
 
 
 def other_words(trial):
     word = trial.draw.rng.choice(["copy", "drop", "error"])
-    run = trial.clip("--other", word, "in.npz", "out.npz")
+    run = trial.clip("--unclipped", word, "in.npz", "out.npz")
     others = any(not member.is_clipped for member in trial.members)
     if not trial.can_be_clipped() or (word == "error" and others):
         trial.refused(run, 3, "out.npz")
@@ -313,7 +313,7 @@ def tree(trial):
         return
     run = trial.clip("--json", "--recursive", "d", "--output-dir", "o")
     if trial.check(run.code == 0, f"exit {run.code}: {run.err}"):
-        trial.check(json.loads(run.out.splitlines()[-1])["other"] == others, f"not {others} others: {run.out}")
+        trial.check(json.loads(run.out.splitlines()[-1])["unclipped"] == others, f"not {others} others: {run.out}")
         for number, member in enumerate(member for member in trial.members if member.array is not None):
             wanted = npy(clipped(member.array, *trial.bounds)) if member.is_clipped else member.content
             trial.check((trial.directory / f"o/{number}.npy").read_bytes() == wanted, f"wrong bytes of {member.name} as a file")

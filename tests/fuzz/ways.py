@@ -71,7 +71,7 @@ class Trial(trials.Trial):
                  for text in (case.word(option).split() if option == "--nodata" else [case.word(option)])]
         words = axes + [[option] if option == "--saturate" else [f"{option}={text}"] if self.rng.random() < 0.3 else [option, text] for option, text in typed]
         words += [["--dtype", case.x.dtype]] if case.x.dtype in FLOAT8 else []
-        words += [["--profile", case.profile.name]] if case.profile.name != "native" else []
+        words += [["--profile", case.profile.name]] if case.profile.name != "clipper" else []
         self.rng.shuffle(words)
         return [word for each in words for word in each]
 
@@ -196,7 +196,7 @@ def in_place_direct(trial):
 def can_be_saved(case):
     """Whether a file of figures says all that these parameters are."""
     is_ranged = "--stretch-from" in case.parameters and case.parameters["--stretch"] != "0:1"
-    return {*LISTS, "--stretch-from"} & {*case.parameters} and case.profile.name == "native" and case.x.dtype in FORMATS | dict.fromkeys(INTS) and not case.divides and not is_ranged
+    return {*LISTS, "--stretch-from"} & {*case.parameters} and case.profile.name == "clipper" and case.x.dtype in FORMATS | dict.fromkeys(INTS) and not case.divides and not is_ranged
 
 
 def apply(trial):
@@ -204,7 +204,7 @@ def apply(trial):
     case, given = trial.case, trial.case.parameters
     gone = {*LISTS, "--divide-zero"} | ({"--per-axis", "--mask"} if "--max-norm" not in given else set()) | ({"--stretch", "--stretch-from"} if "--stretch-from" in given else set())
     trial.case = replace(case, parameters={option: each for option, each in given.items() if option not in gone})
-    run = trial.clip("--figures", "fit.npz", "in.npy", "out.npy")
+    run = trial.clip("--apply", "fit.npz", "in.npy", "out.npy")
     trial.case = case
     return run
 
@@ -228,7 +228,7 @@ def masked(trial):
     other = x.elements.copy()
     other[~np.broadcast_to(counts, x.shape)] = np.array(nearest(mark, x.dtype) if x.dtype in FORMATS else mark, f"u{x.elements.itemsize}").view(x.elements.dtype)
     trial.path("other.npy").write_bytes(x.like(other).file())
-    fit = trial.clip("--nodata", str(mark), "--nodata-to", str(mark), "--save-figures", "fit.npz", "--dry-run", "-q", "other.npy", "out.npy")
+    fit = trial.clip("--nodata", str(mark), "--nodata-to", str(mark), "--fit", "fit.npz", "--dry-run", "-q", "other.npy", "out.npy")
     applied = apply(trial) if fit.code == 0 else fit
     one_step = trial.files().get("out.npy")
     run = trial.clip("--mask", "@mask.npy", "in.npy", "out.npy")
@@ -246,7 +246,7 @@ def fit_and_apply(trial):
     are_lost = bool(lost_in(case, case.x) or (~case.is_nodata).sum() == 0)
     if not can_be_saved(case) or needs_figures and are_lost:
         return to_file(trial)
-    run = trial.clip("--save-figures", "fit.npz", *trial.rng.choice([[], ["--dry-run", "-q"]]), "in.npy", "out.npy")
+    run = trial.clip("--fit", "fit.npz", *trial.rng.choice([[], ["--dry-run", "-q"]]), "in.npy", "out.npy")
     if run.code == 3 and ("an index has none" in run.err or "is not saved" in run.err) or run.code == 2 and "elements take has this number" in run.err:
         return None
     if not trial.check_done(run):
@@ -336,7 +336,7 @@ def info(trial):
     words += ["--dtype", case.x.dtype] if case.x.dtype in FLOAT8 else []
     nodata = case.parameters.get("--nodata", "").split()
     words += [f"--nodata={text}" for text in nodata]
-    if not words or any(map(is_percentile, words)) or set(case.parameters) - {*BOUNDS, *FACTORS, "--nan", "--min-above-max", "--nodata", "--nodata-to"} or case.profile.name != "native":
+    if not words or any(map(is_percentile, words)) or set(case.parameters) - {*BOUNDS, *FACTORS, "--nan", "--min-above-max", "--nodata", "--nodata-to"} or case.profile.name != "clipper":
         return to_file(trial)
     run = trial.run("info", "--stats", "--json", *words, "in.npy")
     trial.check_done(run)
@@ -416,7 +416,7 @@ def pooled_members(trial):
 def can_be_pooled(case):
     """Whether the figures of parts along axis 0 are those of the whole."""
     rank = len(case.x.shape)
-    return (case.profile.name == "native" and rank > 0 and case.x.shape[0] > 1 and case.x.elements.size > 0 and figures.has_figures(case) and not case.arrays()
+    return (case.profile.name == "clipper" and rank > 0 and case.x.shape[0] > 1 and case.x.elements.size > 0 and figures.has_figures(case) and not case.arrays()
             and case.x.dtype in FORMATS | dict.fromkeys(INTS) and not {0, -rank} & {*figures.axes_of(case)})
 
 

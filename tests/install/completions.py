@@ -51,7 +51,7 @@ WORDS = {
     ("", "--nan"): ("ke\t", "keep"),
     ("", "--min-above-max"): ("e\t", "error"),
     **{(command, "--only"): ("da\t", "date") for command in ("", "compare", "info", "show")},
-    ("", "--other"): ("dr\t", "drop"),
+    ("", "--unclipped"): ("dr\t", "drop"),
     ("", "--norm"): ("in\t", "inf"),
     ("", "--round"): ("half-e\t", "half-even"),
     ("", "--to"): ("bf\t", "bfloat16"),

@@ -98,7 +98,7 @@ TEST_CASE("a TensorProto holds neither dates nor big-endian elements") {
   CHECK(refusal(ErrorKind::input, [&] {
           static_cast<void>(onnx::front(layout, {}));
         }).starts_with("is big-endian, and a TensorProto is little-endian"));
-  layout.meaning.kind = Meaning::Kind::datetime;
+  layout.meaning.kind = LogicalType::Kind::datetime;
   CHECK(refusal(ErrorKind::input, [&] {
           static_cast<void>(onnx::front(layout, {}));
         }).starts_with("TensorProto has no datetime64"));

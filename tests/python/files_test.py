@@ -183,17 +183,17 @@ def test_nodata_of_files(tmp_path):
 def test_figures_of_one_file_are_applied_to_another(tmp_path):
     x, y, fit = tmp_path / "x.npy", tmp_path / "y.npy", tmp_path / "fit.npz"
     save(x, np.array([[1, 3, 8], [0, 5, 5]], np.float32))
-    clipper.clip_file(x, y, max="50%", per_axis=0, save_figures=fit)
+    clipper.clip_file(x, y, max="50%", per_axis=0, fit=fit)
     right = load(y)
-    clipper.clip_file(x, y, figures=fit)
+    clipper.clip_file(x, y, apply=fit)
     assert_same_bits(load(y), right)
     with np.load(fit) as figures:
         assert figures["max"].dtype == np.float32 and figures["max"].shape == (2, 1)
         assert_same_bits(clipper.clip(load(x), **figures), right)
-    clipper.clip_in_place(x, max=2, figures=os.fspath(fit))
+    clipper.clip_in_place(x, max=2, apply=os.fspath(fit))
     assert_same_bits(load(x), np.float32([[1, 2, 2], [0, 2, 2]]))
     with pytest.raises(clipper.ClipperError, match="is also an input or an output"):
-        clipper.clip_file(fit, tmp_path / "z.npz", 0, save_figures=fit)
+        clipper.clip_file(fit, tmp_path / "z.npz", 0, fit=fit)
 
 
 def test_archives(tmp_path):
@@ -357,7 +357,7 @@ def test_files_that_keep_floats_as_integers(tmp_path, kept, name):
 
 
 def test_profiles(program):
-    assert clipper.profiles()[0] == "native" and len(clipper.profiles()) == 19
+    assert clipper.profiles()[0] == "clipper" and len(clipper.profiles()) == 19
 
 
 @pytest.mark.parametrize("work", ["clip_file", "clip_in_place", "compare", "info", "percentiles"])

@@ -71,10 +71,10 @@ def test_refusals(profile, dtype):
 def test_numbers_are_text_and_numbers_of_python():
     for row in rows("goldens/cases.tsv"):
         arguments = arguments_of(row["arguments"])
-        if row["profile"] != "native" or not all(value.isdigit() for value in arguments.values()):
+        if row["profile"] != "clipper" or not all(value.isdigit() for value in arguments.values()):
             continue
         edge = load(ROOT / f"data/edge/{row['dtype']}.npy")
-        expected = load(ROOT / f"data/goldens/native/{row['dtype']}.npy")[int(row["row"])]
+        expected = load(ROOT / f"data/goldens/clipper/{row['dtype']}.npy")[int(row["row"])]
         numbers = {name: int(value) for name, value in arguments.items()}
         converts = (int, float, np.int64, np.float64) if max(numbers.values(), default=0) < 2**53 else (int,)
         for convert in converts:

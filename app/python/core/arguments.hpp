@@ -87,7 +87,7 @@ class RequestArguments {
 
   [[nodiscard]] bool is_given(std::size_t place) const { return !handles_[place].is(absent(place)); }
 
-  /// Whether one of the arguments that only profile native has is given.
+  /// Whether one of the arguments that only profile clipper has is given.
   [[nodiscard]] bool act_after_clip() const {
     constexpr auto kPlaces =
         places_of(fields::rows([](const Field& field) { return field.stage == Field::Stage::after; }));

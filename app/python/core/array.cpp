@@ -203,9 +203,9 @@ TimeUnit unit_of(std::string_view type) {
 }
 
 std::optional<Tensor> comparable_tensor(PyArrayObject* array) {
-  using Kind = Meaning::Kind;
+  using Kind = LogicalType::Kind;
   if (const std::optional<ArrayType> type = type_of(array)) return tensor_of(array, *type);
-  const auto as = [&](DType dtype, const Meaning& meaning) {
+  const auto as = [&](DType dtype, const LogicalType& meaning) {
     const ByteOrder order = PyArray_ISNOTSWAPPED(array) ? kNativeOrder : ByteOrder::big;
     Tensor tensor = tensor_of(array, {dtype, order});
     tensor.meaning = meaning;

@@ -81,8 +81,8 @@ std::optional<PreparedClip> PlanCache::find(const RequestArguments& arguments, P
     key.nan = OnNan::replace;
   else
     return std::nullopt;
-  static const Profile* const native = profile_named("native");
-  key.profile = arguments[kProfile].is_none() ? native : profile_of(arguments[kProfile]);
+  static const Profile* const own = profile_named("clipper");
+  key.profile = arguments[kProfile].is_none() ? own : profile_of(arguments[kProfile]);
   key.min_above_max = min_above_max_of(arguments[kMinAboveMax]);
 
   Entry& entry = entries_[place_of(key)];
@@ -257,12 +257,13 @@ std::optional<nb::object> clip_to_arrays(PlanCache& cache, const RequestArgument
   const std::optional<PreparedClip> prepared = cache.find(others, x.get(), type);
   if (!prepared || (!out.is_none() && !is_writable_meanwhile(array_in(out), x.get(), type, type)))
     return std::nullopt;
-  bounds.may_spoil_out = out.is_none();
+  bounds.may_clobber_output = out.is_none();
   const Array to = out.is_none() ? new_like(x.get(), NPY_KEEPORDER) : Array(out.inc_ref().ptr());
   if (!have_same_layout(x.get(), to.get())) return std::nullopt;
   const auto count = static_cast<std::size_t>(PyArray_SIZE(x.get()));
   const bool clipped = work_on(PyArray_NBYTES(x.get()), [&](const std::atomic<bool>* stop) {
-    return prepared->clip_to(bounds, PyArray_DATA(x.get()), PyArray_DATA(to.get()), count, threads, stop);
+    return prepared->try_clip_with_arrays(bounds, PyArray_DATA(x.get()), PyArray_DATA(to.get()), count,
+                                          threads, stop);
   });
   return clipped ? std::optional(to.object()) : std::nullopt;
 }

@@ -39,31 +39,31 @@ nb::object number_of(DType dtype, ElementBits bits) {
   return nb::float_(value_of(dtype, bits));
 }
 
-nb::str name_of(DType dtype, const Meaning& meaning) {
+nb::str name_of(DType dtype, const LogicalType& meaning) {
   return nb::str(type_name(dtype, meaning).c_str());
 }
 
 /// A number, a bool, a scalar of numpy for dates and durations, or a complex number.
-nb::object object_of(DType dtype, const Meaning& meaning, ElementBits bits, ElementBits imaginary = 0) {
+nb::object object_of(DType dtype, const LogicalType& meaning, ElementBits bits, ElementBits imaginary = 0) {
   const nb::object number = number_of(dtype, bits);
   switch (meaning.kind) {
-    case Meaning::Kind::number: break;
-    case Meaning::Kind::boolean: return nb::bool_(bits != 0);
-    case Meaning::Kind::datetime:
-    case Meaning::Kind::timedelta:
+    case LogicalType::Kind::number: break;
+    case LogicalType::Kind::boolean: return nb::bool_(bits != 0);
+    case LogicalType::Kind::datetime:
+    case LogicalType::Kind::timedelta:
       return nb::module_::import_("numpy").attr("int64")(number).attr("view")(name_of(dtype, meaning));
-    case Meaning::Kind::complex:
+    case LogicalType::Kind::complex:
       return nb::steal(PyComplex_FromDoubles(PyFloat_AsDouble(number.ptr()),
                                              PyFloat_AsDouble(number_of(dtype, imaginary).ptr())));
   }
   return number;
 }
 
-nb::object object_of(DType dtype, const Meaning& meaning, const std::optional<ElementBits>& bits) {
+nb::object object_of(DType dtype, const LogicalType& meaning, const std::optional<ElementBits>& bits) {
   return bits ? object_of(dtype, meaning, *bits) : nb::none();
 }
 
-nb::object object_of(const Meaning& meaning, const std::optional<Scalar>& scalar) {
+nb::object object_of(const LogicalType& meaning, const std::optional<Scalar>& scalar) {
   return scalar ? object_of(scalar->dtype, meaning, scalar->bits) : nb::none();
 }
 
@@ -112,8 +112,8 @@ FileOptions options_of(const nb::dict& given) {
   take_texts("members", options.members);
   take_texts("exclude_members", options.exclude_members);
   take_texts("only", options.only);
-  take("save_figures", [&](const char*, nb::handle path) {
-    if (!path.is_none()) options.save_figures = path_of(path);
+  take("fit", [&](const char*, nb::handle path) {
+    if (!path.is_none()) options.fit = path_of(path);
   });
   options.threads = threads_of(given["threads"]);
   options.special_paths = true;
@@ -161,7 +161,7 @@ RequestArguments arguments_in(const nb::dict& given) {
 /// The request among the arguments, with what a file of figures has besides.
 HeldRequest request_in(const nb::dict& given, const FileOptions& options) {
   HeldRequest held = request_of(arguments_in(given), options);
-  if (const nb::object figures = given["figures"]; !figures.is_none())
+  if (const nb::object figures = given["apply"]; !figures.is_none())
     set_figures(held.request, path_of(figures), held.reading);
   return held;
 }
@@ -195,7 +195,7 @@ CompareOptions compare_options(const nb::dict& given) {
   CompareOptions compare;
   compare.rtol = number_of_argument("rtol", given["rtol"]).number;
   compare.atol = number_of_argument("atol", given["atol"]).number;
-  if (!given["ulp"].is_none()) compare.ulps = whole_of("ulp", given["ulp"]);
+  if (!given["ulp"].is_none()) compare.ulp = whole_of("ulp", given["ulp"]);
   if (!given["tolerance"].is_none()) compare.tolerance = text_of("tolerance", given["tolerance"]);
   if (!given["nan_equal"].is_none()) compare.nan_equal = is_true(given["nan_equal"]);
   compare.any_dtype = is_true(given["any_dtype"]);
@@ -302,7 +302,7 @@ std::vector<Number> numbers_of(nb::handle percentages) {
   return numbers;
 }
 
-nb::object list_of(const Meaning& meaning, const std::vector<std::optional<Scalar>>& found) {
+nb::object list_of(const LogicalType& meaning, const std::vector<std::optional<Scalar>>& found) {
   nb::list results;
   for (const std::optional<Scalar>& scalar : found) results.append(object_of(meaning, scalar));
   return results;
@@ -312,7 +312,7 @@ nb::object percentiles_of_path(nb::handle path, nb::handle percentages, const nb
   const FileOptions options = options_of(given);
   const std::string name = path_of(path);
   const std::vector<Number> numbers = numbers_of(percentages);
-  const Meaning meaning = tensor_in(name, options).meaning;
+  const LogicalType meaning = tensor_in(name, options).meaning;
   return list_of(meaning, run(options, [&](const FileOptions& o) { return percentiles(name, numbers, o); }));
 }
 

@@ -37,7 +37,7 @@ Args:
     a_min, a_max: the same, as np.clip calls them.
     scale, bias: y = x * scale + bias before clipping; also arrays of float32 or float64. scale=reciprocal(s)
         divides by s.
-    profile: the system whose rules apply: "native", "numpy-2", "pytorch-2", "onnx-13"; see profiles().
+    profile: the system whose rules apply: "clipper", "numpy-2", "pytorch-2", "onnx-13"; see profiles().
     nan: what becomes of NaN: "keep", "error", "min", "max" or a number.
     min_above_max: "error", "min" or "max"; None: the profile's rule.
     nodata: a number, or a list of numbers: elements that equal one, or any NaN for nan, keep their value in every step,

@@ -30,7 +30,7 @@ _MinAboveMax = Optional[Literal["error", "min", "max"]]
 _Format = Optional[Literal["auto", "pb"]]
 _Tolerance = Optional[Literal["torch", "numpy", "allclose"]]
 _Profile = Literal[
-    "native", "directml", "directml-clip1", "directml-1.0", "directml-2.1", "directml-3.0", "directml-5.0",
+    "clipper", "directml", "directml-clip1", "directml-1.0", "directml-2.1", "directml-3.0", "directml-5.0",
     "onnx", "onnx-1", "onnx-6", "onnx-11", "onnx-12", "onnx-13", "openvino", "numpy", "numpy-2", "pytorch",
     "pytorch-2", "stablehlo", "stablehlo-1", "tosa", "tosa-1.0-ignore", "tosa-1.0", "tensorflow",
     "tensorflow-2", "webnn",
@@ -171,8 +171,8 @@ def clip_file(
     members: Sequence[str] = (),
     exclude_members: Sequence[str] = (),
     only: Union[_Kind, Sequence[_Kind]] = (),
-    figures: Optional[_Path] = None,
-    save_figures: Optional[_Path] = None,
+    apply: Optional[_Path] = None,
+    fit: Optional[_Path] = None,
     dtype: _DType = None,
     raw: Optional[str] = None,
     to_raw: bool = False,
@@ -193,8 +193,8 @@ def clip_in_place(
     members: Sequence[str] = (),
     exclude_members: Sequence[str] = (),
     only: Union[_Kind, Sequence[_Kind]] = (),
-    figures: Optional[_Path] = None,
-    save_figures: Optional[_Path] = None,
+    apply: Optional[_Path] = None,
+    fit: Optional[_Path] = None,
     dtype: _DType = None,
     raw: Optional[str] = None,
     format: _Format = None,

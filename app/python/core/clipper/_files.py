@@ -60,8 +60,8 @@ def clip_file(
     members=(),
     exclude_members=(),
     only=(),
-    figures=None,
-    save_figures=None,
+    apply=None,
+    fit=None,
     dtype=None,
     raw=None,
     to_raw=False,
@@ -87,9 +87,9 @@ def clip_file(
         only: kinds of members to clip, unless `members` has their exact names: "float", "int", "bool", "date", "all", or names of
             dtypes. Empty: floats and integers that the profile takes, and with `to` only floats; float8 only by its
             name.
-        figures: a file of save_figures: its members are min, max, scale, bias, subtract and divide, unless they are given here.
+        apply: a file of fit: its members are min, max, scale, bias, subtract and divide, unless they are given here.
             In memory the same is clip(x, **np.load("fit.npz")).
-        save_figures: an .npz file that is written last: min, max and the others as they were used.
+        fit: an .npz file that is written last: min, max and the others as they were used.
         dtype: "bfloat16" if the file holds raw bytes (|V2) or integers of two bytes that are bfloat16; the name of a
             float8 for <V1, |V1 and integers of one byte. The output's header says what the input's says.
         raw: what a file without a header holds: "float32:3,224,224", ">i2:720,-1@512". DTYPE[:SHAPE][@OFFSET], as for the
@@ -136,8 +136,8 @@ def clip_in_place(
     members=(),
     exclude_members=(),
     only=(),
-    figures=None,
-    save_figures=None,
+    apply=None,
+    fit=None,
     dtype=None,
     raw=None,
     format=None,

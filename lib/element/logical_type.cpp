@@ -1,4 +1,4 @@
-#include "element/meaning.hpp"
+#include "element/logical_type.hpp"
 
 #include <fmt/format.h>
 
@@ -167,13 +167,13 @@ std::string unit_text(TimeUnit unit) {
                               : fmt::format("[{}{}]", unit.multiplier, row_of(unit).name);
 }
 
-std::string type_name(DType dtype, const Meaning& meaning) {
+std::string type_name(DType dtype, const LogicalType& meaning) {
   switch (meaning.kind) {
-    case Meaning::Kind::number: break;
-    case Meaning::Kind::boolean: return "bool";
-    case Meaning::Kind::datetime: return "datetime64" + unit_text(meaning.unit);
-    case Meaning::Kind::timedelta: return "timedelta64" + unit_text(meaning.unit);
-    case Meaning::Kind::complex: return fmt::format("complex{}", 16 * traits(dtype).size);
+    case LogicalType::Kind::number: break;
+    case LogicalType::Kind::boolean: return "bool";
+    case LogicalType::Kind::datetime: return "datetime64" + unit_text(meaning.unit);
+    case LogicalType::Kind::timedelta: return "timedelta64" + unit_text(meaning.unit);
+    case LogicalType::Kind::complex: return fmt::format("complex{}", 16 * traits(dtype).size);
   }
   return std::string(traits(dtype).name);
 }
@@ -276,13 +276,14 @@ std::optional<std::int64_t> ticks_of(std::int64_t ticks, TimeUnit from, TimeUnit
   return static_cast<std::int64_t>(result);
 }
 
-std::string element_text(DType dtype, const Meaning& meaning, ElementBits element, ElementBits imaginary) {
+std::string element_text(DType dtype, const LogicalType& meaning, ElementBits element,
+                         ElementBits imaginary) {
   switch (meaning.kind) {
-    case Meaning::Kind::number: break;
-    case Meaning::Kind::boolean: return element == 0 ? "False" : "True";
-    case Meaning::Kind::datetime: return date_text(from_bits<std::int64_t>(element), meaning.unit);
-    case Meaning::Kind::timedelta: return duration_text(from_bits<std::int64_t>(element));
-    case Meaning::Kind::complex: return complex_text(dtype, element, imaginary);
+    case LogicalType::Kind::number: break;
+    case LogicalType::Kind::boolean: return element == 0 ? "False" : "True";
+    case LogicalType::Kind::datetime: return date_text(from_bits<std::int64_t>(element), meaning.unit);
+    case LogicalType::Kind::timedelta: return duration_text(from_bits<std::int64_t>(element));
+    case LogicalType::Kind::complex: return complex_text(dtype, element, imaginary);
   }
   return element_text(dtype, element);
 }

@@ -39,7 +39,7 @@ struct TimeUnit {
 };
 
 /// What the elements of a tensor mean.
-struct Meaning {
+struct LogicalType {
   enum class Kind : std::uint8_t {
     number,     ///< the dtype says it all
     boolean,    ///< stored as uint8, where everything but 0 is true
@@ -53,7 +53,7 @@ struct Meaning {
 
   [[nodiscard]] bool is_time() const { return kind == Kind::datetime || kind == Kind::timedelta; }
   [[nodiscard]] bool is_complex() const { return kind == Kind::complex; }
-  friend bool operator==(const Meaning&, const Meaning&) = default;
+  friend bool operator==(const LogicalType&, const LogicalType&) = default;
 };
 
 /// The date or duration that is none, "NaT".
@@ -66,7 +66,7 @@ inline constexpr std::int64_t kNaT = std::numeric_limits<std::int64_t>::min();
 [[nodiscard]] std::string unit_text(TimeUnit unit);
 
 /// The type as numpy prints it: "float32", "bool", "datetime64[25s]", "complex64".
-[[nodiscard]] std::string type_name(DType dtype, const Meaning& meaning);
+[[nodiscard]] std::string type_name(DType dtype, const LogicalType& meaning);
 
 /// A date as numpy prints it, as precisely as the unit: "2020-02-29", "1969-12-31T23:59:59.999", "NaT".
 [[nodiscard]] std::string date_text(std::int64_t ticks, TimeUnit unit);
@@ -92,7 +92,7 @@ struct DateText {
 [[nodiscard]] std::optional<std::int64_t> ticks_of(std::int64_t ticks, TimeUnit from, TimeUnit to);
 
 /// The element as element_text() of its dtype, or as "True", "2020-02-29", "NaT" or "1-2j".
-[[nodiscard]] std::string element_text(DType dtype, const Meaning& meaning, ElementBits element,
+[[nodiscard]] std::string element_text(DType dtype, const LogicalType& meaning, ElementBits element,
                                        ElementBits imaginary = 0);
 
 }  // namespace clipper

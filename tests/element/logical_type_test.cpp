@@ -1,4 +1,4 @@
-#include "element/meaning.hpp"
+#include "element/logical_type.hpp"
 
 #include "support/catch.hpp"
 
@@ -62,7 +62,7 @@ TEST_CASE("Units are those that numpy writes") {
 }
 
 TEST_CASE("Types have the names of numpy") {
-  using Kind = Meaning::Kind;
+  using Kind = LogicalType::Kind;
   CHECK(type_name(DType::float32, {}) == "float32");
   CHECK(type_name(DType::uint8, {Kind::boolean}) == "bool");
   CHECK(type_name(DType::int64, {Kind::datetime, {Base::nano}}) == "datetime64[ns]");
