@@ -48,10 +48,14 @@ struct Converted {
                                          const std::byte* in, std::byte* out, std::size_t count,
                                          double* rests = nullptr) noexcept;
 
+/// Whether loops are used that do several steps at once, whose bytes are the same.
+enum class Composing : std::uint8_t { off, on };
+
 /// convert() for an operation with a normalization. Counts only if counting is on, also losses.
 [[nodiscard]] Converted normalize(const Operation& operation, const Operands& operands, const std::byte* in,
                                   std::byte* out, std::size_t count, Counting counting, SimdLevel level,
-                                  const Losses* losses = nullptr) noexcept;
+                                  const Losses* losses = nullptr,
+                                  Composing composing = Composing::on) noexcept;
 
 /// normalize() or convert() if the operation has a cast; otherwise clip() or clip_and_count(), of which only
 /// the counts are known. `losses` are counted unless null.

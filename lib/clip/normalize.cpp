@@ -23,474 +23,484 @@ constexpr bool kIsFloat = HalfType<T> || std::is_same_v<T, float> ||
 template <class T>
 constexpr bool kIsLong = std::is_integral_v<T> && sizeof(T) == sizeof(double);
 
-constexpr std::size_t kNormalizedBlock = 1024;  // elements, whose doubles fit the first-level cache twice
+constexpr std::size_t kTile = 1024;  // elements, whose doubles fit the first-level cache twice
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kMinusInfinity = -kInfinity;
 
-struct alignas(64) DoubleBlock {
-  std::array<double, kNormalizedBlock> of;
-
-  [[nodiscard]] std::byte* bytes() noexcept { return reinterpret_cast<std::byte*>(of.data()); }
+struct alignas(64) Doubles : std::array<double, kTile> {
+  [[nodiscard]] std::byte* bytes() noexcept { return reinterpret_cast<std::byte*>(data()); }
 };
 
-void run_normalization(const Normalization& step, const Operands& operands, double* y, std::size_t count,
-                       SimdLevel level) noexcept {
-  if (operands[Slot::factor].data != nullptr)
-    run_loop<MultiplyElements<true>>(level, y, operands.as<double>(Slot::factor), count);
-  else if (step.factor != 1)
-    run_loop<MultiplyElements<false>>(level, y, &step.factor, count);
-  const auto run = [&]<bool kVaries>(const double* a, const double* b) {
-    if (step.stretches)
-      run_loop<StretchElements<kVaries>>(level, y, a, b, step.low, step.high, count);
-    else
-      run_loop<SubtractDivide<kVaries>>(level, y, a, b, count);
-    if (maps(step)) run_loop<MapRange>(level, y, step.low, step.high, count);
-  };
-  if (operands.vary())
-    run.template operator()<true>(operands.as<double>(Slot::a), operands.as<double>(Slot::b));
-  else
-    run.template operator()<false>(&step.a, &step.b);
+bool is_moderate(double x) noexcept {
+  return std::fabs(x) >= 0x1p-100 && std::fabs(x) <= 0x1p100;
 }
 
-/// The first step, whose results are doubles, and the normalization.
-Converted convert_and_normalize(const Operation& operation, const Operands& operands, const std::byte* in,
-                                DoubleBlock& y, std::size_t count, Counting counting,
-                                SimdLevel level) noexcept {
-  const Normalization& step = *operation.normalization;
-  const bool is_long = !is_floating(operation.from) && traits(operation.from).size == sizeof(double);
-  const bool varies = operands[Slot::a_rest].data != nullptr || operands[Slot::b_rest].data != nullptr;
-  DoubleBlock rests;
-  const Converted converted =
-      operation.arithmetic == Arithmetic::integer
-          ? convert_integers(operation, operands, in, y.bytes(), count, rests.of.data())
-          : convert(operation, operands, in, y.bytes(), count, counting, level);
-  const bool has_long = is_long && operation.arithmetic != Arithmetic::float64 &&
-                        run_loop<FindLong>(level, static_cast<const double*>(y.of.data()), count);
-  if (!has_long && !varies && step.a_rest == 0 && step.b_rest == 0) {
-    run_normalization(step, operands, y.of.data(), count, level);
-    return converted;
-  }
-  normalize_carefully(operation, operands, in, has_long, rests.of.data(), y.of.data(), count);
-  return converted;
+bool is_zero_or_moderate(double x) noexcept {
+  return x == 0 || is_moderate(x);
 }
 
-/// More than all numbers that a cast makes 0.
-double small_number(const Cast& cast, DType to) noexcept {
-  const DTypeTraits& row = traits(to);
-  if (row.kind != NumberKind::floating || cast.round || row.exponent_bits < 4) return 2;
-  return std::ldexp(1, std::max(8 - (1 << (row.exponent_bits - 1)) - row.fraction_bits, -1074));
+bool is_float(double x) noexcept {
+  return static_cast<double>(static_cast<float>(x)) == x;
 }
 
-/// Counts normalized elements that the cast changes: of those whose g is not NaN and within the bounds.
-class NormalizedCounter {
+/// What follows the clip of an operation, as a list of loops over a tile. The quick list takes elements that
+/// float64 has exactly: it loads them, does the steps and stores. The careful one takes all: it converts to
+/// doubles, does the same steps, or those of numbers with rests, and converts. Both give the same bytes.
+class NormalizingProgram {
  public:
-  /// `losses`: those of the operation.
-  NormalizedCounter(const Operation& operation, const Operation& last, const Losses& losses,
-                    SimdLevel level) noexcept
+  /// `varies`: whether elements have numbers of their own. Counts `losses`, unless null.
+  NormalizingProgram(const Operation& operation, bool varies, const Losses* losses, SimdLevel level,
+                     Composing composing) noexcept
       : operation_(operation),
+        given_(*operation.normalization),
+        last_(last_step(given_)),
+        from_(operation.from),
+        to_(last_.to),
+        varies_(varies),
+        composes_(composing == Composing::on),
+        is_long_(!is_floating(from_) && traits(from_).size == sizeof(double)),
         level_(level),
-        limits_{from_bits<double>(losses.lowest),
-                from_bits<double>(losses.highest),
-                from_bits<double>(losses.zero_lowest),
-                from_bits<double>(losses.zero_highest),
-                last.cast->saturates,
-                !last.cast->saturates && traits(last.to).has_infinity},
-        small_(small_number(*last.cast, last.to)) {}
-
-  /// All counts of elements that are doubles, with numbers as bounds.
-  [[nodiscard]] ElementCounts count(const double* x, double lo, double hi, const double* z,
-                                    std::size_t count) const noexcept {
-    return run_loop<CountNormalized<false>>(level_, x, x, &lo, &hi, z, limits_, count);
+        zero_point_(bits_of(last_.cast->zero_point)) {
+    const Cast& last = *last_.cast;
+    if (losses != nullptr)
+      limits_ = {from_bits<double>(losses->lowest),
+                 from_bits<double>(losses->highest),
+                 from_bits<double>(losses->zero_lowest),
+                 from_bits<double>(losses->zero_highest),
+                 last.saturates,
+                 !last.saturates && traits(to_).has_infinity};
+    steps_.also = (varies ? kVaries : 0) | (given_.maps() ? kMaps : 0);
+    if (only_scales()) {
+      steps_.quotient = Quotient::scales;
+      divisor_ = given_.factor;
+    }
+    if (given_.stretches) {
+      divisor_ = given_.b - given_.a;
+      steps_.also |= kMaps | kHolds | kEnds;
+      numbers_.lowest = std::min(given_.low, given_.high);
+      numbers_.highest = std::max(given_.low, given_.high);
+    } else if (last.saturates && losses == nullptr) {
+      steps_.also |= kHolds;
+      numbers_.lowest = from_bits<double>(last.lowest);
+      numbers_.highest = from_bits<double>(last.highest);
+    }
+    is_quick_ = is_quick();
+    if (is_quick_ && !varies) choose_numbers();
+    if (is_quick_ && composes_ && losses == nullptr) choose_lanes();
+    if (is_quick_ && composes_ && !varies) choose_quotient();
   }
+  NormalizingProgram(const NormalizingProgram&) = delete;
+  NormalizingProgram& operator=(const NormalizingProgram&) = delete;
+  ~NormalizingProgram() = default;
 
-  /// The same with bounds for each element, unless none clips.
-  [[nodiscard]] ElementCounts count(const double* x, bool clips, const DoubleBlock& lo, const DoubleBlock& hi,
-                                    const double* z, std::size_t count) const noexcept {
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    if (!clips) return this->count(x, -kInfinity, kInfinity, z, count);
-    return run_loop<CountNormalized<true>>(level_, x, x, lo.of.data(), hi.of.data(), z, limits_, count);
-  }
-
-  /// `in` and `operands` are those of the operation.
-  void count(const Operands& operands, const std::byte* in, const double* z, std::size_t count,
-             ElementCounts& counts) const noexcept {
-    if (!run_loop<FindChanging>(level_, z, limits_.lowest, limits_.highest, small_, count)) return;
-    DoubleBlock x;
-    DoubleBlock within;  // NaN where g is NaN or beyond a bound
-    Operation other = operation_;
-    other.nan.reset();
-    other.cast->nan.reset();
-    other.cast->below = other.cast->above = canonical_nan(DType::float64);
-    Operands bounds = operands;
-    bounds[Slot::nan] = bounds[Slot::nan_result] = {};
-    static_cast<void>(convert(other, bounds, in, within.bytes(), count, Counting::off, level_));
-    Operation plain;
-    plain.from = other.from;
-    plain.dtype = working_dtype(other.from);
-    plain.to = DType::float64;
-    plain.lo = lowest_element(plain.dtype);
-    plain.hi = highest_element(plain.dtype);
-    plain.cast.emplace();
-    set_limits(plain);
-    static_cast<void>(convert(plain, kNumbers, in, x.bytes(), count, Counting::off, level_));
-    const std::array all{-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
-    ElementCounts changing = run_loop<CountNormalized<false>>(level_, x.of.data(), within.of.data(),
-                                                              all.data(), all.data() + 1, z, limits_, count);
-    changing.nan = 0;
-    counts += changing;
+  /// `in` and `operands` are those of the tile.
+  [[nodiscard]] Converted operator()(const Operands& operands, const std::byte* in, std::byte* out,
+                                     std::size_t count) const noexcept {
+    Converted done;
+    Doubles copy;  // no loop is vectorized that writes where it reads
+    const std::size_t size = count * traits(from_).size;
+    if (in < out + count * traits(to_).size && out < in + size)
+      in = static_cast<const std::byte*>(std::memcpy(copy.data(), in, size));
+    if (!run_quickly(operands, in, out, count, done)) run_carefully(operands, in, out, count, done);
+    return done;
   }
 
  private:
-  const Operation& operation_;
-  SimdLevel level_;
-  NormalizedLimits limits_;
-  double small_;
-};
+  /// What the loop of all steps loads, and stores.
+  enum class Lanes : std::uint8_t {
+    none,      ///< doubles are loaded, and stored
+    integers,  ///< integers become floats: see DivideIntegers
+    longs,     ///< elements of 64 bits become floats
+    floats,    ///< floats become floats, or integers that are stored
+  };
 
-/// normalize() of elements that float64 has exactly, with numbers and without replacements: in three loops,
-/// between which the doubles stay in the first-level cache. If nothing is counted, elements that float32 has
-/// are loaded as floats, and are floats or small integers after the second loop.
-class ThreeLoops {
- public:
-  ThreeLoops(const Operation& operation, const Operation& last, SimdLevel level) noexcept
-      : stretches_(operation.normalization->stretches),
-        from_(operation.from),
-        to_(last.to),
-        zero_point_(bits_of(last.cast->zero_point)),
-        level_(level) {
-    const DType working = operation.dtype;
-    const Cast& cast = *operation.cast;
-    is_long_ = from_ == DType::int64 || from_ == DType::uint64;
-    const bool is_exact =
-        is_long_ || from_ == DType::uint32 || (working != DType::int64 && working != DType::uint64);
-    const bool is_cast_once = is_floating(to_) ? !last.cast->round : last.cast->round == Round::half_even;
-    const Normalization& step = *operation.normalization;
-    const bool only_scales = !step.stretches && step.a == 0 && step.b == 1;
-    takes_ = is_exact && is_cast_once && !maps(step) && (step.factor == 1 || only_scales) && !cast.below &&
-             !cast.above && !cast.nan && !operation.nan && operation.arithmetic == Arithmetic::none &&
-             has_kernels(from_) && has_kernels(to_) && to_ != DType::int64 && to_ != DType::uint64 &&
-             step.a_rest == 0 && step.b_rest == 0;
-    takes_floats_ = !cast.min && !cast.max && (is_floating(from_) || traits(from_).size < sizeof(float)) &&
-                    from_ != DType::float64 &&
-                    (to_ == DType::float32 || (!is_floating(to_) && traits(to_).size < sizeof(float)));
-    if (takes_) choose_step(operation, *last.cast);
-    takes_ = takes_ && step_.lo <= step_.hi && has_exact_bounds(operation) &&
-             (!is_long_ || (step_.lo < kIntegersEnd && step_.hi > -kIntegersEnd));
-    runs_at_once_ = to_ == DType::float32 && (is_long_ || from_ == DType::float64);
+  [[nodiscard]] bool counts() const noexcept { return limits_.has_value(); }
+
+  [[nodiscard]] bool only_scales() const noexcept {
+    return !varies_ && !given_.stretches && !given_.maps() && given_.a == 0 && given_.b == 1 &&
+           given_.factor != 1;
   }
 
-  /// Returns false, and has written nothing, if it does not take the operation, a NaN that becomes an
-  /// integer, or an integer that exact_double() does not take. Counts if there is a counter.
-  bool run(const std::byte* in, DoubleBlock& y, std::byte* out, std::size_t count,
-           const NormalizedCounter* counter, Converted& done) const noexcept {
-    if (!takes_ || (is_long_ && !are_exact(in, count))) return false;
-    if (counter == nullptr && runs_at_once_ && in != out) return run_at_once(in, out, count, done);
-    if (counter == nullptr && divides_integers_) return divide_integers(in, out, count);
-    if (counter == nullptr && takes_floats_) return run_on_floats(in, y, out, count, done);
-    double* const loaded = y.of.data();
-    DoubleBlock normalized;
-    double* const x = normalized.of.data();
-    with_type(from_, [&]<class From>() {
-      if constexpr (kIsLong<From>)
-        run_loop<LoadExact<From>>(level_, reinterpret_cast<const From*>(in), loaded, count);
-      else
-        run_loop<Load<From, double>>(level_, reinterpret_cast<const From*>(in), loaded, count);
+  /// Whether the quick list takes elements, but for some.
+  [[nodiscard]] bool is_quick() const noexcept {
+    const Cast& cast = *operation_.cast;
+    const bool is_plain = operation_.arithmetic == Arithmetic::none && !cast.below && !cast.above &&
+                          !cast.nan && !operation_.nan;
+    const bool is_cast_once = is_floating(to_) ? !last_.cast->round : last_.cast->round == Round::half_even;
+    const bool has_numbers = given_.a_rest == 0 && given_.b_rest == 0;
+    const bool is_clipped =
+        varies_ ? !cast.replaces() && operation_.zero_tie == ZeroTie::element && !operation_.poisons
+                : given_.factor == 1 || only_scales();
+    return is_plain && is_cast_once && has_numbers && is_clipped && has_kernels(from_) && has_kernels(to_) &&
+           to_ != DType::int64 && to_ != DType::uint64;
+  }
+
+  /// The bounds, and what is divided by; the quick list does not take bounds that float64 lacks.
+  void choose_numbers() noexcept {
+    const Cast& cast = *operation_.cast;
+    const auto [lo, hi] = with_working_type(operation_.dtype, [&]<class Working>() {
+      return std::pair{static_cast<double>(from_bits<Working>(operation_.lo)),
+                       static_cast<double>(from_bits<Working>(operation_.hi))};
     });
-    NumberStep step = step_;
-    step.multiplies &= from_ != DType::float64;
-    if (counter != nullptr) {
-      step.lowest = stretches_ ? step.lowest : -std::numeric_limits<double>::infinity();
-      step.highest = stretches_ ? step.highest : std::numeric_limits<double>::infinity();
-      step.holds &= stretches_;
+    const auto [least, most] = with_type(from_, [&]<class From>() {
+      const auto number = [&](ElementBits element) { return as_double(from_bits<From>(element)); };
+      return std::pair{number(lowest_element(from_)), number(highest_element(from_))};
+    });
+    lo_ = cast.min ? from_bits<double>(*cast.min) : lo;
+    hi_ = cast.max ? from_bits<double>(*cast.max) : hi;
+    if (lo_ > least || hi_ < most) steps_.also |= kClips;
+    // The same elements must be beyond exact bounds as doubles: not if they are rounded to integers.
+    const bool is_exact = (!cast.min && !cast.max) || (std::ceil(lo_) == lo && std::floor(hi_) == hi);
+    is_quick_ = is_exact && lo_ <= hi_ && (!is_long_ || (lo_ < kIntegersEnd && hi_ > -kIntegersEnd));
+  }
+
+  /// If nothing is counted, elements that float32 has are loaded as floats.
+  void choose_lanes() noexcept {
+    const bool is_short = traits(from_).size < sizeof(float);
+    const bool takes_floats =
+        !operation_.cast->min && !operation_.cast->max && (is_short || from_ == DType::float32) &&
+        (to_ == DType::float32 || (!is_floating(to_) && traits(to_).size < sizeof(float)));
+    if (takes_floats) lanes_ = Lanes::floats;
+    if (varies_) return;
+    if (to_ == DType::float32 && (is_long_ || from_ == DType::float64)) lanes_ = Lanes::longs;
+    const bool is_quotient = steps_.quotient == Quotient::divides && !given_.maps() &&
+                             (!given_.stretches || (reaches_ends() && given_.low == 0 && given_.high == 1));
+    const bool is_near = std::fabs(given_.a) <= 0x1p22 && given_.a == std::trunc(given_.a);
+    if (takes_floats && !is_floating(from_) && to_ == DType::float32 && is_quotient && is_near &&
+        is_float(divisor_) && is_moderate(divisor_) && is_within_integers())
+      lanes_ = Lanes::integers;
+  }
+
+  /// Chooses the loops that multiply by a reciprocal, if no step of quotient() underflows, or the result is a
+  /// float; if possible one that never has a dividend of -0 or, but for float64, infinity.
+  void choose_quotient() noexcept {
+    const double range = given_.high - given_.low;
+    const bool adds_nothing =
+        !given_.stretches || (range > 0 && is_moderate(range) && is_zero_or_moderate(given_.low));
+    const bool may_underflow = from_ == DType::float64 && (to_ != DType::float32 || !adds_nothing);
+    if (level_ == SimdLevel::baseline || steps_.quotient == Quotient::scales || given_.maps() ||
+        !is_moderate(divisor_) || !is_zero_or_moderate(given_.a) || may_underflow)
+      return;
+    const bool is_bounded = std::isfinite(lo_) && std::isfinite(hi_);
+    const bool is_ordinary =
+        given_.stretches || !is_floating(from_) || (given_.a != 0 && (is_bounded || from_ == DType::float64));
+    if (given_.stretches && reaches_ends()) steps_.also &= ~(kHolds | kEnds);
+    steps_.quotient = is_ordinary && !steps_.has(kHolds) ? Quotient::multiplies_plain : Quotient::multiplies;
+  }
+
+  /// Whether the plain formula gives low for lo and high for hi. Then all results are between them: each of
+  /// its steps rounds the greater of two numbers to no smaller one.
+  [[nodiscard]] bool reaches_ends() const noexcept {
+    const bool is_between = given_.a == lo_ && given_.b == hi_ && given_.a < given_.b;
+    const bool has_low = given_.low != 0 || !std::signbit(given_.low);  // a sum is never -0
+    return is_between && std::isfinite(divisor_) && has_low &&
+           given_.high - given_.low + given_.low == given_.high;
+  }
+
+  [[nodiscard]] bool is_within_integers() const noexcept {
+    return with_type(from_, [&]<class From>() {
+      if constexpr (std::is_integral_v<From>)
+        return lo_ <= static_cast<double>(std::numeric_limits<From>::max()) &&
+               hi_ >= static_cast<double>(std::numeric_limits<From>::lowest());
+      return true;
+    });
+  }
+
+  /// Returns false if these elements need the careful list, and has written nothing that it does not write.
+  bool run_quickly(const Operands& operands, const std::byte* in, std::byte* out, std::size_t count,
+                   Converted& done) const noexcept {
+    if (!is_quick_ || (is_long_ && !are_exact(in, count))) return false;
+    StepNumbers numbers = numbers_;
+    Steps steps = steps_;
+    if (varies_) {
+      for (const Slot slot : {Slot::a_rest, Slot::b_rest, Slot::min, Slot::max})
+        if (operands[slot].data != nullptr) return false;
+      give_each(operands, numbers);
+      if (!given_.stretches && has_bounds(operands, count)) steps.also |= kClips;
+      if (is_long_ && (steps.has(kClips) || given_.stretches)) return false;
     }
-    const bool has_nan = normalize_elements(static_cast<const double*>(loaded), x, step, count);
-    if (has_nan && !is_floating(to_)) return false;
-    if (has_nan) done.first_nan = find_nan(from_, in, count);
-    if (counter != nullptr) {
-      done.counts = counter->count(loaded, step.lo, step.hi, x, count);
-      run_loop<HoldWithin>(level_, x, step_.lowest, step_.highest, count);
+    std::optional<Normalized> found;
+    if (!varies_ || (!steps.has(kClips) && !scales_first(operands)))
+      found = run_composed(numbers, steps, in, out, count);
+    if (found && found->has_nan && is_floating(to_)) done.first_nan = find_nan(from_, in, count);
+    if (found) return !found->has_nan || is_floating(to_);
+    return run_on_doubles(operands, numbers, steps, in, out, count, done);
+  }
+
+  /// One loop does all, if a table has one.
+  std::optional<Normalized> run_composed(const StepNumbers& numbers, Steps steps, const std::byte* in,
+                                         std::byte* out, std::size_t count) const noexcept {
+    std::optional<Normalized> found;
+    if (lanes_ == Lanes::floats) return run_on_floats(numbers, steps, in, out, count);
+    if (lanes_ == Lanes::none) return found;
+    with_type(from_, [&]<class From>() {
+      const auto* const x = reinterpret_cast<const From*>(in);
+      auto* const floats = reinterpret_cast<float*>(out);
+      if constexpr (kIsLong<From> || std::is_same_v<From, double>)
+        found = run_steps<kComposedSteps<From, float>>(level_, steps, x, floats, numbers, count);
+      else if constexpr (std::is_integral_v<From> && kIsFloat<From>) {
+        using Limits = std::numeric_limits<From>;
+        run_loop<DivideIntegers<From>>(level_, x, floats,
+                                       static_cast<float>(std::max<double>(lo_, Limits::lowest())),
+                                       static_cast<float>(std::min<double>(hi_, Limits::max())),
+                                       static_cast<float>(given_.a), static_cast<float>(divisor_), count);
+        found.emplace();
+      }
+    });
+    return found && found->has_lost ? std::nullopt : found;
+  }
+
+  std::optional<Normalized> run_on_floats(const StepNumbers& numbers, Steps steps, const std::byte* in,
+                                          std::byte* out, std::size_t count) const noexcept {
+    alignas(64) std::array<float, kTile> loaded;
+    const auto* x = reinterpret_cast<const float*>(in);
+    if (from_ != DType::float32) {
+      x = loaded.data();
+      with_type(from_, [&]<class From>() {
+        if constexpr (kIsFloat<From>)
+          run_loop<Load<From, float>>(level_, reinterpret_cast<const From*>(in), loaded.data(), count);
+      });
+    }
+    const auto is_infinite = [](float each) {
+      return !(std::fabs(each) <= std::numeric_limits<float>::max());
+    };
+    if (steps.quotient == Quotient::multiplies && !steps.has(kHolds) && given_.a != 0 &&
+        !any_of(level_, x, count, is_infinite))
+      steps.quotient = Quotient::multiplies_plain;
+    if (to_ == DType::float32)
+      return run_steps<kComposedSteps<float, float>>(level_, steps, x, reinterpret_cast<float*>(out), numbers,
+                                                     count);
+    alignas(64) std::array<std::int32_t, kTile> integers;
+    const auto found =
+        run_steps<kComposedSteps<float, std::int32_t>>(level_, steps, x, integers.data(), numbers, count);
+    if (found && !found->has_nan)
+      with_type(to_, [&]<class To>() {
+        if constexpr (std::is_integral_v<To> && sizeof(To) < sizeof(float))
+          run_loop<Store<std::int32_t, To, false>>(level_, static_cast<const std::int32_t*>(integers.data()),
+                                                   reinterpret_cast<To*>(out), count, zero_point_);
+      });
+    return found;
+  }
+
+  bool run_on_doubles(const Operands& operands, StepNumbers numbers, Steps steps, const std::byte* in,
+                      std::byte* out, std::size_t count, Converted& done) const noexcept {
+    Doubles x;
+    Doubles lo;
+    Doubles hi;
+    Doubles clipped;
+    Doubles z;
+    load(from_, in, x, count);
+    const double* y = x.data();
+    if (from_ == DType::float64 && steps.multiplies()) steps.quotient = Quotient::divides;  // nothing is lost
+    const bool has_each = varies_ && (steps.has(kClips) || given_.stretches);
+    if (varies_ && steps.has(kClips)) {
+      load(operation_.dtype, operands[Slot::lo].data, lo, count);
+      load(operation_.dtype, operands[Slot::hi].data, hi, count);
+      numbers.lo = lo.data();
+      numbers.hi = hi.data();
+      static_cast<void>(run_steps<kAnySteps>(level_, {Quotient::none, kClips | kVaries}, y, clipped.data(),
+                                             numbers, count));
+      y = clipped.data();
+      steps.also &= ~kClips;
+    }
+    if (calculate(operands, numbers, steps, y, z, count)) {
+      if (!is_floating(to_)) return false;
+      done.first_nan = find_nan(DType::float64, z.bytes(), count);
+    }
+    if (counts()) {
+      done.counts = has_each ? run_loop<CountNormalized<true>>(level_, x.data(), x.data(), numbers.lo,
+                                                               numbers.hi, z.data(), *limits_, count)
+                             : run_loop<CountNormalized<false>>(level_, x.data(), x.data(), numbers.lo,
+                                                                numbers.hi, z.data(), *limits_, count);
+    }
+    const double* results = z.data();
+    if (counts() && limits_->saturates) {
+      numbers.lo = &limits_->lowest;
+      numbers.hi = &limits_->highest;
+      static_cast<void>(
+          run_steps<kAnySteps>(level_, {Quotient::none, kClips}, results, x.data(), numbers, count));
+      results = x.data();
     }
     with_type(to_, [&]<class To>() {
-      run_loop<Store<double, To, std::is_integral_v<To>>>(level_, x, reinterpret_cast<To*>(out), count,
+      run_loop<Store<double, To, std::is_integral_v<To>>>(level_, results, reinterpret_cast<To*>(out), count,
                                                           zero_point_);
     });
     return true;
   }
 
- private:
-  template <class In, class Out>
-  [[nodiscard]] bool normalize_elements(const In* y, Out* out, NumberStep step,
-                                        std::size_t count) const noexcept {
-    const auto run = [&] {
-      return stretches_ ? run_loop<NormalizeElements<In, Out, true>>(level_, y, out, step, count)
-                        : run_loop<NormalizeElements<In, Out, false>>(level_, y, out, step, count);
-    };
-    const Normalized done = run();
-    if (!done.has_lost) return done.has_nan;
-    step.multiplies = false;
-    return run().has_nan;
+  void run_carefully(const Operands& operands, const std::byte* in, std::byte* out, std::size_t count,
+                     Converted& done) const noexcept {
+    Doubles y;
+    Doubles z;
+    Doubles rests;
+    done = operation_.arithmetic == Arithmetic::integer
+               ? convert_integers(operation_, operands, in, y.bytes(), count, rests.data())
+               : convert(operation_, operands, in, y.bytes(), count, counts() ? Counting::on : Counting::off,
+                         level_);
+    const bool has_rests = given_.a_rest != 0 || given_.b_rest != 0 ||
+                           operands[Slot::a_rest].data != nullptr || operands[Slot::b_rest].data != nullptr;
+    const bool has_long =
+        is_long_ && operation_.arithmetic != Arithmetic::float64 &&
+        any_of(level_, y.data(), count, [](double x) { return std::fabs(x) >= kIntegersEnd; });
+    if (has_long || has_rests) {
+      z = y;
+      normalize_carefully(operation_, operands, in, has_long, rests.data(), z.data(), count);
+    } else {
+      StepNumbers numbers = numbers_;
+      Steps steps{steps_.multiplies() ? Quotient::divides : steps_.quotient, steps_.also & (kMaps | kVaries)};
+      if (varies_) give_each(operands, numbers);
+      if (given_.stretches)
+        steps.also |= kHolds | kEnds;
+      else
+        numbers.lowest = kMinusInfinity, numbers.highest = kInfinity;
+      if (!varies_) numbers.lo = given_.stretches ? &given_.a : &kMinusInfinity;
+      if (!varies_) numbers.hi = given_.stretches ? &given_.b : &kInfinity;
+      static_cast<void>(calculate(operands, numbers, steps, y.data(), z, count));
+    }
+    if (counts()) count_losses(operands, in, y, z.data(), count, done.counts);
+    const Converted stored = convert(last_, kNumbers, z.bytes(), out, count, Counting::off, level_);
+    done.first_beyond = stored.first_beyond;
+    done.first_nan = stored.first_nan;  // an infinite quotient may have become one
+  }
+
+  /// The steps of doubles: a product, and one loop for the others. Returns whether any result is NaN.
+  [[nodiscard]] bool calculate(const Operands& operands, const StepNumbers& numbers, const Steps& steps,
+                               const double* y, Doubles& z, std::size_t count) const noexcept {
+    Doubles product;
+    if (scales_first(operands)) {
+      const Operand& factor = operands[Slot::factor];
+      StepNumbers factors{&kMinusInfinity, &kInfinity, nullptr, &given_.factor, 0, 1,
+                          kMinusInfinity,  kInfinity};
+      if (factor.data != nullptr) factors.b = operands.as<double>(Slot::factor);
+      static_cast<void>(run_steps<kAnySteps>(level_,
+                                             {Quotient::scales, factor.data != nullptr ? kVaries : kNothing},
+                                             y, product.data(), factors, count));
+      y = product.data();
+    }
+    auto found = run_steps<kComposedSteps<double, double>>(level_, steps, y, z.data(), numbers, count);
+    const Steps any{steps.multiplies() ? Quotient::divides : steps.quotient, steps.also};
+    if (!found) found = run_steps<kAnySteps>(level_, any, y, z.data(), numbers, count);
+    return found->has_nan;
+  }
+
+  [[nodiscard]] bool scales_first(const Operands& operands) const noexcept {
+    return operands[Slot::factor].data != nullptr ||
+           (given_.factor != 1 && steps_.quotient != Quotient::scales);
+  }
+
+  /// The numbers of each element. Without bounds there are infinite ones.
+  void give_each(const Operands& operands, StepNumbers& numbers) const noexcept {
+    numbers.a = operands.as<double>(Slot::a);
+    numbers.b = operands.as<double>(Slot::b);
+    numbers.lo = given_.stretches ? numbers.a : &kMinusInfinity;
+    numbers.hi = given_.stretches ? numbers.b : &kInfinity;
   }
 
   [[nodiscard]] bool are_exact(const std::byte* in, std::size_t count) const noexcept {
     return with_type(from_, [&]<class From>() {
       if constexpr (kIsLong<From>)
-        return run_loop<AreExact<From>>(level_, reinterpret_cast<const From*>(in), count);
+        return !any_of(level_, reinterpret_cast<const From*>(in), count, [](From x) { return !is_exact(x); });
       return true;
     });
   }
 
-  bool run_at_once(const std::byte* in, std::byte* out, std::size_t count, Converted& done) const noexcept {
-    with_type(from_, [&]<class From>() {
-      if constexpr (kIsLong<From> || std::is_same_v<From, double>)
-        if (normalize_elements(reinterpret_cast<const From*>(in), reinterpret_cast<float*>(out), step_,
-                               count))
-          done.first_nan = find_nan(from_, in, count);
-    });
-    return true;
-  }
-
-  bool divide_integers(const std::byte* in, std::byte* out, std::size_t count) const noexcept {
-    with_type(from_, [&]<class From>() {
-      if constexpr (std::is_integral_v<From> && kIsFloat<From>) {
-        using Limits = std::numeric_limits<From>;
-        std::array<From, kNormalizedBlock> x;  // `out` may overlap `in`
-        std::memcpy(x.data(), in, count * sizeof(From));
-        run_loop<DivideIntegers<From>>(level_, static_cast<const From*>(x.data()),
-                                       reinterpret_cast<float*>(out),
-                                       static_cast<float>(std::max<double>(step_.lo, Limits::lowest())),
-                                       static_cast<float>(std::min<double>(step_.hi, Limits::max())),
-                                       static_cast<float>(step_.a), static_cast<float>(step_.divisor), count);
-      }
-    });
-    return true;
-  }
-
-  bool run_on_floats(const std::byte* in, DoubleBlock& y, std::byte* out, std::size_t count,
-                     Converted& done) const noexcept {
-    auto* const loaded = reinterpret_cast<float*>(y.of.data());
-    const auto* x = reinterpret_cast<const float*>(in);
-    if (from_ != DType::float32 || in == out) {  // no loop is vectorized that writes where it reads
-      x = loaded;
-      with_type(from_, [&]<class From>() {
-        if constexpr (kIsFloat<From>)
-          run_loop<Load<From, float>>(level_, reinterpret_cast<const From*>(in), loaded, count);
-      });
-    }
-    auto* const integers = reinterpret_cast<std::int32_t*>(loaded + kNormalizedBlock);
-    NumberStep step = step_;
-    step.is_ordinary = step.is_ordinary || (step.a != 0 && run_loop<FindFinite>(level_, x, count));
-    const bool has_nan = to_ == DType::float32
-                             ? normalize_elements(x, reinterpret_cast<float*>(out), step, count)
-                             : normalize_elements(x, integers, step, count);
-    if (has_nan && !is_floating(to_)) return false;
-    if (has_nan) done.first_nan = find_nan(from_, in, count);
-    with_type(to_, [&]<class To>() {
-      if constexpr (std::is_integral_v<To> && sizeof(To) < sizeof(float))
-        run_loop<Store<std::int32_t, To, false>>(level_, static_cast<const std::int32_t*>(integers),
-                                                 reinterpret_cast<To*>(out), count, zero_point_);
-    });
-    return true;
-  }
-
-  static bool is_moderate(double x) noexcept { return std::fabs(x) >= 0x1p-100 && std::fabs(x) <= 0x1p100; }
-
-  /// Whether quotient() may multiply by a reciprocal: see NumberStep.
-  [[nodiscard]] bool may_multiply(const Normalization& given) const noexcept {
-    const auto is_zero_or_moderate = [](double x) { return x == 0 || is_moderate(x); };
-    const bool adds_nothing =
-        !given.stretches || (step_.range > 0 && is_moderate(step_.range) && is_zero_or_moderate(given.low));
-    const bool may_underflow = from_ == DType::float64 && (to_ != DType::float32 || !adds_nothing);
-    return is_moderate(step_.divisor) && is_zero_or_moderate(given.a) && !may_underflow;
-  }
-
-  void choose_step(const Operation& operation, const Cast& cast) noexcept {
-    const Normalization& given = *operation.normalization;
-    with_working_type(operation.dtype, [&]<class Working>() {
-      step_.lo = static_cast<double>(from_bits<Working>(operation.lo));
-      step_.hi = static_cast<double>(from_bits<Working>(operation.hi));
-    });
-    if (operation.cast->min) step_.lo = from_bits<double>(*operation.cast->min);
-    if (operation.cast->max) step_.hi = from_bits<double>(*operation.cast->max);
-    step_.a = given.a;
-    step_.scales = given.factor != 1;
-    step_.divisor = step_.scales ? given.factor : given.stretches ? given.b - given.a : given.b;
-    step_.low = given.low;
-    step_.high = given.high;
-    step_.range = given.high - given.low;
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    step_.lowest = given.stretches  ? std::min(given.low, given.high)
-                   : cast.saturates ? from_bits<double>(cast.lowest)
-                                    : -kInfinity;
-    step_.highest = given.stretches  ? std::max(given.low, given.high)
-                    : cast.saturates ? from_bits<double>(cast.highest)
-                                     : kInfinity;
-    step_.holds = given.stretches ? !reaches_ends(given) : cast.saturates;
-    step_.multiplies = may_multiply(given);
-    const bool is_bounded = std::isfinite(step_.lo) && std::isfinite(step_.hi);
-    step_.is_ordinary =
-        given.stretches || !is_floating(from_) || (given.a != 0 && (is_bounded || from_ == DType::float64));
-    const auto [least, most] = with_type(from_, [&]<class From>() {
-      const auto number = [&](ElementBits element) { return as_double(from_bits<From>(element)); };
-      return std::pair{number(lowest_element(from_)), number(highest_element(from_))};
-    });
-    step_.clips = step_.lo > least || step_.hi < most;
-    const bool is_quotient = !given.stretches || (!step_.holds && step_.low == 0 && step_.high == 1);
-    const auto is_float = [](double x) { return static_cast<double>(static_cast<float>(x)) == x; };
-    divides_integers_ = !step_.scales && takes_floats_ && !is_floating(from_) &&
-                        traits(from_).size < sizeof(float) && to_ == DType::float32 && is_quotient &&
-                        step_.lo <= most && step_.hi >= least && std::fabs(step_.a) <= 0x1p22 &&
-                        step_.a == std::trunc(step_.a) && is_float(step_.divisor) &&
-                        is_moderate(step_.divisor);
-  }
-
-  /// Whether the same elements are beyond exact bounds as doubles: not if they are rounded to integers.
-  [[nodiscard]] bool has_exact_bounds(const Operation& operation) const noexcept {
-    if (!operation.cast->min && !operation.cast->max) return true;
-    return with_working_type(operation.dtype, [&]<class Working>() {
-      return std::ceil(step_.lo) == static_cast<double>(from_bits<Working>(operation.lo)) &&
-             std::floor(step_.hi) == static_cast<double>(from_bits<Working>(operation.hi));
-    });
-  }
-
-  /// Whether the plain formula gives low for lo and high for hi. Then all results are between them: each of
-  /// its steps rounds the greater of two numbers to no smaller one.
-  [[nodiscard]] bool reaches_ends(const Normalization& given) const noexcept {
-    const bool is_between = given.a == step_.lo && given.b == step_.hi && given.a < given.b;
-    const bool has_low = given.low != 0 || !std::signbit(given.low);  // a sum is never -0
-    return is_between && std::isfinite(step_.divisor) && has_low && step_.range + given.low == given.high;
-  }
-
-  bool stretches_;
-  DType from_;
-  DType to_;
-  std::uint64_t zero_point_;
-  SimdLevel level_;
-  bool takes_ = false;
-  bool takes_floats_ = false;
-  bool is_long_ = false;       ///< whether elements are integers of 64 bits
-  bool runs_at_once_ = false;  ///< whether one loop makes floats of elements of 64 bits
-  bool divides_integers_ = false;
-  NumberStep step_{};
-};
-
-/// normalize() of elements with numbers of their own, all of which float64 has exactly: one loop for each
-/// step.
-class StepsOfEach {
- public:
-  StepsOfEach(const Operation& operation, const Operation& last, const Operands& operands,
-              SimdLevel level) noexcept
-      : operation_(operation), last_(last), level_(level) {
-    const Cast& cast = *operation.cast;
-    const bool is_exact = operation.from == DType::uint32 ||
-                          (operation.dtype != DType::int64 && operation.dtype != DType::uint64);
-    const bool is_cast_once = is_floating(last.to) ? !last.cast->round : last.cast->round == Round::half_even;
-    const bool is_plain = operation.arithmetic == Arithmetic::none && !cast.replaces() && !cast.nan &&
-                          !operation.nan && operation.zero_tie == ZeroTie::element && !operation.poisons;
-    takes_ = is_exact && is_cast_once && is_plain && has_kernels(operation.from) && has_kernels(last.to) &&
-             last.to != DType::int64 && last.to != DType::uint64 && operation.normalization->a_rest == 0 &&
-             operation.normalization->b_rest == 0;
-    for (const Slot slot : {Slot::a_rest, Slot::b_rest, Slot::min, Slot::max})
-      takes_ = takes_ && operands[slot].data == nullptr;
-  }
-
-  /// Returns false, and has written nothing, if it does not take the operation or a NaN that becomes an
-  /// integer. `operands` are those of the block.
-  bool run(const Operands& operands, const std::byte* in, DoubleBlock& x, std::byte* out, std::size_t count,
-           const NormalizedCounter* counter, Converted& done) const noexcept {
-    if (!takes_) return false;
-    DoubleBlock lo;
-    DoubleBlock hi;
-    DoubleBlock z;
-    load(operation_.from, in, x, count);
-    const bool clips = load_bounds(operands, lo, hi, count);
-    if (clips)
-      run_loop<ClipEach>(level_, static_cast<const double*>(x.of.data()), z.of.data(),
-                         static_cast<const double*>(lo.of.data()), static_cast<const double*>(hi.of.data()),
-                         count);
-    else
-      std::copy_n(x.of.data(), count, z.of.data());
-    run_normalization(*operation_.normalization, operands, z.of.data(), count, level_);
-    if (run_loop<FindNan<double>>(level_, static_cast<const double*>(z.of.data()), count)) {
-      if (!is_floating(last_.to)) return false;
-      done.first_nan = find_nan(operation_.from, in, count);
-    }
-    if (counter != nullptr) done.counts = counter->count(x.of.data(), clips, lo, hi, z.of.data(), count);
-    if (last_.cast->saturates)
-      run_loop<HoldWithin>(level_, z.of.data(), from_bits<double>(last_.cast->lowest),
-                           from_bits<double>(last_.cast->highest), count);
-    with_type(last_.to, [&]<class To>() {
-      run_loop<Store<double, To, std::is_integral_v<To>>>(level_, z.of.data(), reinterpret_cast<To*>(out),
-                                                          count, bits_of(last_.cast->zero_point));
-    });
-    return true;
-  }
-
- private:
-  void load(DType dtype, const std::byte* in, DoubleBlock& to, std::size_t count) const noexcept {
+  void load(DType dtype, const std::byte* in, Doubles& to, std::size_t count) const noexcept {
     with_type(dtype, [&]<class From>() {
-      run_loop<Load<From, double>>(level_, reinterpret_cast<const From*>(in), to.of.data(), count);
+      using Loop = std::conditional_t<kIsLong<From>, LoadExact<From>, Load<From, double>>;
+      run_loop<Loop>(level_, reinterpret_cast<const From*>(in), to.data(), count);
     });
   }
 
-  /// Returns false if no element of the dtype is beyond them.
-  bool load_bounds(const Operands& operands, DoubleBlock& lo, DoubleBlock& hi,
-                   std::size_t count) const noexcept {
-    const bool clips = with_working_type(operation_.dtype, [&]<class Working>() {
+  /// Whether an element of the dtype may be beyond the bounds of a tile.
+  [[nodiscard]] bool has_bounds(const Operands& operands, std::size_t count) const noexcept {
+    return with_working_type(operation_.dtype, [&]<class Working>() {
       const auto end = [&](ElementBits element) {
-        return from_bits<Working>(working_element(operation_.from, element, operation_.dtype));
+        return from_bits<Working>(working_element(from_, element, operation_.dtype));
       };
-      return run_loop<FindBounds<Working>>(
-          level_, operands.as<Working>(Slot::lo), operands.as<Working>(Slot::hi),
-          end(lowest_element(operation_.from)), end(highest_element(operation_.from)), count);
+      const Working lowest = end(lowest_element(from_));
+      const Working highest = end(highest_element(from_));
+      return any_of(level_, operands.as<Working>(Slot::lo), count, [=](Working x) { return x > lowest; }) ||
+             any_of(level_, operands.as<Working>(Slot::hi), count, [=](Working x) { return x < highest; });
     });
-    if (!clips) return false;
-    load(operation_.dtype, operands[Slot::lo].data, lo, count);
-    load(operation_.dtype, operands[Slot::hi].data, hi, count);
-    return true;
+  }
+
+  /// Counts what the cast of z changes: of elements whose g is not NaN and within the bounds, which y is
+  /// then.
+  void count_losses(const Operands& operands, const std::byte* in, Doubles& y, const double* z,
+                    std::size_t count, ElementCounts& counts) const noexcept {
+    const auto changes = [limits = *limits_](double each) {
+      return (each < limits.lowest) | (each > limits.highest) |
+             ((each != 0) & (each >= limits.zero_lowest) & (each <= limits.zero_highest));
+    };
+    if (!any_of(level_, z, count, changes)) return;
+    if ((counts.raised | counts.lowered | counts.nan | counts.replaced) != 0) {
+      Operation other = operation_;  // makes all others NaN
+      other.nan.reset();
+      other.cast->nan.reset();
+      other.cast->below = other.cast->above = canonical_nan(DType::float64);
+      Operands bounds = operands;
+      bounds[Slot::nan] = bounds[Slot::nan_result] = {};
+      static_cast<void>(convert(other, bounds, in, y.bytes(), count, Counting::off, level_));
+    }
+    Doubles x;
+    static_cast<void>(
+        convert(conversion(from_, DType::float64), kNumbers, in, x.bytes(), count, Counting::off, level_));
+    ElementCounts changing = run_loop<CountNormalized<false>>(level_, x.data(), y.data(), &kMinusInfinity,
+                                                              &kInfinity, z, *limits_, count);
+    changing.nan = 0;
+    counts += changing;
   }
 
   const Operation& operation_;
-  const Operation& last_;
+  const Normalization& given_;
+  Operation last_;
+  DType from_;
+  DType to_;
+  bool varies_;
+  bool composes_;
+  bool is_long_;  ///< whether elements are integers of 64 bits
   SimdLevel level_;
-  bool takes_ = false;
+  std::uint64_t zero_point_;
+  std::optional<NormalizedLimits> limits_;  ///< if losses are counted
+  bool is_quick_ = false;
+  Lanes lanes_ = Lanes::none;
+  Steps steps_;
+  double lo_ = 0;
+  double hi_ = 0;
+  double divisor_ = given_.b;
+  StepNumbers numbers_{.lo = &lo_,  ///< those above, unless they vary
+                       .hi = &hi_,
+                       .a = &given_.a,
+                       .b = &divisor_,
+                       .low = given_.low,
+                       .high = given_.high,
+                       .lowest = kMinusInfinity,
+                       .highest = kInfinity};
 };
 
 }  // namespace
 
 Converted normalize(const Operation& operation, const Operands& operands, const std::byte* in, std::byte* out,
-                    std::size_t count, Counting counting, SimdLevel level, const Losses* losses) noexcept {
-  const Operation last = last_step(*operation.normalization);
+                    std::size_t count, Counting counting, SimdLevel level, const Losses* losses,
+                    Composing composing) noexcept {
+  const bool counts = counting == Counting::on;
+  std::optional<Losses> own;
+  if (counts && losses == nullptr) own = losses_of(operation);
+  if (own) losses = &*own;
+  const NormalizingProgram program(operation, operands.vary(), counts ? losses : nullptr, level, composing);
   const std::size_t in_size = traits(operation.from).size;
-  const std::size_t out_size = traits(last.to).size;
-  std::optional<NormalizedCounter> counter;
-  if (counting == Counting::on)
-    counter.emplace(operation, last, losses != nullptr ? *losses : *losses_of(operation), level);
-  std::optional<ThreeLoops> three_loops;
-  std::optional<StepsOfEach> of_each;
-  if (operands.vary())
-    of_each.emplace(operation, last, operands, level);
-  else
-    three_loops.emplace(operation, last, level);
-  DoubleBlock y;
-  DoubleBlock results;
+  const std::size_t out_size = traits(operation.normalization->to).size;
+  const bool compares = counts && operation.from == operation.normalization->to;
+  Doubles results;
   Converted total;
-  const std::size_t blocks = (count + kNormalizedBlock - 1) / kNormalizedBlock;
-  const std::size_t most = blocks == 0 ? 1 : (count + blocks - 1) / blocks;  // no short block is the last
+  const std::size_t tiles = (count + kTile - 1) / kTile;
+  const std::size_t most = tiles == 0 ? 1 : (count + tiles - 1) / tiles;  // no short tile is the last
   for (std::size_t done = 0; done < count; done += most) {
     const std::size_t length = std::min(most, count - done);
     const std::byte* const from = in + done * in_size;
-    const bool compares = counter && operation.from == last.to;
     std::byte* const to = out == nullptr || compares ? results.bytes() : out + done * out_size;
-    Converted part;
-    const Operands of_block = operands.after(done);
-    const NormalizedCounter* const counts = counter ? &*counter : nullptr;
-    if (!(of_each ? of_each->run(of_block, from, y, to, length, counts, part)
-                  : three_loops->run(from, y, to, length, counts, part))) {
-      part = convert_and_normalize(operation, of_block, from, y, length, counting, level);
-      if (counter) counter->count(of_block, from, y.of.data(), length, part.counts);
-      const Converted stored = convert(last, kNumbers, y.bytes(), to, length, Counting::off, level);
-      part.first_beyond = stored.first_beyond;
-      part.first_nan = stored.first_nan;  // an infinite quotient may have become one
-    }
-    if (counter) part.counts.changed = !compares || std::memcmp(to, from, length * out_size) != 0;
+    Converted part = program(operands.after(done), from, to, length);
+    if (counts) part.counts.changed = !compares || std::memcmp(to, from, length * out_size) != 0;
     if (out != nullptr && compares) std::memcpy(out + done * out_size, to, length * out_size);
     total.add(part, done);
   }

@@ -46,7 +46,7 @@ void find_rests(const Operation& operation, const Operands& operands, const std:
   }
 }
 
-/// run_normalization() of numbers with rests. A product has none.
+/// The steps of numbers with rests. A product has none.
 void run_with_rests(const Normalization& step, const Operands& operands, const double* rests, double* y,
                     std::size_t count) noexcept {
   const PerElement factors(operands[Slot::factor], step.factor);
@@ -64,7 +64,7 @@ void run_with_rests(const Normalization& step, const Operands& operands, const d
     y[i] *= factors[i];
     const double from_a = difference(y[i], rest, a, a_rest);
     if (!step.stretches) {
-      y[i] = maps(step) ? from_a / b * (step.high - step.low) + step.low : from_a / b;
+      y[i] = step.maps() ? from_a / b * (step.high - step.low) + step.low : from_a / b;
       continue;
     }
     const double range = difference(b, b_rest, a, a_rest);

@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <type_traits>
+#include <utility>
 
 #include "clip/convert_loops.hpp"
 #include "clip/operation.hpp"
@@ -13,141 +15,72 @@
 #include "element/number.hpp"
 #include "simd/levels.hpp"
 
-/// The steps of normalize(): loops over a block of elements, which compilers vectorize, for run_loop().
+/// The steps of normalize(): loops over a tile of elements, which compilers vectorize, for run_loop().
 namespace clipper {
 
-/// Whether the quotient is mapped to another range than 0 to 1.
-inline bool maps(const Normalization& step) noexcept {
-  return !step.stretches && (step.low != 0 || step.high != 1);
-}
-
-/// The normalization of a block, some of whose numbers float64 does not have: y is what is nearest to them.
+/// The normalization of a tile, some of whose numbers float64 does not have: y is what is nearest to them.
 /// `rests` is what they exceed y by for Arithmetic::integer; otherwise memory for that. `has_long`: whether
 /// elements of `in` are integers that float64 lacks, or only bounds are.
 void normalize_carefully(const Operation& operation, const Operands& operands, const std::byte* in,
                          bool has_long, double* rests, double* y, std::size_t count) noexcept;
 
-/// y * factor, which has a value for each element if kVaries, otherwise one for all.
-template <bool kVaries>
-struct MultiplyElements {
-  [[gnu::always_inline]] static void run(double* __restrict y, const double* __restrict factor,
-                                         std::size_t count) noexcept {
-    const double first = factor[0];
-    for (std::size_t i = 0; i < count; ++i) y[i] *= kVaries ? factor[i] : first;
-  }
-};
-
-/// (y - a) / b, where a and b have a value for each element if kVaries, otherwise one for all.
-template <bool kVaries>
-struct SubtractDivide {
-  [[gnu::always_inline]] static void run(double* __restrict y, const double* __restrict a,
-                                         const double* __restrict b, std::size_t count) noexcept {
-    const double first[] = {a[0], b[0]};
-    for (std::size_t i = 0; i < count; ++i)
-      y[i] = (y[i] - (kVaries ? a[i] : first[0])) / (kVaries ? b[i] : first[1]);
-  }
-};
-
-/// What 0 and 1 become low and high by, and all other numbers.
-struct MapRange {
-  [[gnu::always_inline]] static void run(double* __restrict y, double low, double high,
-                                         std::size_t count) noexcept {
-    for (std::size_t i = 0; i < count; ++i) y[i] = y[i] * (high - low) + low;
-  }
-};
-
-/// The bounds of each element.
-struct ClipEach {
-  [[gnu::always_inline]] static void run(const double* __restrict x, double* __restrict y,
-                                         const double* __restrict lo, const double* __restrict hi,
-                                         std::size_t count) noexcept {
-    for (std::size_t i = 0; i < count; ++i) {
-      const double raised = x[i] < lo[i] ? lo[i] : x[i];
-      y[i] = raised > hi[i] ? hi[i] : raised;
-    }
-  }
-};
-
-/// Whether any bound is within the ends of a dtype.
-template <class Working>
-struct FindBounds {
-  [[gnu::always_inline]] static bool run(const Working* lo, const Working* hi, Working lowest,
-                                         Working highest, std::size_t count) noexcept {
-    UnsignedOfSize<sizeof(Working)> any = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      any |= lo[i] > lowest ? 1 : 0;
-      any |= hi[i] < highest ? 1 : 0;
-    }
+/// Whether `is` is true of any element.
+template <class T, class Is>
+struct FindAny {
+  [[gnu::always_inline]] static bool run(const T* x, const Is& is, std::size_t count) noexcept {
+    UnsignedOfSize<sizeof(T)> any = 0;
+    for (std::size_t i = 0; i < count; ++i) any |= is(x[i]) ? 1 : 0;  // without a branch it is vectorized
     return any != 0;
   }
 };
 
-/// From a, which becomes low, to b, which becomes high. NaN stays.
-template <bool kVaries>
-struct StretchElements {
-  [[gnu::always_inline]] static void run(double* __restrict y, const double* __restrict a,
-                                         const double* __restrict b, double low, double high,
-                                         std::size_t count) noexcept {
-    const double first[] = {a[0], b[0]};
-    const double least = low < high ? low : high;
-    const double most = low < high ? high : low;
-    for (std::size_t i = 0; i < count; ++i) {
-      const double min = kVaries ? a[i] : first[0];
-      const double max = kVaries ? b[i] : first[1];
-      const double z = (y[i] - min) / (max - min) * (high - low) + low;
-      const double raised = z < least ? least : z;
-      const double held = raised > most ? most : raised;
-      const double upper = y[i] >= max ? high : held;
-      y[i] = y[i] <= min ? low : upper;
-    }
+template <class T, class Is>
+[[nodiscard]] bool any_of(SimdLevel level, const T* x, std::size_t count, const Is& is) noexcept {
+  return run_loop<FindAny<T, Is>>(level, x, is, count);
+}
+
+/// How x / b is calculated: see quotient(). `none`: the loop clips, and nothing else.
+enum class Quotient : std::uint8_t { none, divides, multiplies, multiplies_plain, scales };
+
+/// What a loop does besides, in this order.
+enum Step : std::uint8_t {
+  kNothing = 0,
+  kClips = 1,   ///< first: to lo and hi
+  kMaps = 2,    ///< after the quotient: * (high - low) + low
+  kHolds = 4,   ///< within lowest and highest
+  kEnds = 8,    ///< lo becomes low, hi high, whatever was calculated
+  kVaries = 16  ///< lo, hi, a and b are those of each element
+};
+
+/// The steps of one loop.
+struct Steps {
+  Quotient quotient = Quotient::divides;  ///< (x - a) / b, or x * b if it scales
+  unsigned also = kNothing;
+
+  [[nodiscard]] constexpr bool has(Step step) const noexcept { return (also & step) != 0; }
+  [[nodiscard]] constexpr bool multiplies() const noexcept {
+    return quotient == Quotient::multiplies || quotient == Quotient::multiplies_plain;
+  }
+
+  /// Whether a loop of these steps gives what one of `wanted` gives: bounds that no element is beyond, and
+  /// infinite limits, change nothing.
+  [[nodiscard]] constexpr bool give(const Steps& wanted) const noexcept {
+    return quotient == wanted.quotient && (also & wanted.also) == wanted.also &&
+           ((also ^ wanted.also) & ~(kClips | kHolds)) == 0;
   }
 };
 
-/// Whether any number may stand for an integer that float64 lacks.
-struct FindLong {
-  [[gnu::always_inline]] static bool run(const double* y, std::size_t count) noexcept {
-    std::uint64_t any = 0;
-    for (std::size_t i = 0; i < count; ++i) any |= std::fabs(y[i]) >= kIntegersEnd ? 1 : 0;
-    return any != 0;
-  }
-};
-
-/// Whether any number is beyond the range, or so small that it may become 0.
-struct FindChanging {
-  [[gnu::always_inline]] static bool run(const double* z, double lowest, double highest, double small,
-                                         std::size_t count) noexcept {
-    std::uint64_t beyond = 0;
-    std::uint64_t smaller = 0;
-    std::uint64_t zeros = 0;
-    for (std::size_t i = 0; i < count; ++i) {  // without a branch, the loop is vectorized
-      beyond += z[i] < lowest ? 1 : 0;
-      beyond += z[i] > highest ? 1 : 0;
-      smaller += std::fabs(z[i]) < small ? 1 : 0;
-      zeros += z[i] == 0 ? 1 : 0;
-    }
-    return beyond != 0 || smaller != zeros;
-  }
-};
-
-/// What NormalizeElements does to every double.
-struct NumberStep {
-  double lo;
-  double hi;
-  double a;
-  double divisor;  ///< the factor if it scales
+/// What the steps calculate with: one number for all elements, or one for each.
+struct StepNumbers {
+  const double* lo;
+  const double* hi;
+  const double* a;
+  const double* b;  ///< unless there are numbers for each element, and ends: hi - lo then
   double low;
-  double range;
   double high;
   double lowest;
   double highest;
-  bool scales;       ///< whether x * divisor is all: a factor alone
-  bool clips;        ///< whether any element of the dtype is beyond lo or hi
-  bool multiplies;   ///< whether quotient() may multiply: no step underflows, or the result is a float
-  bool is_ordinary;  ///< whether quotient() never has a dividend of -0 or, but for float64, infinity
-  bool holds;        ///< whether a result may be beyond lowest and highest, or not reach low or high
 };
-
-enum class Quotient : std::uint8_t { divides, multiplies, multiplies_plain, scales };
 
 /// x / divisor, correctly rounded, if it multiplies in a sixth of a division's time. Markstein: with r, the
 /// correctly rounded reciprocal of b, and q, less than one unit from x / b, the fused q + r * (x - b * q) is
@@ -169,17 +102,12 @@ template <Quotient kQuotient>
 /// Integers of 64 bits that exact_double() takes lie within 2^51, exclusive.
 constexpr int kExactBits = 51;
 
-/// Whether exact_double() takes all integers.
+/// Whether exact_double() takes an integer.
 template <class From>
-struct AreExact {
-  [[gnu::always_inline]] static bool run(const From* x, std::size_t count) noexcept {
-    constexpr std::uint64_t kBelow = std::is_signed_v<From> ? std::uint64_t{1} << kExactBits : 0;
-    std::uint64_t others = 0;
-    for (std::size_t i = 0; i < count; ++i)
-      others |= (static_cast<std::uint64_t>(x[i]) + kBelow) >> (kExactBits + (kBelow != 0 ? 1 : 0));
-    return others == 0;
-  }
-};
+[[gnu::always_inline]] inline bool is_exact(From x) noexcept {
+  constexpr std::uint64_t kBelow = std::is_signed_v<From> ? std::uint64_t{1} << kExactBits : 0;
+  return (static_cast<std::uint64_t>(x) + kBelow) >> (kExactBits + (kBelow != 0 ? 1 : 0)) == 0;
+}
 
 /// A number as a double. Integers of 64 bits are added to the last bits of one that has no bits for
 /// fractions: only AVX-512 has an instruction for them.
@@ -198,6 +126,160 @@ struct LoadExact {
   [[gnu::always_inline]] static void run(const From* __restrict in, double* __restrict out,
                                          std::size_t count) noexcept {
     for (std::size_t i = 0; i < count; ++i) out[i] = exact_double(in[i]);
+  }
+};
+
+/// What a loop of steps found.
+struct Normalized {
+  bool has_nan = false;   ///< among the elements, or the results if these are doubles
+  bool has_lost = false;  ///< a number whose quotient became NaN because it multiplied
+};
+
+/// One loop of steps. Rounds to integers if Out is an integer dtype.
+template <class In, class Out, Steps kSteps>
+struct RunSteps {
+  template <SimdLevel kLevel>
+  [[gnu::always_inline]] static Normalized run(const In* __restrict in, Out* __restrict out,
+                                               const StepNumbers& given, std::size_t count) noexcept {
+    if constexpr (kSteps.multiplies() && kLevel == SimdLevel::baseline)
+      return {};  // it has no fused addition
+    else
+      return run_all(in, out, given, given.lo, given.hi, given.a, given.b, count);
+  }
+
+ private:
+  [[gnu::always_inline]] static Normalized run_all(const In* __restrict in, Out* __restrict out,
+                                                   StepNumbers given, const double* __restrict los,
+                                                   const double* __restrict his, const double* __restrict as,
+                                                   const double* __restrict bs, std::size_t count) noexcept {
+    constexpr bool kVary = kSteps.has(kVaries);
+    constexpr bool kBounds = kSteps.has(kClips) || kSteps.has(kEnds);
+    constexpr bool kScales = kSteps.quotient == Quotient::scales;
+    constexpr bool kDivides = kSteps.quotient != Quotient::none && !kScales;
+    constexpr bool kDoubles = std::is_same_v<In, double> && std::is_same_v<Out, double>;
+    double lo = kBounds ? los[0] : 0;
+    double hi = kBounds ? his[0] : 0;
+    double a = kDivides ? as[0] : 0;
+    double b = kDivides || kScales ? bs[0] : 1;
+    const double reciprocal = 1 / b;
+    const double range = given.high - given.low;
+    UnsignedOfSize<sizeof(In)> nan = 0;
+    std::uint64_t lost = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      if constexpr (kVary && kBounds) lo = los[i], hi = his[i];
+      if constexpr (kVary && kDivides) a = as[i];
+      if constexpr (kVary && (kDivides || kScales)) b = kSteps.has(kEnds) ? hi - lo : bs[i];
+      const double g = exact_double(in[i]);
+      double x = g;
+      if constexpr (kSteps.has(kClips)) {
+        x = x < lo ? lo : x;
+        x = x > hi ? hi : x;
+      }
+      double z = x;
+      if constexpr (kDivides) z = x - a;
+      if constexpr (kDivides || kScales) z = quotient<kSteps.quotient>(z, b, reciprocal);
+      if constexpr (kSteps.multiplies() && std::is_same_v<In, double> && std::is_same_v<Out, float>)
+        lost |= ((z != z) & (g == g)) ? 1 : 0;  // NOLINT(misc-redundant-expression): NaN
+      if constexpr (kSteps.has(kMaps)) z = z * range + given.low;
+      if constexpr (kSteps.has(kHolds)) {
+        z = z < given.lowest ? given.lowest : z;
+        z = z > given.highest ? given.highest : z;
+      }
+      if constexpr (kSteps.has(kEnds)) {
+        z = x >= hi ? given.high : z;
+        z = x <= lo ? given.low : z;
+      }
+      nan |= (kDoubles ? z != z : in[i] != in[i]) ? 1 : 0;  // NOLINT(misc-redundant-expression): true for NaN
+      if constexpr (std::is_integral_v<Out>)
+        out[i] = stored_rounded<Out>(z, 0);
+      else
+        out[i] = static_cast<Out>(z);
+    }
+    return {nan != 0, lost != 0};
+  }
+};
+
+/// The loops of the list that takes every operation: from doubles to doubles, which are divided.
+inline constexpr std::array kAnySteps{
+    Steps{Quotient::none, kClips},
+    Steps{Quotient::none, kClips | kVaries},
+    Steps{Quotient::scales, kClips | kHolds},
+    Steps{Quotient::scales, kHolds | kVaries},
+    Steps{Quotient::divides, kClips | kHolds},
+    Steps{Quotient::divides, kHolds | kVaries},
+    Steps{Quotient::divides, kClips | kMaps | kHolds},
+    Steps{Quotient::divides, kMaps | kHolds | kVaries},
+    Steps{Quotient::divides, kClips | kMaps | kHolds | kEnds},
+    Steps{Quotient::divides, kMaps | kHolds | kEnds | kVaries},
+};
+
+/// Loops that are an optimisation: without one of them, and with none, all bytes are the same. Those from or
+/// to other elements than doubles also load or store.
+template <class In, class Out>
+constexpr auto composed_steps() noexcept {
+  using enum Quotient;
+  constexpr Steps kStretched{multiplies, kClips | kMaps | kHolds | kEnds};
+  if constexpr (std::is_same_v<Out, double>)
+    return std::array{Steps{multiplies_plain, kClips}, Steps{multiplies_plain, kClips | kMaps},
+                      Steps{multiplies, kClips | kHolds}, Steps{multiplies, kClips | kMaps}, kStretched};
+  else if constexpr (std::is_integral_v<Out>)
+    return std::array{Steps{scales, kClips | kHolds},    Steps{multiplies, kClips | kHolds},
+                      Steps{multiplies_plain, kMaps},    Steps{multiplies_plain, kClips | kMaps},
+                      Steps{multiplies, kClips | kMaps}, kStretched,
+                      Steps{divides, kClips | kHolds},   Steps{divides, kClips | kMaps | kHolds | kEnds},
+                      Steps{divides, kHolds | kVaries},  Steps{divides, kMaps | kHolds | kEnds | kVaries}};
+  else if constexpr (std::is_same_v<In, float>)
+    return std::array{Steps{scales},
+                      Steps{multiplies_plain},
+                      Steps{multiplies_plain, kClips},
+                      Steps{multiplies, kClips},
+                      Steps{multiplies_plain, kMaps},
+                      Steps{multiplies_plain, kClips | kMaps},
+                      Steps{multiplies, kClips | kMaps},
+                      kStretched,
+                      Steps{divides, kClips | kHolds},
+                      Steps{divides, kClips | kMaps | kHolds | kEnds},
+                      Steps{divides, kVaries},
+                      Steps{divides, kMaps | kHolds | kEnds | kVaries}};
+  else
+    return std::array{Steps{scales},
+                      Steps{multiplies_plain},
+                      Steps{multiplies_plain, kClips},
+                      Steps{multiplies, kClips},
+                      Steps{multiplies_plain, kClips | kMaps},
+                      Steps{multiplies, kClips | kMaps},
+                      kStretched};
+}
+
+template <class In, class Out>
+inline constexpr auto kComposedSteps = composed_steps<In, Out>();
+
+/// Runs the first loop of a table that gives what is wanted; returns nothing if none does.
+template <const auto& kTable, class In, class Out>
+std::optional<Normalized> run_steps(SimdLevel level, const Steps& wanted, const In* in, Out* out,
+                                    const StepNumbers& numbers, std::size_t count) noexcept {
+  std::optional<Normalized> done;
+  [&]<std::size_t... kRows>(std::index_sequence<kRows...>) {
+    static_cast<void>(((kTable[kRows].give(wanted) && (done = run_loop<RunSteps<In, Out, kTable[kRows]>>(
+                                                           level, in, out, numbers, count))) ||
+                       ...));
+  }
+  (std::make_index_sequence<kTable.size()>());
+  return done;
+}
+
+/// (y - a) / b with the clipped y, of integers that are floats, like their differences from a: float has 24
+/// bits, and a quotient of two floats that is rounded to at least 2 * 24 bits and then to float is the one
+/// that is rounded once (Figueroa, When is double rounding innocuous?, 1995).
+template <class From>
+struct DivideIntegers {
+  [[gnu::always_inline]] static void run(const From* __restrict in, float* __restrict out, float lo, float hi,
+                                         float a, float b, std::size_t count) noexcept {
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto x = static_cast<float>(in[i]);
+      const float raised = x < lo ? lo : x;
+      out[i] = ((raised > hi ? hi : raised) - a) / b;
+    }
   }
 };
 
@@ -244,102 +326,6 @@ struct CountNormalized {
     counts.became_infinite = limits.makes_infinite ? sums[5] : 0;
     counts.became_zero = sums[6];
     return counts;
-  }
-};
-
-struct HoldWithin {
-  [[gnu::always_inline]] static void run(double* z, double lowest, double highest,
-                                         std::size_t count) noexcept {
-    for (std::size_t i = 0; i < count; ++i) {
-      const double raised = z[i] < lowest ? lowest : z[i];
-      z[i] = raised > highest ? highest : raised;
-    }
-  }
-};
-
-/// Whether all floats are finite.
-struct FindFinite {
-  [[gnu::always_inline]] static bool run(const float* x, std::size_t count) noexcept {
-    std::uint32_t others = 0;
-    for (std::size_t i = 0; i < count; ++i)
-      others |= std::fabs(x[i]) <= std::numeric_limits<float>::max() ? 0 : 1;
-    return others == 0;
-  }
-};
-
-/// (y - a) / b with the clipped y, of integers that are floats, like their differences from a: float has 24
-/// bits, and a quotient of two floats that is rounded to at least 2 * 24 bits and then to float is the one
-/// that is rounded once (Figueroa, When is double rounding innocuous?, 1995).
-template <class From>
-struct DivideIntegers {
-  [[gnu::always_inline]] static void run(const From* __restrict in, float* __restrict out, float lo, float hi,
-                                         float a, float b, std::size_t count) noexcept {
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto x = static_cast<float>(in[i]);
-      const float raised = x < lo ? lo : x;
-      out[i] = ((raised > hi ? hi : raised) - a) / b;
-    }
-  }
-};
-
-/// What NormalizeElements found.
-struct Normalized {
-  bool has_nan;   ///< among the elements
-  bool has_lost;  ///< a number whose quotient became NaN because it multiplied
-};
-
-/// Clips, normalizes and saturates; rounds to integers if Out is an integer dtype.
-template <class In, class Out, bool kStretches>
-struct NormalizeElements {
-  template <SimdLevel kLevel>
-  [[gnu::always_inline]] static Normalized run(const In* __restrict y, Out* __restrict out,
-                                               const NumberStep& step, std::size_t count) noexcept {
-    if constexpr (!kStretches)
-      if (step.scales)
-        return step.holds || step.clips ? run_with<Quotient::scales, true, true>(y, out, step, count)
-                                        : run_with<Quotient::scales, false, false>(y, out, step, count);
-    if constexpr (kLevel != SimdLevel::baseline)
-      if (step.multiplies) {
-        if (step.holds) return run_with<Quotient::multiplies, true, true>(y, out, step, count);
-        if (!step.is_ordinary) return run_with<Quotient::multiplies, false, true>(y, out, step, count);
-        return step.clips ? run_with<Quotient::multiplies_plain, false, true>(y, out, step, count)
-                          : run_with<Quotient::multiplies_plain, false, false>(y, out, step, count);
-      }
-    return run_with<Quotient::divides, true, true>(y, out, step, count);
-  }
-
- private:
-  template <Quotient kQuotient, bool kHolds, bool kClips>
-  [[gnu::always_inline]] static Normalized run_with(const In* __restrict y, Out* __restrict out,
-                                                    NumberStep step, std::size_t count) noexcept {
-    constexpr bool kMultiplies = kQuotient == Quotient::multiplies || kQuotient == Quotient::multiplies_plain;
-    const double reciprocal = 1 / step.divisor;
-    UnsignedOfSize<sizeof(In)> nan = 0;
-    std::uint64_t lost = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto g = exact_double(y[i]);
-      nan |= y[i] != y[i] ? 1 : 0;  // NOLINT(misc-redundant-expression): true for NaN
-      double x = g;
-      if constexpr (kClips) {
-        x = x < step.lo ? step.lo : x;
-        x = x > step.hi ? step.hi : x;
-      }
-      double z = quotient<kQuotient>(x - step.a, step.divisor, reciprocal);
-      if constexpr (kMultiplies && std::is_same_v<In, double> && std::is_same_v<Out, float>)
-        lost |= ((z != z) & (g == g)) ? 1 : 0;  // NOLINT(misc-redundant-expression): NaN
-      if constexpr (kStretches) z = z * step.range + step.low;
-      if constexpr (kHolds) {
-        z = z < step.lowest ? step.lowest : z;
-        z = z > step.highest ? step.highest : z;
-        if constexpr (kStretches) z = x >= step.hi ? step.high : z;
-        if constexpr (kStretches) z = x <= step.lo ? step.low : z;
-      }
-      if constexpr (std::is_integral_v<Out>)
-        out[i] = stored_rounded<Out>(z, 0);
-      else
-        out[i] = static_cast<Out>(z);
-    }
-    return {nan != 0, lost != 0};
   }
 };
 

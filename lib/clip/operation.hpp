@@ -126,6 +126,9 @@ struct Normalization {
 
   DType to = DType::float64;
   Cast cast{};  ///< without replacements; its working dtype is float64
+
+  /// Whether the quotient is mapped to another range than 0 to 1.
+  [[nodiscard]] bool maps() const noexcept { return !stretches && (low != 0 || high != 1); }
 };
 
 /// The steps of an element x:

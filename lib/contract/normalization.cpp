@@ -14,11 +14,6 @@
 namespace clipper {
 namespace {
 
-/// Whether the quotient is mapped to another range than 0 to 1.
-bool maps(const Normalization& step) {
-  return !step.stretches && (step.low != 0 || step.high != 1);
-}
-
 [[noreturn]] void refuse_normalization(const Message& why) {
   throw Error(ErrorKind::usage, why);
 }
@@ -211,7 +206,7 @@ void identify_normalization(const Plan& plan, std::string& text) {
   if ((is_long && (step.stretches || step.a != 0)) || step.a_rest != 0 || step.b_rest != 0)
     text += fmt::format(" exact {} {}", step.a_rest, step.b_rest);
   if (step.factor != 1) text += fmt::format(" factor={:016x}", to_bits(step.factor));
-  if (step.stretches || maps(step))
+  if (step.stretches || step.maps())
     text += fmt::format(" {:016x}..{:016x}", to_bits(step.low), to_bits(step.high));
   if (plan.arrays && plan.arrays->zero_divisor)
     text += fmt::format(" zero_divisor={:016x}", to_bits(*plan.arrays->zero_divisor));
@@ -233,7 +228,7 @@ void describe_normalization(const Plan& plan, std::string& text) {
     text +=
         fmt::format(", (y - {}) / {} in float64", text_of(plan, Parameter::subtract, subtrahend_text(step)),
                     text_of(plan, Parameter::divide, fmt::format("{}", step.b)));
-  if (maps(step)) text += fmt::format(", stretched to {}:{}", step.low, step.high);
+  if (step.maps()) text += fmt::format(", stretched to {}:{}", step.low, step.high);
   describe_rounding(step.cast, true, plan.operation.from, step.to, text);
 }
 
@@ -260,7 +255,7 @@ void refuse_no_figure(const Request& request) {
 
 bool only_scales(const Plan& plan) {
   const auto& step = plan.operation.normalization;
-  return plan.norms && step && !step->stretches && step->a == 0 && step->b == 1 && !maps(*step) &&
+  return plan.norms && step && !step->stretches && step->a == 0 && step->b == 1 && !step->maps() &&
          plan.array(Parameter::subtract) == nullptr && plan.array(Parameter::divide) == nullptr;
 }
 
@@ -271,7 +266,7 @@ Number subtracted(const Number& number, DType dtype) {
 
 bool makes_nan(const Plan& plan) {
   const auto& step = plan.operation.normalization;
-  return step && maps(*step) && step->low == step->high;
+  return step && step->maps() && step->low == step->high;
 }
 
 bool has_typed_range(const Request& request) {
