@@ -89,7 +89,8 @@ void find_flattened(const std::vector<FlatRule>& rules, const ElementSource& sou
   auto rule = rules.begin();
   figures_of_groups(source, ends, level, [&](std::uint64_t group, const GroupNumbers& numbers) {
     for (; rule != rules.end() && rule->group == group; ++rule)
-      if (rule->field == "min" ? *numbers.figures[0] < rule->number : *numbers.figures[1] > rule->number)
+      if (rule->field == "min" ? compare(*numbers.figures[0], rule->number) < 0
+                               : compare(*numbers.figures[1], rule->number) > 0)
         found(*rule);
   });
 }
@@ -118,11 +119,10 @@ bool may_be_far(const std::optional<Given>& bound, DType dtype) {
 
 }  // namespace
 
-void FoundArray::add_float(const Number& number, ElementBits element) {
-  const auto is_finite = [](const Number& each) { return each.kind == Number::Kind::finite; };
-  const auto widened = [this](ElementBits each) { return round_to<double>(number_of(dtype_, each)); };
-  const bool is_far = keeps_exact_ && is_finite(number) && dtype_ != DType::float64 &&
-                      !is_finite(number_of(dtype_, nearest_element(dtype_, number)));
+void FoundArray::add_float(const Figure& number, ElementBits element) {
+  const auto widened = [this](ElementBits each) { return Figure::of(dtype_, each).nearest(); };
+  const bool is_far = keeps_exact_ && number.is_finite() && dtype_ != DType::float64 &&
+                      !std::isfinite(widened(nearest_element(dtype_, number)));
   if (is_far && !has_fraction_)
     with_size(traits(dtype_).size, [&]<std::size_t kSize>() {
       for (std::size_t at = 0; at < elements_.size(); at += kSize) {
@@ -133,7 +133,7 @@ void FoundArray::add_float(const Number& number, ElementBits element) {
     });
   has_fraction_ |= is_far;
   if (has_fraction_)
-    append(DType::float64, to_bits(is_far ? round_to<double>(number) : widened(element)), numbers_);
+    append(DType::float64, to_bits(is_far ? number.nearest() : widened(element)), numbers_);
   else
     append(dtype_, element, elements_);
 }
@@ -269,13 +269,15 @@ Request bounds_alone(const Request& request) {
 namespace {
 
 /// The exact x * scale + bias, of up to 129 bits.
-Number exact_value(const Operation& operation, DType dtype, ElementBits element) {
-  const Int128 x = to_integer(number_of(dtype, element), Rounding::toward_zero);
+Figure exact_value(const Operation& operation, DType dtype, ElementBits element) {
+  const Int128 x = with_element(dtype, element, [](auto each) { return static_cast<Int128>(comparable(each)); });
   const auto magnitude = static_cast<UInt128>(x < 0 ? -x : x) * operation.integer_scale.magnitude;
   const bool is_negative = (x < 0) != operation.integer_scale.negative;
   const auto [bias_is_negative, bias] = operation.integer_bias;
-  const auto number = [](bool negative, UInt128 value) {
-    return *parse_number(fmt::format("{}{}", negative ? "-" : "", value));
+  const auto number = [](bool negative, UInt128 value) -> Figure {
+    if (value >> 126 != 0) return *parse_number(fmt::format("{}{}", negative ? "-" : "", value));
+    const Figure magnitude(static_cast<Int128>(value), 0);
+    return negative ? -magnitude : magnitude;
   };
   if (is_negative == bias_is_negative) return number(is_negative, magnitude + bias);
   return magnitude >= bias ? number(is_negative, magnitude - bias)
@@ -284,11 +286,11 @@ Number exact_value(const Operation& operation, DType dtype, ElementBits element)
 
 /// The two operations, each rounded to T.
 template <class T>
-Number rounded_value(const Operation& operation, const Number& element) {
+Figure rounded_value(const Operation& operation, DType dtype, ElementBits element) {
   const auto scale = static_cast<T>(operation.scale);
-  const T x = round_to<T>(element);
+  const T x = with_element(dtype, element, [](auto each) { return static_cast<T>(comparable(each)); });
   const T product = operation.divides ? x / scale : x * scale;
-  return product + static_cast<T>(operation.bias);
+  return static_cast<double>(product + static_cast<T>(operation.bias));
 }
 
 }  // namespace
@@ -311,13 +313,35 @@ std::optional<Scaled> scaled(const Request& request, const TensorLayout& layout)
     by.value = [=](ElementBits element) { return exact_value(operation, from, element); };
   } else if (operation.arithmetic == Arithmetic::float32) {
     by.dtype = DType::float32;
-    by.value = [=](ElementBits element) { return rounded_value<float>(operation, number_of(from, element)); };
+    by.value = [=](ElementBits element) { return rounded_value<float>(operation, from, element); };
   } else {
-    by.value = [=](ElementBits element) {
-      return rounded_value<double>(operation, number_of(from, element));
-    };
+    by.value = [=](ElementBits element) { return rounded_value<double>(operation, from, element); };
   }
   return by;
+}
+
+Figure found_bound(const Figure& figure) {
+  const double nearest = figure.nearest();
+  return std::fabs(nearest) < kIntegersEnd ? Figure(nearest) : Figure(found_bound(Number(figure)));
+}
+
+std::optional<ElementBits> bound_element(DType dtype, const Figure& figure) {
+  if (!figure.is_finite()) return std::nullopt;
+  if (is_floating(dtype)) {
+    const ElementBits element = nearest_element(dtype, figure);
+    return Figure::of(dtype, element).is_finite() ? std::optional(element) : std::nullopt;
+  }
+  const double nearest = figure.nearest();
+  if (std::fabs(nearest) >= kIntegersEnd)
+    return has_integer(dtype, figure) ? std::optional(integer_element(dtype, figure)) : std::nullopt;
+  return with_type(dtype, [=]<class T>() -> std::optional<ElementBits> {
+    const double cut = std::trunc(nearest);
+    if constexpr (!HalfType<T>)
+      if (cut >= static_cast<double>(std::numeric_limits<T>::lowest()) &&
+          cut <= static_cast<double>(std::numeric_limits<T>::max()))
+        return to_bits(static_cast<T>(cut));
+    return std::nullopt;
+  });
 }
 
 std::string percentile_text(const TensorLayout& layout, const std::optional<Scaled>& by,

@@ -39,25 +39,25 @@ class FoundArray {
  public:
   FoundArray(const Request& request, DType dtype) : dtype_(dtype), keeps_exact_(has_later_step(request)) {}
 
-  void add(const Number& number, ElementBits element) {
+  void add(const Figure& number, ElementBits element) {
     lost_.push_back(0);
     if (is_floating(dtype_)) return add_float(number, element);
     append(dtype_, element, elements_);
     if (!keeps_exact_) return;
-    const auto nearest = round_to<double>(number);
+    const double nearest = number.nearest();
     append(DType::float64, to_bits(nearest), numbers_);
-    has_fraction_ |= number_of(dtype_, element) != number;
-    is_rounded_ |= is_integer(number) && Number(nearest) != number;
+    has_fraction_ |= compare(Figure::of(dtype_, element), number) != 0;
+    is_rounded_ |= compare(nearest, number) != 0 && is_integer(number);
   }
 
   /// A number that the dtype may lack.
-  void add(const Number& number) {
+  void add(const Figure& number) {
     add(number, is_floating(dtype_) ? nearest_element(dtype_, number)
                                     : greatest_to(dtype_, number).value_or(lowest_element(dtype_)));
   }
 
   /// In place of a figure that the group does not have: an element, which only files of figures use.
-  void add_lost(const Number& element) {
+  void add_lost(const Figure& element) {
     const bool is_rounded = is_rounded_;
     add(element);
     is_rounded_ = is_rounded;
@@ -69,6 +69,7 @@ class FoundArray {
   /// Whether no dtype has all the numbers: fractions, and integers that float64 lacks.
   [[nodiscard]] bool is_mixed() const { return has_fraction_ && is_rounded_; }
 
+  [[nodiscard]] DType element_dtype() const { return dtype_; }
   [[nodiscard]] DType dtype() const { return has_fraction_ ? DType::float64 : dtype_; }
   [[nodiscard]] const std::vector<std::byte>& elements() const { return elements_; }
 
@@ -77,7 +78,7 @@ class FoundArray {
 
  private:
   /// An element of floats; a finite number that only float64 has makes all of them float64.
-  void add_float(const Number& number, ElementBits element);
+  void add_float(const Figure& number, ElementBits element);
 
   DType dtype_;
   bool keeps_exact_;
@@ -99,7 +100,7 @@ struct Scaled {
   bool is_exact = false;         ///< of integers
   bool descends = false;         ///< a greater x has a lesser result, or the same
   bool loses_infinity = false;   ///< a scale of 0 makes NaN of infinities, which are none of the numbers then
-  std::function<Number(ElementBits)> value;
+  std::function<Figure(ElementBits)> value;
 };
 
 /// Nothing without scale and bias, which must be numbers.
@@ -109,6 +110,13 @@ struct Scaled {
 /// gives the same bytes.
 [[nodiscard]] std::string percentile_text(const TensorLayout& layout, const std::optional<Scaled>& by,
                                           const Number& percentile);
+
+/// found_bound() as the nearest float64 or a whole number of 64 bits.
+[[nodiscard]] Figure found_bound(const Figure& figure);
+
+/// A figure of a tensor or group that is a bound of it: an element of this dtype, an integer or a float.
+/// Nothing for what only a plan can tell: a number that is not finite, or beyond the dtype.
+[[nodiscard]] std::optional<ElementBits> bound_element(DType dtype, const Figure& figure);
 
 /// Request::per_axis, counted from 0. Error{input} for an axis that the tensor does not have.
 [[nodiscard]] std::vector<std::size_t> axes_of(const Request& request, const TensorLayout& layout);
@@ -174,7 +182,7 @@ struct FlatRule {
   std::uint64_t group;
   std::string_view field;
   std::string text;
-  Number number;
+  Figure number;
   std::string_view why;  ///< "the mad is 0"
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -89,11 +90,14 @@ class Figures {
   void drop(const Field& figure, std::uint64_t group, bool has_infinity = false) {
     drop(figure.name, (request_.*figure.number())->text, group, has_infinity);
   }
-  [[nodiscard]] std::optional<std::pair<Number, Number>> range_of(const GroupNumbers& numbers,
+  [[nodiscard]] std::optional<std::pair<Figure, double>> range_of(const GroupNumbers& numbers,
                                                                   std::uint64_t group);
   void leave_out(const Field& bound, Request& request, std::uint64_t group, bool has_infinity);
   void set_percentiles(const std::vector<Field>& bounds, Request& request, const GroupNumbers& found,
                        std::uint64_t group);
+  using Ends = std::array<std::optional<Figure>, 2>;  ///< min and max
+  bool add_bounds(const std::vector<Field>& bounds, Ends ends, const GroupNumbers& found,
+                  std::vector<FoundArray>& arrays) const;
   void set_array(const Field& figure, FoundArray& found);
   [[nodiscard]] ElementSource scaled_elements() const;
   [[nodiscard]] Plan first_plan(const Request& first, const TensorLayout& tensor) const {
@@ -102,9 +106,9 @@ class Figures {
   void read_clipped(const Request& first, const GroupRange& range, const ElementSource::Look& look,
                     GroupTable* table) const;
   [[nodiscard]] ElementSource clipped(const Request& first) const;
-  void find_exactly(std::optional<Number>& found, FoundArray& elements);
+  void find_exactly(std::optional<Figure>& found, FoundArray& elements);
   void expect_one_dtype(const Message& figure, const FoundArray& array) const;
-  [[nodiscard]] Number checked(const Field& factor, const Number& number, std::uint64_t group) const;
+  [[nodiscard]] Figure checked(const Field& factor, const Figure& number, std::uint64_t group) const;
 
   Request& request_;
   std::vector<TensorSource> sources_;
@@ -144,7 +148,7 @@ void Figures::leave_out(const Field& bound, Request& request, std::uint64_t grou
 /// Sets the bounds of `request`, which are percentiles or rules, to the numbers of a group.
 void Figures::set_percentiles(const std::vector<Field>& bounds, Request& request, const GroupNumbers& numbers,
                               std::uint64_t group) {
-  Percentiles found = numbers.figures;
+  std::vector<std::optional<Figure>> found = numbers.figures;
   for (std::size_t i = 0; i < bounds.size(); ++i)
     if (!found[i]) leave_out(bounds[i], request, group, numbers.has_numbers);
   const Field* const user = user_of_bounds(request);
@@ -153,18 +157,19 @@ void Figures::set_percentiles(const std::vector<Field>& bounds, Request& request
     const Field& bound = bounds[i];
     Given& given = *(request.*bound.number());
     const std::string what = is_rule(given) ? "the rule" : "the percentile";
-    if (user != nullptr && found[i]->kind == Number::Kind::infinite)
+    Number number = *found[i];
+    if (user != nullptr && number.kind == Number::Kind::infinite)
       refuse(bound,
              what + " is infinite; " + parameter(user->name) + " requires finite bounds" + place_of(group));
-    if (found[i]->kind == Number::Kind::nan)
+    if (number.kind == Number::Kind::nan)
       refuse(bound, what + " lies between -inf and inf" + place_of(group));
-    if (is_rule(given)) found[i] = within_floats(request_, layout().dtype, bound, *found[i]);
-    const std::string text = percentile_text(layout(), scaled_, *found[i]);
+    if (is_rule(given)) number = within_floats(request_, layout().dtype, bound, number);
+    const std::string text = percentile_text(layout(), scaled_, number);
     // Other profiles convert the exact number.
     const bool is_integer = !is_floating(layout().dtype) &&
                             layout().meaning.kind == LogicalType::Kind::number &&
                             request.profile->family == "clipper";
-    set_number(given, is_integer || scaled_ ? *parse_number(text) : *found[i], text);
+    set_number(given, is_integer || scaled_ ? *parse_number(text) : number, text);
   }
 }
 
@@ -199,6 +204,33 @@ ElementSource Figures::scaled_elements() const {
   return source;
 }
 
+/// Adds the bounds of a group as the elements of which a plan would make the same; returns false if only a
+/// plan can tell: where a bound is none, or exceeds the other one.
+bool Figures::add_bounds(const std::vector<Field>& bounds, Ends ends, const GroupNumbers& found,
+                         std::vector<FoundArray>& arrays) const {
+  const DType dtype = arrays.front().element_dtype();
+  const bool is_integer = !is_floating(dtype);
+  const bool is_beside_typed = ends[0] || ends[1];
+  std::array<ElementBits, 2> elements{};
+  if (layout().meaning.kind == Meaning::Kind::boolean) return false;
+  for (std::size_t i = 0; i < bounds.size(); ++i) {
+    std::optional<Figure>& end = ends[bounds[i].number() == &Request::min ? 0 : 1];
+    if (!found.figures[i] || !found.figures[i]->is_finite()) return false;
+    end = is_integer ? found_bound(*found.figures[i]) : *found.figures[i];
+    if (is_integer && !scaled_ && end->is_zero()) end = 0.0;  // no -0
+    const std::optional<ElementBits> element = bound_element(dtype, *end);
+    if (!element) return false;
+    elements.at(i) = *element;
+  }
+  if (!scaled_ && ends[0] && ends[1]) {
+    const int order = compare(*ends[0], *ends[1]);
+    if (order > 0 || (order != 0 && is_beside_typed && ends[0]->nearest() == ends[1]->nearest())) return false;
+  }
+  for (std::size_t i = 0; i < bounds.size(); ++i)
+    arrays[i].add(*ends[bounds[i].number() == &Request::min ? 0 : 1], elements.at(i));
+  return true;
+}
+
 void Figures::find_percentiles() {
   const std::vector<Field> bounds = percentiles_in(request_);
   if (bounds.empty()) return;
@@ -208,9 +240,14 @@ void Figures::find_percentiles() {
   scaled_ = scaled(request_, layout());
   const DType dtype = scaled_ && !scaled_->is_exact ? scaled_->dtype : layout().dtype;
   std::vector<FoundArray> elements(bounds.size(), FoundArray(request_, dtype));
+  Ends typed;
+  for (std::size_t i = 0; i < typed.size(); ++i)
+    if (const auto& given = alone.*fields::kBounds[i]->number(); given && !is_figure(*given))
+      typed[i] = given->number;
   const auto take = [&](std::uint64_t group, const GroupNumbers& found) {
     add_flat(bounds, figures, found, group, flat);
     if (count() == 1) return set_percentiles(bounds, request_, found, group);
+    if (add_bounds(bounds, typed, found, elements)) return;
     Request one = alone;
     set_percentiles(bounds, one, found, group);
     if (const Field* const user = user_of_bounds(one)) user->copy({}, one);
@@ -231,7 +268,7 @@ void Figures::find_percentiles() {
   };
   figures_of_groups(scaled_elements(), figures, options_.level, take);
   if (count() == 0)
-    set_percentiles(bounds, request_, {Percentiles(bounds.size())}, 0);  // an axis of length 0
+    set_percentiles(bounds, request_, {std::vector<std::optional<Figure>>(bounds.size())}, 0);  // an axis of length 0
   dropped_.move_to(lost_);
   find_flattened(flat, scaled_elements(), options_.level, [&](const FlatRule& rule) {
     dropped_.add(rule.field, rule.text, place_of(rule.group), rule.why);
@@ -243,7 +280,7 @@ void Figures::find_percentiles() {
 }
 
 /// Where the range of a group begins, and its length; nothing if the figures have no value.
-std::optional<std::pair<Number, Number>> Figures::range_of(const GroupNumbers& numbers, std::uint64_t group) {
+std::optional<std::pair<Figure, double>> Figures::range_of(const GroupNumbers& numbers, std::uint64_t group) {
   const auto& [from, to] = *request_.stretch_from;
   const std::string text = from.text + ":" + to.text;
   const auto refuse_range = [&](std::string_view why) {
@@ -253,20 +290,24 @@ std::optional<std::pair<Number, Number>> Figures::range_of(const GroupNumbers& n
     });
   };
   std::size_t next = 0;
-  std::vector<Number> ends;
+  Ends ends;
+  std::size_t at = 0;
   for (const Given* const end : {&from, &to}) {
-    const std::optional<Number> number = is_figure(*end) ? numbers.figures[next++] : end->number;
+    const std::optional<Figure> number = is_figure(*end) ? numbers.figures[next++] : Figure(end->number);
     if (!number) {
       drop("stretch_from", text, group, numbers.has_numbers);
       return std::nullopt;
     }
-    if (number->kind != Number::Kind::finite) refuse_range("an end is not finite");
-    ends.push_back(subtracted(is_floating(layout().dtype) ? *number : found_bound(*number), layout().dtype));
+    if (!number->is_finite()) refuse_range("an end is not finite");
+    const double nearest = number->nearest();
+    ends.at(at++) = is_floating(layout().dtype) || std::fabs(nearest) < kIntegersEnd
+                        ? Figure(nearest)
+                        : Figure(subtracted(found_bound(Number(*number)), layout().dtype));
   }
-  const Number length = round_to<double>(difference(ends[1], ends[0]));
-  if (length == Number(0)) refuse_range("both ends are " + percentile_text(layout(), {}, ends[0]));
-  if (length.kind != Number::Kind::finite) refuse_range("the range is not a finite float64 number");
-  return std::pair(ends[0], length);
+  const double length = sum(*ends[1], -*ends[0]).nearest();
+  if (length == 0) refuse_range("both ends are " + percentile_text(layout(), {}, *ends[0]));
+  if (!std::isfinite(length)) refuse_range("the range is not a finite float64 number");
+  return std::pair(*ends[0], length);
 }
 
 /// Finds the range of the input's elements that is stretched, which becomes a subtrahend and a divisor.
@@ -278,14 +319,14 @@ void Figures::find_range() {
   const DType dtype = is_long_integer(layout().dtype) ? layout().dtype : DType::float64;
   FoundArray begins(request_, dtype);
   FoundArray lengths(request_, DType::float64);
-  std::optional<std::pair<Number, Number>> range;
+  std::optional<std::pair<Figure, double>> range;
   const Nodata nodata = nodata_of(request_, layout().dtype);
   figures_of_groups(elements_of(sources_, groups_, nodata, options_.level), figures, options_.level,
                     [&](std::uint64_t group, const GroupNumbers& numbers) {
                       range = range_of(numbers, group);
                       if (!range) {
-                        begins.add_lost(0);
-                        lengths.add_lost(1);
+                        begins.add_lost(0.0);
+                        lengths.add_lost(1.0);
                         return;
                       }
                       begins.add(range->first);
@@ -384,10 +425,10 @@ ElementSource Figures::clipped(const Request& first) const {
 }
 
 /// The figure as it is used. Error{input} for one that is infinite, or a divisor of 0.
-Number Figures::checked(const Field& factor, const Number& number, std::uint64_t group) const {
-  if (number.kind == Number::Kind::infinite) refuse(factor, "is infinite" + place_of(group));
-  if (number.kind == Number::Kind::nan) refuse(factor, "lies between infinities" + place_of(group));
-  if (factor.number() != &Request::divide || number != Number(0)) return number;
+Figure Figures::checked(const Field& factor, const Figure& number, std::uint64_t group) const {
+  if (!number.is_finite())
+    refuse(factor, (std::isnan(number.nearest()) ? "lies between infinities" : "is infinite") + place_of(group));
+  if (factor.number() != &Request::divide || !number.is_zero()) return number;
   if (!request_.divide_zero)
     refuse(factor, "the divisor must not be 0" + place_of(group) + Term{"divide_zero", ""});
   return request_.divide_zero->number;
@@ -400,17 +441,17 @@ void Figures::find_statistics() {
   const ElementSource source = clipped(first);
   const std::vector<Given> figures = givens_of(request_, factors);
   std::vector<FoundArray> elements = arrays_of(request_, factors, source.dtype);
-  std::vector<std::optional<Number>> found(factors.size());
+  std::vector<std::optional<Figure>> found(factors.size());
   figures_of_groups(source, figures, options_.level, [&](std::uint64_t group, const GroupNumbers& numbers) {
     for (std::size_t i = 0; i < factors.size(); ++i) {
       found[i] = numbers.figures[i];
       if (!found[i]) {
         drop(factors[i], group, numbers.has_numbers);
-        elements[i].add_lost(factors[i].number() == &Request::divide ? 1 : 0);
+        elements[i].add_lost(factors[i].number() == &Request::divide ? 1.0 : 0.0);
         continue;
       }
       found[i] = checked(factors[i], *found[i], group);
-      found[i] = is_floating(source.dtype) ? Number(round_to<double>(*found[i])) : found_bound(*found[i]);
+      found[i] = is_floating(source.dtype) ? Figure(found[i]->nearest()) : found_bound(*found[i]);
       elements[i].add(*found[i]);
     }
   });
@@ -435,7 +476,7 @@ void Figures::find_statistics() {
 
 /// Finds min or max of 64-bit integers, which are rounded to float64 in `elements`, once more where float64
 /// lacks integers.
-void Figures::find_exactly(std::optional<Number>& found, FoundArray& elements) {
+void Figures::find_exactly(std::optional<Figure>& found, FoundArray& elements) {
   const std::vector<std::byte>& bytes = elements.elements();
   std::vector<double> rounded(bytes.size() / sizeof(double));
   std::memcpy(rounded.data(), bytes.data(), bytes.size());
@@ -453,10 +494,10 @@ void Figures::find_exactly(std::optional<Number>& found, FoundArray& elements) {
   const ElementSource source = clipped(first);
   figures_of_groups(
       source, {&figure, 1}, options_.level, [&](std::uint64_t group, const GroupNumbers& numbers) {
-        if (elements.is_lost(group)) return exact.add_lost(0);
+        if (elements.is_lost(group)) return exact.add_lost(0.0);
         const double nearest = rounded[group];
         found = numbers.figures.front();
-        if (!is_large(nearest) || !found || round_to<double>(*found) != nearest || is_beyond_bound(*found))
+        if (!is_large(nearest) || !found || found->nearest() != nearest || is_beyond_bound(*found))
           found = nearest;
         exact.add(*found);
       });

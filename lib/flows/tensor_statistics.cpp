@@ -126,15 +126,10 @@ void read_statistics_of_groups(std::span<const TensorSource> sources, std::span<
     }
     found(group, total, percentiles);
   };
-  if (const std::uint64_t at_once = all.at_once()) {
-    for (std::uint64_t first = 0; first < all.groups; first += at_once)
-      all.read({first, std::min(at_once, all.groups - first)},
-               [&](std::size_t group, std::span<const std::byte> elements) {
-                 show(first + group, statistics(elements),
-                      percentiles_of(group_of(all, elements), percentages, level));
-               });
+  if (all.for_each_gathered([&](std::uint64_t group, std::span<const std::byte> elements) {
+        show(group, statistics(elements), percentiles_of(group_of(all, elements), percentages, level));
+      }))
     return;
-  }
   std::vector<Percentiles> percentiles;
   percentiles_of_groups(all, percentages, level, [&](std::uint64_t /*group*/, const Percentiles& each) {
     percentiles.push_back(each);

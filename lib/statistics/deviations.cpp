@@ -354,7 +354,7 @@ class DeviationSearch {
     const std::vector<Number> middle = deviations_at((numbers_seen_ - 1) / 2, numbers_seen_ / 2, entries);
     if (middle.size() != 2) return false;
     const bool is_between = middle[0] != middle[1] && middle[1].kind == Number::Kind::finite;
-    result_ = is_between ? interpolate(middle[0], middle[1], kFractionOne / 2) : middle[1];
+    result_ = is_between ? Number(interpolate(middle[0], middle[1], kFractionOne / 2)) : middle[1];
     return true;
   }
 

@@ -1,13 +1,18 @@
 #include "statistics/element_figures.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
 #include <iterator>
 #include <limits>
 #include <mutex>
+#include <numeric>
 #include <type_traits>
 #include <utility>
 
 #include "element/element.hpp"
+#include "element/element_key.hpp"
 #include "element/number.hpp"
 #include "statistics/moments.hpp"
 #include "statistics/statistics.hpp"
@@ -132,22 +137,252 @@ GroupNumbers numbers_of(std::span<const Given> figures, const Parts& parts, std:
   return numbers;
 }
 
+/// The numbers of a group of few elements: to sort them, and to add them as integers, takes less time than to
+/// begin the passes over many.
+class FewNumbers {
+ public:
+  FewNumbers(const ElementSource& source, std::span<const Given> figures)
+      : source_(source), figures_(figures), quartiles_{Share{25}, Share{50}, Share{75}} {
+    for (const Given& figure : figures) centers_.push_back({figure.percentage.value_or(50)});
+  }
+
+  /// Null if passes must find them: of many elements, infinite ones, and of magnitudes far apart.
+  [[nodiscard]] const GroupNumbers* figures_of(std::span<const std::byte> elements) {
+    if (!load(elements)) return nullptr;
+    result_.figures.clear();
+    result_.are_flat.clear();
+    result_.has_numbers = count_ != 0;
+    for (std::size_t i = 0; i < figures_.size(); ++i) {
+      const Given& figure = figures_[i];
+      std::optional<Figure>& number = result_.figures.emplace_back();
+      result_.are_flat.push_back(false);
+      if (count_ == 0) continue;
+      number = figure.percentage ? percentile(centers_[i]) : value(*figure.statistic);
+      if (number && figure.spread) {
+        const auto spread = value(figure.spread->statistic);
+        result_.are_flat.back() = spread && spread->is_zero();
+        number = spread ? std::optional(sum(*number, product(*spread, figure.spread->times))) : std::nullopt;
+      }
+      if (!number) return nullptr;
+    }
+    return &result_;
+  }
+
+  [[nodiscard]] std::optional<double> norm_of(Norm norm, std::span<const std::byte> elements) {
+    if (!load(elements)) return std::nullopt;
+    if (count_ != elements.size() / traits(source_.dtype).size)
+      return std::numeric_limits<double>::quiet_NaN();
+    if (count_ == 0) return 0;
+    if (norm == Norm::infinity) return value(Statistic::absmax)->nearest();
+    if (!align()) return std::nullopt;
+    if (norm == Norm::two) return rounded(square_root(quotient(squares(), 2 * exponent_, 1)));
+    UInt128 total = 0;
+    for (const Int128 x : integers()) total += static_cast<UInt128>(x < 0 ? -x : x);
+    return rounded(quotient({0, total}, exponent_, 1));
+  }
+
+ private:
+  static constexpr std::size_t kMost = 4096;  // elements
+  static constexpr int kBits = 100;           // of an integer: figures of kMost of them have room
+
+  /// A percentage, and its position among the last number of elements.
+  struct Share {
+    Number percentage;
+    std::size_t count = 0;
+    Position position{};
+  };
+
+  /// Makes keys of the elements that are not NaN, in the order of the values: of floats, those of float64.
+  [[nodiscard]] bool load(std::span<const std::byte> elements) {
+    const std::size_t count = elements.size() / traits(source_.dtype).size;
+    if (count > kMost) return false;
+    if (keys_.size() < count) {
+      keys_.resize(count);
+      integers_.resize(count);
+    }
+    bool is_finite = true;
+    count_ = 0;
+    with_reader(source_.dtype, [&](auto at) {
+      for (std::size_t i = 0; i < count; ++i) {
+        const auto x = comparable(at(elements.data(), i));
+        if constexpr (std::is_integral_v<decltype(x)>) {
+          keys_[count_++] = static_cast<std::int64_t>(static_cast<std::uint64_t>(x) ^ bias_);
+        } else {
+          keys_[count_] = key_of(static_cast<double>(x));
+          count_ += is_nan(x) ? 0 : 1;
+          is_finite &= std::isfinite(x) || is_nan(x);
+        }
+      }
+    });
+    is_sorted_ = is_aligned_ = false;
+    return is_finite;
+  }
+
+  void sort() {
+    if (!is_sorted_) std::sort(keys_.begin(), keys_.begin() + static_cast<std::ptrdiff_t>(count_));
+    is_sorted_ = true;
+  }
+
+  /// Makes integers of the elements, times 2^exponent_; false if they would have too many bits.
+  [[nodiscard]] bool align() {
+    if (is_aligned_) return true;
+    if (!is_floating(source_.dtype)) {
+      for (std::size_t i = 0; i < count_; ++i) integers_[i] = integer(keys_[i]);
+      return is_aligned_ = true;
+    }
+    constexpr int kZero = 2000;  // the exponent of 0, whose place is that of all others
+    int lowest = kZero;
+    int highest = -kZero;
+    for (std::size_t i = 0; i < count_; ++i) {
+      const auto [mantissa, exponent] = parts_of(keys_[i]);
+      if (mantissa == 0) continue;
+      lowest = std::min(lowest, exponent + std::countr_zero(mantissa));
+      highest = std::max(highest, exponent);
+    }
+    exponent_ = lowest;
+    if (highest + std::numeric_limits<double>::digits - lowest > kBits) return false;
+    for (std::size_t i = 0; i < count_; ++i) {
+      const auto [mantissa, exponent] = parts_of(keys_[i]);
+      const int shift = mantissa == 0 ? 0 : exponent - lowest;
+      const Int128 x = shift < 0 ? Int128{mantissa >> -shift} : Int128{mantissa} << shift;
+      integers_[i] = keys_[i] < 0 ? -x : x;
+    }
+    return is_aligned_ = true;
+  }
+
+  /// |x| is mantissa * 2^exponent.
+  [[nodiscard]] static std::pair<std::uint64_t, int> parts_of(std::int64_t key) noexcept {
+    constexpr int kFraction = std::numeric_limits<double>::digits - 1;
+    constexpr std::uint64_t kHidden = std::uint64_t{1} << kFraction;
+    const std::uint64_t bits = to_bits(std::fabs(element_of<double>(key)));
+    const auto field = static_cast<int>(bits >> kFraction);
+    return {(bits & (kHidden - 1)) | (field != 0 ? kHidden : 0), std::max(field, 1) - 1075};
+  }
+
+  [[nodiscard]] Int128 integer(std::int64_t key) const noexcept {
+    return bias_ == 0 ? Int128{key} : Int128{static_cast<std::uint64_t>(key) ^ bias_};
+  }
+
+  [[nodiscard]] std::span<Int128> integers() { return std::span(integers_).first(count_); }
+
+  [[nodiscard]] Figure at(std::size_t rank) {
+    sort();
+    const std::int64_t key = keys_[rank];
+    const bool is_float = is_floating(source_.dtype);
+    Figure number = is_float ? Figure(element_of<double>(key)) : Figure(integer(key), 0);
+    if (!source_.value) return number;
+    const ElementBits all = ~ElementBits{0} >> (64 - 8 * traits(source_.dtype).size);
+    return source_.value(is_float ? nearest_element(source_.dtype, number)
+                                  : static_cast<ElementBits>(integer(key)) & all);
+  }
+
+  [[nodiscard]] std::optional<Figure> percentile(Share& share) {
+    if (share.count != count_) {
+      share.count = count_;
+      share.position = position_of(share.percentage, count_, source_.descends);
+    }
+    const auto [rank, fraction] = share.position;
+    Figure low = at(rank);
+    if (fraction == 0 || source_.only_elements || keys_[rank] == keys_[rank + 1]) return low;
+    const Figure high = at(rank + 1);
+    if (!low.is_finite() || !high.is_finite()) return std::nullopt;
+    return interpolate(low, high, fraction);
+  }
+
+  [[nodiscard]] std::optional<Figure> value(Statistic statistic) {
+    switch (statistic) {
+      case Statistic::min: return at(0);
+      case Statistic::max: return at(count_ - 1);
+      case Statistic::absmax: {
+        const Figure least = at(0).magnitude();
+        const Figure most = at(count_ - 1).magnitude();
+        return compare(least, most) > 0 ? least : most;
+      }
+      case Statistic::median: return percentile(quartiles_[1]);
+      case Statistic::iqr: {
+        const auto low = percentile(quartiles_[0]);
+        const auto high = percentile(quartiles_[2]);
+        return low && high ? std::optional(sum(*high, -*low)) : std::nullopt;
+      }
+      case Statistic::mean: return align() ? std::optional<Figure>(mean()) : std::nullopt;
+      case Statistic::std: return align() ? std::optional<Figure>(deviation()) : std::nullopt;
+      case Statistic::mad: return align() ? std::optional(median_deviation()) : std::nullopt;
+    }
+    __builtin_unreachable();
+  }
+
+  [[nodiscard]] Int128 total() { return std::accumulate(integers().begin(), integers().end(), Int128{0}); }
+
+  [[nodiscard]] double mean() {
+    const Int128 total = this->total();
+    const double mean = rounded(quotient({0, static_cast<UInt128>(total < 0 ? -total : total)}, exponent_, count_));
+    return total < 0 ? -mean : mean;
+  }
+
+  [[nodiscard]] UInt256 squares() {
+    UInt256 total;
+    for (const Int128 x : integers()) {
+      const auto magnitude = static_cast<UInt128>(x < 0 ? -x : x);
+      total.add_product(magnitude, magnitude);
+    }
+    return total;
+  }
+
+  /// The square root of (count * squares - total^2) / count^2.
+  [[nodiscard]] double deviation() {
+    const UInt256 squares = this->squares();
+    UInt256 scaled{squares.high * count_, 0};
+    scaled.add_product(squares.low, count_);
+    const Int128 total = this->total();
+    const auto magnitude = static_cast<UInt128>(total < 0 ? -total : total);
+    UInt256 square;
+    square.add_product(magnitude, magnitude);
+    const UInt256 rest{scaled.high - square.high - (scaled.low < square.low ? 1 : 0), scaled.low - square.low};
+    return rounded(square_root(quotient(rest, 2 * exponent_, std::uint64_t{count_} * count_)));
+  }
+
+  /// The sum of the two middle ones.
+  [[nodiscard]] Int128 middle() {
+    const std::span<Int128> all = integers();
+    const auto upper = all.begin() + static_cast<std::ptrdiff_t>(count_ / 2);
+    std::nth_element(all.begin(), upper, all.end());
+    return *upper + (count_ % 2 != 0 ? *upper : *std::max_element(all.begin(), upper));
+  }
+
+  [[nodiscard]] Figure median_deviation() {
+    const Int128 center = middle();
+    for (Int128& x : integers()) x = 2 * x > center ? 2 * x - center : center - 2 * x;
+    is_aligned_ = false;
+    return {25 * middle(), exponent_, 2};
+  }
+
+  const ElementSource& source_;
+  std::span<const Given> figures_;
+  std::vector<Share> centers_;
+  std::array<Share, 3> quartiles_;
+  std::uint64_t bias_ = source_.dtype == DType::uint64 ? std::uint64_t{1} << 63 : 0;
+  std::size_t count_ = 0;
+  std::vector<std::int64_t> keys_;
+  std::vector<Int128> integers_;
+  int exponent_ = 0;
+  bool is_sorted_ = false;
+  bool is_aligned_ = false;
+  GroupNumbers result_;
+};
+
 }  // namespace
 
 void figures_of_groups(const ElementSource& source, std::span<const Given> figures, SimdLevel level,
                        const std::function<void(std::uint64_t, const GroupNumbers&)>& found) {
   if (source.groups == 0) return;
-  if (const std::uint64_t at_once = source.at_once()) {
-    for (std::uint64_t first = 0; first < source.groups; first += at_once)
-      source.read({first, std::min(at_once, source.groups - first)},
-                  [&](std::size_t group, std::span<const std::byte> elements) {
-                    figures_of_groups(group_of(source, elements), figures, level,
-                                      [&](std::uint64_t /*only*/, const GroupNumbers& numbers) {
-                                        found(first + group, numbers);
-                                      });
-                  });
+  FewNumbers few(source, figures);
+  if (source.for_each_gathered([&](std::uint64_t group, std::span<const std::byte> elements) {
+        if (const GroupNumbers* const numbers = few.figures_of(elements)) return found(group, *numbers);
+        figures_of_groups(
+            group_of(source, elements), figures, level,
+            [&](std::uint64_t /*only*/, const GroupNumbers& numbers) { found(group, numbers); });
+      }))
     return;
-  }
   Parts parts;
   std::vector<Number> percentages;
   for (const Given& figure : figures)
@@ -210,6 +445,13 @@ double norm_of(Norm norm, const ElementStatistics& of) {
 
 void norms_of_groups(const ElementSource& source, Norm norm, SimdLevel level,
                      const std::function<void(std::uint64_t, double)>& found) {
+  FewNumbers few(source, {});
+  if (source.for_each_gathered([&](std::uint64_t group, std::span<const std::byte> elements) {
+        if (const auto number = few.norm_of(norm, elements)) return found(group, *number);
+        norms_of_groups(group_of(source, elements), norm, level,
+                        [&](std::uint64_t /*only*/, double number) { found(group, number); });
+      }))
+    return;
   const Given of_all(Statistic::absmax);
   figures_of_groups(norm == Norm::one ? magnitudes_of(source) : source, {&of_all, 1}, level,
                     [&](std::uint64_t group, const GroupNumbers& numbers) {

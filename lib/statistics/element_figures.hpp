@@ -9,6 +9,7 @@
 #include "contract/profile.hpp"
 #include "element/number.hpp"
 #include "simd/levels.hpp"
+#include "statistics/figure.hpp"
 #include "statistics/percentiles.hpp"
 #include "statistics/statistics.hpp"
 
@@ -17,7 +18,7 @@ namespace clipper {
 /// The figures of a group, in the order of the request; nothing for one that no element has. NaN for what
 /// lies between infinities. Exact, but mean and std are rounded once to float64.
 struct GroupNumbers {
-  std::vector<std::optional<Number>> figures;
+  std::vector<std::optional<Figure>> figures;
   std::vector<bool> are_flat{};                   ///< whether the spread of each is 0
   bool has_numbers = false;                       ///< whether any element is not NaN; all may be infinite
   const ElementStatistics* statistics = nullptr;  ///< of the elements, if a figure needs them

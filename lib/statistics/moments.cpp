@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstddef>
 
+#include "statistics/figure.hpp"
+
 namespace clipper {
 namespace {
 
@@ -62,13 +64,6 @@ Wide difference(const Wide& a, const Wide& b) noexcept {
   return result;
 }
 
-/// A number in [leading, leading + 1) * 2^exponent.
-struct Truncated {
-  UInt128 leading = 0;
-  int exponent = 0;
-  bool exact = true;  ///< the number is leading * 2^exponent
-};
-
 /// dividend * 2^ExactSum::kLowestExponent / divisor, by long division, with at least 125 bits and an even
 /// exponent. The divisor is less than 2^127.
 Truncated quotient(const Wide& dividend, UInt128 divisor) noexcept {
@@ -94,31 +89,6 @@ Truncated quotient(const Wide& dividend, UInt128 divisor) noexcept {
     rest |= dividend[static_cast<std::size_t>(place) / ExactSum::kDigitBits - 1];
   result.exact = rest == 0;
   return result;
-}
-
-/// The square root of a number with an even exponent, with half as many bits.
-Truncated square_root(const Truncated& x) noexcept {
-  UInt128 root = 0;
-  for (UInt128 bit = UInt128{1} << 63; bit != 0; bit >>= 1)
-    if ((root | bit) * (root | bit) <= x.leading) root |= bit;
-  return {root, x.exponent / 2, x.exact && root * root == x.leading};
-}
-
-int bit_width(UInt128 x) noexcept {
-  const auto high = static_cast<std::uint64_t>(x >> 64);
-  return high != 0 ? 128 - std::countl_zero(high) : 64 - std::countl_zero(static_cast<std::uint64_t>(x));
-}
-
-/// The nearest float64, ties to even. The number has more than 53 bits or is 0.
-double rounded(const Truncated& x) noexcept {
-  if (x.leading == 0) return 0;
-  const int dropped = std::max(bit_width(x.leading) - kPrecision, kLowestExponent - x.exponent);
-  if (dropped >= 128) return 0;
-  UInt128 kept = x.leading >> dropped;
-  const UInt128 tail = x.leading - (kept << dropped);
-  const UInt128 half = UInt128{1} << (dropped - 1);
-  if (tail > half || (tail == half && (!x.exact || kept % 2 != 0))) ++kept;
-  return std::ldexp(static_cast<double>(kept), x.exponent + dropped);
 }
 
 }  // namespace

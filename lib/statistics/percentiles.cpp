@@ -18,27 +18,10 @@ namespace {
 
 constexpr std::int64_t kDecimalPlaces = 16;
 
-/// Between the elements of two neighbouring ranks.
-struct Position {
-  std::uint64_t rank = 0;      ///< of the lower element
-  std::uint64_t fraction = 0;  ///< of the way to the upper one, in units of 1 / kFractionOne
-};
-
-/// percentage / 100 * (count - 1). The product has less than 124 bits, because a tensor has less than 2^63
-/// elements.
-Position position_of(Number percentage, std::uint64_t count, bool from_end) {
-  percentage.exponent += kDecimalPlaces;
-  UInt128 share = static_cast<UInt128>(to_integer(percentage, Rounding::toward_zero));
-  if (from_end) share = kFractionOne - share;
-  const UInt128 position = share * (count - 1);
-  return {static_cast<std::uint64_t>(position / kFractionOne),
-          static_cast<std::uint64_t>(position % kFractionOne)};
-}
-
 /// The value at a fraction of the way from a to b, which are equal if the fraction is 0.
 Number between(const ElementSource& source, ElementBits a, ElementBits b, std::uint64_t fraction) {
-  const auto value = [&](ElementBits element) {
-    return source.value ? source.value(element) : number_of(source.dtype, element);
+  const auto value = [&](ElementBits element) -> Number {
+    return source.value ? source.value(element) : Figure(number_of(source.dtype, element));
   };
   const Number low = value(a);
   if (a == b) return low;
@@ -112,13 +95,14 @@ class GroupSearch {
 
 }  // namespace
 
-Number interpolate(const Number& a, const Number& b, std::uint64_t fraction) {
-  const auto share = [](std::uint64_t of_one) {
-    Number number = of_one;
-    if (of_one != 0) number.exponent -= kFactorDigits;
-    return number;
-  };
-  return sum(product(a, share(kFractionOne - fraction)), product(b, share(fraction)));
+/// The product has less than 124 bits, because a tensor has less than 2^63 elements.
+Position position_of(Number percentage, std::uint64_t count, bool from_end) {
+  percentage.exponent += kDecimalPlaces;
+  UInt128 share = static_cast<UInt128>(to_integer(percentage, Rounding::toward_zero));
+  if (from_end) share = kFractionOne - share;
+  const UInt128 position = share * (count - 1);
+  return {static_cast<std::uint64_t>(position / kFractionOne),
+          static_cast<std::uint64_t>(position % kFractionOne)};
 }
 
 bool is_percentile(const Number& number) {
@@ -127,16 +111,12 @@ bool is_percentile(const Number& number) {
 
 void percentiles_of_groups(const ElementSource& source, std::span<const Number> percentages, SimdLevel level,
                            const std::function<void(std::uint64_t, const Percentiles&)>& found) {
-  const std::uint64_t gathered = source.at_once();
-  const std::uint64_t at_once = gathered == 0 ? kGroupsAtOnce : gathered;
-  for (std::uint64_t first = 0; first < source.groups; first += at_once) {
-    const GroupRange range{first, std::min(at_once, source.groups - first)};
-    if (gathered != 0) {
-      source.read(range, [&](std::size_t group, std::span<const std::byte> elements) {
-        found(first + group, percentiles_of(group_of(source, elements), percentages, level));
-      });
-      continue;
-    }
+  if (source.for_each_gathered([&](std::uint64_t group, std::span<const std::byte> elements) {
+        found(group, percentiles_of(group_of(source, elements), percentages, level));
+      }))
+    return;
+  for (std::uint64_t first = 0; first < source.groups; first += kGroupsAtOnce) {
+    const GroupRange range{first, std::min(kGroupsAtOnce, source.groups - first)};
     GroupSearch search(source, range, level);
     for (std::size_t group = 0; group < range.count; ++group) search.want(group, percentages);
     search.finish();

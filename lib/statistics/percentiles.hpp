@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -10,6 +11,7 @@
 
 #include "element/dtype.hpp"
 #include "simd/levels.hpp"
+#include "statistics/figure.hpp"
 #include "statistics/groups.hpp"
 
 namespace clipper {
@@ -32,21 +34,33 @@ struct ElementSource {
 
   /// What the percentiles are of, if not of the elements: a number for each element that is not NaN, which
   /// grows with the element, or gets less.
-  std::function<Number(ElementBits)> value{};
+  std::function<Figure(ElementBits)> value{};
   bool descends = false;
 
   /// In how many groups read() gathers the elements at once; 0 if they are too large for that.
   [[nodiscard]] std::uint64_t at_once() const noexcept {
     return groups == 1 ? 0 : gathered_at_once(count, traits(dtype).size);
   }
+
+  /// Calls use(group, elements) for each group if read() gathers them; otherwise returns false.
+  template <class Use>
+  bool for_each_gathered(const Use& use) const {
+    const std::uint64_t most = at_once();
+    for (std::uint64_t first = 0; most != 0 && first < groups; first += most)
+      read({first, std::min(most, groups - first)},
+           [&](std::size_t group, std::span<const std::byte> elements) { use(first + group, elements); });
+    return most != 0;
+  }
 };
 
-/// The denominator of fractions between two elements.
-inline constexpr std::uint64_t kFractionOne = 1'000'000'000'000'000'000;
+/// Between the elements of two neighbouring ranks.
+struct Position {
+  std::uint64_t rank = 0;      ///< of the lower element
+  std::uint64_t fraction = 0;  ///< of the way to the upper one, in units of 1 / kFractionOne
+};
 
-/// a + (b - a) * fraction / kFractionOne, exactly. Both must be finite, and the fraction at most
-/// kFractionOne.
-[[nodiscard]] Number interpolate(const Number& a, const Number& b, std::uint64_t fraction);
+/// percentage / 100 * (count - 1), or as far from the last element. Every percentage must be is_percentile().
+[[nodiscard]] Position position_of(Number percentage, std::uint64_t count, bool from_end);
 
 /// Whether percentiles_of() takes the number: from 0 to 100, with at most 16 decimal places.
 [[nodiscard]] bool is_percentile(const Number& number);

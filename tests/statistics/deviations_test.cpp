@@ -40,7 +40,7 @@ Number deviation_of(DType dtype, const std::vector<T>& elements, const Number& c
   std::ranges::sort(deviations, [](const Number& a, const Number& b) { return a < b; });
   const Number& a = deviations[(deviations.size() - 1) / 2];
   const Number& b = deviations[deviations.size() / 2];
-  return a == b || b.kind == Number::Kind::infinite ? b : interpolate(a, b, kFractionOne / 2);
+  return a == b || b.kind == Number::Kind::infinite ? b : Number(interpolate(a, b, kFractionOne / 2));
 }
 
 template <class T>
