@@ -356,9 +356,7 @@ int clip_files(const Command& command, const ClipWay& way) {
   if (is_whole) command.settings.selection.members.expect_used();
   if (pool && log.status() != 0) return log.status();
   if (pool) find_figures(command, jobs, *pool, found);
-  MadeDirectories directories;
-  if (makes_directories && !command.dry_run) directories.make(jobs, way.root.get());
-  if (command.share) directories.keep();  // another shard may be about to use them
+  if (makes_directories && !command.dry_run) make_directories(jobs, way.root.get());
   try {
     clip_jobs(run);
     log.stop_after_failure();
@@ -371,7 +369,6 @@ int clip_files(const Command& command, const ClipWay& way) {
   }
   if (command.settings.saved && jobs.size() != 0 && log.has_all_results())
     place_figures(command, jobs.size());
-  if (log.status() == 0) directories.keep();
   for (const std::string& warning : warnings) log.warn(warning);
   log.print_summary(has_summary);
   return log.status();

@@ -69,22 +69,16 @@ Job Jobs::operator[](std::size_t job) const {
   return result;
 }
 
-MadeDirectories::~MadeDirectories() {
-  for (auto path = paths_.rbegin(); path != paths_.rend(); ++path)
-    os::unlinkat(AT_FDCWD, path->c_str(), AT_REMOVEDIR);
-}
-
-void MadeDirectories::make(const Jobs& jobs, OutputRoot* root) {
+void make_directories(const Jobs& jobs, OutputRoot* root) {
   std::string last = ".";
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const std::string output = jobs[i].output.value_or("");
     std::string directory = directory_of(output);
     if (directory == std::exchange(last, directory)) continue;
-    if (root != nullptr) {
-      root->make_directories(output, paths_);
-      continue;
-    }
-    make_directory(directory, paths_);
+    if (root != nullptr)
+      root->make_directories(output);
+    else
+      make_directory(directory);
   }
 }
 

@@ -87,23 +87,10 @@ class Jobs {
   std::string directory_;
 };
 
-/// The directories that a run has made for its outputs. Those that are still empty go with it, unless keep()
-/// is called.
-class MadeDirectories {
- public:
-  MadeDirectories() = default;
-  MadeDirectories(const MadeDirectories&) = delete;
-  MadeDirectories& operator=(const MadeDirectories&) = delete;
-  ~MadeDirectories();
-
-  /// Makes the missing directories of all outputs: see OutputRoot if `root` is given. Error{io} if one cannot
-  /// be made.
-  void make(const Jobs& jobs, OutputRoot* root);
-  void keep() noexcept { paths_.clear(); }
-
- private:
-  std::vector<std::string> paths_;
-};
+/// Makes the missing directories of all outputs: see OutputRoot if `root` is given. A run that fails later
+/// leaves them: another process may write an output there, which has no name yet. Error{io} if one cannot be
+/// made.
+void make_directories(const Jobs& jobs, OutputRoot* root);
 
 /// Adds the command's inputs, those in its list, and with --recursive the files that Command::walk takes
 /// below directories, sorted by path. For an index, adds the files of its set, too, except for Verify. Links

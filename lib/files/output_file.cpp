@@ -398,23 +398,22 @@ void OutputRoot::refuse(const std::string& path) const {
   clipper::refuse(path, fmt::format("refused to avoid data loss: a symbolic link leads out of {}", path_));
 }
 
-void make_directory(const std::string& path, std::vector<std::string>& made) {
+void make_directory(const std::string& path) {
   os::Status status{};
   if (os::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) return;
   const auto is_made = [&] { return os::mkdirat(AT_FDCWD, path.c_str(), 0777) == 0; };
   bool done = is_made();
   if (!done && errno == ENOENT && directory_of(path) != path) {
-    make_directory(directory_of(path), made);
+    make_directory(directory_of(path));
     done = is_made();
   }
-  if (done)
-    made.push_back(path);
-  else if (const int error = errno; os::stat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
+  if (done) return;
+  if (const int error = errno; os::stat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
     throw_system_error(path, "cannot be created", error == EEXIST ? ENOTDIR : error);
 }
 
-/// A directory that is no link is inside because the directory above it is. Makes none without `made`.
-void OutputRoot::follow(const std::string& path, std::vector<std::string>* made) const {
+/// A directory that is no link is inside because the directory above it is.
+void OutputRoot::follow(const std::string& path, Missing missing) const {
   std::string_view rest = std::string_view(path).substr(path_.size());
   Descriptor held;
   int at = fd_.get();
@@ -424,14 +423,13 @@ void OutputRoot::follow(const std::string& path, std::vector<std::string>* made)
     const std::string name(rest.substr(0, end));
     Descriptor next = open_directory(at, name.c_str(), O_NOFOLLOW);
     if (next.get() < 0 && errno == ENOENT) {
-      if (made == nullptr) return;
-      const bool is_made = os::mkdirat(at, name.c_str(), 0777) == 0;
-      if (is_made) made->push_back(path.substr(0, path.size() - rest.size() + end));
-      if (is_made || errno == EEXIST) next = open_directory(at, name.c_str(), O_NOFOLLOW);
+      if (missing == Missing::end) return;
+      if (os::mkdirat(at, name.c_str(), 0777) == 0 || errno == EEXIST)
+        next = open_directory(at, name.c_str(), O_NOFOLLOW);
     }
     if (next.get() < 0 && (errno == ENOTDIR || errno == ELOOP)) {
       next = open_directory(at, name.c_str());
-      if (next.get() < 0 && errno == ENOENT && made == nullptr) return;  // made by this run, perhaps
+      if (next.get() < 0 && errno == ENOENT && missing == Missing::end) return;  // made by this run, perhaps
       if (next.get() >= 0 && !is_below(next.get(), {&id_, 1}, path)) refuse(path);
     }
     if (next.get() < 0) throw_system_error(directory_of(path), "cannot be created");
@@ -441,16 +439,16 @@ void OutputRoot::follow(const std::string& path, std::vector<std::string>* made)
 }
 
 void OutputRoot::check(const std::string& path) const {
-  if (fd_.get() >= 0) follow(path, nullptr);
+  if (fd_.get() >= 0) follow(path, Missing::end);
 }
 
-void OutputRoot::make_directories(const std::string& path, std::vector<std::string>& made) {
+void OutputRoot::make_directories(const std::string& path) {
   if (fd_.get() < 0) {
-    make_directory(path_, made);
+    make_directory(path_);
     open();
     if (fd_.get() < 0) throw_system_error(path_, "cannot be created");
   }
-  follow(path, &made);
+  follow(path, Missing::made);
 }
 
 void OutputRoot::expect_inside(const std::string& path, const std::optional<Place>& place) const {

@@ -7,7 +7,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "error.hpp"
 #include "files/attributes.hpp"
@@ -257,9 +256,8 @@ struct OutputTarget {
 /// is a link that cannot be followed.
 [[noreturn]] void refuse_existing(const std::string& path, OutputFile::Existing existing);
 
-/// Makes the directory and those above it that are missing, and adds each one that it has made. Error{io} if
-/// one cannot be made.
-void make_directory(const std::string& path, std::vector<std::string>& made);
+/// Makes the directory and those above it that are missing. Error{io} if one cannot be made.
+void make_directory(const std::string& path);
 
 /// A directory that no output leaves, whatever links are below it. Links that stay inside are followed. What
 /// counts is where a directory is that is held open, not the names on the way there.
@@ -272,16 +270,16 @@ class OutputRoot {
   /// the directories that exist.
   void check(const std::string& path) const;
 
-  /// The same, and makes the directories that are missing, the root's, too. Adds what it has made, also
-  /// before an Error{io} that one cannot be made.
-  void make_directories(const std::string& path, std::vector<std::string>& made);
+  /// The same, and makes the directories that are missing, the root's, too. Error{io} if one cannot be made.
+  void make_directories(const std::string& path);
 
   /// Error{refused} unless the place of the output `path` is in the root or below it. No place: a link leads
   /// to something else than a file.
   void expect_inside(const std::string& path, const std::optional<Place>& place) const;
 
  private:
-  void follow(const std::string& path, std::vector<std::string>* made) const;
+  enum class Missing : bool { end, made };
+  void follow(const std::string& path, Missing missing) const;
   void open();
   [[noreturn]] void refuse(const std::string& path) const;
 

@@ -52,7 +52,6 @@ inline constexpr int O_TMPFILE = 1 << 23;  // refused
 
 inline constexpr int AT_FDCWD = -100;
 inline constexpr int AT_SYMLINK_NOFOLLOW = 1;
-inline constexpr int AT_REMOVEDIR = 2;
 inline constexpr int F_DUPFD_CLOEXEC = 1;
 inline constexpr int F_GETFD = 2;
 inline constexpr int F_GETFL = 3;

@@ -284,9 +284,8 @@ int linkat(int from_directory, const char* from, int to_directory, const char* t
   return -1;
 }
 
-int unlinkat(int directory, const char* name, int flags) noexcept {
-  const ULONG kind = (flags & AT_REMOVEDIR) != 0 ? FILE_DIRECTORY_FILE : 0;
-  const Handle file = open_at(directory, name, DELETE, FILE_OPEN, link_options(false) | kind);
+int unlinkat(int directory, const char* name, int /*flags*/) noexcept {
+  const Handle file = open_at(directory, name, DELETE, FILE_OPEN, link_options(false));
   if (!file) return -1;
   IO_STATUS_BLOCK done{};
   ULONG how = kDelete | kPosixDelete | kIgnoreReadOnly;

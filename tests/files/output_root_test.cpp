@@ -27,8 +27,6 @@ struct Scene {
   }
 };
 
-std::vector<std::string> made;  // by the cases
-
 }  // namespace
 
 TEST_CASE("links that stay below an output root are followed") {
@@ -40,7 +38,7 @@ TEST_CASE("links that stay below an output root are followed") {
   for (const char* name : {"o/relative/a/x", "o/absolute/b/x", "o/around/x", "o/x", "o/file", "o//new/./x"}) {
     CAPTURE(name);
     scene.root.check(scene.directory / name);
-    scene.root.make_directories(scene.directory / name, made);
+    scene.root.make_directories(scene.directory / name);
     OutputFile file = scene.create(name);
     file.write(bytes(name));
     file.commit();
@@ -59,7 +57,7 @@ TEST_CASE("links that lead out of an output root are refused before anything is 
     CAPTURE(name);
     CHECK(refusal(ErrorKind::refused, [&] { scene.root.check(scene.directory / name); }) ==
           scene.leads_out(name));
-    CHECK(refusal(ErrorKind::refused, [&] { scene.root.make_directories(scene.directory / name, made); }) ==
+    CHECK(refusal(ErrorKind::refused, [&] { scene.root.make_directories(scene.directory / name); }) ==
           scene.leads_out(name));
   }
   CHECK(scene.is_outside_untouched());
@@ -77,7 +75,7 @@ TEST_CASE("an output that is a link out of its root is refused") {
 
 TEST_CASE("a directory that becomes a link out of the root after it was made is not followed") {
   Scene scene;
-  scene.root.make_directories(scene.directory / "o/new/x", made);
+  scene.root.make_directories(scene.directory / "o/new/x");
   std::filesystem::remove(scene.directory / "o/new");
   scene.link("../outside", "o/new");
   CHECK(refusal(ErrorKind::refused, [&] { return scene.create("o/new/x"); }) == scene.leads_out("o/new/x"));
@@ -89,11 +87,11 @@ TEST_CASE("an output root that does not exist is made, and may be a link") {
   OutputRoot missing(directory / "a/b");
   missing.check(directory / "a/b/c/x");
   CHECK(directory.entries().empty());
-  missing.make_directories(directory / "a/b/c/x", made);
+  missing.make_directories(directory / "a/b/c/x");
   CHECK(std::filesystem::is_directory(directory / "a/b/c"));
   std::filesystem::create_symlink("a/b", directory / "link");
   OutputRoot link(directory / "link/");
-  link.make_directories(directory / "link/d/x", made);
+  link.make_directories(directory / "link/d/x");
   CHECK(std::filesystem::is_directory(directory / "a/b/d"));
 }
 
