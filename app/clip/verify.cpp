@@ -224,8 +224,9 @@ TensorLayout Verifier::golden_layout(InputFile& golden, bool is_member) const {
         .layout();
   } catch (const Error& error) {
     if (error.field() != "dtype") throw;
-    throw Error(error.kind(),
-                error.message().text_with([](const Term& /*dtype*/) { return "--golden-dtype says"; }));
+    throw Error(error.kind(), error.message().text_with([](const Term& term) {
+      return term.field == "dtype" ? "--golden-dtype says" : term.words;
+    }));
   }
 }
 
