@@ -212,7 +212,7 @@ bool Figures::add_bounds(const std::vector<Field>& bounds, Ends ends, const Grou
   const bool is_integer = !is_floating(dtype);
   const bool is_beside_typed = ends[0] || ends[1];
   std::array<ElementBits, 2> elements{};
-  if (layout().meaning.kind == Meaning::Kind::boolean) return false;
+  if (layout().meaning.kind == LogicalType::Kind::boolean) return false;
   for (std::size_t i = 0; i < bounds.size(); ++i) {
     std::optional<Figure>& end = ends[bounds[i].number() == &Request::min ? 0 : 1];
     if (!found.figures[i] || !found.figures[i]->is_finite()) return false;
