@@ -290,6 +290,14 @@ def widest(case, side, given):
     return other
 
 
+def as_bound(case, number):
+    """A typed bound beside found ones: as an element, if that is finite."""
+    if case.exact_bounds or case.bound_dtype not in FORMATS or not is_finite(number):
+        return number
+    element = decoded(nearest(number, case.bound_dtype), FORMATS[case.bound_dtype])
+    return element if is_finite(element) else number
+
+
 def check_order(case, parts, find):
     """Raises Refused if min exceeds max in a group, as it is found or typed."""
     texts = [case.parameters.get(side) for side in BOUNDS]
@@ -298,7 +306,7 @@ def check_order(case, parts, find):
             alone = replace(case, x=valid_in(case, part))
             if any(is_percentile(text) and is_lost(case, alone.x, text) for text in texts):
                 continue
-            lo, hi = (find(alone, text) if is_percentile(text) else exact(text) for text in texts)
+            lo, hi = (find(alone, text) if is_percentile(text) else as_bound(case, exact(text)) for text in texts)
             found = [end for end, text in zip((lo, hi), texts, strict=True) if is_percentile(text)]  # a typed infinity becomes an integer's limit
             if "--stretch" in case.parameters and not all(map(math.isfinite, found)):
                 raise Refused("infinite percentile", INPUT)

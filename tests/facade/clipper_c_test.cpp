@@ -404,8 +404,8 @@ TEST_CASE("the C interface saves figures and takes them, and what is set besides
   write_file(in, float32_file({1, 3, 8}));
   const CRequest saves{{"max", "50%"}, {"subtract", "min"}, {"fit", fit.c_str()}};
   REQUIRE(clipper_clip_file(saves.get(), in.c_str(), out.c_str(), nullptr) == CLIPPER_OK);
-  const CRequest first{{"max", "7"}, {"figures", fit.c_str()}};
-  const CRequest last{{"figures", fit.c_str()}, {"max", "7"}};
+  const CRequest first{{"max", "7"}, {"apply", fit.c_str()}};
+  const CRequest last{{"apply", fit.c_str()}, {"max", "7"}};
   for (clipper_request* const applies : {first.get(), last.get()}) {
     REQUIRE(clipper_clip_file(applies, in.c_str(), out.c_str(), nullptr) == CLIPPER_OK);
     CHECK(read_file(out) == float32_file({0, 2, 6}));

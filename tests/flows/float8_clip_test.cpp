@@ -168,8 +168,8 @@ TEST_CASE("arrays of float8 are bounds, and a percentile of float8 is exact") {
     INFO(traits(dtype).name);
     const auto values = values_of(dtype);
     Bytes bounds;
-    bounds.fill(static_cast<std::uint8_t>(nearest_element(dtype, 0.5)));
-    bounds[3] = static_cast<std::uint8_t>(nearest_element(dtype, 2));
+    bounds.fill(static_cast<std::uint8_t>(nearest_element(dtype, Number{0.5})));
+    bounds[3] = static_cast<std::uint8_t>(nearest_element(dtype, Number{2}));
     Bytes actual = all_elements();
     clip(dtype, actual, {.min = from_memory({dtype, {256}}, bounds.data())});
     for (std::size_t i = 0; i < values.size(); ++i)
