@@ -21,7 +21,7 @@
 #include "console/diagnostics.hpp"
 #include "console/json.hpp"
 #include "console/terminal.hpp"
-#include "element/nearest_name.hpp"
+#include "element/text.hpp"
 #include "generate/generate_command.hpp"
 #include "info/info_command.hpp"
 #include "os/os.hpp"

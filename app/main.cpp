@@ -14,7 +14,7 @@
 #include "console/diagnostics.hpp"
 #include "console/ending.hpp"
 #include "error.hpp"
-#include "files/temporary_file.hpp"
+#include "files/replacement.hpp"
 #include "os/os.hpp"
 #include "parallel/pool.hpp"
 

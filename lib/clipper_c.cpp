@@ -17,8 +17,8 @@
 #include "contract/fields.hpp"
 #include "counts.hpp"
 #include "element/element.hpp"
-#include "element/nearest_name.hpp"
 #include "element/number.hpp"
+#include "element/text.hpp"
 #include "flows/saved_figures.hpp"
 #include "request_text.hpp"
 

@@ -3,7 +3,7 @@
 import re
 
 TEMPORARY = re.compile(r"(.*/)?\.[^/]+\.clipper-[0-9a-f]{16}")  # a file that is not finished
-VERSION_AT, UNFINISHED = 6, 0xCC  # the version while --direct works on a file: see npy/file_kind.hpp
+VERSION_AT, UNFINISHED = 6, 0xCC  # the version while --direct works on a file: see npy/other.hpp
 
 
 def header(descr, shape, fortran=False):

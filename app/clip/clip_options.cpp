@@ -15,7 +15,7 @@
 #include "files/container.hpp"
 #include "files/place.hpp"
 #include "flows/saved_figures.hpp"
-#include "npy/utf8.hpp"
+#include "npy/dict.hpp"
 #include "os/os.hpp"
 #include "request_text.hpp"
 

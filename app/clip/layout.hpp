@@ -8,7 +8,7 @@
 #include "clip/clip_options.hpp"
 #include "clip/jobs.hpp"
 #include "command_line/shared_options.hpp"
-#include "files/backup.hpp"
+#include "files/replacement.hpp"
 
 /// Names for outputs, made from the paths of their inputs.
 namespace clipper {

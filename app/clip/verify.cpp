@@ -26,7 +26,7 @@
 #include "files/place.hpp"
 #include "flows/file_clip.hpp"
 #include "flows/selection.hpp"
-#include "npy/utf8.hpp"
+#include "npy/dict.hpp"
 
 namespace clipper {
 namespace {

@@ -13,11 +13,10 @@
 #include "command_line/shared_options.hpp"
 #include "console/progress.hpp"
 #include "console/terminal.hpp"
-#include "element/joined.hpp"
-#include "element/nearest_name.hpp"
+#include "element/text.hpp"
 #include "error.hpp"
 #include "files/descriptor.hpp"
-#include "npy/utf8.hpp"
+#include "npy/dict.hpp"
 #include "os/os.hpp"
 
 namespace clipper {

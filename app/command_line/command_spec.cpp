@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "clipper.hpp"
-#include "element/joined.hpp"
+#include "element/text.hpp"
 #include "npz/codecs.hpp"
 #include "parallel/pool.hpp"
 #include "simd/levels.hpp"

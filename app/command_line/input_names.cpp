@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "error.hpp"
-#include "files/choices.hpp"
 #include "files/container.hpp"
 #include "files/descriptor.hpp"
 #include "files/input_file.hpp"

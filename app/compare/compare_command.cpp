@@ -29,7 +29,7 @@
 #include "files/formats.hpp"
 #include "files/output_file.hpp"
 #include "files/place.hpp"
-#include "npy/utf8.hpp"
+#include "npy/dict.hpp"
 
 namespace clipper {
 namespace {

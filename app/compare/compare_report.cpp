@@ -20,7 +20,7 @@
 #include "console/progress.hpp"
 #include "console/terminal.hpp"
 #include "element/element.hpp"
-#include "element/joined.hpp"
+#include "element/text.hpp"
 #include "error.hpp"
 #include "files/container.hpp"
 #include "files/place.hpp"

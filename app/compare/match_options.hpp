@@ -13,7 +13,7 @@
 #include "command_line/command_spec.hpp"
 #include "compare/compare_files.hpp"
 #include "compare/comparison_text.hpp"
-#include "element/percentage.hpp"
+#include "element/text.hpp"
 
 /// Which elements match, and which results pass: what `clipper compare` and `clipper --verify` share.
 namespace clipper {

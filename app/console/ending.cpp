@@ -12,7 +12,7 @@
 
 #include "console/json.hpp"
 #include "console/progress.hpp"
-#include "files/temporary_file.hpp"
+#include "files/replacement.hpp"
 #include "os/os.hpp"
 
 namespace clipper {

@@ -9,7 +9,7 @@
 #include "element/element.hpp"
 #include "element/logical_type.hpp"
 #include "element/number.hpp"
-#include "npy/utf8.hpp"
+#include "npy/dict.hpp"
 #include "request_text.hpp"
 
 // nlohmann-json's lists and objects would end the process if there is no memory.

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "npy/utf8.hpp"
+#include "npy/dict.hpp"
 #include "os/os.hpp"
 
 namespace clipper {

@@ -11,7 +11,7 @@
 #include "command_line/command_line.hpp"
 #include "command_line/shared_options.hpp"
 #include "console/terminal.hpp"
-#include "element/joined.hpp"
+#include "element/text.hpp"
 #include "error.hpp"
 #include "files/container.hpp"
 #include "files/formats.hpp"

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "element/joined.hpp"
+#include "element/text.hpp"
 #include "generate/generate_command.hpp"
 #include "profiles/profiles_command.hpp"
 

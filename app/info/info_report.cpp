@@ -13,8 +13,8 @@
 #include "console/json.hpp"
 #include "console/terminal.hpp"
 #include "element/element.hpp"
-#include "element/joined.hpp"
 #include "element/number.hpp"
+#include "element/text.hpp"
 
 namespace clipper {
 namespace {

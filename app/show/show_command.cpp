@@ -24,8 +24,8 @@
 #include "files/container.hpp"
 #include "files/formats.hpp"
 #include "files/input_file.hpp"
+#include "npy/dict.hpp"
 #include "npy/header.hpp"
-#include "npy/utf8.hpp"
 
 namespace clipper {
 namespace {

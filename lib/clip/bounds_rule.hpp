@@ -9,7 +9,7 @@
 #include "clip/clip.hpp"
 #include "clip/rule.hpp"
 #include "element/dtype.hpp"
-#include "element/half.hpp"
+#include "element/small_floats.hpp"
 #include "simd/levels.hpp"
 #include "simd/vector.hpp"
 

@@ -12,9 +12,8 @@
 #include "clip/kernel.hpp"
 #include "clip/rule.hpp"
 #include "clip/scale_integers.hpp"
-#include "element/element_key.hpp"
-#include "element/half.hpp"
 #include "element/logical_type.hpp"
+#include "element/small_floats.hpp"
 #include "simd/vector.hpp"
 
 namespace clipper {

@@ -12,7 +12,7 @@
 
 #include "clip/convert_loops.hpp"
 #include "element/element.hpp"
-#include "element/float8.hpp"
+#include "element/small_floats.hpp"
 
 namespace clipper {
 namespace {

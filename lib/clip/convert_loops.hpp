@@ -13,11 +13,9 @@
 #include "clip/operation.hpp"
 #include "element/dtype.hpp"
 #include "element/element.hpp"
-#include "element/float8.hpp"
-#include "element/half.hpp"
-#include "simd/half_vector.hpp"
+#include "element/small_floats.hpp"
+#include "simd/conversions.hpp"
 #include "simd/levels.hpp"
-#include "simd/nearest.hpp"
 
 /// The steps of convert(): loops over a block of elements, which compilers vectorize, for run_loop().
 namespace clipper {

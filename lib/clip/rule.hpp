@@ -11,8 +11,8 @@
 
 #include "clip/clip.hpp"
 #include "element/dtype.hpp"
-#include "element/half.hpp"
-#include "simd/half_vector.hpp"
+#include "element/small_floats.hpp"
+#include "simd/conversions.hpp"
 #include "simd/levels.hpp"
 #include "simd/vector.hpp"
 

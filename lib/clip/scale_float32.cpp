@@ -11,7 +11,7 @@
 #include <type_traits>
 
 #include "element/dtype.hpp"
-#include "simd/double_vector.hpp"
+#include "simd/conversions.hpp"
 #include "simd/vector.hpp"
 #endif
 

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "simd/double_vector.hpp"
+#include "simd/conversions.hpp"
 #include "simd/vector.hpp"
 
 /// x * scale + bias of integers of 16 and 32 bits, in lanes of float64.

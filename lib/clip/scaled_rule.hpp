@@ -6,7 +6,7 @@
 
 #include "clip/bounds_rule.hpp"
 #include "clip/rule.hpp"
-#include "simd/half_vector.hpp"
+#include "simd/conversions.hpp"
 #include "simd/vector.hpp"
 
 namespace clipper {

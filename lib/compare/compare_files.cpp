@@ -19,14 +19,14 @@
 #include "clip/codec.hpp"
 #include "compare/comparison.hpp"
 #include "compare/match.hpp"
-#include "element/boxes.hpp"
 #include "element/element.hpp"
+#include "element/tensor_layout.hpp"
 #include "engine/tensor_clip.hpp"
 #include "error.hpp"
 #include "files/output_file.hpp"
 #include "files/place.hpp"
 #include "npy/header.hpp"
-#include "parallel/chunks.hpp"
+#include "parallel/pool.hpp"
 
 namespace clipper {
 namespace {

@@ -14,8 +14,7 @@
 
 #include "compare/match.hpp"
 #include "compare/pair_loops.hpp"
-#include "element/float8.hpp"
-#include "element/half.hpp"
+#include "element/small_floats.hpp"
 
 namespace clipper {
 namespace {

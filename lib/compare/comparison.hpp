@@ -8,12 +8,11 @@
 #include <span>
 #include <vector>
 
-#include "compare/metrics.hpp"
 #include "compare/tolerance.hpp"
 #include "element/dtype.hpp"
-#include "element/float8.hpp"
 #include "element/logical_type.hpp"
 #include "element/number.hpp"
+#include "element/small_floats.hpp"
 #include "simd/levels.hpp"
 
 namespace clipper {

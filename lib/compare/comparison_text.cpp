@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "element/element.hpp"
-#include "element/joined.hpp"
+#include "element/text.hpp"
 
 namespace clipper {
 namespace {

@@ -10,10 +10,8 @@
 #include <optional>
 
 #include "compare/comparison.hpp"
-#include "element/element_key.hpp"
-#include "element/float8.hpp"
-#include "element/half.hpp"
 #include "element/logical_type.hpp"
+#include "element/small_floats.hpp"
 
 /// The only code that decides whether an element matches another.
 namespace clipper {

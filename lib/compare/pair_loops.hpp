@@ -9,8 +9,8 @@
 #include <type_traits>
 
 #include "compare/match.hpp"
-#include "compare/metrics.hpp"
-#include "simd/half_vector.hpp"
+#include "compare/tolerance.hpp"
+#include "simd/conversions.hpp"
 #include "simd/vector.hpp"
 
 /// The loops over a block of pairs: templates that must be inlined into

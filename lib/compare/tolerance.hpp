@@ -1,15 +1,87 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
+#include <compare>
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
+#include <vector>
 
-#include "compare/natural.hpp"
+#include "element/dtype.hpp"
 #include "element/number.hpp"
+#include "statistics/moments.hpp"
 
 namespace clipper {
+
+/// An integer from 0, of any size.
+class Natural {
+ public:
+  Natural() = default;
+  explicit Natural(UInt128 value);
+
+  /// Of base 2^32, the lowest digit first.
+  explicit Natural(std::span<const std::uint32_t> digits);
+
+  /// The integer that decimal digits spell, times 10^power.
+  Natural(std::string_view digits, std::uint64_t power);
+
+  Natural& operator+=(const Natural& other);
+  Natural& operator-=(const Natural& other);  ///< `other` must not be larger
+  Natural& operator<<=(unsigned bits);
+  [[nodiscard]] Natural operator*(const Natural& other) const;
+
+  /// The value, if it is less than 2^128.
+  [[nodiscard]] std::optional<UInt128> value() const;
+
+  friend std::strong_ordering operator<=>(const Natural& a, const Natural& b);
+  friend bool operator==(const Natural& a, const Natural& b) = default;
+
+ private:
+  void trim();
+
+  std::vector<std::uint32_t> digits_;  ///< of base 2^32, the lowest first; the last one is not 0
+};
+
+/// A finite element, exactly: (-1)^negative * magnitude * 2^exponent.
+struct ExactElement {
+  bool negative;
+  std::uint64_t magnitude;
+  int exponent;
+};
+
+/// The value of an integer.
+[[nodiscard]] ExactElement exact_element(std::integral auto x) noexcept {
+  const auto bits = static_cast<std::uint64_t>(x);
+  return {x < 0, x < 0 ? 0 - bits : bits, 0};
+}
+
+/// The value of a finite float64.
+[[nodiscard]] inline ExactElement exact_element(double x) noexcept {
+  constexpr int kFractionBits = 52;
+  constexpr int kBias = 1075;  // of an integer with kFractionBits + 1 bits
+  constexpr std::uint64_t kHidden = std::uint64_t{1} << kFractionBits;
+  const auto bits = std::bit_cast<std::uint64_t>(x);
+  const auto field = static_cast<int>(bits >> kFractionBits & 0x7ff);
+  return {std::signbit(x), (bits & (kHidden - 1)) | (field != 0 ? kHidden : 0), std::max(field, 1) - kBias};
+}
+
+/// The absolute value of a finite number without what lies beyond the 1,100th decimal place: digits *
+/// 10^power.
+struct Decimal {
+  std::string_view digits;  ///< of the Number, which must live as long
+  std::int64_t power = 0;
+
+  explicit Decimal(const Number& number);
+
+  /// The number times 10^places, which must be an integer.
+  [[nodiscard]] Natural shifted(std::int64_t places) const;
+};
 
 /// Whether the number can be A or R: 0 or more, and finite as a double.
 [[nodiscard]] bool is_tolerance(const Number& number);
@@ -92,5 +164,78 @@ struct PresetTolerance {
 [[nodiscard]] constexpr bool nan_equal(TolerancePreset preset) {
   return preset == TolerancePreset::numpy;
 }
+
+/// The sums from which metrics are calculated: of the squares of the actual and of the expected elements, of
+/// their products, and of the squares of their differences. Pairs are added one by one, exactly, or in blocks
+/// whose sums are float64, and blocks exactly: the order of blocks does not matter.
+struct MetricSums {
+  ExactSum actual;
+  ExactSum expected;
+  ExactSum product;
+  ExactSum difference;
+  double relative = 0;  ///< the largest |a - e| / |e|, infinity if e is 0
+  bool finite = true;   ///< whether all elements are; if not, the sums mean nothing
+
+  MetricSums& operator+=(const MetricSums& other) noexcept;
+  friend bool operator==(const MetricSums& a, const MetricSums& b) noexcept;
+};
+
+/// The sums of one block. Those of float64 elements may be too large for float64 although all are finite.
+struct BlockSums {
+  double actual = 0;
+  double expected = 0;
+  double product = 0;
+  double difference = 0;
+  double relative = 0;
+  bool finite = true;
+};
+
+/// How far two tensors are apart as vectors. Nothing where a metric does not exist: if an element is not
+/// finite, none does; there is no cosine of a zero vector.
+struct Metrics {
+  std::optional<double> relative;  ///< the largest |a - e| / |e|
+  std::optional<double> rmse;      ///< the root of the mean square of a - e
+  std::optional<double> cosine;    ///< of the angle between the vectors
+  std::optional<double>
+      sqnr;  ///< in dB, of the expected vector to the difference; infinity without a difference
+};
+
+/// Adds the sums of a block.
+void add(const BlockSums& block, MetricSums& sums) noexcept;
+
+/// Adds pairs without rounding.
+class PairSums {
+ public:
+  /// Adds integers or float64.
+  template <class A, class E>
+  void add(A actual, E expected) noexcept {
+    if (std::isfinite(static_cast<double>(actual)) && std::isfinite(static_cast<double>(expected)))
+      add(exact_element(actual), exact_element(expected));
+    else
+      sums_.finite = false;
+  }
+
+  /// Notes |a - e| / |e| of a pair, or the largest of a block.
+  void note_relative(double relative) noexcept { sums_.relative = std::max(sums_.relative, relative); }
+  void note_relative(long double actual, long double expected) noexcept;
+
+  /// Of at most 2^30 pairs.
+  [[nodiscard]] MetricSums total() const noexcept;
+
+ private:
+  void add(const ExactElement& actual, const ExactElement& expected) noexcept;
+
+  MetricSums sums_;  ///< without `difference`
+};
+
+/// Of `count` pairs.
+[[nodiscard]] Metrics metrics_of(const MetricSums& sums, std::uint64_t count);
+
+/// Limits of the metrics of `count` pairs, decided without rounding if the sums are exact; an SQNR is rounded
+/// to float64 unless the limit is a multiple of 10 dB. False if the metric does not exist. The limit is not
+/// NaN.
+[[nodiscard]] bool has_cosine_from(const Number& least, const MetricSums& sums, std::uint64_t count);
+[[nodiscard]] bool has_rmse_to(const Number& most, const MetricSums& sums, std::uint64_t count);
+[[nodiscard]] bool has_sqnr_from(const Number& least, const MetricSums& sums, std::uint64_t count);
 
 }  // namespace clipper

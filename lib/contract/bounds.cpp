@@ -8,7 +8,7 @@
 #include "contract/fields.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
-#include "element/percentage.hpp"
+#include "element/text.hpp"
 #include "error.hpp"
 
 namespace clipper {

@@ -10,8 +10,8 @@
 
 #include "contract/steps.hpp"
 #include "element/element.hpp"
-#include "element/joined.hpp"
 #include "element/number.hpp"
+#include "element/text.hpp"
 #include "error.hpp"
 
 namespace clipper {

@@ -5,7 +5,7 @@
 
 #include "contract/bounds.hpp"
 #include "element/number.hpp"
-#include "element/percentage.hpp"
+#include "element/text.hpp"
 #include "error.hpp"
 
 namespace clipper {

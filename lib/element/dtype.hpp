@@ -134,7 +134,7 @@ inline constexpr std::array<DTypeTraits, 18> kDTypes{{
 }};
 
 /// The dtypes that kernels work on, and that with_type() takes. Elements of the others, float8, are widened
-/// to float32 first: see float8.hpp.
+/// to float32 first: see small_floats.hpp.
 inline constexpr std::span kKernelDTypes = std::span(kDTypes).first<12>();
 
 [[nodiscard]] constexpr bool has_kernels(DType dtype) {

@@ -5,9 +5,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "element/element_key.hpp"
-#include "element/float8.hpp"
-#include "element/half.hpp"
+#include "element/small_floats.hpp"
 
 namespace clipper {
 namespace {

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "element/dtype.hpp"
-#include "element/float8.hpp"
 #include "element/number.hpp"
+#include "element/small_floats.hpp"
 
 /// Single elements of any dtype as numbers and as text.
 namespace clipper {
@@ -55,7 +55,7 @@ using ElementText = std::array<char, 32>;
 /// beyond the finite elements becomes NaN.
 [[nodiscard]] ElementBits nearest_element(DType dtype, const Number& number);
 
-/// A number in the order of the values: see element_key.hpp. The next element has the next key.
+/// A number in the order of the values: see small_floats.hpp. The next element has the next key.
 [[nodiscard]] std::int64_t element_key(DType dtype, ElementBits element);
 [[nodiscard]] ElementBits element_with_key(DType dtype, std::int64_t key);
 

@@ -9,7 +9,7 @@
 #include <limits>
 #include <utility>
 
-#include "element/half.hpp"
+#include "element/small_floats.hpp"
 
 namespace clipper {
 namespace {

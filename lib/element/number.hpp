@@ -24,7 +24,7 @@ __extension__ using UInt128 = unsigned __int128;
 template <class T>
 [[nodiscard]] T round_to(const Number& number);
 
-/// The number as a float, rounded to odd: see half.hpp. Rounding the result to a shorter float equals
+/// The number as a float, rounded to odd: see small_floats.hpp. Rounding the result to a shorter float equals
 /// rounding the number.
 [[nodiscard]] float round_to_odd(const Number& number);
 

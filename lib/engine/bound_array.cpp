@@ -7,9 +7,8 @@
 #include "clip/convert.hpp"
 #include "contract/exact_bounds.hpp"
 #include "element/element.hpp"
-#include "element/element_key.hpp"
-#include "element/half.hpp"
 #include "element/number.hpp"
+#include "element/small_floats.hpp"
 #include "engine/parameter_tile.hpp"
 #include "simd/levels.hpp"
 

@@ -15,7 +15,6 @@
 #include "files/input_file.hpp"
 #include "os/os.hpp"
 #include "parallel/pool.hpp"
-#include "parallel/team.hpp"
 
 namespace clipper {
 namespace {

@@ -7,8 +7,8 @@
 #include "contract/exact_bounds.hpp"
 #include "contract/steps.hpp"
 #include "element/element.hpp"
-#include "element/element_key.hpp"
 #include "element/number.hpp"
+#include "element/small_floats.hpp"
 #include "engine/parameter_tile.hpp"
 #include "error.hpp"
 

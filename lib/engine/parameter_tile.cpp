@@ -10,9 +10,8 @@
 #include "clip/clip.hpp"
 #include "clip/convert.hpp"
 #include "element/element.hpp"
-#include "element/element_key.hpp"
-#include "element/half.hpp"
 #include "element/number.hpp"
+#include "element/small_floats.hpp"
 #include "error.hpp"
 
 namespace clipper {

@@ -18,7 +18,7 @@
 #include "contract/plan.hpp"
 #include "engine/parameter_tile.hpp"
 #include "error.hpp"
-#include "parallel/chunks.hpp"
+#include "parallel/pool.hpp"
 #include "simd/levels.hpp"
 
 namespace clipper {

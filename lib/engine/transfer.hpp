@@ -13,7 +13,7 @@
 #include "files/checksum.hpp"
 #include "files/input_file.hpp"
 #include "files/output_file.hpp"
-#include "parallel/chunks.hpp"
+#include "parallel/pool.hpp"
 
 /// The steps for one chunk of a tensor.
 namespace clipper {

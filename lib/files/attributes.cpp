@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "error.hpp"
-#include "files/file_state.hpp"
+#include "files/descriptor.hpp"
 #include "files/input_file.hpp"
 
 namespace clipper {

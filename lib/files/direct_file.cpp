@@ -11,7 +11,6 @@
 #include "error.hpp"
 #include "files/checksum.hpp"
 #include "files/descriptor.hpp"
-#include "files/file_state.hpp"
 #include "files/input_file.hpp"
 #include "files/place.hpp"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "files/input_file.hpp"
-#include "npy/file_kind.hpp"
+#include "npy/other.hpp"
 #include "os/os.hpp"
 
 namespace clipper {

@@ -6,13 +6,13 @@
 #include <array>
 #include <utility>
 
-#include "element/boxes.hpp"
-#include "element/joined.hpp"
+#include "element/tensor_layout.hpp"
+#include "element/text.hpp"
 #include "error.hpp"
 #include "files/container.hpp"
 #include "files/format_functions.hpp"
 #include "files/place.hpp"
-#include "npy/file_kind.hpp"
+#include "npy/other.hpp"
 #include "safetensors/header.hpp"
 
 namespace clipper {

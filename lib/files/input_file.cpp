@@ -10,11 +10,11 @@
 #include <thread>
 
 #include "error.hpp"
-#include "files/choices.hpp"
-#include "files/file_state.hpp"
+#include "files/container.hpp"
+#include "files/descriptor.hpp"
 #include "files/formats.hpp"
-#include "npy/file_kind.hpp"
-#include "npy/utf8.hpp"
+#include "npy/dict.hpp"
+#include "npy/other.hpp"
 
 namespace clipper {
 

@@ -12,9 +12,8 @@
 #include "error.hpp"
 #include "files/attributes.hpp"
 #include "files/descriptor.hpp"
-#include "files/file_state.hpp"
 #include "files/output_file.hpp"
-#include "files/temporary_file.hpp"
+#include "files/replacement.hpp"
 
 /// How a complete file gets its name.
 namespace clipper {

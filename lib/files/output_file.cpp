@@ -17,8 +17,7 @@
 #include "files/attributes.hpp"
 #include "files/container.hpp"
 #include "files/descriptor.hpp"
-#include "files/file_state.hpp"
-#include "files/temporary_file.hpp"
+#include "files/replacement.hpp"
 
 namespace clipper {
 namespace {

@@ -10,10 +10,10 @@
 
 #include "error.hpp"
 #include "files/attributes.hpp"
-#include "files/backup.hpp"
 #include "files/descriptor.hpp"
 #include "files/input_file.hpp"
 #include "files/place.hpp"
+#include "files/replacement.hpp"
 #include "os/os.hpp"
 
 /// Writing. Every failure is an Error that names the path; its kind is {io} unless stated otherwise.

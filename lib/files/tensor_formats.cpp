@@ -8,7 +8,7 @@
 #include "error.hpp"
 #include "files/container.hpp"
 #include "files/format_functions.hpp"
-#include "files/temporary_file.hpp"
+#include "files/replacement.hpp"
 #include "onnx/tensor_proto.hpp"
 #include "os/os.hpp"
 #include "raw/raw.hpp"

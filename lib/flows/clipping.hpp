@@ -9,9 +9,9 @@
 
 #include "clip/clip.hpp"
 #include "contract/plan.hpp"
-#include "element/percentage.hpp"
+#include "element/text.hpp"
 #include "engine/engine.hpp"
-#include "files/choices.hpp"
+#include "files/container.hpp"
 #include "files/formats.hpp"
 #include "files/output_file.hpp"
 

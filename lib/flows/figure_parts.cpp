@@ -16,7 +16,7 @@
 #include "contract/fields.hpp"
 #include "contract/plan.hpp"
 #include "element/element.hpp"
-#include "element/element_key.hpp"
+#include "element/small_floats.hpp"
 #include "engine/parameter_tile.hpp"
 #include "error.hpp"
 #include "files/parameter_file.hpp"

@@ -7,13 +7,13 @@
 #include <string>
 #include <utility>
 
-#include "element/boxes.hpp"
+#include "element/tensor_layout.hpp"
 #include "engine/tensor_clip.hpp"
 #include "error.hpp"
 #include "files/formats.hpp"
 #include "files/input_file.hpp"
 #include "files/place.hpp"
-#include "files/temporary_file.hpp"
+#include "files/replacement.hpp"
 #include "flows/saved_figures.hpp"
 #include "npy/header.hpp"
 #include "os/os.hpp"

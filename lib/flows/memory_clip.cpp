@@ -14,7 +14,7 @@
 #include "clip/clip.hpp"
 #include "clip/codec.hpp"
 #include "engine/engine.hpp"
-#include "engine/streaming.hpp"
+#include "engine/output_memory.hpp"
 #include "engine/tensor_clip.hpp"
 #include "error.hpp"
 #include "flows/figures.hpp"

@@ -11,8 +11,8 @@
 #include "files/place.hpp"
 #include "flows/figures.hpp"
 #include "flows/file_clip.hpp"
+#include "npy/dict.hpp"
 #include "npy/header.hpp"
-#include "npy/utf8.hpp"
 #include "npz/codecs.hpp"
 #include "os/os.hpp"
 

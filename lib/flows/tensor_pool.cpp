@@ -10,7 +10,7 @@
 #include "contract/steps.hpp"
 #include "error.hpp"
 #include "files/container.hpp"
-#include "files/file_state.hpp"
+#include "files/descriptor.hpp"
 #include "files/formats.hpp"
 #include "files/place.hpp"
 #include "flows/figure_parts.hpp"

@@ -14,7 +14,7 @@
 #include "engine/engine.hpp"
 #include "engine/tensor_clip.hpp"
 #include "error.hpp"
-#include "parallel/chunks.hpp"
+#include "parallel/pool.hpp"
 
 namespace clipper {
 namespace {

@@ -10,7 +10,6 @@
 
 #include "error.hpp"
 #include "npy/header.hpp"
-#include "npy/utf8.hpp"
 
 namespace clipper::npy {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "error.hpp"
 #include "npy/dict.hpp"
-#include "npy/file_kind.hpp"
+#include "npy/other.hpp"
 
 namespace clipper::npy {
 namespace {

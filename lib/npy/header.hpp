@@ -11,7 +11,7 @@
 #include "element/dtype.hpp"
 #include "element/tensor_layout.hpp"
 #include "error.hpp"
-#include "npy/other_type.hpp"
+#include "npy/other.hpp"
 
 /// The .npy file format: bytes <-> Header. Pure functions, no I/O. Functions that read bytes of a file throw
 /// Error{input} for malformed bytes and Error{refused} for unfinished_start(). The message says what is wrong
@@ -76,7 +76,7 @@ enum class Opaque : std::uint8_t { refused, taken };
 
 /// Where the elements begin, from the first bytes of a file: at least kPreambleSize of them, or the whole
 /// file if it is shorter. At most kPreambleSize + kMaxHeaderSize. The error for a file that is not .npy names
-/// what it is: see not_npy() in file_kind.hpp.
+/// what it is: see not_npy() in other.hpp.
 [[nodiscard]] std::uint64_t data_offset(std::span<const std::byte> start);
 
 /// The header of a file, from its first data_offset() bytes; later bytes are ignored. Types::all takes `|V2`

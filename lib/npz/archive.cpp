@@ -15,9 +15,8 @@
 #include <vector>
 
 #include "npy/dict.hpp"
-#include "npy/utf8.hpp"
+#include "npz/archive_writer.hpp"
 #include "npz/codecs.hpp"
-#include "npz/zip_records.hpp"
 
 namespace clipper::npz {
 namespace {

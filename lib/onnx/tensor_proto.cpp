@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "error.hpp"
-#include "onnx/wire_format.hpp"
 
 namespace clipper::onnx {
 namespace {

@@ -1,3 +1,5 @@
+#include "os/windows.hpp"
+
 #include <malloc.h>
 
 #include <algorithm>
@@ -10,7 +12,6 @@
 #include <vector>
 
 #include "os/os.hpp"
-#include "os/windows_handles.hpp"
 
 extern "C" WCHAR NTAPI RtlUpcaseUnicodeChar(WCHAR unit);
 extern "C" BOOLEAN NTAPI SystemFunction036(PVOID bytes, ULONG size);  // RtlGenRandom() has no other name

@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "element/element.hpp"
-#include "element/element_key.hpp"
 #include "element/number.hpp"
+#include "element/small_floats.hpp"
 #include "statistics/moments.hpp"
 #include "statistics/statistics.hpp"
 

@@ -8,8 +8,7 @@
 #include <utility>
 
 #include "element/element.hpp"
-#include "element/float8.hpp"
-#include "element/half.hpp"
+#include "element/small_floats.hpp"
 
 namespace clipper {
 namespace {

@@ -58,7 +58,8 @@ class Figure {
   /// The nearest float64, ties to even.
   [[nodiscard]] double nearest() const;
 
-  /// The float64 rounded to odd (see half.hpp): rounding it to a shorter float equals rounding the number.
+  /// The float64 rounded to odd (see small_floats.hpp): rounding it to a shorter float equals rounding the
+  /// number.
   [[nodiscard]] double odd() const;
 
   [[nodiscard]] Figure operator-() const;

@@ -12,10 +12,9 @@
 #include <utility>
 
 #include "element/dtype.hpp"
-#include "element/element_key.hpp"
-#include "element/half.hpp"
 #include "element/number.hpp"
-#include "simd/half_vector.hpp"
+#include "element/small_floats.hpp"
+#include "simd/conversions.hpp"
 #include "simd/vector.hpp"
 #include "statistics/moments.hpp"
 

@@ -9,7 +9,7 @@
 #include "contract/exact_bounds.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
-#include "element/percentage.hpp"
+#include "element/text.hpp"
 #include "error.hpp"
 #include "statistics/rank_search.hpp"
 

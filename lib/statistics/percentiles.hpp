@@ -69,7 +69,7 @@ using Percentiles = std::vector<std::optional<Number>>;
 
 /// For each group of the source, and for each percentage, the exact value below which this share of the
 /// group's elements lies; nothing if all of them are NaN. Of n elements that are not NaN, sorted by their
-/// keys (element_key.hpp), the position is exactly percentage / 100 * (n - 1); between two positions, the
+/// keys (small_floats.hpp), the position is exactly percentage / 100 * (n - 1); between two positions, the
 /// value is linear between their elements. Between -inf and inf, it is NaN. numpy.percentile defines its
 /// default method in the same way, but rounds the position and the value.
 ///

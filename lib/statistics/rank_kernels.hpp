@@ -9,7 +9,7 @@
 #include <span>
 
 #include "element/dtype.hpp"
-#include "element/element_key.hpp"
+#include "element/small_floats.hpp"
 #include "simd/levels.hpp"
 
 /// The loops of RankSearch. They need no alignment.

@@ -69,7 +69,7 @@ class CounterTables {
   std::vector<std::uint64_t> totals_;
 };
 
-/// Finds the elements at given ranks in the order of keys (element_key.hpp), NaNs left out, in a few passes
+/// Finds the elements at given ranks in the order of keys (small_floats.hpp), NaNs left out, in a few passes
 /// over all elements: one for 8 and 16 bits, two for 32, two to four for 64; more for many ranks. Needs a few
 /// MiB, whatever the number of elements; several searches at once share them.
 ///

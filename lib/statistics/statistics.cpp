@@ -15,9 +15,7 @@
 #include <cmath>
 
 #include "element/element.hpp"
-#include "element/element_key.hpp"
-#include "element/float8.hpp"
-#include "element/half.hpp"
+#include "element/small_floats.hpp"
 #include "statistics/moment_loops.hpp"
 #include "statistics/statistics_loop.hpp"
 

@@ -35,7 +35,7 @@ struct Histogram {
 /// The rows for elements from `lowest` to `highest`, both finite, with counts of 0.
 [[nodiscard]] Histogram histogram_for(DType dtype, ElementBits lowest, ElementBits highest) noexcept;
 
-/// The key (element_key.hpp) of the least element in or above `row`, which is from 1 to rows - 1.
+/// The key (small_floats.hpp) of the least element in or above `row`, which is from 1 to rows - 1.
 [[nodiscard]] std::int64_t first_key(DType dtype, const Histogram& histogram, std::size_t row) noexcept;
 
 /// The begin of a row as text; row `rows` begins where the last row ends. For floats with `digits`
@@ -46,7 +46,7 @@ struct Histogram {
 /// The statistics of any number of elements of one dtype. Those of a tensor's chunks can be added in any
 /// order.
 struct ElementStatistics {
-  /// The lowest and highest finite element, in the order of keys (element_key.hpp): -0 before 0.
+  /// The lowest and highest finite element, in the order of keys (small_floats.hpp): -0 before 0.
   struct Range {
     ElementBits lowest = 0;
     ElementBits highest = 0;

@@ -12,13 +12,13 @@
 #include <span>
 #include <type_traits>
 
-#include "element/element_key.hpp"
+#include "element/small_floats.hpp"
 #include "simd/vector.hpp"
 #include "statistics/statistics.hpp"
 
 /// The loops of statistics: templates over the element type that must be inlined into functions compiled for
-/// an instruction set. Elements are compared as keys (element_key.hpp): integers, for which every instruction
-/// set has a minimum and a comparison, in an order that includes NaN.
+/// an instruction set. Elements are compared as keys (small_floats.hpp): integers, for which every
+/// instruction set has a minimum and a comparison, in an order that includes NaN.
 namespace clipper {
 
 /// The range of the finite elements.

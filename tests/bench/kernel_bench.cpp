@@ -25,7 +25,7 @@
 #include "clip/convert.hpp"
 #include "compare/comparison.hpp"
 #include "element/number.hpp"
-#include "engine/streaming.hpp"
+#include "engine/output_memory.hpp"
 #include "statistics/rank_kernels.hpp"
 #include "statistics/statistics.hpp"
 

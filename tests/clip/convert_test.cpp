@@ -12,8 +12,8 @@
 #include "clip/clip_cases.hpp"
 #include "clip/convert_loops.hpp"
 #include "element/element.hpp"
-#include "element/half.hpp"
 #include "element/number.hpp"
+#include "element/small_floats.hpp"
 #include "support/catch.hpp"
 #include "support/skip.hpp"
 

@@ -1,6 +1,6 @@
 #include "clip/clip.hpp"
 #include "clip/clip_cases.hpp"
-#include "element/element_key.hpp"
+#include "element/small_floats.hpp"
 #include "simd/levels.hpp"
 #include "support/catch.hpp"
 

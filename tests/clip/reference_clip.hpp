@@ -14,7 +14,7 @@
 
 #include "clip/clip.hpp"
 #include "element/dtype.hpp"
-#include "element/float8.hpp"
+#include "element/small_floats.hpp"
 
 /// The naive oracle of lib/clip: one element at a time, by other methods than the kernels. Floats are split
 /// into their fields and compared as doubles, which hold all of them exactly; a half is rounded by a search

@@ -1,7 +1,6 @@
-#include "element/boxes.hpp"
-
 #include <random>
 
+#include "element/tensor_layout.hpp"
 #include "support/catch.hpp"
 
 namespace clipper::testing {

@@ -1,10 +1,9 @@
 // The oracle is the table of values that ml_dtypes gives, and the definition: the nearest value, of two
 // equally near ones the one whose last bit is 0.
 
-#include "element/float8.hpp"
-
 #include <random>
 
+#include "element/small_floats.hpp"
 #include "support/catch.hpp"
 #include "support/tsv.hpp"
 

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <random>
 
-#include "element/half.hpp"
+#include "element/small_floats.hpp"
 #include "support/catch.hpp"
 
 using namespace clipper;

@@ -1,5 +1,4 @@
-#include "element/percentage.hpp"
-
+#include "element/text.hpp"
 #include "support/catch.hpp"
 
 namespace clipper {

@@ -1,11 +1,10 @@
-#include "engine/mapped_output.hpp"
-
 #include <unistd.h>
 
 #include <atomic>
 #include <thread>
 
 #include "engine/engine.hpp"
+#include "engine/output_memory.hpp"
 #include "error.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"

@@ -1,7 +1,7 @@
 #include <atomic>
 
 #include "error.hpp"
-#include "files/temporary_file.hpp"
+#include "files/replacement.hpp"
 #include "support/files.hpp"
 #include "support/fork.hpp"
 #include "support/refusal.hpp"

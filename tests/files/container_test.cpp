@@ -5,7 +5,7 @@
 #include "files/output_file.hpp"
 #include "files/parameter_file.hpp"
 #include "files/place.hpp"
-#include "files/temporary_file.hpp"
+#include "files/replacement.hpp"
 #include "support/archives.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"

@@ -1,10 +1,9 @@
-#include "files/file_state.hpp"
-
 #include <sys/mman.h>
 #include <sys/resource.h>
 
 #include <chrono>
 
+#include "files/descriptor.hpp"
 #include "support/files.hpp"
 
 namespace clipper::testing {

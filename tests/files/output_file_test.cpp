@@ -1,7 +1,7 @@
 #include "files/output_file.hpp"
 
 #include "error.hpp"
-#include "files/temporary_file.hpp"
+#include "files/replacement.hpp"
 #include "support/attributes.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"

@@ -2,7 +2,7 @@
 
 #include "clipper.hpp"
 #include "element/element.hpp"
-#include "element/float8.hpp"
+#include "element/small_floats.hpp"
 #include "support/catch.hpp"
 #include "support/tsv.hpp"
 

@@ -1,6 +1,5 @@
-#include "npy/file_kind.hpp"
-
 #include "npy/header.hpp"
+#include "npy/other.hpp"
 #include "support/refusal.hpp"
 
 using namespace clipper;

@@ -1,7 +1,7 @@
 #include "npy/header.hpp"
 
 #include "error.hpp"
-#include "npy/file_kind.hpp"
+#include "npy/other.hpp"
 #include "support/refusal.hpp"
 
 using namespace clipper;

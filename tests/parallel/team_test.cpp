@@ -1,5 +1,3 @@
-#include "parallel/team.hpp"
-
 #include <atomic>
 #include <chrono>
 #include <thread>

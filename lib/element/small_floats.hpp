@@ -4,11 +4,98 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <type_traits>
 
 #include "element/dtype.hpp"
 
-/// The six floats of 8 bits that ml_dtypes has: one description for all, float8 to float and back.
+/// float16 and bfloat16 to float and back. Widening is exact. Narrowing rounds to nearest even; a NaN keeps
+/// its sign and the upper bits of its payload and becomes quiet, as by the F16C instructions.
+///
+/// Bits is std::int32_t or a vector of it, Float is float or a vector of equal length. A half's bits are the
+/// lower 16 of 32; the upper ones are 0.
 namespace clipper {
+
+template <HalfType T, class Float, class Bits>
+[[gnu::always_inline]] inline Float widen_bits(const Bits& half) noexcept {
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    return __builtin_bit_cast(Float, half << 16);
+  } else {
+    const Bits magnitude = half & 0x7fff;
+    // Moves fraction and exponent to their places in a float. The product corrects the exponent bias, exactly
+    // even for subnormals.
+    const Float finite = __builtin_bit_cast(Float, magnitude << 13) * 0x1p112F;
+    const Bits special = magnitude << 13 | 0x7f800000;
+    const Bits bits = magnitude < Float16::kInfinity ? __builtin_bit_cast(Bits, finite) : special;
+    return __builtin_bit_cast(Float, bits | (half ^ magnitude) << 16);
+  }
+}
+
+template <class Bits, class Float>
+[[gnu::always_inline]] inline Bits narrow_to_float16(const Float& x) noexcept {
+  const Bits bits = __builtin_bit_cast(Bits, x);
+  const Bits magnitude = bits & 0x7fffffff;
+  // Subnormal result: adding 0.5 moves the last fraction bit of the float to that of a float16 subnormal, so
+  // the addition rounds.
+  const Bits subnormal = __builtin_bit_cast(Bits, __builtin_bit_cast(Float, magnitude) + 0.5F) - 0x3f000000;
+  const Bits normal = (magnitude - (112 << 23) + 0xfff + ((magnitude >> 13) & 1)) >> 13;
+  const Bits infinity = Bits{} + Float16::kInfinity;
+  const Bits quiet = ((magnitude >> 13) & 0x3ff) | 0x7e00;
+  Bits half = magnitude < 0x38800000 ? subnormal : normal;  // 2^-14, the smallest normal
+  half = magnitude < 0x47800000 ? half : infinity;          // 2^16
+  half = magnitude > 0x7f800000 ? quiet : half;
+  return half | ((bits >> 16) & 0x8000);
+}
+
+template <class Bits, class Float>
+[[gnu::always_inline]] inline Bits narrow_to_bfloat16(const Float& x) noexcept {
+  const Bits bits = __builtin_bit_cast(Bits, x);
+  const auto is_number = x == x;  // NOLINT(misc-redundant-expression): false for NaN, also in vectors
+  // Rounding a NaN could carry into its sign.
+  const Bits rounded = is_number ? bits + 0x7fff + ((bits >> 16) & 1) : bits | 0x400000;
+  return (rounded >> 16) & 0xffff;
+}
+
+template <HalfType T, class Bits, class Float>
+[[gnu::always_inline]] inline Bits narrow_bits(const Float& x) noexcept {
+  if constexpr (std::is_same_v<T, BFloat16>)
+    return narrow_to_bfloat16<Bits>(x);
+  else
+    return narrow_to_float16<Bits>(x);
+}
+
+template <HalfType T>
+[[nodiscard]] inline float widen(T x) noexcept {
+  return widen_bits<T, float>(std::int32_t{x.bits});
+}
+
+/// The value itself if it is a float, otherwise the one of its two neighbours whose last bit is set. A float
+/// rounded to odd is a tie between two 16-bit floats only if the value is, so rounding it again equals
+/// rounding the value once.
+[[gnu::always_inline]] inline float round_to_odd(double value) noexcept {
+  const auto nearest = static_cast<float>(value);
+  const auto back = static_cast<double>(nearest);
+  const auto bits = __builtin_bit_cast(std::uint32_t, nearest);
+  const std::uint32_t is_inexact = back != value && value == value ? 1 : 0;  // NOLINT: NaN stays as it is
+  const std::uint32_t is_beyond = __builtin_fabs(back) > __builtin_fabs(value) ? 1 : 0;
+  return __builtin_bit_cast(float, (bits - is_beyond) | is_inexact);
+}
+
+/// An element as float64: exact except for 64-bit integers.
+template <class T>
+[[nodiscard]] inline double as_double(T x) noexcept {
+  if constexpr (HalfType<T>)
+    return static_cast<double>(widen(x));
+  else
+    return static_cast<double>(x);
+}
+
+template <HalfType T>
+[[nodiscard]] inline T narrow_half(float x) noexcept {
+  return {static_cast<std::uint16_t>(narrow_bits<T, std::int32_t>(x))};
+}
+
+// The six floats of 8 bits that ml_dtypes has: one description for all, float8 to float and back.
 
 /// The sign, unless there is none, then the exponent and the fraction. Elements without the bits of the
 /// exponent are subnormal, except in the format without fraction, whose elements are powers of two.
@@ -159,5 +246,70 @@ class NarrowFloat8 {
   std::int32_t sign_;
   bool has_minus_zero_;
 };
+
+// Keys: elements as signed integers of the same width, in the order of the values. -0 comes directly before
+// +0, NaNs with sign bit before -inf, other NaNs after inf. Every key is the key of one element.
+
+template <class T>
+using Key = std::make_signed_t<UnsignedOfSize<sizeof(T)>>;
+
+template <class T>
+[[nodiscard]] constexpr Key<T> key_of(T x) noexcept {
+  const auto bits = static_cast<Key<T>>(to_bits(x));
+  if constexpr (std::is_signed_v<T> && std::is_integral_v<T>)
+    return bits;
+  else if constexpr (std::is_integral_v<T>)
+    return static_cast<Key<T>>(bits ^ std::numeric_limits<Key<T>>::lowest());
+  else
+    return static_cast<Key<T>>(bits ^ ((bits >> (8 * sizeof(T) - 1)) & std::numeric_limits<Key<T>>::max()));
+}
+
+template <class T>
+[[nodiscard]] constexpr T element_of(Key<T> key) noexcept {
+  // key_of() is its own inverse on the bits.
+  return from_bits<T>(static_cast<ElementBits>(key_of(from_bits<T>(static_cast<ElementBits>(key)))));
+}
+
+/// The keys from lowest_finite_key() to highest_finite_key() are those of the finite elements.
+template <class T>
+[[nodiscard]] constexpr Key<T> highest_finite_key() noexcept {
+  if constexpr (HalfType<T>)
+    return static_cast<Key<T>>(T::kHighestFinite);
+  else
+    return key_of(std::numeric_limits<T>::max());
+}
+
+template <class T>
+[[nodiscard]] constexpr Key<T> lowest_finite_key() noexcept {
+  return static_cast<Key<T>>(~highest_finite_key<T>());
+}
+
+/// Float8 elements have keys of 8 bits by the same rule, but if there is no -0 then no key either.
+[[nodiscard]] constexpr std::int8_t key_of(const Float8& format, std::uint8_t element) noexcept {
+  if (!format.has_sign()) return static_cast<std::int8_t>(element ^ 0x80);
+  if (element < 0x80) return static_cast<std::int8_t>(element);
+  if (format.has_minus_zero()) return static_cast<std::int8_t>(element ^ 0x7f);
+  return static_cast<std::int8_t>(0x80 - element - (element == 0x80 ? 0x80 : 0));
+}
+
+// Comparisons of elements of any dtype, also of halves, whose types have no operators.
+
+template <class T>
+requires std::is_arithmetic_v<T> || HalfType<T>
+[[gnu::always_inline]] inline bool is_nan(T x) noexcept {
+  if constexpr (HalfType<T>)
+    return x.is_nan();
+  else
+    return std::is_floating_point_v<T> && x != x;  // NOLINT(misc-redundant-expression): also for integers
+}
+
+/// The value of the element in a type with `<` and `<=`, which are false for NaN: float for halves.
+template <class T>
+[[gnu::always_inline]] inline auto comparable(T x) noexcept {
+  if constexpr (HalfType<T>)
+    return widen(x);
+  else
+    return x;
+}
 
 }  // namespace clipper

@@ -7,8 +7,143 @@
 #include <type_traits>
 #include <utility>
 
-#include "element/half.hpp"
+#include "element/small_floats.hpp"
 #include "simd/vector.hpp"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#include <cstddef>
+#include <cstdint>
+
+/// Converts vectors of 32-bit integers to float64 and back, and narrows them to 16 bits. Intrinsics, because
+/// g++ 12 converts the halves of vectors one by one and knows no saturating conversion. As in
+/// conversions.hpp, the functions are inlined into wrappers with the target and the attribute flatten.
+namespace clipper {
+
+/// The lower and the upper half of a vector of 32-bit integers, as float64.
+template <std::size_t kBytes>
+struct DoublePair {
+  Vector<double, kBytes> low;
+  Vector<double, kBytes> high;
+};
+
+template <std::size_t kBytes>
+using IntVector = Vector<std::int32_t, kBytes>;
+
+inline void to_doubles(const IntVector<16>& x, DoublePair<16>& doubles) noexcept {
+  const auto bits = __builtin_bit_cast(__m128i, x);
+  doubles.low = _mm_cvtepi32_pd(bits);
+  doubles.high = _mm_cvtepi32_pd(_mm_unpackhi_epi64(bits, bits));
+}
+
+[[gnu::target("avx2")]] inline void to_doubles(const IntVector<32>& x, DoublePair<32>& doubles) noexcept {
+  const auto bits = __builtin_bit_cast(__m256i, x);
+  doubles.low = _mm256_cvtepi32_pd(_mm256_castsi256_si128(bits));
+  doubles.high = _mm256_cvtepi32_pd(_mm256_extracti128_si256(bits, 1));
+}
+
+// g++ 12 warns about the intrinsics without mask, in its own header.
+inline constexpr __mmask8 kAllDoubles = 0xff;
+
+[[gnu::target("avx512f")]] inline void to_doubles(const IntVector<64>& x, DoublePair<64>& doubles) noexcept {
+  doubles.low = _mm512_maskz_cvtepi32_pd(
+      kAllDoubles, __builtin_bit_cast(__m256i, __builtin_shufflevector(x, x, 0, 1, 2, 3, 4, 5, 6, 7)));
+  doubles.high = _mm512_maskz_cvtepi32_pd(
+      kAllDoubles, __builtin_bit_cast(__m256i, __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15)));
+}
+
+/// The lower halves of 32-bit lanes become eight elements of 16 bits: 0, 1, 4, 5, then 2, 3, 6, 7. The upper
+/// halves become 0.
+[[gnu::target("avx2")]] inline void widen(const Vector<std::uint8_t, 16>& x,
+                                          Vector<std::uint32_t, 32>& wide) noexcept {
+  const __m256i bytes = _mm256_setr_epi8(0, 1, -1, -1, 2, 3, -1, -1, 8, 9, -1, -1, 10, 11, -1, -1,  //
+                                         4, 5, -1, -1, 6, 7, -1, -1, 12, 13, -1, -1, 14, 15, -1, -1);
+  const __m256i twice = _mm256_broadcastsi128_si256(__builtin_bit_cast(__m128i, x));
+  wide = __builtin_bit_cast(Vector<std::uint32_t, 32>, _mm256_shuffle_epi8(twice, bytes));
+}
+
+// Truncates doubles in the range of the integers.
+
+inline void truncate(const DoublePair<16>& doubles, IntVector<16>& x) noexcept {
+  x = __builtin_bit_cast(IntVector<16>,
+                         _mm_unpacklo_epi64(_mm_cvttpd_epi32(doubles.low), _mm_cvttpd_epi32(doubles.high)));
+}
+
+[[gnu::target("avx2")]] inline void truncate(const DoublePair<32>& doubles, IntVector<32>& x) noexcept {
+  x = __builtin_bit_cast(IntVector<32>,
+                         _mm256_inserti128_si256(_mm256_castsi128_si256(_mm256_cvttpd_epi32(doubles.low)),
+                                                 _mm256_cvttpd_epi32(doubles.high), 1));
+}
+
+[[gnu::target("avx512f")]] inline void truncate(const DoublePair<64>& doubles, IntVector<64>& x) noexcept {
+  x = __builtin_bit_cast(
+      IntVector<64>,
+      _mm512_maskz_inserti64x4(kAllDoubles,
+                               _mm512_castsi256_si512(_mm512_maskz_cvttpd_epi32(kAllDoubles, doubles.low)),
+                               _mm512_maskz_cvttpd_epi32(kAllDoubles, doubles.high), 1));
+}
+
+// AVX-512 converts unsigned integers, too.
+
+[[gnu::target("avx512f")]] inline void to_doubles(const Vector<std::uint32_t, 64>& x,
+                                                  DoublePair<64>& doubles) noexcept {
+  doubles.low = _mm512_maskz_cvtepu32_pd(
+      kAllDoubles, __builtin_bit_cast(__m256i, __builtin_shufflevector(x, x, 0, 1, 2, 3, 4, 5, 6, 7)));
+  doubles.high = _mm512_maskz_cvtepu32_pd(
+      kAllDoubles, __builtin_bit_cast(__m256i, __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15)));
+}
+
+[[gnu::target("avx512f")]] inline void truncate(const DoublePair<64>& doubles,
+                                                Vector<std::uint32_t, 64>& x) noexcept {
+  x = __builtin_bit_cast(
+      Vector<std::uint32_t, 64>,
+      _mm512_maskz_inserti64x4(kAllDoubles,
+                               _mm512_castsi256_si512(_mm512_maskz_cvttpd_epu32(kAllDoubles, doubles.low)),
+                               _mm512_maskz_cvttpd_epu32(kAllDoubles, doubles.high), 1));
+}
+
+// Packs integers in the range of the 16-bit lanes. The 128-bit parts of the result take turns: first that of
+// `low`, then that of `high`.
+
+inline void pack(const IntVector<16>& low, const IntVector<16>& high, Vector<std::int16_t, 16>& x) noexcept {
+  x = __builtin_bit_cast(Vector<std::int16_t, 16>, _mm_packs_epi32(__builtin_bit_cast(__m128i, low),
+                                                                   __builtin_bit_cast(__m128i, high)));
+}
+
+[[gnu::target("avx2")]] inline void pack(const IntVector<32>& low, const IntVector<32>& high,
+                                         Vector<std::int16_t, 32>& x) noexcept {
+  x = __builtin_bit_cast(Vector<std::int16_t, 32>, _mm256_packs_epi32(__builtin_bit_cast(__m256i, low),
+                                                                      __builtin_bit_cast(__m256i, high)));
+}
+
+[[gnu::target("avx512bw")]] inline void pack(const IntVector<64>& low, const IntVector<64>& high,
+                                             Vector<std::int16_t, 64>& x) noexcept {
+  x = __builtin_bit_cast(Vector<std::int16_t, 64>, _mm512_packs_epi32(__builtin_bit_cast(__m512i, low),
+                                                                      __builtin_bit_cast(__m512i, high)));
+}
+
+/// SSE2 packs to signed integers only, so bit 15 is made the sign.
+inline void pack(const IntVector<16>& low, const IntVector<16>& high, Vector<std::uint16_t, 16>& x) noexcept {
+  Vector<std::int16_t, 16> packed;
+  pack(low << 16 >> 16, high << 16 >> 16, packed);
+  x = __builtin_bit_cast(Vector<std::uint16_t, 16>, packed);
+}
+
+[[gnu::target("avx2")]] inline void pack(const IntVector<32>& low, const IntVector<32>& high,
+                                         Vector<std::uint16_t, 32>& x) noexcept {
+  x = __builtin_bit_cast(Vector<std::uint16_t, 32>, _mm256_packus_epi32(__builtin_bit_cast(__m256i, low),
+                                                                        __builtin_bit_cast(__m256i, high)));
+}
+
+[[gnu::target("avx512bw")]] inline void pack(const IntVector<64>& low, const IntVector<64>& high,
+                                             Vector<std::uint16_t, 64>& x) noexcept {
+  x = __builtin_bit_cast(Vector<std::uint16_t, 64>, _mm512_packus_epi32(__builtin_bit_cast(__m512i, low),
+                                                                        __builtin_bit_cast(__m512i, high)));
+}
+
+}  // namespace clipper
+#endif
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -237,3 +372,80 @@ template <std::size_t kBytes>
 }
 
 }  // namespace clipper
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+/// Floats as the nearest integers of 32 and 64 bits, half to even, by
+/// instructions. g++ 12 finds them in no loop: rint() and a conversion may
+/// raise exceptions that the program could ask for.
+namespace clipper {
+
+/// Of floats from -2^31 to below 2^31.
+[[gnu::always_inline]] inline void to_nearest(const Vector<float, 16>& x,
+                                              Vector<std::int32_t, 16>& nearest) noexcept {
+  nearest = __builtin_bit_cast(Vector<std::int32_t, 16>, _mm_cvtps_epi32(__builtin_bit_cast(__m128, x)));
+}
+
+[[gnu::target("avx2")]] inline void to_nearest(const Vector<float, 32>& x,
+                                               Vector<std::int32_t, 32>& nearest) noexcept {
+  nearest = __builtin_bit_cast(Vector<std::int32_t, 32>, _mm256_cvtps_epi32(__builtin_bit_cast(__m256, x)));
+}
+
+[[gnu::target("avx512f")]] inline void to_nearest(const Vector<float, 64>& x,
+                                                  Vector<std::int32_t, 64>& nearest) noexcept {
+  nearest = __builtin_bit_cast(Vector<std::int32_t, 64>,
+                               _mm512_maskz_cvtps_epi32(kAllLanes, __builtin_bit_cast(__m512, x)));
+}
+
+[[gnu::always_inline]] inline std::int64_t to_nearest(float x) noexcept {
+  return _mm_cvtss_si64(_mm_set_ss(x));
+}
+[[gnu::always_inline]] inline std::int64_t to_nearest(double x) noexcept {
+  return _mm_cvtsd_si64(_mm_set_sd(x));
+}
+
+/// The same of floats in the range of To, which has 32 bits.
+template <class To, std::size_t kBytes>
+[[gnu::always_inline]] inline void store_nearest(const Vector<float, kBytes>& x, To* out) noexcept {
+  using Bits = Vector<std::int32_t, kBytes>;
+  Bits nearest;
+  if constexpr (std::is_signed_v<To>) {
+    to_nearest(x, nearest);
+  } else {
+    const Bits is_upper = x >= 0x1p31F;  // such floats are integers, so the difference is exact
+    const Bits middle = is_upper & std::bit_cast<std::int32_t>(0x1p31F);
+    to_nearest(x - __builtin_bit_cast(Vector<float, kBytes>, middle), nearest);
+    nearest ^= is_upper << 31;
+  }
+  std::memcpy(out, &nearest, sizeof nearest);
+}
+
+/// The same of an element in the range of To, which has 64 bits.
+template <class To, class Working>
+[[gnu::always_inline]] inline To nearest_of(Working x) noexcept {
+  if constexpr (std::is_signed_v<To>) return to_nearest(x);  // all integers of 32 bits, too
+  constexpr auto kMiddle = static_cast<Working>(0x1p63);
+  const bool is_upper = x >= kMiddle;
+  const auto nearest = static_cast<std::uint64_t>(to_nearest(is_upper ? x - kMiddle : x));
+  return static_cast<To>(nearest ^ (is_upper ? std::uint64_t{1} << 63 : 0));
+}
+
+/// The same of `count` elements.
+template <std::size_t kBytes, class Working, class To>
+[[gnu::always_inline]] inline void store_nearest(const Working* in, To* out, std::size_t count) noexcept {
+  constexpr std::size_t kLanes = kBytes / sizeof(float);
+  std::size_t i = 0;
+  if constexpr (sizeof(To) == sizeof(float))
+    for (; i + kLanes <= count; i += kLanes) {
+      Vector<float, kBytes> x;
+      std::memcpy(&x, in + i, sizeof x);
+      store_nearest<To, kBytes>(x, out + i);
+    }
+  for (; i < count; ++i)
+    out[i] =
+        static_cast<To>(nearest_of<std::conditional_t<sizeof(To) == sizeof(float), std::int64_t, To>>(in[i]));
+}
+
+}  // namespace clipper
+#endif
