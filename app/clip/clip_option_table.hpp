@@ -62,7 +62,7 @@ inline constexpr Option kDirect{
     .needs = "--in-place",
     .help = "With --in-place: overwrite without a second file",
     .details = R"(Overwrite the elements in the file itself, for files too large for a second copy; no archives.
-Readers refuse the file until the same command has finished. Only bounds and replacements that can be repeated.
+Readers refuse the file until the same command has finished. Takes only bounds and replacements that can be repeated.
 See FILES AND SAFETY.)"};
 
 inline constexpr Option kOutputDir{
@@ -213,7 +213,7 @@ inline constexpr Option kUpdateGolden{
     .needs = "--verify",
     .help = "With --verify: write golden files that fail",
     .details = R"(Write each golden file that is missing or does not match, as a whole, and print "created" or
-"updated". Nothing is deleted. If a line is lost after a file was written, the exit status is 6.)"};
+"updated". Nothing is deleted. If standard output loses a line after a file was written, the exit status is 6.)"};
 
 inline constexpr Option kGoldenDtype{
     .names = "--golden-dtype", .type = "DTYPE", .words = &dtype_names,

@@ -114,8 +114,8 @@ inline constexpr Option kExcludeMember{
     .group = "formats", .page = "clipper-reading.7",
     .excludes = {{"--finalize --direct"}},
     .help = "No members of this name or pattern; repeatable",
-    .details = R"(Of archives, leave these members out, also if `--member` names them. One without a member in the
-whole run is an error (2).)"};
+    .details = R"(Of archives, leave these members out, also if `--member` names them. One that no archive of the
+run has is an error (2).)"};
 
 inline constexpr Option kInclude{
     .names = "--include", .type = "GLOB",
