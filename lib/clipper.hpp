@@ -327,10 +327,10 @@ class PreparedClip {
 /// Which elements match: |a - e| <= atol + rtol * |e| for the actual element a and the expected element e, as
 /// in `clipper compare`.
 struct CompareOptions {
-  Number rtol{};                        ///< finite, 0 or more
-  Number atol{};                        ///< finite, 0 or more
-  std::optional<std::uint64_t> ulp{};   ///< floats at most this many representable values apart also match
-  std::optional<bool> nan_equal{};      ///< any NaN matches any NaN; if empty, as `tolerance` says, or true
+  Number rtol{};                       ///< finite, 0 or more
+  Number atol{};                       ///< finite, 0 or more
+  std::optional<std::uint64_t> ulp{};  ///< floats at most this many representable values apart also match
+  std::optional<bool> nan_equal{};     ///< any NaN matches any NaN; if empty, as `tolerance` says, or true
 
   /// As the program's --tolerance: the rtol, atol and nan_equal that "torch" (torch.testing.assert_close),
   /// "numpy" (numpy.testing.assert_allclose) or "allclose" (numpy.allclose, which sets any_dtype) have for

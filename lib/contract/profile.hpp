@@ -326,7 +326,7 @@ struct Request {
   std::optional<Given> bias{};
   OnNan nan{};
   ProfileChoice profile = profile_named("clipper");  ///< not owned; Error{usage} if null
-  std::optional<MinAboveMax> min_above_max{};       ///< overrides the profile's rule
+  std::optional<MinAboveMax> min_above_max{};        ///< overrides the profile's rule
 
   // Only for profile clipper: what happens after the clip, in this order. With scale or bias, bounds are then
   // numbers of the arithmetic (float32 for floats of up to 32 bits, otherwise float64, or integers if they

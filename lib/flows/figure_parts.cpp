@@ -270,7 +270,8 @@ namespace {
 
 /// The exact x * scale + bias, of up to 129 bits.
 Figure exact_value(const Operation& operation, DType dtype, ElementBits element) {
-  const Int128 x = with_element(dtype, element, [](auto each) { return static_cast<Int128>(comparable(each)); });
+  const Int128 x =
+      with_element(dtype, element, [](auto each) { return static_cast<Int128>(comparable(each)); });
   const auto magnitude = static_cast<UInt128>(x < 0 ? -x : x) * operation.integer_scale.magnitude;
   const bool is_negative = (x < 0) != operation.integer_scale.negative;
   const auto [bias_is_negative, bias] = operation.integer_bias;

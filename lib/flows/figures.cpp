@@ -224,7 +224,8 @@ bool Figures::add_bounds(const std::vector<Field>& bounds, Ends ends, const Grou
   }
   if (!scaled_ && ends[0] && ends[1]) {
     const int order = compare(*ends[0], *ends[1]);
-    if (order > 0 || (order != 0 && is_beside_typed && ends[0]->nearest() == ends[1]->nearest())) return false;
+    if (order > 0 || (order != 0 && is_beside_typed && ends[0]->nearest() == ends[1]->nearest()))
+      return false;
   }
   for (std::size_t i = 0; i < bounds.size(); ++i)
     arrays[i].add(*ends[bounds[i].number() == &Request::min ? 0 : 1], elements.at(i));
@@ -268,7 +269,8 @@ void Figures::find_percentiles() {
   };
   figures_of_groups(scaled_elements(), figures, options_.level, take);
   if (count() == 0)
-    set_percentiles(bounds, request_, {std::vector<std::optional<Figure>>(bounds.size())}, 0);  // an axis of length 0
+    set_percentiles(bounds, request_, {std::vector<std::optional<Figure>>(bounds.size())},
+                    0);  // an axis of length 0
   dropped_.move_to(lost_);
   find_flattened(flat, scaled_elements(), options_.level, [&](const FlatRule& rule) {
     dropped_.add(rule.field, rule.text, place_of(rule.group), rule.why);
@@ -427,7 +429,8 @@ ElementSource Figures::clipped(const Request& first) const {
 /// The figure as it is used. Error{input} for one that is infinite, or a divisor of 0.
 Figure Figures::checked(const Field& factor, const Figure& number, std::uint64_t group) const {
   if (!number.is_finite())
-    refuse(factor, (std::isnan(number.nearest()) ? "lies between infinities" : "is infinite") + place_of(group));
+    refuse(factor,
+           (std::isnan(number.nearest()) ? "lies between infinities" : "is infinite") + place_of(group));
   if (factor.number() != &Request::divide || !number.is_zero()) return number;
   if (!request_.divide_zero)
     refuse(factor, "the divisor must not be 0" + place_of(group) + Term{"divide_zero", ""});

@@ -315,7 +315,8 @@ class FewNumbers {
 
   [[nodiscard]] double mean() {
     const Int128 total = this->total();
-    const double mean = rounded(quotient({0, static_cast<UInt128>(total < 0 ? -total : total)}, exponent_, count_));
+    const double mean =
+        rounded(quotient({0, static_cast<UInt128>(total < 0 ? -total : total)}, exponent_, count_));
     return total < 0 ? -mean : mean;
   }
 
@@ -337,7 +338,8 @@ class FewNumbers {
     const auto magnitude = static_cast<UInt128>(total < 0 ? -total : total);
     UInt256 square;
     square.add_product(magnitude, magnitude);
-    const UInt256 rest{scaled.high - square.high - (scaled.low < square.low ? 1 : 0), scaled.low - square.low};
+    const UInt256 rest{scaled.high - square.high - (scaled.low < square.low ? 1 : 0),
+                       scaled.low - square.low};
     return rounded(square_root(quotient(rest, 2 * exponent_, std::uint64_t{count_} * count_)));
   }
 

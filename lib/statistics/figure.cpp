@@ -78,9 +78,10 @@ Truncated quotient(UInt256 dividend, int exponent, std::uint64_t divisor) noexce
   const std::uint64_t begin = first / divisor;
   int dropped = 65 - std::countl_zero(begin);
   if ((exponent + dropped) % 2 != 0) ++dropped;
-  return {.leading = UInt128{begin} << (128 - dropped) | rest >> dropped,
-          .exponent = exponent + 64 + dropped,
-          .exact = part % divisor == 0 && static_cast<std::uint64_t>(low) == 0 && rest << (128 - dropped) == 0};
+  return {
+      .leading = UInt128{begin} << (128 - dropped) | rest >> dropped,
+      .exponent = exponent + 64 + dropped,
+      .exact = part % divisor == 0 && static_cast<std::uint64_t>(low) == 0 && rest << (128 - dropped) == 0};
 }
 
 Truncated square_root(const Truncated& x) noexcept {
