@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "clip/convert.hpp"
-#include "clip/convert_loops.hpp"
 #include "clip/normalize_loops.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
@@ -15,32 +14,14 @@
 namespace clipper {
 namespace {
 
-/// Whether a float has all elements of T.
+/// A clip of elements that keep their dtype.
 template <class T>
-constexpr bool kIsFloat = HalfType<T> || std::is_same_v<T, float> ||
-                          (std::is_integral_v<T> && sizeof(T) < sizeof(float));
-
-template <class T>
-constexpr bool kIsLong = std::is_integral_v<T> && sizeof(T) == sizeof(double);
-
-constexpr std::size_t kTile = 1024;  // elements, whose doubles fit the first-level cache twice
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kMinusInfinity = -kInfinity;
-
-struct alignas(64) Doubles : std::array<double, kTile> {
-  [[nodiscard]] std::byte* bytes() noexcept { return reinterpret_cast<std::byte*>(data()); }
-};
-
-bool is_moderate(double x) noexcept {
-  return std::fabs(x) >= 0x1p-100 && std::fabs(x) <= 0x1p100;
-}
-
-bool is_zero_or_moderate(double x) noexcept {
-  return x == 0 || is_moderate(x);
-}
-
-bool is_float(double x) noexcept {
-  return static_cast<double>(static_cast<float>(x)) == x;
+Operation clip_to(DType dtype, T lo, T hi) noexcept {
+  Operation clip;
+  clip.from = clip.dtype = clip.to = dtype;
+  clip.lo = to_bits(lo);
+  clip.hi = to_bits(hi);
+  return clip;
 }
 
 /// What follows the clip of an operation, as a list of loops over a tile. The quick list takes elements that
@@ -53,40 +34,37 @@ class NormalizingProgram {
                      Composing composing) noexcept
       : operation_(operation),
         given_(*operation.normalization),
-        last_(last_step(given_)),
+        last_(given_.cast),
         from_(operation.from),
-        to_(last_.to),
+        to_(given_.to),
         varies_(varies),
         composes_(composing == Composing::on),
         is_long_(!is_floating(from_) && traits(from_).size == sizeof(double)),
         level_(level),
-        zero_point_(bits_of(last_.cast->zero_point)) {
-    const Cast& last = *last_.cast;
+        zero_point_(bits_of(last_.zero_point)) {
     if (losses != nullptr)
       limits_ = {from_bits<double>(losses->lowest),
                  from_bits<double>(losses->highest),
                  from_bits<double>(losses->zero_lowest),
                  from_bits<double>(losses->zero_highest),
-                 last.saturates,
-                 !last.saturates && traits(to_).has_infinity};
-    steps_.also = (varies ? kVaries : 0) | (given_.maps() ? kMaps : 0);
-    if (only_scales()) {
-      steps_.quotient = Quotient::scales;
-      divisor_ = given_.factor;
-    }
+                 last_.saturates,
+                 !last_.saturates && traits(to_).has_infinity};
+    steps_ = {only_scales() ? Quotient::scales : Quotient::divides,
+              unsigned{varies ? kVaries : kNothing} | unsigned{given_.maps() ? kMaps : kNothing}};
+    if (only_scales()) divisor_ = given_.factor;
     if (given_.stretches) {
       divisor_ = given_.b - given_.a;
       steps_.also |= kMaps | kHolds | kEnds;
       numbers_.lowest = std::min(given_.low, given_.high);
       numbers_.highest = std::max(given_.low, given_.high);
-    } else if (last.saturates && losses == nullptr) {
+    } else if (last_.saturates && losses == nullptr) {
       steps_.also |= kHolds;
-      numbers_.lowest = from_bits<double>(last.lowest);
-      numbers_.highest = from_bits<double>(last.highest);
+      numbers_.lowest = from_bits<double>(last_.lowest);
+      numbers_.highest = from_bits<double>(last_.highest);
     }
     is_quick_ = is_quick();
-    if (is_quick_ && !varies) choose_numbers();
-    if (is_quick_ && composes_ && losses == nullptr) choose_lanes();
+    if (is_quick_) choose_numbers();
+    if (is_quick_ && composes_) choose_lanes();
     if (is_quick_ && composes_ && !varies) choose_quotient();
   }
   NormalizingProgram(const NormalizingProgram&) = delete;
@@ -126,7 +104,7 @@ class NormalizingProgram {
     const Cast& cast = *operation_.cast;
     const bool is_plain = operation_.arithmetic == Arithmetic::none && !cast.below && !cast.above &&
                           !cast.nan && !operation_.nan;
-    const bool is_cast_once = is_floating(to_) ? !last_.cast->round : last_.cast->round == Round::half_even;
+    const bool is_cast_once = is_floating(to_) ? !last_.round : last_.round == Round::half_even;
     const bool has_numbers = given_.a_rest == 0 && given_.b_rest == 0;
     const bool is_clipped =
         varies_ ? !cast.replaces() && operation_.zero_tie == ZeroTie::element && !operation_.poisons
@@ -149,14 +127,20 @@ class NormalizingProgram {
     lo_ = cast.min ? from_bits<double>(*cast.min) : lo;
     hi_ = cast.max ? from_bits<double>(*cast.max) : hi;
     if (lo_ > least || hi_ < most) steps_.also |= kClips;
+    if (varies_) return;
     // The same elements must be beyond exact bounds as doubles: not if they are rounded to integers.
     const bool is_exact = (!cast.min && !cast.max) || (std::ceil(lo_) == lo && std::floor(hi_) == hi);
     is_quick_ = is_exact && lo_ <= hi_ && (!is_long_ || (lo_ < kIntegersEnd && hi_ > -kIntegersEnd));
   }
 
-  /// If nothing is counted, elements that float32 has are loaded as floats.
+  /// Elements that float32 has are loaded as floats. If something is counted, a kernel counts the elements
+  /// that are beyond the bounds, and floats must show whether anything is lost.
   void choose_lanes() noexcept {
     const bool is_short = traits(from_).size < sizeof(float);
+    const bool is_half = is_short && is_floating(from_);
+    if (counts() && (to_ != DType::float32 || last_.saturates || is_half || (varies_ && given_.stretches) ||
+                     !is_within_range()))
+      return;
     const bool takes_floats =
         !operation_.cast->min && !operation_.cast->max && (is_short || from_ == DType::float32) &&
         (to_ == DType::float32 || (!is_floating(to_) && traits(to_).size < sizeof(float)));
@@ -167,8 +151,33 @@ class NormalizingProgram {
                              (!given_.stretches || (reaches_ends() && given_.low == 0 && given_.high == 1));
     const bool is_near = std::fabs(given_.a) <= 0x1p22 && given_.a == std::trunc(given_.a);
     if (takes_floats && !is_floating(from_) && to_ == DType::float32 && is_quotient && is_near &&
-        is_float(divisor_) && is_moderate(divisor_) && is_within_integers())
+        static_cast<float>(divisor_) == divisor_ && is_moderate(divisor_) && is_within_range())
       lanes_ = Lanes::integers;
+  }
+
+  /// Whether any element is beyond neither bound.
+  [[nodiscard]] bool is_within_range() const noexcept {
+    return with_type(from_, [&]<class From>() {
+      return lo_ <= as_double(from_bits<From>(highest_element(from_))) &&
+             hi_ >= as_double(from_bits<From>(lowest_element(from_)));
+    });
+  }
+
+  /// Counts the elements that are beyond the bounds.
+  [[nodiscard]] ElementCounts count_beyond(const std::byte* in, std::size_t count) const noexcept {
+    Doubles unwanted;
+    return with_type(from_, [&]<class From>() -> ElementCounts {
+      if constexpr (HalfType<From>) {
+        return {};
+      } else {
+        constexpr bool kIntegers = std::is_integral_v<From>;
+        const From least = from_bits<From>(lowest_element(from_));
+        const From most = from_bits<From>(highest_element(from_));
+        const From lo = lo_ > as_double(least) ? static_cast<From>(kIntegers ? std::ceil(lo_) : lo_) : least;
+        const From hi = hi_ < as_double(most) ? static_cast<From>(kIntegers ? std::floor(hi_) : hi_) : most;
+        return clip_and_count(clip_to(from_, lo, hi), in, unwanted.bytes(), count, level_);
+      }
+    });
   }
 
   /// Chooses the loops that multiply by a reciprocal, if no step of quotient() underflows, or the result is a
@@ -197,15 +206,6 @@ class NormalizingProgram {
            given_.high - given_.low + given_.low == given_.high;
   }
 
-  [[nodiscard]] bool is_within_integers() const noexcept {
-    return with_type(from_, [&]<class From>() {
-      if constexpr (std::is_integral_v<From>)
-        return lo_ <= static_cast<double>(std::numeric_limits<From>::max()) &&
-               hi_ >= static_cast<double>(std::numeric_limits<From>::lowest());
-      return true;
-    });
-  }
-
   /// Returns false if these elements need the careful list, and has written nothing that it does not write.
   bool run_quickly(const Operands& operands, const std::byte* in, std::byte* out, std::size_t count,
                    Converted& done) const noexcept {
@@ -216,15 +216,23 @@ class NormalizingProgram {
       for (const Slot slot : {Slot::a_rest, Slot::b_rest, Slot::min, Slot::max})
         if (operands[slot].data != nullptr) return false;
       give_each(operands, numbers);
-      if (!given_.stretches && has_bounds(operands, count)) steps.also |= kClips;
+      if (operands[Slot::lo].stride != 0) steps.also |= kClips;
+      if (given_.stretches) steps.also &= ~kClips;
       if (is_long_ && (steps.has(kClips) || given_.stretches)) return false;
     }
     std::optional<Normalized> found;
-    if (!varies_ || (!steps.has(kClips) && !scales_first(operands)))
+    if (lanes_ != Lanes::none && (!varies_ || (!steps.has(kClips) && !scales_first(operands))))
       found = run_composed(numbers, steps, in, out, count);
-    if (found && found->has_nan && is_floating(to_)) done.first_nan = find_nan(from_, in, count);
-    if (found) return !found->has_nan || is_floating(to_);
-    return run_on_doubles(operands, numbers, steps, in, out, count, done);
+    const auto may_be_lost = [](float z) {
+      using Limits = std::numeric_limits<float>;
+      return (int{std::fabs(z) < Limits::min()} | int{std::fabs(z) > Limits::max()}) != 0;
+    };
+    if (!found || (counts() && lanes_ != Lanes::integers &&
+                   any_of(level_, reinterpret_cast<const float*>(out), count, may_be_lost)))
+      return run_on_doubles(operands, numbers, steps, in, out, count, done);
+    if (counts()) done.counts = count_beyond(in, count);
+    if (found->has_nan) done.first_nan = find_nan(from_, in, count);
+    return !found->has_nan || is_floating(to_);
   }
 
   /// One loop does all, if a table has one.
@@ -232,7 +240,6 @@ class NormalizingProgram {
                                          std::byte* out, std::size_t count) const noexcept {
     std::optional<Normalized> found;
     if (lanes_ == Lanes::floats) return run_on_floats(numbers, steps, in, out, count);
-    if (lanes_ == Lanes::none) return found;
     with_type(from_, [&]<class From>() {
       const auto* const x = reinterpret_cast<const From*>(in);
       auto* const floats = reinterpret_cast<float*>(out);
@@ -292,33 +299,31 @@ class NormalizingProgram {
     load(from_, in, x, count);
     const double* y = x.data();
     if (from_ == DType::float64 && steps.multiplies()) steps.quotient = Quotient::divides;  // nothing is lost
-    const bool has_each = varies_ && (steps.has(kClips) || given_.stretches);
-    if (varies_ && steps.has(kClips)) {
-      load(operation_.dtype, operands[Slot::lo].data, lo, count);
-      load(operation_.dtype, operands[Slot::hi].data, hi, count);
-      numbers.lo = lo.data();
-      numbers.hi = hi.data();
-      static_cast<void>(run_steps<kAnySteps>(level_, {Quotient::none, kClips | kVaries}, y, clipped.data(),
-                                             numbers, count));
+    if (counts() || (varies_ && steps.has(kClips))) {
+      Operands bounds;
+      if (varies_ && given_.stretches) {
+        bounds.set(Slot::lo, numbers.a);
+        bounds.set(Slot::hi, numbers.b);
+      } else if (varies_ && operands[Slot::lo].stride != 0) {
+        load(operation_.dtype, operands[Slot::lo].data, lo, count);
+        load(operation_.dtype, operands[Slot::hi].data, hi, count);
+        bounds.set(Slot::lo, lo.data());
+        bounds.set(Slot::hi, hi.data());
+      }
+      done.counts = clip_and_count(clip_to(DType::float64, lo_, hi_), bounds, x.bytes(), clipped.bytes(),
+                                   count, level_);
       y = clipped.data();
-      steps.also &= ~kClips;
+      if (varies_) steps.also &= ~kClips;
     }
     if (calculate(operands, numbers, steps, y, z, count)) {
       if (!is_floating(to_)) return false;
       done.first_nan = find_nan(DType::float64, z.bytes(), count);
     }
-    if (counts()) {
-      done.counts = has_each ? run_loop<CountNormalized<true>>(level_, x.data(), x.data(), numbers.lo,
-                                                               numbers.hi, z.data(), *limits_, count)
-                             : run_loop<CountNormalized<false>>(level_, x.data(), x.data(), numbers.lo,
-                                                                numbers.hi, z.data(), *limits_, count);
-    }
+    if (counts())
+      done.counts += run_loop<CountChanges>(level_, x.data(), x.data(), y, z.data(), *limits_, count);
     const double* results = z.data();
     if (counts() && limits_->saturates) {
-      numbers.lo = &limits_->lowest;
-      numbers.hi = &limits_->highest;
-      static_cast<void>(
-          run_steps<kAnySteps>(level_, {Quotient::none, kClips}, results, x.data(), numbers, count));
+      clip(clip_to(DType::float64, limits_->lowest, limits_->highest), z.bytes(), x.bytes(), count, level_);
       results = x.data();
     }
     with_type(to_, [&]<class To>() {
@@ -358,7 +363,8 @@ class NormalizingProgram {
       static_cast<void>(calculate(operands, numbers, steps, y.data(), z, count));
     }
     if (counts()) count_losses(operands, in, y, z.data(), count, done.counts);
-    const Converted stored = convert(last_, kNumbers, z.bytes(), out, count, Counting::off, level_);
+    const Converted stored =
+        convert(last_step(given_), kNumbers, z.bytes(), out, count, Counting::off, level_);
     done.first_beyond = stored.first_beyond;
     done.first_nan = stored.first_nan;  // an infinite quotient may have become one
   }
@@ -411,19 +417,6 @@ class NormalizingProgram {
     });
   }
 
-  /// Whether an element of the dtype may be beyond the bounds of a tile.
-  [[nodiscard]] bool has_bounds(const Operands& operands, std::size_t count) const noexcept {
-    return with_working_type(operation_.dtype, [&]<class Working>() {
-      const auto end = [&](ElementBits element) {
-        return from_bits<Working>(working_element(from_, element, operation_.dtype));
-      };
-      const Working lowest = end(lowest_element(from_));
-      const Working highest = end(highest_element(from_));
-      return any_of(level_, operands.as<Working>(Slot::lo), count, [=](Working x) { return x > lowest; }) ||
-             any_of(level_, operands.as<Working>(Slot::hi), count, [=](Working x) { return x < highest; });
-    });
-  }
-
   /// Counts what the cast of z changes: of elements whose g is not NaN and within the bounds, which y is
   /// then.
   void count_losses(const Operands& operands, const std::byte* in, Doubles& y, const double* z,
@@ -445,15 +438,12 @@ class NormalizingProgram {
     Doubles x;
     static_cast<void>(
         convert(conversion(from_, DType::float64), kNumbers, in, x.bytes(), count, Counting::off, level_));
-    ElementCounts changing = run_loop<CountNormalized<false>>(level_, x.data(), y.data(), &kMinusInfinity,
-                                                              &kInfinity, z, *limits_, count);
-    changing.nan = 0;
-    counts += changing;
+    counts += run_loop<CountChanges>(level_, x.data(), y.data(), y.data(), z, *limits_, count);
   }
 
   const Operation& operation_;
   const Normalization& given_;
-  Operation last_;
+  const Cast& last_;
   DType from_;
   DType to_;
   bool varies_;

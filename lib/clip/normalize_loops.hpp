@@ -18,6 +18,31 @@
 /// The steps of normalize(): loops over a tile of elements, which compilers vectorize, for run_loop().
 namespace clipper {
 
+constexpr std::size_t kTile = 1024;  // elements, whose doubles fit the first-level cache twice
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kMinusInfinity = -kInfinity;
+
+struct alignas(64) Doubles : std::array<double, kTile> {
+  [[nodiscard]] std::byte* bytes() noexcept { return reinterpret_cast<std::byte*>(data()); }
+};
+
+/// Whether a float has all elements of T.
+template <class T>
+constexpr bool kIsFloat = HalfType<T> || std::is_same_v<T, float> ||
+                          (std::is_integral_v<T> && sizeof(T) < sizeof(float));
+
+template <class T>
+constexpr bool kIsLong = std::is_integral_v<T> && sizeof(T) == sizeof(double);
+
+/// Whether products and quotients of a few such numbers neither overflow nor underflow.
+[[nodiscard]] inline bool is_moderate(double x) noexcept {
+  return std::fabs(x) >= 0x1p-100 && std::fabs(x) <= 0x1p100;
+}
+
+[[nodiscard]] inline bool is_zero_or_moderate(double x) noexcept {
+  return x == 0 || is_moderate(x);
+}
+
 /// The normalization of a tile, some of whose numbers float64 does not have: y is what is nearest to them.
 /// `rests` is what they exceed y by for Arithmetic::integer; otherwise memory for that. `has_long`: whether
 /// elements of `in` are integers that float64 lacks, or only bounds are.
@@ -39,8 +64,8 @@ template <class T, class Is>
   return run_loop<FindAny<T, Is>>(level, x, is, count);
 }
 
-/// How x / b is calculated: see quotient(). `none`: the loop clips, and nothing else.
-enum class Quotient : std::uint8_t { none, divides, multiplies, multiplies_plain, scales };
+/// How x / b is calculated: see quotient().
+enum class Quotient : std::uint8_t { divides, multiplies, multiplies_plain, scales };
 
 /// What a loop does besides, in this order.
 enum Step : std::uint8_t {
@@ -155,29 +180,26 @@ struct RunSteps {
     constexpr bool kVary = kSteps.has(kVaries);
     constexpr bool kBounds = kSteps.has(kClips) || kSteps.has(kEnds);
     constexpr bool kScales = kSteps.quotient == Quotient::scales;
-    constexpr bool kDivides = kSteps.quotient != Quotient::none && !kScales;
     constexpr bool kDoubles = std::is_same_v<In, double> && std::is_same_v<Out, double>;
     double lo = kBounds ? los[0] : 0;
     double hi = kBounds ? his[0] : 0;
-    double a = kDivides ? as[0] : 0;
-    double b = kDivides || kScales ? bs[0] : 1;
+    double a = kScales ? 0 : as[0];
+    double b = bs[0];
     const double reciprocal = 1 / b;
     const double range = given.high - given.low;
     UnsignedOfSize<sizeof(In)> nan = 0;
     std::uint64_t lost = 0;
     for (std::size_t i = 0; i < count; ++i) {
       if constexpr (kVary && kBounds) lo = los[i], hi = his[i];
-      if constexpr (kVary && kDivides) a = as[i];
-      if constexpr (kVary && (kDivides || kScales)) b = kSteps.has(kEnds) ? hi - lo : bs[i];
+      if constexpr (kVary && !kScales) a = as[i];
+      if constexpr (kVary) b = kSteps.has(kEnds) ? hi - lo : bs[i];
       const double g = exact_double(in[i]);
       double x = g;
       if constexpr (kSteps.has(kClips)) {
         x = x < lo ? lo : x;
         x = x > hi ? hi : x;
       }
-      double z = x;
-      if constexpr (kDivides) z = x - a;
-      if constexpr (kDivides || kScales) z = quotient<kSteps.quotient>(z, b, reciprocal);
+      double z = quotient<kSteps.quotient>(kScales ? x : x - a, b, reciprocal);
       if constexpr (kSteps.multiplies() && std::is_same_v<In, double> && std::is_same_v<Out, float>)
         lost |= ((z != z) & (g == g)) ? 1 : 0;  // NOLINT(misc-redundant-expression): NaN
       if constexpr (kSteps.has(kMaps)) z = z * range + given.low;
@@ -201,8 +223,6 @@ struct RunSteps {
 
 /// The loops of the list that takes every operation: from doubles to doubles, which are divided.
 inline constexpr std::array kAnySteps{
-    Steps{Quotient::none, kClips},
-    Steps{Quotient::none, kClips | kVaries},
     Steps{Quotient::scales, kClips | kHolds},
     Steps{Quotient::scales, kHolds | kVaries},
     Steps{Quotient::divides, kClips | kHolds},
@@ -215,41 +235,33 @@ inline constexpr std::array kAnySteps{
 
 /// Loops that are an optimisation: without one of them, and with none, all bytes are the same. Those from or
 /// to other elements than doubles also load or store.
+// clang-format off
 template <class In, class Out>
 constexpr auto composed_steps() noexcept {
   using enum Quotient;
-  constexpr Steps kStretched{multiplies, kClips | kMaps | kHolds | kEnds};
+  constexpr Steps kStretch{multiplies, kClips | kMaps | kHolds | kEnds};
   if constexpr (std::is_same_v<Out, double>)
     return std::array{Steps{multiplies_plain, kClips}, Steps{multiplies_plain, kClips | kMaps},
-                      Steps{multiplies, kClips | kHolds}, Steps{multiplies, kClips | kMaps}, kStretched};
+                      Steps{multiplies, kClips | kHolds}, Steps{multiplies, kClips | kMaps}, kStretch};
   else if constexpr (std::is_integral_v<Out>)
-    return std::array{Steps{scales, kClips | kHolds},    Steps{multiplies, kClips | kHolds},
-                      Steps{multiplies_plain, kMaps},    Steps{multiplies_plain, kClips | kMaps},
-                      Steps{multiplies, kClips | kMaps}, kStretched,
-                      Steps{divides, kClips | kHolds},   Steps{divides, kClips | kMaps | kHolds | kEnds},
-                      Steps{divides, kHolds | kVaries},  Steps{divides, kMaps | kHolds | kEnds | kVaries}};
+    return std::array{Steps{scales, kClips | kHolds}, Steps{multiplies, kClips | kHolds},
+                      Steps{multiplies_plain, kMaps}, Steps{multiplies_plain, kClips | kMaps},
+                      Steps{multiplies, kClips | kMaps}, kStretch, Steps{divides, kClips | kHolds},
+                      Steps{divides, kClips | kMaps | kHolds | kEnds}, Steps{divides, kHolds | kVaries},
+                      Steps{divides, kMaps | kHolds | kEnds | kVaries}};
   else if constexpr (std::is_same_v<In, float>)
-    return std::array{Steps{scales},
-                      Steps{multiplies_plain},
-                      Steps{multiplies_plain, kClips},
-                      Steps{multiplies, kClips},
-                      Steps{multiplies_plain, kMaps},
-                      Steps{multiplies_plain, kClips | kMaps},
-                      Steps{multiplies, kClips | kMaps},
-                      kStretched,
+    return std::array{Steps{scales}, Steps{multiplies_plain}, Steps{multiplies_plain, kClips},
+                      Steps{multiplies, kClips}, Steps{multiplies_plain, kMaps},
+                      Steps{multiplies_plain, kClips | kMaps}, Steps{multiplies, kClips | kMaps}, kStretch,
                       Steps{divides, kClips | kHolds},
-                      Steps{divides, kClips | kMaps | kHolds | kEnds},
-                      Steps{divides, kVaries},
+                      Steps{divides, kClips | kMaps | kHolds | kEnds}, Steps{divides, kVaries},
                       Steps{divides, kMaps | kHolds | kEnds | kVaries}};
   else
-    return std::array{Steps{scales},
-                      Steps{multiplies_plain},
-                      Steps{multiplies_plain, kClips},
-                      Steps{multiplies, kClips},
-                      Steps{multiplies_plain, kClips | kMaps},
-                      Steps{multiplies, kClips | kMaps},
-                      kStretched};
+    return std::array{Steps{scales}, Steps{multiplies_plain}, Steps{multiplies_plain, kClips},
+                      Steps{multiplies, kClips}, Steps{multiplies_plain, kClips | kMaps},
+                      Steps{multiplies, kClips | kMaps}, kStretch};
 }
+// clang-format on
 
 template <class In, class Out>
 inline constexpr auto kComposedSteps = composed_steps<In, Out>();
@@ -293,38 +305,29 @@ struct NormalizedLimits {
   bool makes_infinite;
 };
 
-/// Counts what is beyond the bounds, NaN, and of all others what the cast makes of z: of a finite x,
-/// infinities.
-template <bool kVaries>
-struct CountNormalized {
-  [[gnu::always_inline]] static ElementCounts run(const double* x, const double* y, const double* los,
-                                                  const double* his, const double* z, NormalizedLimits limits,
+/// Counts what the cast makes of each z whose g is within the bounds, and so equals its clipped y: of a
+/// finite x, infinities.
+struct CountChanges {
+  [[gnu::always_inline]] static ElementCounts run(const double* x, const double* g, const double* y,
+                                                  const double* z, NormalizedLimits limits,
                                                   std::size_t count) noexcept {
     using Lane = std::uint64_t;
-    const double first[] = {los[0], his[0]};
-    std::array<Lane, 7> sums{};
+    std::array<Lane, 4> sums{};
     for (std::size_t i = 0; i < count; ++i) {  // without a branch, the loop is vectorized
-      const double lo = kVaries ? los[i] : first[0];
-      const double hi = kVaries ? his[i] : first[1];
-      const Lane within = Lane{y[i] >= lo} & Lane{y[i] <= hi};
+      const Lane within{g[i] == y[i]};
       const Lane below = within & Lane{z[i] < limits.lowest};
       const Lane above = within & Lane{z[i] > limits.highest};
-      const Lane is_finite{std::fabs(x[i]) <= std::numeric_limits<double>::max()};
-      sums[0] += Lane{y[i] < lo};
-      sums[1] += Lane{y[i] > hi};
-      sums[2] += Lane{y[i] != y[i]};  // NOLINT(misc-redundant-expression): true for NaN
-      sums[3] += below;
-      sums[4] += above;
-      sums[5] += (below | above) & is_finite;
-      sums[6] +=
+      sums[0] += below;
+      sums[1] += above;
+      sums[2] += (below | above) & Lane{std::fabs(x[i]) <= std::numeric_limits<double>::max()};
+      sums[3] +=
           within & Lane{z[i] != 0} & Lane{z[i] >= limits.zero_lowest} & Lane{z[i] <= limits.zero_highest};
     }
     ElementCounts counts;
-    counts.raised = sums[0] + (limits.saturates ? sums[3] : 0);
-    counts.lowered = sums[1] + (limits.saturates ? sums[4] : 0);
-    counts.nan = sums[2];
-    counts.became_infinite = limits.makes_infinite ? sums[5] : 0;
-    counts.became_zero = sums[6];
+    counts.raised = limits.saturates ? sums[0] : 0;
+    counts.lowered = limits.saturates ? sums[1] : 0;
+    counts.became_infinite = limits.makes_infinite ? sums[2] : 0;
+    counts.became_zero = sums[3];
     return counts;
   }
 };

@@ -31,7 +31,7 @@ inline constexpr std::size_t kSlots = 15;
 struct Operand {
   const std::byte* data =
       nullptr;             ///< the first element's, aligned; null: that of the operation holds for all
-  std::size_t stride = 0;  ///< bytes from the number of an element to the next one's; 0: one for all
+  std::size_t stride = 0;  ///< bytes from the number of an element to the next one's; 0: all are the same
 };
 
 /// The numbers of consecutive elements; of the Operation, dtype and arithmetic still count. lo and hi are

@@ -462,6 +462,8 @@ Operands ParameterTile::operands(std::size_t first) const noexcept {
   for (std::size_t i = 0; i < kSlots; ++i)
     if (const Values& values = values_[i]; values.own != nullptr)
       operands[static_cast<Slot>(i)] = {values.expanded<std::byte>() + first * values.size, values.size};
+  for (const Slot bound : kBounds)
+    if (!bounds_vary_) operands[bound].stride = 0;
   return operands;
 }
 
