@@ -328,11 +328,12 @@ Figure found_bound(const Figure& figure) {
 
 std::optional<ElementBits> bound_element(DType dtype, const Figure& figure) {
   if (!figure.is_finite()) return std::nullopt;
-  if (is_floating(dtype)) {
-    const ElementBits element = nearest_element(dtype, figure);
-    return Figure::of(dtype, element).is_finite() ? std::optional(element) : std::nullopt;
-  }
   const double nearest = figure.nearest();
+  const auto end = [=](ElementBits element) { return Figure::of(dtype, element).nearest(); };
+  if (is_floating(dtype))
+    return nearest > end(lowest_finite(dtype)) && nearest < end(highest_finite(dtype))
+               ? std::optional(nearest_element(dtype, figure))
+               : std::nullopt;
   if (std::fabs(nearest) >= kIntegersEnd)
     return has_integer(dtype, figure) ? std::optional(integer_element(dtype, figure)) : std::nullopt;
   return with_type(dtype, [=]<class T>() -> std::optional<ElementBits> {

@@ -115,7 +115,8 @@ struct Scaled {
 [[nodiscard]] Figure found_bound(const Figure& figure);
 
 /// A figure of a tensor or group that is a bound of it: an element of this dtype, an integer or a float.
-/// Nothing for what only a plan can tell: a number that is not finite, or beyond the dtype.
+/// Nothing for what only a plan can tell: a number that is not finite, at the limits of a float dtype, or
+/// beyond an integer dtype.
 [[nodiscard]] std::optional<ElementBits> bound_element(DType dtype, const Figure& figure);
 
 /// Request::per_axis, counted from 0. Error{input} for an axis that the tensor does not have.

@@ -178,7 +178,7 @@ class FewNumbers {
     if (norm == Norm::two) return rounded(square_root(quotient(squares(), 2 * exponent_, 1)));
     UInt128 total = 0;
     for (const Int128 x : integers()) total += static_cast<UInt128>(x < 0 ? -x : x);
-    return rounded(quotient({0, total}, exponent_, 1));
+    return nearest_quotient(total, 1, exponent_);
   }
 
  private:
@@ -234,7 +234,7 @@ class FewNumbers {
     int lowest = kZero;
     int highest = -kZero;
     for (std::size_t i = 0; i < count_; ++i) {
-      const auto [mantissa, exponent] = parts_of(keys_[i]);
+      const auto [mantissa, exponent] = parts_of(element_of<double>(keys_[i]));
       if (mantissa == 0) continue;
       lowest = std::min(lowest, exponent + std::countr_zero(mantissa));
       highest = std::max(highest, exponent);
@@ -242,21 +242,12 @@ class FewNumbers {
     exponent_ = lowest;
     if (highest + std::numeric_limits<double>::digits - lowest > kBits) return false;
     for (std::size_t i = 0; i < count_; ++i) {
-      const auto [mantissa, exponent] = parts_of(keys_[i]);
+      const auto [mantissa, exponent] = parts_of(element_of<double>(keys_[i]));
       const int shift = mantissa == 0 ? 0 : exponent - lowest;
       const Int128 x = shift < 0 ? Int128{mantissa >> -shift} : Int128{mantissa} << shift;
       integers_[i] = keys_[i] < 0 ? -x : x;
     }
     return is_aligned_ = true;
-  }
-
-  /// |x| is mantissa * 2^exponent.
-  [[nodiscard]] static std::pair<std::uint64_t, int> parts_of(std::int64_t key) noexcept {
-    constexpr int kFraction = std::numeric_limits<double>::digits - 1;
-    constexpr std::uint64_t kHidden = std::uint64_t{1} << kFraction;
-    const std::uint64_t bits = to_bits(std::fabs(element_of<double>(key)));
-    const auto field = static_cast<int>(bits >> kFraction);
-    return {(bits & (kHidden - 1)) | (field != 0 ? kHidden : 0), std::max(field, 1) - 1075};
   }
 
   [[nodiscard]] Int128 integer(std::int64_t key) const noexcept {
@@ -315,8 +306,7 @@ class FewNumbers {
 
   [[nodiscard]] double mean() {
     const Int128 total = this->total();
-    const double mean =
-        rounded(quotient({0, static_cast<UInt128>(total < 0 ? -total : total)}, exponent_, count_));
+    const double mean = nearest_quotient(static_cast<UInt128>(total < 0 ? -total : total), count_, exponent_);
     return total < 0 ? -mean : mean;
   }
 

@@ -48,6 +48,7 @@ void UInt256::add(UInt128 x) noexcept {
 
 void UInt256::add_product(UInt128 a, UInt128 b) noexcept {
   constexpr auto kLow = std::numeric_limits<std::uint64_t>::max();
+  if ((a | b) <= kLow) return add(a * b);
   for (const auto& [x, y] : {std::pair(a >> 64, b & kLow), std::pair(a & kLow, b >> 64)}) {
     const UInt128 middle = x * y;
     add(middle << 64);
@@ -69,24 +70,31 @@ Truncated quotient(UInt256 dividend, int exponent, std::uint64_t divisor) noexce
     low <<= shift;
     exponent -= shift;
   }
+  const int zeros = std::countr_zero(divisor);
+  divisor >>= zeros;
+  exponent -= zeros;
   // Of the first 192 bits, which are more than the divisor has by 129 or more.
-  const auto first = static_cast<std::uint64_t>(high >> 64);
-  UInt128 part = UInt128{first % divisor} << 64 | static_cast<std::uint64_t>(high);
-  UInt128 rest = part / divisor << 64;
-  part = part % divisor << 64 | low >> 64;
-  rest |= part / divisor;
-  const std::uint64_t begin = first / divisor;
+  auto begin = static_cast<std::uint64_t>(high >> 64);
+  UInt128 rest = high << 64 | low >> 64;
+  bool is_exact = static_cast<std::uint64_t>(low) == 0;
+  if (divisor != 1) {
+    UInt128 part = UInt128{begin % divisor} << 64 | rest >> 64;
+    begin /= divisor;
+    const UInt128 middle = part / divisor;
+    part = part % divisor << 64 | static_cast<std::uint64_t>(rest);
+    rest = middle << 64 | part / divisor;
+    is_exact &= part % divisor == 0;
+  }
   int dropped = 65 - std::countl_zero(begin);
   if ((exponent + dropped) % 2 != 0) ++dropped;
-  return {
-      .leading = UInt128{begin} << (128 - dropped) | rest >> dropped,
-      .exponent = exponent + 64 + dropped,
-      .exact = part % divisor == 0 && static_cast<std::uint64_t>(low) == 0 && rest << (128 - dropped) == 0};
+  return {.leading = UInt128{begin} << (128 - dropped) | rest >> dropped,
+          .exponent = exponent + 64 + dropped,
+          .exact = is_exact && rest << (128 - dropped) == 0};
 }
 
 Truncated square_root(const Truncated& x) noexcept {
   if (x.leading == 0) return x;
-  auto root = static_cast<UInt128>(std::sqrt(static_cast<double>(x.leading)));
+  UInt128 root = static_cast<std::uint64_t>(std::sqrt(static_cast<double>(x.leading)));
   root = (root + x.leading / root) / 2;
   while (root * root > x.leading) --root;
   while ((root + 1) * (root + 1) <= x.leading) ++root;
@@ -104,17 +112,25 @@ double rounded(const Truncated& x) noexcept {
   return std::ldexp(static_cast<double>(static_cast<std::uint64_t>(kept)), x.exponent + dropped);
 }
 
+double nearest_quotient(UInt128 dividend, std::uint64_t divisor, int exponent) noexcept {
+  constexpr int kFar = 900;  // further on, the result may be subnormal or infinite
+  if (dividend >> kPrecision != 0 || std::abs(exponent) > kFar)
+    return rounded(quotient({0, dividend}, exponent, divisor));
+  const double power = std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << (kPrecision - 1));
+  return static_cast<double>(static_cast<std::int64_t>(dividend)) / static_cast<double>(divisor) * power;
+}
+
 Figure::Figure(double value) : negative_(std::signbit(value)) {
   if (!std::isfinite(value)) {
     number_ = value;
     return;
   }
-  int exponent = 0;
-  const auto mantissa = static_cast<std::int64_t>(std::ldexp(std::frexp(value, &exponent), kPrecision));
+  const auto [mantissa, exponent] = parts_of(value);
   if (mantissa == 0) return;
-  const int zeros = std::countr_zero(static_cast<std::uint64_t>(mantissa));
-  numerator_ = mantissa >> zeros;
-  exponent_ = exponent - kPrecision + zeros;
+  const int zeros = std::countr_zero(mantissa);
+  numerator_ = static_cast<std::int64_t>(mantissa >> zeros);
+  if (negative_) numerator_ = -numerator_;
+  exponent_ = exponent + zeros;
 }
 
 Figure::Figure(const Number& number) : Figure(round_to<double>(number)) {
@@ -155,18 +171,17 @@ Figure::operator Number() const {
 
 double Figure::nearest() const {
   if (number_) return round_to<double>(*number_);
-  constexpr Int128 kEnd = Int128{1} << kPrecision;
-  const double nearest =
-      places_ == 0 && -kEnd < numerator_ && numerator_ < kEnd
-          ? std::ldexp(std::fabs(static_cast<double>(static_cast<std::int64_t>(numerator_))), exponent_)
-          : rounded(quotient({0, magnitude_of(numerator_)}, exponent_,
-                             static_cast<std::uint64_t>(kPowersOfTen[static_cast<std::size_t>(places_)])));
+  const auto divisor = static_cast<std::uint64_t>(kPowersOfTen[static_cast<std::size_t>(places_)]);
+  const double nearest = nearest_quotient(magnitude_of(numerator_), divisor, exponent_);
   return negative_ ? -nearest : nearest;
 }
 
+/// The nearest one if it is near no shorter float and no middle of two, otherwise that rounded to odd: see
+/// small_floats.hpp.
 double Figure::odd() const {
+  constexpr std::uint64_t kLastBits = (1U << 27) - 1;  // 0 in a float32 and in the middle of two
   const double value = nearest();
-  if (!std::isfinite(value) || (to_bits(value) & 1) != 0) return value;
+  if (!std::isfinite(value) || (to_bits(value) & kLastBits) != 0) return value;
   const Figure rest = sum(*this, -value);
   const double end = std::numeric_limits<double>::infinity();
   return rest.is_zero() ? value : std::nextafter(value, rest.negative_ ? -end : end);

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
+#include <utility>
 
 #include "element/dtype.hpp"
 #include "element/number.hpp"
@@ -16,6 +19,16 @@ struct UInt256 {
   void add(UInt128 x) noexcept;
   void add_product(UInt128 a, UInt128 b) noexcept;
 };
+
+/// The integer mantissa and the exponent of a finite number, of which |x| is mantissa * 2^exponent.
+[[nodiscard]] inline std::pair<std::uint64_t, int> parts_of(double x) noexcept {
+  constexpr int kFraction = std::numeric_limits<double>::digits - 1;
+  constexpr int kBias = std::numeric_limits<double>::max_exponent - 1 + kFraction;
+  constexpr std::uint64_t kHidden = std::uint64_t{1} << kFraction;
+  const std::uint64_t bits = to_bits(x) & ~(std::uint64_t{1} << 63);
+  const auto field = static_cast<int>(bits >> kFraction);
+  return {(bits & (kHidden - 1)) | (field != 0 ? kHidden : 0), std::max(field, 1) - kBias};
+}
 
 /// A number in [leading, leading + 1) * 2^exponent.
 struct Truncated {
@@ -35,6 +48,9 @@ struct Truncated {
 
 /// The denominator of fractions between two elements.
 inline constexpr std::uint64_t kFractionOne = 1'000'000'000'000'000'000;
+
+/// dividend / divisor * 2^exponent, rounded once; the divisor is less than 2^53 or a power of 10.
+[[nodiscard]] double nearest_quotient(UInt128 dividend, std::uint64_t divisor, int exponent) noexcept;
 
 /// A number that was found in elements, exactly: an integer times a power of two and one of ten if 126 bits
 /// hold it, which needs no memory of its own; otherwise a Number.
@@ -58,8 +74,7 @@ class Figure {
   /// The nearest float64, ties to even.
   [[nodiscard]] double nearest() const;
 
-  /// The float64 rounded to odd (see small_floats.hpp): rounding it to a shorter float equals rounding the
-  /// number.
+  /// A float64 that rounds to each shorter float as the number does.
   [[nodiscard]] double odd() const;
 
   [[nodiscard]] Figure operator-() const;
@@ -69,7 +84,12 @@ class Figure {
   friend Figure sum(const Figure& a, const Figure& b);
   friend Figure product(const Figure& a, const Number& factor);
   friend Figure interpolate(const Figure& a, const Figure& b, std::uint64_t fraction);
+
+  /// Below 0 if a is less than b, above 0 if it is greater. Neither may be NaN.
   friend int compare(const Figure& a, const Figure& b);
+
+  /// The nearest element of a float dtype: see element.hpp.
+  friend ElementBits nearest_element(DType dtype, const Figure& figure);
 
  private:
   [[nodiscard]] std::optional<Figure> times(Int128 factor, int places) const;
@@ -85,11 +105,5 @@ class Figure {
 /// a + (b - a) * fraction / kFractionOne, exactly. Both must be finite, and the fraction at most
 /// kFractionOne.
 [[nodiscard]] Figure interpolate(const Figure& a, const Figure& b, std::uint64_t fraction);
-
-/// Below 0 if a is less than b, above 0 if it is greater. Neither may be NaN.
-[[nodiscard]] int compare(const Figure& a, const Figure& b);
-
-/// The nearest element of a float dtype: see element.hpp.
-[[nodiscard]] ElementBits nearest_element(DType dtype, const Figure& figure);
 
 }  // namespace clipper
