@@ -154,8 +154,7 @@ struct FileOptions {
 /// Clips the tensor in the file `in` and writes it to the file `out`, which is replaced atomically: a reader
 /// sees the old file or the complete new one. If `out` is the same file as `in`, this is clip_in_place().
 /// With request.to the output's header names that dtype and its byte order, if it has one; shape, memory
-/// order and otherwise byte order are the input's. If the input's elements are one byte wide, the output is
-/// little-endian.
+/// order and otherwise byte order are the input's, or little-endian where its elements have one byte.
 ///
 /// If `in` is an archive, `out` becomes an archive in which those tensors are clipped that options.members
 /// and options.only select and the profile takes; everything else is copied. With request.to, integers are

@@ -129,6 +129,7 @@ Given divisor_of_text(std::string_view name, const std::string& text) {
 const Profile* profile_of_text(std::string_view name, const std::string& text) {
   if (const Profile* const profile = profile_named(text)) return profile;
   if (text == "jax") refuse_text(name, ": unknown value 'jax'; jax.lax.clamp is that of 'stablehlo'");
+  if (text == "native") refuse_text(name, ": unknown value 'native'; its name is 'clipper'");
   std::vector<std::string_view> names;
   for (const Profile& row : profiles()) {
     if (std::ranges::find(names, row.family) == names.end()) names.push_back(row.family);

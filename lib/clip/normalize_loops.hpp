@@ -68,7 +68,7 @@ template <class T, class Is>
 enum class Quotient : std::uint8_t { divides, multiplies, multiplies_plain, scales };
 
 /// What a loop does besides, in this order.
-enum Step : std::uint8_t {
+enum Step : unsigned {
   kNothing = 0,
   kClips = 1,   ///< first: to lo and hi
   kMaps = 2,    ///< after the quotient: * (high - low) + low

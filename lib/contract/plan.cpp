@@ -185,7 +185,7 @@ std::string Plan::fingerprint() const {
                                  joined(input.shape, ","), slice.first, slice.count);
   for (const Step* const step : steps()) step->identify(*this, text);
   if (arrays) text += arrays->fingerprint();
-  if (changes_order()) text += " to " + text_of(output_type());
+  if (const OrderedDType type = output_type(); type.order) text += " to " + text_of(type);
   for (const Plan& other : others)
     text += fmt::format("; without {:x}: {}", other.missing, other.fingerprint());
   return text;
@@ -196,7 +196,7 @@ std::string describe(const Plan& plan) {
       "{} {}, {}-endian, {} order", type_name(plan.input), shape_text(plan.output.shape),
       plan.input.order == ByteOrder::little ? "little" : "big", plan.input.fortran_order ? "Fortran" : "C");
   for (const Step* const step : steps()) step->describe(plan, text);
-  if (plan.changes_order())
+  if (plan.output_type().order)
     text += fmt::format(", written {}-endian", plan.output.order == ByteOrder::little ? "little" : "big");
   return text;
 }

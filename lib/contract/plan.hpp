@@ -118,13 +118,16 @@ struct Plan {
     return input.dtype != output.dtype || input.meaning.kind != output.meaning.kind || changes_order();
   }
 
+  /// Elements of one byte, which have no order, become little-endian ones, unless the request has an order.
   [[nodiscard]] bool changes_order() const {
-    return input.order != output.order && input.element_size() > 1 && output.element_size() > 1;
+    const ByteOrder before = input.element_size() > 1 ? input.order : ByteOrder::little;
+    return output.order != before && output.element_size() > 1;
   }
 
-  /// The result's dtype, with its byte order if that is not the input's.
+  /// The result's dtype, with its byte order if the request has another one than the input.
   [[nodiscard]] OrderedDType output_type() const {
-    return {output.dtype, changes_order() ? std::optional(output.order) : std::nullopt};
+    const bool has_order = changes_order() && !is_foreign(output.dtype);
+    return {output.dtype, has_order ? std::optional(output.order) : std::nullopt};
   }
 
   /// Plans with equal fingerprints produce the same bytes from the same input. Shards and files that are

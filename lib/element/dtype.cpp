@@ -101,7 +101,7 @@ std::optional<DType> dtype_named(std::string_view name) noexcept {
 
 std::string text_of(const OrderedDType& dtype) {
   const DTypeTraits& row = traits(dtype);
-  if (!dtype.order) return std::string(row.name);
+  if (!dtype.order || is_foreign(dtype)) return std::string(row.name);
   return (*dtype.order == ByteOrder::little ? "<" : ">") + std::string(row.descr);
 }
 

@@ -177,8 +177,10 @@ bool TensorClip::is_worth_table(std::size_t count) const noexcept {
 
 ElementCounts TensorClip::clip(std::uint64_t position, const std::byte* in, std::byte* out, std::size_t count,
                                Counting counting) {
-  return others_.empty() ? clip_own(position, in, out, count, counting)
-                         : clip_by_figures(position, in, out, count, counting);
+  ElementCounts counts = others_.empty() ? clip_own(position, in, out, count, counting)
+                                         : clip_by_figures(position, in, out, count, counting);
+  counts.changed = counts.changed || (count != 0 && plan_.changes_order());
+  return counts;
 }
 
 /// Clips the chosen elements by this plan.

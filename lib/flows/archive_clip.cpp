@@ -336,7 +336,8 @@ void ArchiveClip::expect_written(InputFile& output, const std::string& /*out*/) 
       const auto from = header_of(archive_, *use.member);
       const auto to = header_of(written, entry);
       is_right = from && to && from->shape == to->shape && from->meaning == to->meaning &&
-                 to->dtype == use.to.value_or(from->dtype);
+                 to->dtype == use.to.value_or(from->dtype) &&
+                 !has_other_order(clipping_.settings.request, *to);
     }
     if (!is_right)
       throw Error(ErrorKind::input,

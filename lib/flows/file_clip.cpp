@@ -181,8 +181,8 @@ void FileClip::expect_written(InputFile& output, const std::string& out) const {
     refuse_output(fmt::format("has {} bytes, not {}", output.file_size(), size));
   const npy::Header header = read_header(output, {plan.output.dtype}, nullptr, std::nullopt,
                                          npy::Opaque::taken, npy::Types::clipped);
-  if (header.dtype != plan.output.dtype || header.meaning != plan.output.meaning ||
-      header.shape != plan.output.shape)
+  if (header.dtype != plan.output.dtype || has_other_order(clipping_.settings.request, header) ||
+      header.meaning != plan.output.meaning || header.shape != plan.output.shape)
     refuse_output("has another dtype or shape than the result");
 }
 

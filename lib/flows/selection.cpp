@@ -110,6 +110,10 @@ void expect_byte_order(const Format& format, const Plan& plan, const std::string
     throw Error(ErrorKind::usage, fmt::format("{}: {} has only little-endian elements", path, format.name));
 }
 
+bool has_other_order(const Request& request, const TensorLayout& result) {
+  return request.to && request.to->order.value_or(result.order) != result.order;
+}
+
 bool keeps_integers(const ClipSettings& settings) {
   return settings.request.to && !settings.selection.only;
 }

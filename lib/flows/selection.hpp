@@ -24,6 +24,9 @@ inline constexpr std::string_view kNotChosen = "not chosen";
 /// Error{usage} if the result's byte order is one that the format lacks. `path` names the output.
 void expect_byte_order(const Format& format, const Plan& plan, const std::string& path);
 
+/// Whether elements of a result have another byte order than the request says.
+[[nodiscard]] bool has_other_order(const Request& request, const TensorLayout& result);
+
 /// Whether members of archives are other because Request::to would change what they mean.
 [[nodiscard]] bool keeps_integers(const ClipSettings& settings);
 

@@ -177,7 +177,7 @@ std::optional<OrderedDType> dtype_in(std::string_view field, nb::handle dtype) {
   const nb::object name = descr.attr("name");
   const bool as_typed = is_text && !dtype_named(characters_of(name));  // "U8" are 8 characters in numpy
   OrderedDType found = dtype_of_text(field, characters_of(as_typed ? dtype : nb::handle(name)));
-  if (converted->byteorder == '>') found.order = ByteOrder::big;
+  if (converted->byteorder == '>' && !is_foreign(found)) found.order = ByteOrder::big;
   return found;
 }
 

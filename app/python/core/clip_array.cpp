@@ -142,8 +142,8 @@ ArrayType type_of_x(PyArrayObject* x, nb::handle dtype) {
     throw Error(ErrorKind::input, Term{"x", "x"} + Message(" has dtype " + dtype_text(x) +
                                                            ", which is none of clipper's" + advice));
   }
-  if (given && *given != type->dtype)
-    refuse("dtype", "is " + std::string(traits(*given).name) + ", but x has dtype " + dtype_text(x));
+  if (given && (given->dtype != type->dtype || given->order.value_or(type->order) != type->order))
+    refuse("dtype", "is " + text_of(*given) + ", but x has dtype " + dtype_text(x));
   return *type;
 }
 
