@@ -152,7 +152,7 @@ def test_names_of_dtypes(name, tmp_path):
     clipper.clip_file(tmp_path / "x.npy", tmp_path / "y.npy", 1, to=name)
     assert clipper.clip_in_place(tmp_path / "y.npy", 1, dtype=name).elements == 4
     assert np.load(tmp_path / "y.npy").dtype == np.float32
-    assert clipper.clip(x.astype(">f4"), to=name).dtype == np.dtype("<f4" if name in ("<f4", "=f4") else ">f4")
+    assert clipper.clip(x.astype(">f4"), to=name).dtype == np.dtype("<f4" if str(name) in ("<f4", "=f4") else ">f4")
 
 
 @pytest.mark.parametrize("order", "<>")

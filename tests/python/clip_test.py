@@ -378,7 +378,6 @@ def test_nan():
         (dict(to="complex64"), "usage", "to"),
         (dict(to=complex), "usage", "to"),
         (dict(to=bool), "usage", "to"),
-        (dict(to=np.dtype(">i2")), "usage", "to"),
         (dict(to="uint8", profile="onnx-13"), "usage", "to"),
         (dict(round="up"), "usage", "round"),
         (dict(round="half_even"), "usage", "round"),
