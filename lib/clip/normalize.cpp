@@ -50,7 +50,7 @@ class NormalizingProgram {
                  last_.saturates,
                  !last_.saturates && traits(to_).has_infinity};
     steps_ = {only_scales() ? Quotient::scales : Quotient::divides,
-              unsigned{varies ? kVaries : kNothing} | unsigned{given_.maps() ? kMaps : kNothing}};
+              (varies ? kVaries : 0U) | (given_.maps() ? kMaps : 0U)};
     if (only_scales()) divisor_ = given_.factor;
     if (given_.stretches) {
       divisor_ = given_.b - given_.a;
@@ -379,8 +379,8 @@ class NormalizingProgram {
                           kMinusInfinity,  kInfinity};
       if (factor.data != nullptr) factors.b = operands.as<double>(Slot::factor);
       static_cast<void>(run_steps<kAnySteps>(level_,
-                                             {Quotient::scales, factor.data != nullptr ? kVaries : kNothing},
-                                             y, product.data(), factors, count));
+                                             {Quotient::scales, factor.data != nullptr ? kVaries : 0U}, y,
+                                             product.data(), factors, count));
       y = product.data();
     }
     auto found = run_steps<kComposedSteps<double, double>>(level_, steps, y, z.data(), numbers, count);

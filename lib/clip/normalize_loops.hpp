@@ -68,21 +68,18 @@ template <class T, class Is>
 enum class Quotient : std::uint8_t { divides, multiplies, multiplies_plain, scales };
 
 /// What a loop does besides, in this order.
-enum Step : unsigned {
-  kNothing = 0,
-  kClips = 1,   ///< first: to lo and hi
-  kMaps = 2,    ///< after the quotient: * (high - low) + low
-  kHolds = 4,   ///< within lowest and highest
-  kEnds = 8,    ///< lo becomes low, hi high, whatever was calculated
-  kVaries = 16  ///< lo, hi, a and b are those of each element
-};
+inline constexpr unsigned kClips = 1;    ///< first: to lo and hi
+inline constexpr unsigned kMaps = 2;     ///< after the quotient: * (high - low) + low
+inline constexpr unsigned kHolds = 4;    ///< within lowest and highest
+inline constexpr unsigned kEnds = 8;     ///< lo becomes low, hi high, whatever was calculated
+inline constexpr unsigned kVaries = 16;  ///< lo, hi, a and b are those of each element
 
 /// The steps of one loop.
 struct Steps {
   Quotient quotient = Quotient::divides;  ///< (x - a) / b, or x * b if it scales
-  unsigned also = kNothing;
+  unsigned also = 0;
 
-  [[nodiscard]] constexpr bool has(Step step) const noexcept { return (also & step) != 0; }
+  [[nodiscard]] constexpr bool has(unsigned step) const noexcept { return (also & step) != 0; }
   [[nodiscard]] constexpr bool multiplies() const noexcept {
     return quotient == Quotient::multiplies || quotient == Quotient::multiplies_plain;
   }

@@ -15,6 +15,7 @@
 #include "files/place.hpp"
 #include "files/replacement.hpp"
 #include "flows/saved_figures.hpp"
+#include "flows/selection.hpp"
 #include "npy/header.hpp"
 #include "os/os.hpp"
 

@@ -44,7 +44,7 @@ struct ElementSource {
 
   /// Calls use(group, elements) for each group if read() gathers them; otherwise returns false.
   template <class Use>
-  bool for_each_gathered(const Use& use) const {
+  [[nodiscard]] bool for_each_gathered(const Use& use) const {
     const std::uint64_t most = at_once();
     for (std::uint64_t first = 0; most != 0 && first < groups; first += most)
       read({first, std::min(most, groups - first)},
