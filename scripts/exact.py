@@ -205,7 +205,7 @@ def array_bound(case, side):
         return exact_array(case, side, plain(found))
     if is_own and given.dtype not in (case.x.dtype, case.bound_dtype) and (case.x.elements.size or found.size == 1):
         shape, texts = found.shape, found.ravel().tolist()
-        if any(is_far(case, case.bound_dtype, number) for number in texts):
+        if any([is_far(case, case.bound_dtype, number, side) for number in texts]):
             return far_array(case, side, found)
         bits = np.array([contract.float_bound(case.profile, case.bound_dtype, number, side) for number in texts], unsigned(case.bound_dtype)).reshape(shape)
         given = Tensor(case.bound_dtype, bits.view(stored_type(case.bound_dtype)))
@@ -223,7 +223,7 @@ def far_array(case, side, found):
     """An array as bounds of floats, of which some are beyond their dtype."""
     numbers_of_each = []
     for number in found.ravel().tolist():
-        if not is_far(case, case.bound_dtype, number):
+        if not is_far(case, case.bound_dtype, number, side):
             contract.float_bound(case.profile, case.bound_dtype, number, side)
         near = contract.rounded(number, case.bound_dtype)
         numbers_of_each.append(near if math.isfinite(near) else number)
@@ -303,7 +303,7 @@ def bound(case, side):
             raise Refused("NaN", USAGE, given)
         if dtype is object:
             return Bound(plain(number), None)
-        if is_far(case, dtype, number):
+        if is_far(case, dtype, number, side):
             return Bound(plain(number), None)
         bits = (contract.float_bound if dtype in FORMATS else contract.int_bound)(profile, dtype, number, side, given)
         if dtype in INTS and profile is OWN:
@@ -311,14 +311,17 @@ def bound(case, side):
     return Bound(element_of(bits, dtype), np.array(bits, unsigned(dtype)))
 
 
-def is_far(case, dtype, number):
-    """Whether a bound of floats is beyond their dtype, and results may lie there."""
+def is_far(case, dtype, number, side):
+    """Whether a bound of floats is beyond their dtype, and results may lie there. Raises Refused if all results lie on its other side."""
     if dtype not in FORMATS or case.profile is not OWN or number != number:
         return False
     highest = lambda dtype: contract.value(FORMATS[dtype].last, dtype) if dtype in FORMATS else int(np.iinfo(dtype).max)
     near = contract.rounded(number, dtype)
     is_wider = highest("float64" if case.normalizes else case.to) > highest(dtype)
-    return is_wider and contract.is_finite(number) and not contract.is_finite(near) or case.arithmetic is not None and near != near
+    is_wider &= contract.is_finite(number)
+    if case.arithmetic is not None and near != near and not is_wider and (number > 0) == (side == "--min"):
+        raise Refused(f"range {side}", USAGE)
+    return is_wider and not contract.is_finite(near) or case.arithmetic is not None and near != near
 
 
 def bound_bits(case, side):

@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 
-from contract import FORMATS, INPUT, INTS, USAGE, Refused, at_percentage, decoded, exact, is_finite, is_nan, nearest, numbers, percentile, rounded, stored_type
+from contract import FLOAT8, FORMATS, INPUT, INTS, USAGE, Refused, at_percentage, decoded, exact, is_finite, is_nan, nearest, numbers, percentile, rounded, stored_type
 from tensor import Tensor, unsigned
 
 BOUNDS, FACTORS = ("--min", "--max"), ("--subtract", "--divide")
@@ -311,7 +311,7 @@ def check_order(case, parts, find):
             if "--stretch" in case.parameters and not all(map(math.isfinite, found)):
                 raise Refused("infinite percentile", INPUT)
             if lo > hi:
-                words = {str(list(index))} | ({"exceeds the", "is below the"} if case.x.dtype in INTS else set())  # or of the dtype
+                words = {str(list(index))} | ({"exceeds the", "is below the"} if case.x.dtype in INTS else {"exceeds --max"} if case.x.dtype in FLOAT8 else set())  # or of the dtype
                 raise Refused("above in a group", USAGE, *[words] * (len(parts) > 1))
 
 

@@ -216,12 +216,12 @@ class NormalizingProgram {
       for (const Slot slot : {Slot::a_rest, Slot::b_rest, Slot::min, Slot::max})
         if (operands[slot].data != nullptr) return false;
       give_each(operands, numbers);
-      if (operands[Slot::lo].stride != 0) steps.also |= kClips;
-      if (given_.stretches) steps.also &= ~kClips;
-      if (is_long_ && (steps.has(kClips) || given_.stretches)) return false;
+      if (operands[Slot::lo].stride != 0 || given_.stretches) steps.also |= kClips;
+      if (is_long_ && steps.has(kClips)) return false;
     }
     std::optional<Normalized> found;
-    if (lanes_ != Lanes::none && (!varies_ || (!steps.has(kClips) && !scales_first(operands))))
+    const bool clips_first = steps.has(kClips) && !given_.stretches;
+    if (lanes_ != Lanes::none && (!varies_ || (!clips_first && !scales_first(operands))))
       found = run_composed(numbers, steps, in, out, count);
     const auto may_be_lost = [](float z) {
       using Limits = std::numeric_limits<float>;

@@ -245,14 +245,14 @@ constexpr auto composed_steps() noexcept {
                       Steps{multiplies_plain, kMaps}, Steps{multiplies_plain, kClips | kMaps},
                       Steps{multiplies, kClips | kMaps}, kStretch, Steps{divides, kClips | kHolds},
                       Steps{divides, kClips | kMaps | kHolds | kEnds}, Steps{divides, kHolds | kVaries},
-                      Steps{divides, kMaps | kHolds | kEnds | kVaries}};
+                      Steps{divides, kClips | kMaps | kHolds | kEnds | kVaries}};
   else if constexpr (std::is_same_v<In, float>)
     return std::array{Steps{scales}, Steps{multiplies_plain}, Steps{multiplies_plain, kClips},
                       Steps{multiplies, kClips}, Steps{multiplies_plain, kMaps},
                       Steps{multiplies_plain, kClips | kMaps}, Steps{multiplies, kClips | kMaps}, kStretch,
                       Steps{divides, kClips | kHolds},
                       Steps{divides, kClips | kMaps | kHolds | kEnds}, Steps{divides, kVaries},
-                      Steps{divides, kMaps | kHolds | kEnds | kVaries}};
+                      Steps{divides, kClips | kMaps | kHolds | kEnds | kVaries}};
   else
     return std::array{Steps{scales}, Steps{multiplies_plain}, Steps{multiplies_plain, kClips},
                       Steps{multiplies, kClips}, Steps{multiplies_plain, kClips | kMaps},

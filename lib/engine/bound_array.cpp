@@ -128,8 +128,11 @@ BoundArray::BoundArray(const Plan& plan, Parameter bound, std::size_t capacity)
   const Number number = exact ? *exact : number_of(operation.dtype, is_min_ ? operation.lo : operation.hi);
   number_ = is_wide && !exact ? (is_min_ ? -kInfinity : kInfinity) : round_to<double>(number);
   number_rest_ = array == nullptr && std::isfinite(number_) ? rest_of(number) : 0;  // floats have none
-  const bool is_rounded = is_floating(plan.input.dtype) && number_rest_ != 0;  // as arrays of integers are
-  if (array == nullptr && exact && std::isfinite(number_) && !is_rounded) {
+  const bool is_rounded = is_floating(plan.input.dtype) && number_rest_ != 0;
+  if (is_rounded) {  // as integers of arrays are: see round_floats()
+    if (operation.to != DType::float64) number_ = sum_to_odd(number_, number_rest_);
+    number_rest_ = 0;
+  } else if (array == nullptr && exact && std::isfinite(number_)) {
     const Number taken = sum(number_, number_rest_);
     number_side_ = number > taken ? 1 : number < taken ? -1 : 0;
   }
@@ -154,6 +157,8 @@ void BoundArray::set_ends() {
                         round_to<double>(number_of(input_, highest_finite(input_)));
   if (is_float ? !is_wider : operation.arithmetic == Arithmetic::none && !operation.uses_bounds())
     input_end_ = end_of(input_, input_end_rest_);
+  else if (is_float && !traits(input_).has_infinity)  // of which no infinity is a bound, typed or not
+    input_end_ = (is_min_ ? 1 : -1) * std::numeric_limits<double>::max();
   takes_infinity_ = is_float && traits(plan_.bound_dtype).has_infinity && traits(operation.to).has_infinity;
   if (!operation.cast) return;
   if (is_floating(operation.to)) {
@@ -277,7 +282,7 @@ std::optional<DType> BoundArray::beyond(std::size_t i) const {
 
 std::string BoundArray::text(std::size_t i) const {
   if (std::isnan(values_[i])) return "nan";
-  if (std::fabs(values_[i]) < kIntegersEnd || std::fabs(values_[i]) > 0x1p64)
+  if (std::fabs(values_[i]) < kIntegersEnd || std::fabs(values_[i]) >= 0x1p64)
     return element_text(DType::float64, to_bits(values_[i]));
   const auto integer =
       Operation::Integer::of(static_cast<Int128>(values_[i]) + static_cast<Int128>(rests_[i]));

@@ -255,14 +255,14 @@ Number within_floats(const Request& request, DType dtype, const Field& bound, co
   return number_of(dtype, (rule.negative ? lowest_element : highest_element)(dtype));
 }
 
-Request bounds_alone(const Request& request) {
+Request bounds_alone(const Request& request, DType dtype) {
   Request alone{.min = request.min,
                 .max = request.max,
                 .profile = request.profile,
                 .min_above_max = request.min_above_max};
   if (const Field* const user = user_of_bounds(request)) user->copy(request, alone);
   for (std::optional<Given>* const bound : {&alone.min, &alone.max})
-    if (*bound && (*bound)->array) bound->reset();
+    if (*bound && !is_figure(**bound) && ((*bound)->array || may_be_far(*bound, dtype))) bound->reset();
   return alone;
 }
 

@@ -136,8 +136,9 @@ struct Scaled {
 [[nodiscard]] Number within_floats(const Request& request, DType dtype, const Field& bound,
                                    const Number& rule);
 
-/// What converts a bound of one of several groups as if it alone had been given.
-[[nodiscard]] Request bounds_alone(const Request& request);
+/// What converts a bound of one of several groups as if it alone had been given: without arrays, and without
+/// a number that only results of a wider dtype reach.
+[[nodiscard]] Request bounds_alone(const Request& request, DType dtype);
 
 /// The clip, and what a norm that was found makes of it: elements with all numbers that are subtracted from,
 /// those of the tensor's dtype, or float64.

@@ -237,7 +237,7 @@ void Figures::find_percentiles() {
   if (bounds.empty()) return;
   std::vector<FlatRule> flat;
   const std::vector<Given> figures = givens_of(request_, bounds);
-  const Request alone = bounds_alone(request_);
+  const Request alone = bounds_alone(request_, layout().dtype);
   scaled_ = scaled(request_, layout());
   const DType dtype = scaled_ && !scaled_->is_exact ? scaled_->dtype : layout().dtype;
   std::vector<FoundArray> elements(bounds.size(), FoundArray(request_, dtype));

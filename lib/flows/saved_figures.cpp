@@ -192,7 +192,10 @@ void SavedFigures::add_array(const ArrayParameter& row, const Plan& plan) {
   Member& member = members_.emplace_back(
       Member{.name = name_of(row.parameter), .layout = array.layout(), .array = row.array});
   const bool is_bound = row.parameter == Parameter::min || row.parameter == Parameter::max;
-  const bool is_needed = plan.arrays->nan == row.parameter || plan.operation.uses_bounds();
+  // x * scale + bias may be beyond the element that stands for no bound.
+  const bool may_be_beyond =
+      plan.operation.arithmetic != Arithmetic::none && !traits(plan.input.dtype).has_infinity;
+  const bool is_needed = plan.arrays->nan == row.parameter || plan.operation.uses_bounds() || may_be_beyond;
   if (is_bound && is_needed && !array.lost().empty())
     throw Error(ErrorKind::input, fmt::format("{}: ", path_) + parameter(name_of(row.parameter)) + " " +
                                       row.text + ": an index has none, which a file of figures cannot say");

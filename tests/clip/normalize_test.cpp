@@ -90,6 +90,14 @@ std::vector<std::byte> divided(const Operation& operation, const std::vector<std
   return normalized(operation, in, kCount, level, operands);
 }
 
+/// The nearest element of a number, after the others.
+void append_element(std::vector<std::byte>& bytes, DType dtype, double number) {
+  const ElementBits bits =
+      is_floating(dtype) ? nearest_element(dtype, number) : to_bits(static_cast<std::int64_t>(number));
+  const auto* const first = reinterpret_cast<const std::byte*>(&bits);
+  bytes.insert(bytes.end(), first, first + traits(dtype).size);
+}
+
 TEST_CASE("Multiplications with a rounded reciprocal give the bytes of a division at every level") {
   std::mt19937_64 random(57);
   std::vector<std::byte> in(kCount * sizeof(double));
@@ -137,6 +145,21 @@ TEST_CASE("Multiplications with a rounded reciprocal give the bytes of a divisio
       }
     }
   }
+}
+
+TEST_CASE("Elements whose bounds are equal become the first end of a stretch, counted or not") {
+  for (const DType from : {DType::int16, DType::float16, DType::float32, DType::float64})
+    for (const DType to : {DType::float32, DType::float64, DType::uint8}) {
+      const Operation operation = normalizing(from, to, true, 7, 7);
+      std::vector<std::byte> in;
+      for (std::size_t i = 0; i < kCount; ++i) append_element(in, from, 6 + static_cast<double>(i % 3));
+      std::vector<std::byte> low;
+      for (std::size_t i = 0; i < kCount; ++i) append_element(low, to, 255);
+      for (const SimdLevel level : simd_levels()) {
+        CAPTURE(traits(from).name, traits(to).name, to_string(level));
+        REQUIRE(divided(operation, in, level) == low);
+      }
+    }
 }
 
 TEST_CASE("Quotients of all integers of up to 16 bits are the same in float32 as in float64, which counts") {

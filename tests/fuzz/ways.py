@@ -11,7 +11,7 @@ import trials
 from trials import Run, np
 
 import figures
-from contract import FLOAT8, FORMATS, INTS, Refused, is_nan, nearest, numbers
+from contract import FLOAT8, FORMATS, INPUT, INTS, USAGE, Refused, is_nan, nearest, numbers
 from exact import BOUNDS, FACTORS, LISTS, NORMALIZATION, Beyond, Case, Tensor, bound, lost_in, result
 from figures import is_percentile
 
@@ -450,6 +450,8 @@ def split_output(trial):
 
 # A case that clipper must refuse -------------------------------------------------------------------------
 
+SECOND = "no such axis", "the length of --stretch-from", "replacement that the dtype does not have"  # with figures, another fault may be found first
+
 
 def refused(trial, refusal: Refused):
     """In a way that reads one tensor: no file is written."""
@@ -462,6 +464,8 @@ def refused(trial, refusal: Refused):
     run = trial.clip(*names, stdin=before["in.npy"] if "-" in names else None)
     late = refusal.rule.startswith(("NaN element", "beyond the dtype"))  # by then chunks before the element are written
     trial.check(names != ["-", "-"] or not run.out or late, "something on standard output")
+    if refusal.rule in SECOND and run.code in (USAGE, INPUT) and figures.has_figures(trial.case):
+        return trial.check_refused(run, before, run.code, ())
     return trial.check_refused(run, before, refusal.code, refusal.words)
 
 
