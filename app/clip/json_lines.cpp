@@ -15,7 +15,8 @@ bool print_values(const ParameterArray& array, AboveProgress& line) noexcept {
   Json::NumberText room;
   for (std::size_t i = 0; i < count; ++i)
     if ((i != 0 && !line.add(",")) ||
-        !line.add(Json::print(array.layout().dtype, found_element(array, i), room)))
+        !line.add(array.is_lost(i) ? "null"
+                                   : Json::print(array.layout().dtype, found_element(array, i), room)))
       return false;
   return true;
 }

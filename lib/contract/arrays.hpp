@@ -48,6 +48,7 @@ class ParameterArray {
 
   /// Of an array of figures: for each element whether its group has no such figure; empty if none lacks it.
   [[nodiscard]] virtual std::span<const std::uint8_t> lost() const { return {}; }
+  [[nodiscard]] bool is_lost(std::size_t i) const { return !lost().empty() && lost()[i] != 0; }
 
   /// Whether the array's file is the file with this status.
   [[nodiscard]] virtual bool is(const os::Status& file) const = 0;

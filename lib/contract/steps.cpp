@@ -438,7 +438,8 @@ std::string found_text(const ParameterArray& array, std::size_t shown) {
   if (count == 1) return element_text(array.layout().dtype, found_element(array, 0));
   std::string text = "[";
   for (std::size_t i = 0; i < std::min<std::uint64_t>(count, shown); ++i)
-    text += (i == 0 ? "" : ", ") + element_text(array.layout().dtype, found_element(array, i));
+    text += (i == 0 ? "" : ", ") +
+            (array.is_lost(i) ? "none" : element_text(array.layout().dtype, found_element(array, i)));
   return text + (count > shown ? ", ...]" : "]");
 }
 
