@@ -67,11 +67,11 @@ function __clipper
     set --local all (commandline --current-process | string collect)
     set --local behind (string sub --start (math 1 + (string length -- "$before")) -- "$all" | string collect)
     set --local lines (clipper __complete "$before" "$behind" 2>/dev/null)
-    set --query lines[4]; and printf '%s\n' $lines[4..]
+    set --query lines[4]; and printf '%s\n' $lines[4..-1]
     test -n "$lines[1]"; and set --local files (complete --do-complete "__fish_command_without_completions $lines[3]")
     set --query files[1]; or return
     for pattern in '*/' (string split ' ' -- $lines[1])
-        string match -- $pattern $files | string replace --regex '^' "$lines[2]"
+        string match -- $pattern $files | string replace --regex -- '^' "$lines[2]"
     end
 end
 complete --command clipper --no-files --arguments '(__clipper)'
