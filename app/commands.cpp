@@ -71,14 +71,10 @@ int generate(const RawOptions& raw) {
   return generate_file(raw, command_specs());
 }
 
-int complete(const RawOptions& raw) {
-  return print_completions(raw, command_specs());
-}
-
 constexpr std::array kCommands{
     CommandRow{&kClipSpec, &run_clip},          CommandRow{&kCompareSpec, &run_compare},
     CommandRow{&kInfoSpec, &show_info},         CommandRow{&kShowSpec, &show_elements},
-    CommandRow{&kProfilesSpec, &list_profiles}, CommandRow{&kCompletionSpec, &complete},
+    CommandRow{&kProfilesSpec, &list_profiles}, CommandRow{&kCompletionSpec, &print_completions},
     CommandRow{&kHelpSpec, &show_help},         CommandRow{&kGenerateSpec, &generate},
 };
 
@@ -89,22 +85,11 @@ struct Synonym {
 };
 
 constexpr std::array kSynonyms{
-    Synonym{"diff", "compare"},
-    Synonym{"cmp", "compare"},
-    Synonym{"stat", "info"},
-    Synonym{"stats", "info"},
-    Synonym{"describe", "info"},
-    Synonym{"inspect", "info"},
-    Synonym{"list", "info"},
-    Synonym{"ls", "info"},
-    Synonym{"version", "--version"},
-    Synonym{"verify", "--verify"},
-    Synonym{"shard", "--shard"},
-    Synonym{"golden", "--verify"},
-    Synonym{"finalize", "--finalize"},
-    Synonym{"clip", ""},
-    Synonym{"clamp", ""},
-    Synonym{"run", ""},
+    Synonym{"diff", "compare"},        Synonym{"cmp", "compare"},   Synonym{"stat", "info"},
+    Synonym{"stats", "info"},          Synonym{"describe", "info"}, Synonym{"inspect", "info"},
+    Synonym{"list", "info"},           Synonym{"ls", "info"},       Synonym{"version", "--version"},
+    Synonym{"verify", "--verify"},     Synonym{"shard", "--shard"}, Synonym{"golden", "--verify"},
+    Synonym{"finalize", "--finalize"}, Synonym{"clamp", ""},        Synonym{"run", ""},
 };
 
 std::optional<std::string_view> meant_by(std::string_view word) {
@@ -191,22 +176,23 @@ std::vector<std::string_view> command_names() {
 int run_command(int argc, const char* const* argv) {
   std::span words(argv, static_cast<std::size_t>(argc));
   if (words.size() < 2) refuse("IN and OUT are missing; see clipper -h, or clipper --help for all options");
+  if (words[1] == kCandidatesWord) return print_candidates(words.subspan(2), command_specs());
   const Words topics = help_words();
   std::vector<const char*> asked{words.front(), "help", words.back()};
   if (words.size() == 3 && words[1] == std::string_view("--help") &&
       std::ranges::find(topics, std::string_view(words[2])) != topics.end())
     words = asked;  // `clipper --help files`
-  const auto named = std::find_if(kCommands.begin() + 1, kCommands.end(),
-                                  [&](const CommandRow& row) { return words[1] == row.spec->name; });
-  const CommandRow& row = named == kCommands.end() ? kCommands.front() : *named;
-  if (named != kCommands.end()) words = words.subspan(1);
+  const CommandSpec* const named = command_named(command_specs(), words[1]);
+  const CommandRow& row =
+      *std::ranges::find(kCommands, named != nullptr ? named : &kClipSpec, &CommandRow::spec);
+  if (named != nullptr) words = words.subspan(1);
   const CommandLine line(*row.spec, words);
   try {
-    if (named == kCommands.end()) check_command(words[1]);
+    if (named == nullptr) check_command(words[1]);
     const std::optional<RawOptions> raw = parse(line, listed_commands(*row.spec));
     if (!raw) return 0;
     check_available(line);
-    if (named == kCommands.end()) check_first_file(*raw);
+    if (named == nullptr) check_first_file(*raw);
     set_color(color_when(*row.spec, *raw));
     return row.run(*raw);
   } catch (const Reported&) {

@@ -16,6 +16,11 @@
 
 namespace clipper {
 
+const CommandSpec* command_named(const CommandSpecs& commands, std::string_view word) {
+  const auto named = std::ranges::find(commands, word == "clip" ? "" : word, &CommandSpec::name);
+  return named == commands.end() || word.empty() ? nullptr : *named;
+}
+
 std::vector<OptionGroup> groups_of(const CommandSpec& spec) {
   std::vector<OptionGroup> groups;
   for (const Option* const option : spec.options) {

@@ -86,6 +86,9 @@ struct CommandSpec {
 
 using CommandSpecs = std::vector<const CommandSpec*>;
 
+/// The command that a first word names, `clip` the one without a name; null if it names none.
+[[nodiscard]] const CommandSpec* command_named(const CommandSpecs& commands, std::string_view word);
+
 /// Options under one heading.
 struct OptionGroup {
   std::string_view heading;

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "command_line/command_line.hpp"
@@ -21,397 +21,244 @@
 namespace clipper {
 namespace {
 
-// The constant parts of the completions. fmt replaces names in braces, and turns two braces into one;
-// with_formats() replaces names like @GLOBS@.
+// Each script calls `clipper __complete` with the line before and behind the cursor: see print_candidates().
 
 constexpr std::string_view kBash =
     R"text(# Completions for clipper, written by clipper completion bash.
-_clipper_words() {{
-  mapfile -t COMPREPLY < <(compgen -W "$1" -- "$current")
-}}
-
-# Offers directories, and files whose names match one of the patterns.
-_clipper_files() {{
-  local pattern
-  compopt -o filenames
-  mapfile -t COMPREPLY < <(compgen -d -- "$current"; for pattern; do compgen -f -X "!$pattern" -- "$current"; done)
-}}
-
-# Offers @ and a tensor. compopt -o filenames would quote the @.
-_clipper_number() {{
-  local pattern
-  [[ $current == @* ]] || return
-  mapfile -t COMPREPLY < <(for pattern in @GLOBS@; do compgen -f -X "!$pattern" -- "${{current#@}}"; done; compgen -S / -d -- "${{current#@}}")
-  [[ ${{COMPREPLY[*]}} != */ ]] || compopt -o nospace
-  ((${{#COMPREPLY[@]}} == 0)) || mapfile -t COMPREPLY < <(printf '@%q\n' "${{COMPREPLY[@]}}")
-}}
-
-# Offers the members of the archive if FILE.npz: or FILE.safetensors: is typed. What is completed begins after the last : or = of the member.
-# Keys are compared as text and printed by %q: compgen -W would execute $(...) in them.
-_clipper_members() {{
-  local line=${{COMP_LINE:0:COMP_POINT}} pattern='(^|[[:blank:]])(--[a-z-]+=)?@?(([^[:blank:]\\"'"'"'`$]|\\.)+\.(@ARCHIVE_REGEX@)):(([^[:blank:]\\]|\\.)*)$'
-  [[ $line =~ $pattern ]] || return
-  local archive=${{BASH_REMATCH[3]//\\/}} typed=${{BASH_REMATCH[6]}} key
-  local before=${{typed%"${{typed##*[:=]}}"}}
-  archive=${{archive/#~\//$HOME/}}
-  [[ -f $archive ]] || return
-  while IFS= read -r key; do
-    [[ $key != "${{typed//\\/}}"* ]] || {{ printf -v key %q "$key"; COMPREPLY+=("${{key#"$before"}}"); }}
-  done < <(clipper --generate members -- "$archive" 2>/dev/null)
-}}
-
-# Offers the members of all archives on the command line.
-_clipper_member_names() {{
-  local word key typed=${{current//\\/}}
-  for word in "${{COMP_WORDS[@]:1}}"; do
-    word=${{word//\\/}}
-    word=${{word/#~\//$HOME/}}
-    [[ $word == *.@(@ARCHIVES@) && -f $word ]] || continue
-    while IFS= read -r key; do
-      [[ $key != "$typed"* ]] || {{ printf -v key %q "$key"; COMPREPLY+=("$key"); }}
-    done < <(clipper --generate members -- "$word" 2>/dev/null)
-  done
-}}
-
-_clipper() {{
-  local IFS=$' \t\n' current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD - 1]}} command='' ended='' word
+_clipper() {
+  local IFS=$' \t\n' lines patterns pattern word
+  mapfile -t lines < <(clipper __complete "${COMP_LINE:0:COMP_POINT}" "${COMP_LINE:COMP_POINT}" "$COMP_WORDBREAKS" 2>/dev/null)
+  read -ra patterns <<<"${lines[0]}"
   COMPREPLY=()
-  _clipper_members && return
-  # COMP_WORDBREAKS makes words of = and @. What is completed begins after =, but at @.
-  if [[ $current == [=@] || $current == =@ ]]; then
-    current=${{current#=}}
-  elif [[ $previous == [=@] || $previous == =@ ]]; then
-    current=${{previous#=}}$current
-    previous=${{COMP_WORDS[COMP_CWORD - 2]}}
+  if ((${#patterns[@]})); then
+    mapfile -t COMPREPLY < <(compgen -d ${lines[1]:+-S /} -- "${lines[2]}"; for pattern in "${patterns[@]}"; do compgen -f -X "!$pattern" -- "${lines[2]}"; done)
+    if [[ ${lines[1]} ]]; then  # compopt -o filenames would quote the @
+      [[ ${COMPREPLY[*]} != */ ]] || compopt -o nospace
+      ((${#COMPREPLY[@]} == 0)) || mapfile -t COMPREPLY < <(printf -- "${lines[1]}%q\n" "${COMPREPLY[@]}")
+    else
+      compopt -o filenames
+    fi
   fi
-  case ${{COMP_WORDS[1]}} in
-    {commands}) ((COMP_CWORD > 1)) && command=${{COMP_WORDS[1]}} ;;
-  esac
-  for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
-    [[ $word == -- ]] && ended=yes
-  done
-  [[ $ended ]] || case $command,$previous in
-{values}  esac
-  if [[ ! $ended && $current == -* ]]; then
-    case $command in
-{options}    esac
-    return
-  fi
-  case $command in
-{positionals}  esac
-  ((COMP_CWORD > 1)) || mapfile -t -O "${{#COMPREPLY[@]}}" COMPREPLY < <(compgen -W '{command_words}' -- "$current")
-}}
-
+  for word in "${lines[@]:3}"; do printf -v word %q "${word%%$'\t'*}"; COMPREPLY+=("$word"); done
+}
 complete -F _clipper clipper
 )text";
 
-/// What the functions for values that are tensors call.
-constexpr std::string_view kZsh = R"text(
-# Offers files of tensors, and the members of the archive if FILE.npz: or FILE.safetensors: is typed.
-_clipper_tensors() {
-  local tensor=$PREFIX archive='*.(@ARCHIVES@):'
-  if [[ $PREFIX != ${~archive}* ]]; then
-    _files -g "*.(@TENSORS@)"
-    return
-  fi
-  compset -P 1 $archive
-  archive=${(Q)${tensor%:$PREFIX}}
-  archive=${archive/#\~\//$HOME/}
-  local -a keys=(${(f)"$(clipper --generate members -- $archive 2>/dev/null)"})
-  local -a expl
-  _wanted members expl member compadd -a keys
-}
-
-# Offers the members of all archives on the command line.
-_clipper_member_names() {
-  local -a keys expl
-  local word
-  for word in ${(Q)words}; do
-    [[ $word != *.(@ARCHIVES@) ]] || keys+=(${(f)"$(clipper --generate members -- ${word/#\~\//$HOME/} 2>/dev/null)"})
+constexpr std::string_view kZsh = R"text(#compdef clipper
+# Written by clipper completion zsh.
+_clipper() {
+  local -a candidates lines=("${(@f)$(clipper __complete "$words[1,CURRENT-1] $QIPREFIX$PREFIX" "$SUFFIX$QISUFFIX $words[CURRENT+1,-1]" 2>/dev/null)}")
+  local line result=1
+  for line in $lines[4,-1]; do
+    candidates+=("${${${line%%$'\t'*}//\\/\\\\}//:/\\:}:${line#*$'\t'}")
   done
-  _wanted members expl member compadd -a keys
+  (( $#candidates )) && _describe -t values value candidates && result=0
+  [[ -n $lines[1] ]] || return result
+  compset -p $#lines[2]
+  if [[ $lines[1] == '*/' ]]; then _files -/; else _files -g $lines[1]; fi && result=0
+  return result
 }
+if [[ $funcstack[1] == _clipper ]]; then _clipper "$@"; else compdef _clipper clipper; fi
 )text";
 
-constexpr std::string_view kFish =
-    R"text(# Completions for clipper, written by clipper completion fish.
-function __clipper_command_is --argument-names expected
-    set --local words (commandline --tokenize --cut-at-cursor --current-process)
-    set --local command ''
-    test (count $words) -gt 1; and contains -- $words[2] {commands}; and set command $words[2]
-    test "$command" = "$expected"
-end
-
-# The part of an option's value, or of a word, that was typed.
-function __clipper_value
-    commandline --current-token | string replace --regex '^--[^=]*=' ''
-end
-
-# Offers files of tensors, and the members of the archive if FILE.npz: or FILE.safetensors: is typed.
-function __clipper_tensors --argument-names typed
-    if set --local parts (string unescape -- "$typed" | string match --regex '^(.*?\.(?:@ARCHIVE_REGEX@)):')
-        printf '%s\n' "$parts[2]:"(clipper --generate members -- (string replace --regex '^~/' "$HOME/" -- "$parts[2]") 2>/dev/null)
-    else
-        __fish_complete_suffix "$typed" .npz | string match --regex '^.*(?:\.(?:@TENSOR_REGEX@)|/)$'
+constexpr std::string_view kFish = R"text(# Completions for clipper, written by clipper completion fish.
+function __clipper
+    set --local before (commandline --current-process --cut-at-cursor | string collect)
+    set --local all (commandline --current-process | string collect)
+    set --local behind (string sub --start (math 1 + (string length -- "$before")) -- "$all" | string collect)
+    set --local lines (clipper __complete "$before" "$behind" 2>/dev/null)
+    set --query lines[4]; and printf '%s\n' $lines[4..-1]
+    test -n "$lines[1]"; and set --local files (complete --do-complete "__fish_command_without_completions $lines[3]")
+    set --query files[1]; or return
+    for pattern in '*/' (string split ' ' -- $lines[1])
+        string match -- $pattern $files | string replace --regex -- '^' "$lines[2]"
     end
 end
-
-# Offers the members of all archives on the command line.
-function __clipper_member_names
-    for word in (string unescape -- (commandline --tokenize --current-process) | string match --regex '^.*\.(?:@ARCHIVE_REGEX@)$')
-        clipper --generate members -- (string replace --regex '^~/' "$HOME/" -- "$word") 2>/dev/null
-    end
-end
-
-# Offers @ and a tensor.
-function __clipper_number
-    set --local typed (__clipper_value)
-    string match --quiet '@*' -- "$typed"; and __clipper_tensors (string sub --start 2 -- "$typed") | string replace --regex '^' '@'
-end
-
-complete --command clipper --no-files
+complete --command clipper --no-files --arguments '(__clipper)'
 )text";
 
-std::string replaced(std::string text, std::string_view name, std::string_view by) {
-  for (std::size_t at = text.find(name); at != text.npos; at = text.find(name, at + by.size()))
-    text.replace(at, name.size(), by);
-  return text;
-}
-
-/// The text with the names of files of the formats in place of @NAME@.
-std::string with_formats(std::string text) {
-  std::vector<std::string> tensors;
-  std::vector<std::string> archives;
-  std::vector<std::string> globs;
-  for (const Format& format : formats()) {
-    if (format.pattern.empty()) continue;
-    tensors.emplace_back(format.pattern);
-    if (format.has_entries()) archives.emplace_back(format.pattern);
-    globs.push_back(fmt::format("'*.{}'", format.pattern));
-  }
-  const auto regex = [](const std::vector<std::string>& patterns) {
-    return replaced(replaced(joined(patterns, "|"), ".", "\\."), "*", "[^/:[:blank:]]*");
-  };
-  text = replaced(std::move(text), "@GLOBS@", joined(globs, " "));
-  text = replaced(std::move(text), "@TENSORS@", joined(tensors, "|"));
-  text = replaced(std::move(text), "@ARCHIVES@", joined(archives, "|"));
-  text = replaced(std::move(text), "@TENSOR_REGEX@", regex(tensors));
-  return replaced(std::move(text), "@ARCHIVE_REGEX@", regex(archives));
-}
-
-/// What each shell offers for a value.
-struct Offer {
-  std::string_view bash;
-  std::string_view zsh;
-  std::string_view fish;
+/// A word as a shell reads it.
+struct Word {
+  std::string raw{};     ///< as it is typed
+  std::string text{};    ///< without the quotes
+  std::size_t cut = 0;   ///< where in `text` what the shell replaces begins
+  bool is_open = false;  ///< a quote is not closed
 };
 
-Offer offer_of(Value value) {
-  switch (value) {
-    case Value::text: return {"", " ", "--exclusive"};
-    case Value::number:
-      return {"_clipper_number", "{compset -P @ && _clipper_tensors}",
-              "--exclusive --arguments '(__clipper_number)'"};
-    case Value::tensor:
-      return {"_clipper_files @GLOBS@", "_clipper_tensors",
-              "--exclusive --arguments '(__clipper_tensors (__clipper_value))'"};
-    case Value::member:
-      return {"_clipper_member_names", "_clipper_member_names",
-              "--exclusive --arguments '(__clipper_member_names)'"};
-    case Value::file: return {"_clipper_files '*'", "_files", "--require-parameter --force-files"};
-    case Value::directory:
-      return {"_clipper_files", "_files -/",
-              "--exclusive --arguments '(__fish_complete_directories (__clipper_value))'"};
+/// The words of a line. The last one, which may be empty, has no end yet. bash completes what comes after the
+/// last of `breaks` ($COMP_WORDBREAKS) in a word, but from an @ on.
+std::vector<Word> words_of(std::string_view line, std::string_view breaks = "") {
+  constexpr std::string_view kBetween = " \t\n<>";
+  std::vector<Word> words(1);
+  char quote = '\0';
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (quote == '\0' && kBetween.find(c) != kBetween.npos) {
+      if (!words.back().raw.empty()) words.emplace_back();
+      continue;
+    }
+    Word& word = words.back();
+    word.raw += c;
+    if (c == quote) {
+      quote = '\0';
+    } else if (quote == '\0' && (c == '\'' || c == '"')) {
+      quote = c;
+    } else if (c == '\\' && quote != '\'' && i + 1 < line.size()) {
+      word.raw += line[++i];
+      word.text += line[i];
+    } else {
+      word.text += c;
+      if (quote == '\0' && breaks.find(c) != breaks.npos) word.cut = word.text.size() - (c == '@' ? 1 : 0);
+    }
+    word.is_open = quote != '\0';
   }
-  __builtin_unreachable();
+  return words;
 }
 
-std::string joined_words(const Option& option) {
-  return joined(option.words(), " ");
-}
+/// What a shell is told: see print_candidates().
+class Answer {
+ public:
+  Answer(const Word& typed, bool is_bash) : typed_(typed), is_bash_(is_bash) {}
 
-/// The names of all commands but the first, which has none.
-std::string names_after_main(const CommandSpecs& commands, std::string_view separator) {
-  std::vector<std::string_view> names;
-  for (const CommandSpec* const command : std::span(commands).subspan(1)) names.push_back(command->name);
-  return joined(names, separator);
-}
-
-/// The positional whose values bash and fish offer for all positionals: their scripts do not count words.
-const Option& positional_of(const CommandSpec& command) {
-  return *command.positionals.front().option;
-}
-
-/// Inserts `escape` before each character of `special`, for text between quotes.
-std::string escaped(std::string_view text, std::string_view special, std::string_view escape = "\\") {
-  std::string result;
-  for (const char c : text) {
-    if (special.find(c) != std::string_view::npos) result += escape;
-    result += c;
+  /// Offers a word in place of the typed one, unless a terminal cannot show it. bash does not compare the
+  /// two.
+  void add(const std::string& word, std::string_view help = "") {
+    if (word != escape_for_terminal(word)) return;
+    if (is_bash_ && (typed_.is_open || word.size() == typed_.cut || !word.starts_with(typed_.text))) return;
+    words_ += fmt::format("{}\t{}\n", word.substr(typed_.cut), help);
   }
-  return result;
-}
 
-std::string bash_action(const Option& option) {
-  return option.words == nullptr ? std::string(offer_of(option.value).bash)
-                                 : fmt::format("_clipper_words '{}'", joined_words(option));
-}
+  /// Offers files, whose names begin at `begin` of the typed word.
+  void add_files(std::size_t begin, std::string patterns) {
+    const std::string before = typed_.text.substr(0, begin);
+    if (typed_.cut > begin || !typed_.raw.starts_with(before) || typed_.raw.find('\n') != std::string::npos)
+      return;
+    patterns_ = std::move(patterns);
+    before_ = before.substr(typed_.cut);
+    file_ = typed_.raw.substr(begin);
+  }
 
-std::string bash_value(const CommandSpec& command, const Option& option) {
+  [[nodiscard]] std::string text() const {
+    return fmt::format("{}\n{}\n{}\n{}", patterns_, before_, file_, words_);
+  }
+
+ private:
+  const Word& typed_;
+  bool is_bash_;
+  std::string patterns_;
+  std::string before_;
+  std::string file_;
+  std::string words_;
+};
+
+std::string tensor_patterns() {
   std::vector<std::string> patterns;
-  for (const std::string_view name : names_of(option))
-    patterns.push_back(fmt::format("{},{}", command.name, name));
-  const std::string action = bash_action(option);
-  return fmt::format("    {}) {}{}return ;;\n", joined(patterns, " | "), action, action.empty() ? "" : "; ");
+  for (const Format& format : formats())
+    if (!format.pattern.empty()) patterns.push_back(fmt::format("*.{}", format.pattern));
+  return joined(patterns, " ");
 }
 
-/// The names of all options that --help shows.
-std::string visible_names(const CommandSpec& command) {
-  std::vector<std::string_view> names;
-  for (const Option* const option : command.options)
-    if (option->group != kHidden)
-      for (const std::string_view name : names_of(*option)) names.push_back(name);
-  return joined(names, " ");
+/// The path with the user's directory in place of ~.
+std::string with_home(const std::string& path) {
+  const char* const home = std::getenv("HOME");
+  return home != nullptr && path.starts_with("~/") ? home + path.substr(1) : path;
 }
 
-std::string zsh_action(const Option& option) {
-  return option.words == nullptr ? std::string(offer_of(option.value).zsh)
-                                 : fmt::format("({})", joined_words(option));
-}
-
-/// The names that cannot follow the option: its own, then the sorted names of the options that it excludes.
-std::vector<std::string_view> names_after(const CommandSpec& command, const Option& option) {
-  std::vector<std::string_view> excluded;
-  for (const Option* const other : command.options)
-    if (exclusion(option, *other) != nullptr || exclusion(*other, option) != nullptr)
-      for (const std::string_view name : names_of(*other)) excluded.push_back(name);
-  std::sort(excluded.begin(), excluded.end());
-  std::vector<std::string_view> names = names_of(option);
-  names.insert(names.end(), excluded.begin(), excluded.end());
-  return names;
-}
-
-std::string zsh_option(const CommandSpec& command, const Option& option) {
-  const bool takes_value = needs_value(option);
-  std::vector<std::string> names;
-  for (const std::string_view name : names_of(option))
-    names.push_back(fmt::format("{}{}", name, !takes_value ? "" : name.starts_with("--") ? "=" : "+"));
-  const std::string help = escaped(escaped(option.help, "\\[]"), "'", R"('\')");
-  const std::string value = takes_value ? fmt::format(":{}:{}", option.type, zsh_action(option)) : "";
-  return fmt::format(
-      "'{}({})'{}'[{}]{}'", option.group == kHidden ? "!" : "", joined(names_after(command, option), " "),
-      names.size() > 1 ? fmt::format("{{{}}}", joined(names, ",")) : names.front(), help, value);
-}
-
-std::string zsh_arguments(const CommandSpec& command) {
-  std::string text = "_arguments -s -S";
-  for (const Option* const option : command.options) text += " \\\n    " + zsh_option(command, *option);
-  std::size_t place = 0;
-  for (const auto& [option, arity] : command.positionals)
-    text += fmt::format(" \\\n    '{}:{}:{}'", arity == Arity::many ? "*" : std::to_string(++place),
-                        option->names, zsh_action(*option));
-  return text;
-}
-
-std::string fish_value(const Option& option) {
-  return option.words == nullptr ? fmt::format(" {}", offer_of(option.value).fish)
-                                 : fmt::format(" --exclusive --arguments '{}'", joined_words(option));
-}
-
-std::string fish_option(const CommandSpec& command, const Option& option) {
-  const std::vector<std::string_view> names = names_of(option);
-  std::string text = fmt::format(
-      "complete --command clipper --condition '__clipper_command_is \"{}\"{}'", command.name,
-      option.group == kHidden ? fmt::format("; and __fish_prev_arg_in {}", joined(names, " ")) : "");
-  for (const std::string_view name : names)
-    text += name.starts_with("--") ? fmt::format(" --long-option {}", name.substr(2))
-                                   : fmt::format(" --short-option {}", name.substr(1));
-  return text + (needs_value(option) ? fish_value(option) : "") +
-         fmt::format(" --description '{}'\n", escaped(option.help, "\\'"));
-}
-
-std::string fish_command(const CommandSpec& command) {
-  std::string text;
-  if (!command.name.empty())
-    text += fmt::format(
-        "complete --command clipper --condition 'test (count (commandline --tokenize --cut-at-cursor "
-        "--current-process)) -eq 1' --arguments {} --description '{}'\n",
-        command.name, escaped(command.summary, "\\'"));
-  if (!command.positionals.empty())
-    text += fmt::format("complete --command clipper --condition '__clipper_command_is \"{}\"'{}\n",
-                        command.name, fish_value(positional_of(command)));
-  for (const Option* const option : command.options) text += fish_option(command, *option);
-  return text;
-}
-
-}  // namespace
-
-std::string bash_completions(const CommandSpecs& commands) {
-  std::string values;
-  std::string options;
-  std::string positionals;
-  for (const CommandSpec* const command : commands) {
-    for (const Option* const option : command->options)
-      if (needs_value(*option)) values += bash_value(*command, *option);
-    options += fmt::format("      '{}') _clipper_words '{}' ;;\n", command->name, visible_names(*command));
-    if (!command->positionals.empty())
-      positionals += fmt::format("    '{}') {} ;;\n", command->name, bash_action(positional_of(*command)));
-  }
-  using namespace fmt::literals;
-  const std::string text = fmt::format(
-      kBash, "commands"_a = names_after_main(commands, " | "), "values"_a = values, "options"_a = options,
-      "positionals"_a = positionals, "command_words"_a = names_after_main(commands, " "));
-  return with_formats(text);
-}
-
-std::string zsh_completions(const CommandSpecs& commands) {
-  std::string cases;
-  std::string rows;
-  for (const CommandSpec* const command : std::span(commands).subspan(1)) {
-    cases += fmt::format("  {})\n    shift words\n    (( CURRENT-- ))\n    {}\n    return\n    ;;\n",
-                         command->name, zsh_arguments(*command));
-    rows += fmt::format(" '{}:{}'", command->name, escaped(command->summary, "'", R"('\')"));
-  }
-  return with_formats(fmt::format(
-      "#compdef clipper\n# Written by clipper completion zsh.\n{}\n_clipper() {{\nlocal result=1\n"
-      "(( CURRENT > 2 )) && case $words[2] in\n{}esac\n"
-      "if (( CURRENT == 2 )); then\n  local -a commands=({})\n"
-      "  _describe -t commands command commands && result=0\nfi\n"
-      "{} && result=0\nreturn result\n}}\n\n"
-      "if [[ $funcstack[1] == _clipper ]]; then\n  _clipper \"$@\"\nelse\n  compdef _clipper clipper\nfi\n",
-      kZsh, cases, rows, zsh_arguments(*commands.front())));
-}
-
-std::string fish_completions(const CommandSpecs& commands) {
-  using namespace fmt::literals;
-  std::string text = fmt::format(kFish, "commands"_a = names_after_main(commands, " "));
-  for (const CommandSpec* const command : commands) text += fish_command(*command);
-  return with_formats(std::move(text));
-}
-
-namespace {
-
-constexpr std::string_view kMembers = "members";
-
-/// What completes FILE:MEMBER, one in each line. Leaves out what a terminal cannot show.
-std::string members_of(const std::string& path) {
-  const InputFile file = InputFile::open_regular(path);
-  if (!is_archive(file)) throw Error(ErrorKind::input, path + ": not an archive");
+/// Offers the members of an archive behind `before`; none of other files.
+void add_members(Answer& answer, const std::string& before, const std::string& path) try {
+  const Format* const format = format_named(path);
+  if (format == nullptr || !format->has_entries()) return;
+  const InputFile file = InputFile::open_regular_file(path);
+  if (!is_archive(file)) return;
   const Container archive(file);
-  std::string lines;
-  for (const Entry& member : archive.entries())
-    if (const std::string_view key = member.key(); key == escape_for_terminal(key))
-      lines.append(key).append("\n");
-  return lines;
+  for (const Entry& member : archive.entries()) answer.add(before + std::string(member.key()));
+} catch (const Error&) {
+}
+
+/// Offers files of tensors or, if FILE: is typed, the members of this archive.
+void add_tensors(Answer& answer, const std::string& typed, std::size_t begin) {
+  const auto parts = member_path(with_home(typed.substr(begin)));
+  if (!parts) return answer.add_files(begin, tensor_patterns());
+  add_members(answer, typed.substr(0, typed.size() - parts->member.size()), parts->archive);
+}
+
+/// Offers what can stand from `begin` of the typed word on, the value of `option`.
+void add_values(Answer& answer, const Option& option, const std::string& typed, std::size_t begin,
+                const std::vector<std::string>& others) {
+  const std::string before = typed.substr(0, begin);
+  if (option.words != nullptr) {
+    for (const std::string_view word : option.words()) answer.add(before + std::string(word));
+    return;
+  }
+  switch (option.value) {
+    case Value::text: return;
+    case Value::number: return typed.substr(begin, 1) == "@" ? add_tensors(answer, typed, begin + 1) : void();
+    case Value::tensor: return add_tensors(answer, typed, begin);
+    case Value::member:
+      for (const std::string& other : others) add_members(answer, before, with_home(other));
+      return;
+    case Value::file: return answer.add_files(begin, "*");
+    case Value::directory: return answer.add_files(begin, "*/");
+  }
+}
+
+/// Offers the options that --help shows, without those that do not go with the `given` ones.
+void add_options(Answer& answer, const CommandSpec& spec, const std::vector<const Option*>& given) {
+  for (const Option* const option : spec.options) {
+    const bool is_excluded = std::ranges::any_of(given, [&](const Option* other) {
+      return exclusion(*option, *other) != nullptr || exclusion(*other, *option) != nullptr;
+    });
+    if (option->group == kHidden || is_excluded) continue;
+    for (const std::string_view name : names_of(*option)) answer.add(std::string(name), option->help);
+  }
+}
+
+/// Where the value begins in a word that begins with a dash; nowhere in the name of an option.
+std::size_t value_begin(const CommandSpec& spec, const std::string& word) {
+  if (word.starts_with("--")) return word.find('=') == word.npos ? word.npos : word.find('=') + 1;
+  const Option* const option = option_named(spec, word.substr(0, 2));
+  return word.size() > 2 && option != nullptr && needs_value(*option) ? 2 : word.npos;
+}
+
+/// The parser says what the typed word is: in place of it stands a word that nobody types.
+std::string answer_to(std::string_view line, std::string_view behind, std::string_view breaks,
+                      const CommandSpecs& commands) {
+  constexpr std::string_view kHere = "\x1f";
+  const std::vector<Word> words = words_of(line, breaks);
+  if (words.size() < 2) return "";
+  const Word& typed = words.back();
+  std::vector<std::string> texts;
+  for (const Word& word : std::span(words).first(words.size() - 1)) texts.push_back(word.text);
+  const CommandSpec* const named = texts.size() > 1 ? command_named(commands, texts[1]) : nullptr;
+  const CommandSpec& spec = named != nullptr ? *named : *commands.front();
+  if (named != nullptr) texts.erase(texts.begin());
+  const bool is_dashed = typed.text.starts_with('-') && std::ranges::find(texts, "--") == texts.end();
+  const std::size_t begin = is_dashed ? value_begin(spec, typed.text) : 0;
+  if (begin != typed.text.npos) texts.push_back(typed.text.substr(0, begin).append(kHere));
+  for (const Word& word : words_of(behind.substr(std::min(behind.find(' '), behind.size()))))
+    if (!word.raw.empty()) texts.push_back(word.text);
+  std::vector<const char*> pointers;
+  for (const std::string& text : texts) pointers.push_back(text.c_str());
+  const RawOptions raw = CommandLine(spec, pointers).typed();
+  Answer answer(typed, !breaks.empty());
+  if (begin == typed.text.npos) add_options(answer, spec, raw.given());
+  std::vector<const Option*> all(spec.options.begin(), spec.options.end());
+  for (const Positional& positional : spec.positionals) all.push_back(positional.option);
+  for (const Option* const option : all)
+    if (std::ranges::find(raw.texts(*option), kHere) != raw.texts(*option).end())
+      add_values(answer, *option, typed.text, begin, texts);
+  if (words.size() == 2 && !is_dashed)
+    for (const CommandSpec* const command : std::span(commands).subspan(1))
+      answer.add(std::string(command->name), command->summary);
+  return answer.text();
 }
 
 struct Shell {
   std::string_view name;
-  std::string (*completions)(const CommandSpecs&);
+  std::string_view script;
 };
 
-constexpr std::array kShells{Shell{"bash", &bash_completions}, Shell{"zsh", &zsh_completions},
-                             Shell{"fish", &fish_completions}};
+constexpr std::array kShells{Shell{"bash", kBash}, Shell{"zsh", kZsh}, Shell{"fish", kFish}};
 
 Words shell_names() {
   Words words;
@@ -419,18 +266,9 @@ Words shell_names() {
   return words;
 }
 
-Words kinds() {
-  Words words = page_names();
-  words.insert(words.begin(), kMembers);
-  return words;
-}
-
-constexpr Option kKind{
-    .names = "KIND", .words = &kinds, .help = "A page of the manual, or the members of an archive"};
-constexpr Option kArchive{.names = "FILE", .help = "An archive, for members"};
-constexpr std::array kPositionals{Positional{&kKind, Arity::required},
-                                  Positional{&kArchive, Arity::optional}};
-constexpr std::array<std::string_view, 2> kForms{"KIND", "members FILE"};
+constexpr Option kKind{.names = "KIND", .words = &page_names, .help = "A page of the manual"};
+constexpr std::array kPositionals{Positional{&kKind, Arity::required}};
+constexpr std::array<std::string_view, 1> kForms{"KIND"};
 constexpr std::array kOptions{&kHelp};
 
 // clang-format off
@@ -459,7 +297,7 @@ CommandSpecs only_public(CommandSpecs commands) {
 constexpr CommandSpec kGenerateSpec{
     .name = "--generate",
     .summary = "print a file for packages",
-    .description = "Prints a page of the manual, for packages, or what completes FILE:MEMBER.",
+    .description = "Prints a page of the manual, for packages.",
     .forms = kForms,
     .positionals = kPositionals,
     .options = kOptions,
@@ -479,21 +317,20 @@ constexpr CommandSpec kCompletionSpec{
 };
 
 int generate_file(const RawOptions& raw, CommandSpecs commands) {
-  const bool is_members = raw.text(kKind) == kMembers;
-  if (is_members != raw.has(kArchive))
-    throw Error(ErrorKind::usage,
-                is_members ? "--generate members: FILE is missing" : "--generate: only members takes a FILE");
-  if (is_members) {
-    print(members_of(raw.text(kArchive)));
-    return 0;
-  }
   print(manual(raw.text(kKind), only_public(std::move(commands))));
   return 0;
 }
 
-int print_completions(const RawOptions& raw, CommandSpecs commands) {
-  const auto* const shell = std::ranges::find(kShells, std::string_view(raw.text(kShell)), &Shell::name);
-  print(shell->completions(only_public(std::move(commands))));
+int print_completions(const RawOptions& raw) {
+  print(std::string(std::ranges::find(kShells, std::string_view(raw.text(kShell)), &Shell::name)->script));
+  return 0;
+}
+
+int print_candidates(std::span<const char* const> words, CommandSpecs commands) try {
+  const auto word = [&](std::size_t i) { return std::string_view(i < words.size() ? words[i] : ""); };
+  print(answer_to(word(0), word(1), word(2), only_public(std::move(commands))));
+  return 0;
+} catch (const std::exception&) {
   return 0;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -9,22 +10,26 @@ namespace clipper {
 
 class RawOptions;
 
+inline constexpr std::string_view kCandidatesWord = "__complete";
+
 extern const CommandSpec kGenerateSpec;
 extern const CommandSpec kCompletionSpec;
 
 /// `clipper --generate PAGE` prints a page of the manual for packages. Covers the public commands among
-/// `commands`, the first of which has no name. `clipper --generate members FILE` is for the completions: it
-/// prints the members of an archive. Returns the exit status.
+/// `commands`, the first of which has no name. Returns the exit status.
 [[nodiscard]] int generate_file(const RawOptions& raw, CommandSpecs commands);
 
-/// `clipper completion bash|zsh|fish` prints the shell's completions. Returns the exit status.
-[[nodiscard]] int print_completions(const RawOptions& raw, CommandSpecs commands);
+/// `clipper completion bash|zsh|fish` prints what the shell loads: a function that asks print_candidates().
+/// The one for bash does not need the package bash-completion. Returns the exit status.
+[[nodiscard]] int print_completions(const RawOptions& raw);
 
-/// Files that a shell loads to complete options (with their help), known values, files and directories. The
-/// file for bash does not need the package bash-completion. The first of the commands has no name.
-[[nodiscard]] std::string bash_completions(const CommandSpecs& commands);
-[[nodiscard]] std::string zsh_completions(const CommandSpecs& commands);
-[[nodiscard]] std::string fish_completions(const CommandSpecs& commands);
+/// `clipper __complete BEFORE BEHIND [BREAKS]` prints what can stand in place of the last word of BEFORE, the
+/// command line before the cursor. Three lines are about files: the patterns of their names, */ for
+/// directories only, or none; what stands in front of a name in the word, such as --min=@; and the rest of
+/// the word as it is typed. The lines below are words, each with a tab and what it means. bash gives
+/// $COMP_WORDBREAKS, and gets words from the last break on that begin as the typed one. Returns 0: whoever
+/// types sees no errors.
+[[nodiscard]] int print_candidates(std::span<const char* const> words, CommandSpecs commands);
 
 /// The text in the language of man(7), with `code` in bold.
 [[nodiscard]] std::string inline_to_troff(std::string_view text);

@@ -340,36 +340,22 @@ TEST_CASE("every example of the manual runs and prints what the manual shows") {
 }
 
 TEST_CASE("the manual and the completions have all options, profiles and dtypes") {
-  for (const std::string kind : {"manual", "bash", "zsh", "fish"}) {
-    const std::string source = kind == "manual" ? manual_source() : run_clipper({"completion", kind}).output;
-    // Without the escapes of troff, and without the commands by which the completions ask for members.
-    const std::string text = replaced(replaced(source, "\\-", "-"), "--generate members", "");
-    CAPTURE(kind, text);
+  std::string completed;
+  for (const std::string_view name : command_names())
+    completed += run_clipper({"__complete", fmt::format("clipper {} --", name)}).output;
+  for (const std::string option : {"--", "--profile ", "--to "})
+    completed += run_clipper({"__complete", fmt::format("clipper {}", option)}).output;
+  for (const std::string& text : {replaced(manual_source(), "\\-", "-"), completed}) {
+    CAPTURE(text);
     for (const std::string_view name : shown_options()) CHECK(contains(text, name));
     for (const Profile& profile : profiles()) CHECK(contains(text, profile.name));
     for (const DTypeTraits& row : kDTypes) CHECK(contains(text, row.name));
-    if (kind != "manual") CHECK_FALSE(contains(text, "--generate "));
   }
 }
 
 TEST_CASE("the manual names the argument whose words it lists") {
   const std::string text = run_clipper({"--generate", "clipper.1"}).output;
   CHECK(contains(text, "TOPIC is one of compare, info, show, profiles, completion, help, bounds, data"));
-}
-
-TEST_CASE("--generate members prints what completes FILE:MEMBER") {
-  const WorkingDirectory directory;
-  const std::string tensor = float32_file({1});
-  directory.write(
-      "a.npz",
-      npz_file({{"w.npy", tensor}, {"w", tensor}, {"größe $(x).npy", tensor}, {"\xff.npy", tensor}}));
-  const Result result = directory.run({"--generate", "members", "--", "a.npz"});
-  check_done(result);
-  CHECK(result.output == "w.npy\nw\ngröße $(x)\n");
-  directory.write("b.npy", tensor);
-  check_refused(directory.run({"--generate", "members", "b.npy"}), 3, "not an archive");
-  check_refused(run_clipper({"--generate", "members"}), 2, "FILE is missing");
-  check_refused(run_clipper({"--generate", "clipper.1", "a.npz"}), 2, "only members takes a FILE");
 }
 
 TEST_CASE("--generate refuses unknown kinds and other options") {

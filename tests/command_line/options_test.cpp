@@ -198,8 +198,7 @@ TEST_CASE("missing, surplus and unknown positional arguments are refused") {
         "unexpected argument 'c'; usage: clipper compare [OPTIONS] ACTUAL EXPECTED");
   CHECK(refused("compare", {"", "b"}) == "ACTUAL is an empty name (is a shell variable empty?)");
   CHECK(refused("--generate", {}) == "KIND is missing; see clipper --generate --help");
-  CHECK(
-      refused("--generate", {"tcsh"}).starts_with("unknown kind 'tcsh'; expected one of: members, clipper"));
+  CHECK(refused("--generate", {"tcsh"}).starts_with("unknown kind 'tcsh'; expected one of: clipper"));
   CHECK(refused("help", {"inof"}) == "unknown topic 'inof'; did you mean 'info'?");
 }
 

@@ -123,7 +123,7 @@ def prepare(directory: Path, prefix: Path) -> None:
         (directory / "work" / name).write_text(json.dumps({"weight_map": {"embed": "model.safetensors"}}))
     stub = directory / "bin" / "clipper"
     stub.parent.mkdir()
-    stub.write_text(f'#!/bin/sh\n[ "$1" != --generate ] || exec {shlex.quote(str(prefix))}/bin/clipper "$@"\n'
+    stub.write_text(f'#!/bin/sh\n[ "$1" != __complete ] || exec {shlex.quote(str(prefix))}/bin/clipper "$@"\n'
                     'printf "%s\\n" "$@" END >"$NOTE.part" && mv "$NOTE.part" "$NOTE"\n')
     stub.chmod(0o755)
     home = directory / "home"
