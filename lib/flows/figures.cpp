@@ -236,7 +236,8 @@ void Figures::find_percentiles() {
   const std::vector<Field> bounds = percentiles_in(request_);
   if (bounds.empty()) return;
   std::vector<FlatRule> flat;
-  const std::vector<Given> figures = givens_of(request_, bounds);
+  const std::vector<Expression> figures = expressions_of(request_, bounds);
+  const Request given = request_;
   const Request alone = bounds_alone(request_, layout().dtype);
   scaled_ = scaled(request_, layout());
   const DType dtype = scaled_ && !scaled_->is_exact ? scaled_->dtype : layout().dtype;
@@ -246,7 +247,7 @@ void Figures::find_percentiles() {
     if (const auto& given = alone.*fields::kBounds[i]->number(); given && !is_figure(*given))
       typed[i] = given->number;
   const auto take = [&](std::uint64_t group, const GroupNumbers& found) {
-    add_flat(bounds, figures, found, group, flat);
+    add_flat(given, bounds, found, group, flat);
     if (count() == 1) return set_percentiles(bounds, request_, found, group);
     if (add_bounds(bounds, typed, found, elements)) return;
     Request one = alone;
@@ -315,9 +316,9 @@ std::optional<std::pair<Figure, double>> Figures::range_of(const GroupNumbers& n
 /// Finds the range of the input's elements that is stretched, which becomes a subtrahend and a divisor.
 void Figures::find_range() {
   if (!has_range_figure(request_)) return;
-  std::vector<Given> figures;
+  std::vector<Expression> figures;
   for (const Given* const end : {&request_.stretch_from->first, &request_.stretch_from->second})
-    if (is_figure(*end)) figures.push_back(*end);
+    if (is_figure(*end)) figures.push_back(end->expression);
   const DType dtype = is_long_integer(layout().dtype) ? layout().dtype : DType::float64;
   FoundArray begins(request_, dtype);
   FoundArray lengths(request_, DType::float64);
@@ -442,7 +443,7 @@ void Figures::find_statistics() {
   if (factors.empty()) return;
   const Request first = first_steps(request_, layout().dtype);
   const ElementSource source = clipped(first);
-  const std::vector<Given> figures = givens_of(request_, factors);
+  const std::vector<Expression> figures = expressions_of(request_, factors);
   std::vector<FoundArray> elements = arrays_of(request_, factors, source.dtype);
   std::vector<std::optional<Figure>> found(factors.size());
   figures_of_groups(source, figures, options_.level, [&](std::uint64_t group, const GroupNumbers& numbers) {
@@ -463,12 +464,13 @@ void Figures::find_statistics() {
   dropped_.move_to(lost_);
   for (std::size_t i = 0; i < factors.size(); ++i) {
     const Field& factor = factors[i];
-    const std::optional<Statistic> statistic = figures[i].statistic;
-    const bool is_rounded = factor.number() == &Request::subtract && statistic && is_extreme(*statistic) &&
-                            source.dtype == DType::float64 && is_long_integer(layout().dtype) &&
-                            !request_.scale && !request_.bias && !request_.max_norm;
+    const bool is_rounded = factor.number() == &Request::subtract &&
+                            is_extreme(*(request_.*factor.number())) && source.dtype == DType::float64 &&
+                            is_long_integer(layout().dtype) && !request_.scale && !request_.bias &&
+                            !request_.max_norm;
     if (is_rounded) find_exactly(found[i], elements[i]);
-    expect_one_dtype(label_of(factor), elements[i]);
+    if (!(request_.*factor.number())->expression.is_only(Statistic::mean))  // it is rounded, then
+      expect_one_dtype(label_of(factor), elements[i]);
     if (count() > 1)
       set_array(factor, elements[i]);
     else
@@ -492,11 +494,12 @@ void Figures::find_exactly(std::optional<Figure>& found, FoundArray& elements) {
   };
   FoundArray exact(request_, dtype);
   const Given& figure = *request_.subtract;
-  const Request first = exact_steps(
-      request_, dtype, figure.statistic == Statistic::min ? highest_element(dtype) : lowest_element(dtype));
+  const Request first =
+      exact_steps(request_, dtype,
+                  figure.expression.is_only(Statistic::min) ? highest_element(dtype) : lowest_element(dtype));
   const ElementSource source = clipped(first);
   figures_of_groups(
-      source, {&figure, 1}, options_.level, [&](std::uint64_t group, const GroupNumbers& numbers) {
+      source, {&figure.expression, 1}, options_.level, [&](std::uint64_t group, const GroupNumbers& numbers) {
         if (elements.is_lost(group)) return exact.add_lost(0.0);
         const double nearest = rounded[group];
         found = numbers.figures.front();
@@ -513,6 +516,7 @@ Request with_figures(const Request& request, std::span<const TensorSource> sourc
                      const KernelOptions& options, std::vector<LostBound>& lost) {
   Request result = with_lists(request, sources.front().layout);
   set_units(result, sources.front().layout);
+  choose_norm(result);
   Figures figures(result, sources, options, lost);
   figures.find_percentiles();
   figures.find_range();
