@@ -16,7 +16,7 @@ BOUND_NAMES = ("min", "max")
 MISSING = ("--min", "--max", "--subtract", "--divide", "--max-norm")
 STATISTICS = ("mean", "std", "min", "max", "median", "mad", "iqr", "absmax", "rms", "norm")
 OF_FINITE = ("mean", "std", "rms", "norm", "norm1")
-FIGURE = re.compile(rf"[0-9.]+(?:e[+-]?[0-9]+)?%|{'|'.join(sorted((*STATISTICS, "norm1"), key=len, reverse=True))}")
+FIGURE = re.compile("|".join((r"[0-9.]+(?:e[+-]?[0-9]+)?%", *sorted((*STATISTICS, "norm1"), key=len, reverse=True))))
 RULE = re.compile(r"(mean|median|[0-9.]+%)(?:([+-][0-9.]*)(std|mad|iqr))?")
 LAST_STEPS = (*FACTORS, "--divide-zero", "--round", "--zero-point", "--saturate", "--to", "--nodata-to", "--per-axis")
 
