@@ -19,6 +19,7 @@
 #include "element/number.hpp"
 #include "error.hpp"
 #include "files/parameter_file.hpp"
+#include "flows/clipped_elements.hpp"
 #include "flows/figure_parts.hpp"
 #include "flows/figure_requests.hpp"
 #include "flows/tensor_statistics.hpp"
@@ -27,9 +28,6 @@
 
 namespace clipper {
 namespace {
-
-/// Bytes of clipped elements whose statistics are added at a time.
-constexpr std::size_t kClippedBytes = 64UL << 10;
 
 /// Calculates and sets the figures of a request in the units of the sources.
 class Figures {
@@ -82,10 +80,6 @@ class Figures {
     __builtin_unreachable();
   }
 
-  [[nodiscard]] Plan plan_of(const Request& request, const TensorLayout& tensor) const {
-    return with_path(path_, [&] { return make_plan_in_units(request, tensor); });
-  }
-
   void drop(std::string_view field, const std::string& text, std::uint64_t group, bool has_infinity);
   void drop(const Field& figure, std::uint64_t group, bool has_infinity = false) {
     drop(figure.name, (request_.*figure.number())->text, group, has_infinity);
@@ -100,12 +94,9 @@ class Figures {
                   std::vector<FoundArray>& arrays) const;
   void set_array(const Field& figure, FoundArray& found);
   [[nodiscard]] ElementSource scaled_elements() const;
-  [[nodiscard]] Plan first_plan(const Request& first, const TensorLayout& tensor) const {
-    return decoded(plan_of(first, tensor));
+  [[nodiscard]] ElementSource clipped(const Request& first) const {
+    return clipped_elements(first, {sources_, groups_, row_, has_mask_, path_, options_});
   }
-  void read_clipped(const Request& first, const GroupRange& range, const ElementSource::Look& look,
-                    GroupTable* table) const;
-  [[nodiscard]] ElementSource clipped(const Request& first) const;
   void find_exactly(std::optional<Figure>& found, FoundArray& elements);
   void expect_one_dtype(const Message& figure, const FoundArray& array) const;
   [[nodiscard]] Figure checked(const Field& factor, const Figure& number, std::uint64_t group) const;
@@ -379,52 +370,6 @@ void Figures::find_norm() {
   found.number = limit.number;
   found.found = found_text(*found.array);
   limit = std::move(found);
-}
-
-/// Gathers the clipped elements of the groups in the table, or calls `look` with them if there is none.
-void Figures::read_clipped(const Request& first, const GroupRange& range, const ElementSource::Look& look,
-                           GroupTable* table) const {
-  std::uint64_t member = 0;
-  for (std::size_t i = 0; i < sources_.size(); ++i) {
-    const TensorSource& source = sources_[i];
-    const Groups& groups = groups_[i];
-    const Plan plan = first_plan(first, source.layout);
-    const std::size_t in_size = traits(plan.input.dtype).size;
-    const std::size_t size = traits(plan.output.dtype).size;
-    const std::size_t capacity = kClippedBytes / plan.largest_element();
-    TensorClip clip(plan, options_, source.path);
-    source.read(parts_of(groups, range), [&](std::uint64_t position, std::span<const std::byte> elements) {
-      const auto clipped = std::make_unique_for_overwrite<std::byte[]>(kClippedBytes);
-      while (!elements.empty()) {
-        const std::size_t count = std::min(capacity, elements.size() / in_size);
-        clip.clip(position, elements.data(), clipped.get(), count, Counting::off);
-        const std::span block(clipped.get(), count * size);
-        const std::vector<std::byte> flags = source.flags(position, count);
-        if (table != nullptr)
-          table->gather(groups, range, position, block, flags, member);
-        else
-          groups.split(range, position, block, size, look, flags);
-        elements = elements.subspan(count * in_size);
-        position += count;
-      }
-    });
-    clip.expect_valid();
-    member += groups.members();
-  }
-}
-
-/// The elements after the first steps.
-ElementSource Figures::clipped(const Request& first) const {
-  const DType dtype = first_plan(first, layout()).output.dtype;
-  ElementSource all{.dtype = dtype, .count = row_, .read = {}, .path = path_, .groups = count()};
-  const bool gathers = all.at_once() != 0;
-  all.read = [this, &first, gathers, dtype](const GroupRange& range, const ElementSource::Look& look) {
-    if (!gathers) return read_clipped(first, range, look, nullptr);
-    GroupTable table(range.count, row_, traits(dtype).size, has_mask_);
-    read_clipped(first, range, {}, &table);
-    for (std::size_t group = 0; group < range.count; ++group) look(group, table.counted(group));
-  };
-  return all;
 }
 
 /// The figure as it is used. Error{input} for one that is infinite, or a divisor of 0.

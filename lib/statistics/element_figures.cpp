@@ -14,6 +14,7 @@
 #include "element/element.hpp"
 #include "element/number.hpp"
 #include "element/small_floats.hpp"
+#include "statistics/expression_values.hpp"
 #include "statistics/moments.hpp"
 #include "statistics/statistics.hpp"
 
@@ -21,75 +22,6 @@ namespace clipper {
 namespace {
 
 using Name = Expression::Figure;
-
-/// What is said of a bound whose spread is 0.
-std::string_view flat_text(const Name& figure) {
-  if (figure.percentage) return "";
-  switch (figure.statistic) {
-    case Statistic::std: return "the std is 0";
-    case Statistic::mad: return "the mad is 0";
-    case Statistic::iqr: return "the iqr is 0";
-    default: return "";
-  }
-}
-
-/// The figures of expressions, each once.
-struct Needed {
-  std::vector<Name> names;
-  std::vector<std::vector<std::size_t>> places;  ///< of the figure of each term of each expression
-  bool are_alone = true;                         ///< whether each name is one expression
-  bool has_spread = false;
-
-  explicit Needed(std::span<const Expression> expressions) {
-    for (const Expression& expression : expressions) {
-      std::vector<std::size_t>& its = places.emplace_back();
-      for (const Expression::Term& term : expression.terms) {
-        const auto at = term.figure ? std::ranges::find(names, *term.figure) : names.end();
-        its.push_back(static_cast<std::size_t>(at - names.begin()));
-        if (term.figure && at == names.end()) names.push_back(*term.figure);
-        has_spread = has_spread || (term.figure && !flat_text(*term.figure).empty());
-      }
-      are_alone = are_alone && expression.alone() != nullptr;
-    }
-    are_alone = are_alone && names.size() == expressions.size();
-  }
-};
-
-using Found = std::optional<Figure>;
-
-/// The value of an expression whose figures are found.
-Found value_of(const Expression& expression, std::span<const std::size_t> places,
-               std::span<const Found> found) {
-  if (expression.alone() != nullptr) return found[places[0]];
-  for (std::size_t i = 0; i < places.size(); ++i)
-    if (expression.terms[i].figure && !found[places[i]]) return std::nullopt;
-  if (expression.times) return sum(*found[places[0]], product(*found[places[1]], *expression.times));
-  double total = 0;
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    const Expression::Term& term = expression.terms[i];
-    double value = term.figure ? term.factor * found[places[i]]->nearest() : term.factor;
-    for (const double divisor : term.divisors) value /= divisor;
-    total = i == 0 ? value : total + value;
-  }
-  return total;
-}
-
-/// Sets the values of all expressions from those of their figures, which it may take.
-void evaluate(std::span<const Expression> expressions, const Needed& needed, std::vector<Found>& found,
-              GroupNumbers& numbers) {
-  numbers.flat.resize(expressions.size());
-  for (std::size_t i = 0; i < expressions.size() && needed.has_spread; ++i) {
-    numbers.flat[i] = "";
-    for (const std::size_t place : needed.places[i])
-      if (place < found.size() && found[place] && found[place]->is_zero())
-        numbers.flat[i] = flat_text(needed.names[place]);
-  }
-  if (&found == &numbers.figures) return;
-  if (needed.are_alone) return numbers.figures.swap(found);
-  numbers.figures.clear();
-  for (std::size_t i = 0; i < expressions.size(); ++i)
-    numbers.figures.push_back(value_of(expressions[i], needed.places[i], found));
-}
 
 /// The percentiles that a figure is made of.
 std::vector<Number> percentages_of(const Name& figure) {
