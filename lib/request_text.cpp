@@ -52,55 +52,34 @@ std::optional<Number> percentage_in(const std::string& text) {
   return text.ends_with('%') ? parse_number(std::string_view(text).substr(0, text.size() - 1)) : std::nullopt;
 }
 
-/// For a text with percentage_in().
-Given percentile_of_text(std::string_view name, const std::string& text) {
-  if (!is_percentage(*percentage_in(text)))
+/// An expression of figures; nothing for a number and a file. Refuses what is nearly an expression.
+std::optional<Given> figure_of_text(std::string_view name, const std::string& text) {
+  if (parse_number(text) || names_file(text)) return std::nullopt;
+  if (std::optional<Given> figure = Given::expression_in(text)) return figure;
+  if (percentage_in(text))
     refuse_text(name, fmt::format(" {}: a percentile is a number from 0% to 100%", text));
-  return text;
+  if (const std::optional<std::string> meant = expression_meant_by(text))
+    refuse_text(name, fmt::format(": '{}' is not a number; write {}", text, *meant));
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const auto is_in = [&](std::string_view word) { return text.find(word) != std::string::npos; };
+  if (std::ranges::all_of(text, is_letter) && nearest_name(text, kStatisticWords))
+    static_cast<void>(place_of_text(name, text, kStatisticWords));
+  if (text.find_first_of("%+-*/") != std::string::npos && !looks_like_file(text) &&
+      std::ranges::any_of(kStatisticWords, is_in))
+    refuse_text(name, fmt::format(": '{}' is no expression, as median+3*1.4826*mad or absmax/127 is", text));
+  return std::nullopt;
 }
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kSpellings{{
-    {"−", "-"},    // MINUS SIGN
-    {"σ", "std"},  // SIGMA
-    {"sigma", "std"},
-    {"stddev", "std"},
-    {"stdev", "std"},
-    {"average", "mean"},
-    {"avg", "mean"},
-    {"q1", "25%"},
-    {"q3", "75%"},
-}};
-
-/// What "Mean - 3*sigma" and, of the lower bound, "3sigma" mean: "mean-3std".
-std::optional<std::string> rule_meant_by(std::string_view name, std::string_view text) {
-  std::string rule;
-  for (const char c : text)
-    if (std::string_view(" *_()").find(c) == std::string_view::npos)
-      rule += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-  for (const auto& [word, meant] : kSpellings)
-    if (const std::size_t at = rule.find(word); at != std::string::npos) rule.replace(at, word.size(), meant);
-  if (!rule_of_text(rule)) rule.insert(0, name == "max" ? "mean+" : "mean-");
-  return rule_of_text(rule) ? std::optional(rule) : std::nullopt;
+/// A number, an array, or an expression of figures.
+Given factor_of_text(std::string_view name, const std::string& text, Files files) {
+  std::optional<Given> figure = figure_of_text(name, text);
+  return figure ? *std::move(figure) : number_of_text(name, text, files);
 }
 
-/// Whether the text is a percentile or a rule; refuses what is nearly one.
-bool is_figure_text(std::string_view name, const std::string& text) {
-  if (percentage_in(text) || rule_of_text(text)) return true;
-  if (parse_number(text) || names_file(text)) return false;
-  if (const std::optional<std::string> rule = rule_meant_by(name, text))
-    refuse_text(name, fmt::format(": '{}' is not a bound; write {}", text, *rule));
-  return false;
-}
-
-/// A percentile or a rule.
-Given figure_of_text(std::string_view name, const std::string& text) {
-  return percentage_in(text) ? percentile_of_text(name, text) : rule_of_text(text).value();
-}
-
-/// A bound is also a percentile of the tensor's elements, a rule, a date, true or false.
+/// A bound is also an expression of figures, a date, true or false.
 Given bound_of_text(std::string_view name, const std::string& text, Files files) {
   if (std::optional<Given> word = Given::word(text)) return *std::move(word);
-  return is_figure_text(name, text) ? figure_of_text(name, text) : number_of_text(name, text, files);
+  return factor_of_text(name, text, files);
 }
 
 Given scale_of_text(std::string_view name, const std::string& text, Files files) {
@@ -137,15 +116,6 @@ const Profile* profile_of_text(std::string_view name, const std::string& text) {
   }
   static_cast<void>(place_of_text(name, text, names));
   return nullptr;
-}
-
-/// A number, an array, or a statistic or percentile of the clipped elements.
-Given factor_of_text(std::string_view name, const std::string& text, Files files) {
-  if (std::optional<Given> statistic = Given::statistic_named(text)) return *std::move(statistic);
-  if (percentage_in(text)) return percentile_of_text(name, text);
-  if (!parse_number(text) && nearest_name(text, kStatisticWords))
-    static_cast<void>(place_of_text(name, text, kStatisticWords));
-  return number_of_text(name, text, files);
 }
 
 Given mask_of_text(std::string_view name, const std::string& text, Files files) {
@@ -266,9 +236,9 @@ Given number_of_text(std::string_view name, const std::string& text, Files files
 }
 
 Given end_of_text(const Field& field, const std::string& text) {
-  const bool may_be_figure = field.grammar == Field::Grammar::figure;
-  return may_be_figure && is_figure_text(field.name, text) ? figure_of_text(field.name, text)
-                                                           : typed_number_of_text(field.name, text);
+  std::optional<Given> figure;
+  if (field.grammar == Field::Grammar::figure) figure = figure_of_text(field.name, text);
+  return figure ? *std::move(figure) : typed_number_of_text(field.name, text);
 }
 
 Given typed_number_of_text(std::string_view name, const std::string& text) {

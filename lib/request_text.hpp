@@ -46,7 +46,7 @@ void check_texts(const Request& request);
 /// for any other text.
 [[nodiscard]] Given number_of_text(std::string_view name, const std::string& text, const Reading& files = {});
 
-/// An end of a range: a number, or if the field's grammar is figure a percentile or a rule. Error{usage} for
+/// An end of a range: a number, or if the field's grammar is figure an expression. Error{usage} for
 /// any other text.
 [[nodiscard]] Given end_of_text(const Field& field, const std::string& text);
 

@@ -703,6 +703,7 @@ def result(case):
         return by_index(case, lists)
     if "--mask" in case.parameters:
         case = take_mask(case)
+    case = figures.with_norm(case)
     check(case)
     case = replace(case, was_normalized=case.was_normalized or case.normalizes)
     with np.errstate(all="ignore"):

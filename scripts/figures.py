@@ -14,7 +14,9 @@ from tensor import Tensor, unsigned
 BOUNDS, FACTORS = ("--min", "--max"), ("--subtract", "--divide")
 BOUND_NAMES = ("min", "max")
 MISSING = ("--min", "--max", "--subtract", "--divide", "--max-norm")
-STATISTICS = ("mean", "std", "min", "max", "median", "mad", "iqr", "absmax")
+STATISTICS = ("mean", "std", "min", "max", "median", "mad", "iqr", "absmax", "rms", "norm")
+OF_FINITE = ("mean", "std", "rms", "norm", "norm1")
+FIGURE = re.compile("|".join((r"[0-9.]+(?:e[+-]?[0-9]+)?%", *sorted((*STATISTICS, "norm1"), key=len, reverse=True))))
 RULE = re.compile(r"(mean|median|[0-9.]+%)(?:([+-][0-9.]*)(std|mad|iqr))?")
 LAST_STEPS = (*FACTORS, "--divide-zero", "--round", "--zero-point", "--saturate", "--to", "--nodata-to", "--per-axis")
 
@@ -47,6 +49,38 @@ def in_order(values):
     return known[np.lexsort((~np.signbit(known), known))]
 
 
+def finite_figure(word, values):
+    """A figure of finite floats or integers, rounded once. A mean of integers that float64 lacks is exact."""
+    if word in ("mean", "std"):
+        found = mean_and_deviation(values)[word == "std"]
+        is_exact = word == "mean" and values and isinstance(values[0], int) and abs(found) >= 2**53
+        return Fraction(sum(values), len(values)) if is_exact else found
+    if word == "norm1":
+        return as_float(sum(map(abs, map(Fraction, values))))
+    square = sum((Fraction(each) ** 2 for each in values), Fraction())
+    try:
+        return nearest_root(square / len(values) if word == "rms" else square)
+    except OverflowError:
+        return math.inf
+
+
+def as_float(number):
+    """The nearest float64, also an infinite one."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.copysign(math.inf, number)
+
+
+def value_of(text, of):
+    """What Python gives for an expression with float64 figures, where of(word) is a figure; one alone is exact."""
+    if FIGURE.fullmatch(text):
+        return of(text)
+    figures = {f"F{place}": as_float(of(word)) for place, word in enumerate(FIGURE.findall(text))}
+    names = iter(figures)
+    return eval(re.sub(r"(?<=[0-9.]) *(?=F)", "*", FIGURE.sub(lambda _: next(names), text)).strip(), figures)
+
+
 class NoNumbers(Refused):
     """A statistic of nothing."""
 
@@ -69,24 +103,30 @@ def order_figure(word, ranked):
 
 
 def rule_value(x, text):
-    """A rule of a tensor's elements."""
-    center, times, spread = RULE.fullmatch(text).groups()
+    """An expression of a tensor's elements that is no percentile."""
     known = numbers(x.elements[~is_nan(x.elements, x.dtype)].ravel(), x.dtype)
     ranked = in_order(known.astype(np.float64)).tolist() if x.dtype in FORMATS else sorted(known.tolist())
     finite = [each for each in ranked if math.isfinite(each)]
-    of = lambda word: mean_and_deviation(finite)[word == "std"] if word in ("mean", "std") else order_figure(word, ranked)
-    if spread is None:
-        return of(center)
-    factor = Fraction(times if len(times) > 1 else times + "1")
-    a, b = of(center), of(spread)
-    found = Fraction(a) + factor * Fraction(b) if math.isfinite(a) and math.isfinite(b) else float(a) + float(factor) * float(b)
+    least = {"min": 0, "max": -1}
+    of = lambda word: finite_figure(word, finite) if word in OF_FINITE else ranked[least[word]] if word in least else order_figure(word, ranked)
+    rule = RULE.fullmatch(text)
+    if rule is None or rule[3] is None:
+        found = value_of(text, of)
+    else:
+        factor, a, b = Fraction(rule[2] if len(rule[2]) > 1 else rule[2] + "1"), of(rule[1]), of(rule[3])
+        found = Fraction(a) + factor * Fraction(b) if math.isfinite(a) and math.isfinite(b) else float(a) + float(factor) * float(b)
     if found != found:
         raise Refused("a rule between infinities", INPUT)
     return found
 
 
+def is_percentage(given):
+    """Whether it is a percentile alone."""
+    return isinstance(given, str) and given.endswith("%") and FIGURE.fullmatch(given) is not None
+
+
 def is_rule(given):
-    return isinstance(given, str) and RULE.fullmatch(given) is not None and not given.endswith("%")
+    return isinstance(given, str) and not is_percentage(given) and FIGURE.search(given) is not None
 
 
 def bound_value(x, text):
@@ -98,7 +138,7 @@ def is_lost(case, x, text):
     """Whether no element has the percentile or rule. A scale of 0 makes NaN of infinities."""
     nans, scale = is_nan(x.elements, x.dtype), case.parameters.get("--scale", "1")
     is_zero = isinstance(scale, str) and "," not in scale and exact(scale) == 0
-    if x.dtype in FORMATS and (is_zero or "mean" in text or "std" in text):
+    if x.dtype in FORMATS and (is_zero or {*OF_FINITE} & {*FIGURE.findall(text)}):
         nans = ~np.isfinite(numbers(x.elements, x.dtype).astype(np.float64))
     return bool(nans.all())
 
@@ -135,31 +175,34 @@ def elements_of(case, given, clipped):
 
 
 def is_factor_figure(given):
-    return isinstance(given, str) and (given in STATISTICS or given.endswith("%"))
+    return isinstance(given, str) and FIGURE.search(given) is not None
 
 
-def statistic(word, values):
+def one_figure(word, values):
     """Of float64 elements, or of integers."""
-    if word not in ("mean", "std", "min", "max"):
-        ranked = sorted(each for each in values.tolist() if each == each) if values.dtype == object else in_order(values).tolist()
-        if not ranked:
-            raise NoNumbers(f"{word} of no numbers", INPUT, word)
-        found = order_figure(word, ranked)
-        if not math.isfinite(found):
-            raise Refused(f"infinite {word}", INPUT, word)
-        return found_bound(found) if values.dtype == object else float(found)
-    if values.dtype == object:  # integers
-        found = {"min": min, "max": max}[word](values.tolist(), default=None) if word in ("min", "max") else mean_and_deviation(values.tolist())[word == "std"]
-    elif word in ("mean", "std"):
-        found = mean_and_deviation(values[np.isfinite(values)].tolist())[word == "std"]
+    is_whole = values.dtype == object
+    if word in OF_FINITE:
+        finite = values.tolist() if is_whole else values[np.isfinite(values)].tolist()
+        found = finite_figure(word, finite) if finite else None
     else:
-        known = in_order(values)
-        found = known[0 if word == "min" else -1] if known.size else None
+        ranked = sorted(each for each in values.tolist() if each == each) if is_whole else in_order(values).tolist()
+        found = None if not ranked else ranked[0 if word == "min" else -1] if word in ("min", "max") else order_figure(word, ranked)
     if found is None:
         raise NoNumbers(f"{word} of no numbers", INPUT, word)
-    if math.isinf(found):
-        raise Refused(f"infinite {word}", INPUT, word)
     return found
+
+
+def statistic(text, values):
+    """An expression of float64 elements, or of integers."""
+    rule = RULE.fullmatch(text)
+    of = lambda word: one_figure(word, values)
+    if rule is not None and rule[3] is not None:
+        found = minus(of(rule[1]), -Fraction(rule[2] if len(rule[2]) > 1 else rule[2] + "1") * Fraction(of(rule[3])))
+    else:
+        found = value_of(text, of)
+    if not math.isfinite(found):
+        raise Refused(f"infinite {text}", INPUT, text)
+    return found_bound(found) if values.dtype == object else as_float(found)
 
 
 def as_double(number):
@@ -193,7 +236,7 @@ def are_rounded(numbers):
 
 def is_percentile(given):
     """Whether a bound is found in the elements."""
-    return isinstance(given, str) and (given.endswith("%") or is_rule(given))
+    return isinstance(given, str) and FIGURE.search(given) is not None
 
 
 def axes_of(case):
@@ -315,6 +358,16 @@ def check_order(case, parts, find):
                 raise Refused("above in a group", USAGE, *[words] * (len(parts) > 1))
 
 
+def with_norm(case):
+    """The case with the figure that --norm makes of `norm`."""
+    options = (*BOUNDS, *FACTORS, "--stretch-from")
+    texts = {option: case.parameters[option] for option in options if isinstance(case.parameters.get(option), str)}
+    texts = {option: text for option, text in texts.items() if "norm" in FIGURE.findall(text)}
+    word = {"1": "norm1", "inf": "absmax"}.get(case.parameters.get("--norm"), "norm")
+    given = {option: each for option, each in case.parameters.items() if option != "--norm" or not texts or "--max-norm" in case.parameters}
+    return replace(case, parameters=given | {option: text.replace("norm", word) for option, text in texts.items() if "norm1" not in text})
+
+
 def without(case):
     """The case with numbers that nothing depends on in place of its figures."""
     given = {option: each for option, each in case.parameters.items() if option != "--per-axis"}
@@ -411,9 +464,9 @@ def found_in(case, bound, result, find):
             given = {option: each for option, each in given.items() if option not in words}
         for option, its in values.items() if parts else ():
             limits = np.iinfo(case.x.dtype) if case.x.dtype in INTS else None
-            is_exact = words[option] in BOUND_NAMES or words[option] not in STATISTICS[:4] and option == "--subtract"
+            is_exact = words[option] in BOUND_NAMES or option == "--subtract" and FIGURE.fullmatch(words[option]) and words[option] not in ("std", "rms", "norm", "norm1")
             is_whole = limits and is_exact and all(each == math.trunc(each) and limits.min <= each <= limits.max for each in its)
-            if not is_whole and len(parts) > 1 and is_exact and is_long and are_rounded(its):
+            if not is_whole and len(parts) > 1 and is_exact and is_long and words[option] != "mean" and are_rounded(its):
                 raise Refused("fractions and integers that float64 lacks", USAGE, option)
             given[option] = Tensor(case.x.dtype, np.array([int(each) for each in its], case.x.dtype).reshape(shape)) if is_whole and option == "--subtract" else \
                 array_of(shape, "float64", [nearest(number, "float64") for number in its])

@@ -88,9 +88,8 @@ inline constexpr Option kMaxNorm{
 inline constexpr Option kNorm{
     .names = "--norm", .type = "P", .words = [] { return Words(kNormWords.begin(), kNormWords.end()); },
     .group = "data",
-    .needs = "--max-norm",
-    .help = "Norm that --max-norm limits: 2 (default), 1 or inf",
-    .details = R"(The norm that `--max-norm` limits: `2` (default), the root of the sum of squares; `1`, the sum of
+    .help = "Norm of --max-norm and of the figure norm: 2 (default), 1 or inf",
+    .details = R"(The norm that `--max-norm` limits and that `norm` is: `2` (default), the root of the sum of squares; `1`, the sum of
 absolute values; `inf`, the greatest absolute value.)"};
 
 inline constexpr Option kSubtract{

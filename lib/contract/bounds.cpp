@@ -337,35 +337,6 @@ Message label(std::string_view field, const Given& given) {
   return parameter(field) + Message(" " + given.text);
 }
 
-std::optional<Given> rule_of_text(std::string_view text) {
-  constexpr int kLeastExponent = std::numeric_limits<double>::min_exponent10 - 16;  // of the least float64
-  const std::size_t end = std::min(text.find_first_of("+-"), text.size());
-  const std::string_view center = text.substr(0, end);
-  Given rule(Number{}, std::string(text));
-  if (center.ends_with('%')) {
-    rule.percentage = parse_number(center.substr(0, center.size() - 1));
-    if (!rule.percentage || !is_percentage(*rule.percentage)) return std::nullopt;
-  } else if (center == "mean" || center == "median") {
-    rule.statistic = Given::statistic_named(center)->statistic;
-  } else {
-    return std::nullopt;
-  }
-  if (end == text.size()) return rule;
-  for (const Statistic spread : {Statistic::std, Statistic::mad, Statistic::iqr}) {
-    const std::string_view word = kStatisticWords.at(static_cast<std::size_t>(spread));
-    if (!text.ends_with(word)) continue;
-    const std::string times(text.substr(end, text.size() - end - word.size()));
-    const std::optional<Number> number = parse_number(times.size() == 1 ? times + "1" : times);
-    const bool is_decimal = times.find_first_not_of("0123456789.eE+-", 1) == std::string::npos;
-    if (!number || !is_decimal || number->exponent > kFactorDigits || number->exponent < kLeastExponent ||
-        std::ssize(number->digits) > kFactorDigits)
-      return std::nullopt;
-    rule.spread = Spread{*number, spread};
-    return rule;
-  }
-  return std::nullopt;
-}
-
 void refuse_percentile(std::string_view field, const std::optional<Given>& given) {
   if (given && !given->list.empty())
     throw Error(ErrorKind::usage, label(field, *given) + ": a list of numbers requires " +
@@ -373,16 +344,16 @@ void refuse_percentile(std::string_view field, const std::optional<Given>& given
   if (!is_figure(given)) return;
   throw Error(ErrorKind::usage, label(field, *given) +
                                     ": only min, max, subtract, divide and stretch_from can be " +
-                                    (given->percentage ? "percentiles" : "statistics"));
+                                    (given->expression.is_percentile() ? "percentiles" : "statistics"));
 }
 
 void expect_no_percentage(std::string_view field, const std::optional<Given>& bound) {
   if (bound && !bound->list.empty()) refuse_percentile(field, bound);
   if (!is_figure(bound)) return;
-  throw Error(ErrorKind::usage, label(field, *bound) +
-                                    (bound->statistic ? ": a statistic needs all elements of the tensor"
-                                                      : ": a percentile needs all elements of the tensor") +
-                                    (bound->statistic ? Term{"statistic", ""} : Term{"percentile", ""}));
+  const std::string_view what = bound->expression.is_percentile() ? "percentile" : "statistic";
+  throw Error(
+      ErrorKind::usage,
+      label(field, *bound) + fmt::format(": a {} needs all elements of the tensor", what) + Term{what, ""});
 }
 
 bool is_in_units(const Request& request, const TensorLayout& layout) {
@@ -394,10 +365,10 @@ void set_units(Request& request, const TensorLayout& layout) {
   if (!are_numbers) expect_only_bounds(request, layout);
   const auto convert = [&](std::string_view field, std::optional<Given>& given) {
     if (!given || (are_numbers && !given->needs_meaning)) return;
-    if (given->statistic || given->spread)
+    if (given->expression.is_percentile()) return;
+    if (is_figure(*given))
       throw Error(ErrorKind::usage,
                   label(field, *given) + fmt::format(": not for a tensor of {}", type_name(layout)));
-    if (given->percentage) return;
     given->number = number_in_units(field, *given, layout);
     given->needs_meaning = false;
   };

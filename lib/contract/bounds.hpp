@@ -25,15 +25,11 @@ namespace clipper {
 
 /// Whether the parameter is a number that is found in the elements.
 [[nodiscard]] inline bool is_figure(const Given& given) {
-  return given.percentage || given.statistic;
+  return !given.expression.terms.empty();
 }
 [[nodiscard]] inline bool is_figure(const std::optional<Given>& given) {
   return given && is_figure(*given);
 }
-
-/// "mean", "median", "25%", or one of them and a multiple of std, mad or iqr: "mean-3std", "25%-1.5iqr";
-/// nothing for other texts.
-[[nodiscard]] std::optional<Given> rule_of_text(std::string_view text);
 
 /// Error{usage} for a percentile in place of a number: of a parameter that is no bound, or of a bound whose
 /// percentile has not been found in the elements. The same for a statistic.

@@ -30,10 +30,10 @@ struct Field {
     typed,    ///< nothing
     number,   ///< @FILE
     scale,    ///< the same, or 1/S
-    bound,    ///< @FILE, a percentile, a rule, a date or a truth value
-    factor,   ///< @FILE, a percentile or a statistic
+    bound,    ///< @FILE, an expression, a date or a truth value
+    factor,   ///< @FILE or an expression
     divisor,  ///< "keep", which is 1, or "error", which is no number
-    figure,   ///< a percentile or a rule
+    figure,   ///< an expression
     mask,     ///< @FILE alone, which may also be of bool
   };
 

@@ -53,7 +53,9 @@ void check_divide_zero(const Request& request) {
 /// Error{usage} for a limit that is no finite float64 number above 0, or whose norm has not been found.
 void check_max_norm(const Request& request) {
   if (!request.max_norm) {
-    if (request.norm) refuse_normalization(parameter("norm") + " requires " + parameter("max_norm"));
+    if (request.norm)
+      refuse_normalization(parameter("norm") + " requires " + parameter("max_norm") +
+                           ", or the figure norm in an expression");
     return;
   }
   const Given& given = *request.max_norm;

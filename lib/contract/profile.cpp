@@ -226,17 +226,12 @@ Given Given::of_text(std::string_view typed) {
   if (std::optional<Number> number = parse_number(typed)) return {*std::move(number), std::move(text)};
   if (std::optional<Given> given = word(typed)) return *std::move(given);
   if (std::optional<Given> numbers = list_in(typed)) return *std::move(numbers);
-  if (std::optional<Given> statistic = statistic_named(typed)) return *std::move(statistic);
-  if (std::optional<Given> rule = rule_of_text(typed); rule && rule->spread) return *std::move(rule);
-  const std::optional<Number> share =
-      typed.ends_with('%') ? parse_number(typed.substr(0, typed.size() - 1)) : std::nullopt;
+  if (std::optional<Given> expression = expression_in(typed)) return *std::move(expression);
+  const bool is_percent = typed.ends_with('%') && parse_number(typed.substr(0, typed.size() - 1));
   Given given(Number{}, std::move(text));
-  if (!share)
-    given.objection =
-        ": '" + given.text + "' is not a number, a percentage, a statistic, a date, true or false";
-  else if (!is_percentage(*share))
-    given.objection = " " + given.text + ": a percentile is a number from 0% to 100%";
-  given.percentage = share;
+  given.objection =
+      is_percent ? " " + given.text + ": a percentile is a number from 0% to 100%"
+                 : ": '" + given.text + "' is not a number, a percentage, a statistic, a date, true or false";
   return given;
 }
 
@@ -257,21 +252,24 @@ Given Given::percentile(const Number& percentage) {
   if (!is_percentage(percentage))
     throw Error(ErrorKind::usage, text + ": a percentile is a number from 0% to 100%");
   Given given{Number{}, text};
-  given.percentage = percentage;
+  given.expression.terms = {{.figure = Expression::Figure{.percentage = percentage}}};
   return given;
 }
 
 Given::Given(Statistic of_elements)
-    : text(kStatisticWords.at(static_cast<std::size_t>(of_elements))), statistic(of_elements) {}
+    : text(kStatisticWords.at(static_cast<std::size_t>(of_elements))),
+      expression{.terms = {{.figure = Expression::Figure{.statistic = of_elements}}}} {}
 
 Given Given::percentile(double percentage) {
   return percentile(*parse_number(shortest_text(percentage)));
 }
 
-std::optional<Given> Given::statistic_named(std::string_view text) {
-  const auto* const word = std::ranges::find(kStatisticWords, text);
-  if (word == kStatisticWords.end()) return std::nullopt;
-  return static_cast<Statistic>(word - kStatisticWords.begin());
+std::optional<Given> Given::expression_in(std::string_view text) {
+  std::optional<Expression> read = clipper::expression_in(text);
+  if (!read) return std::nullopt;
+  Given given(Number{}, std::string(text));
+  given.expression = *std::move(read);
+  return given;
 }
 
 std::optional<Given> Given::word(std::string_view text) {
@@ -285,9 +283,12 @@ std::optional<Given> Given::word(std::string_view text) {
 std::optional<Given> Given::list_in(std::string_view text) {
   if (text.find(',') == text.npos) return std::nullopt;
   Given given(Number{}, std::string(text));
+  if (text.starts_with('[') && text.ends_with(']')) text = text.substr(1, text.size() - 2);
   for (std::size_t end = 0; end != text.npos; text.remove_prefix(end == text.npos ? 0 : end + 1)) {
     end = text.find(',');
-    std::optional<Number> number = parse_number(text.substr(0, end));
+    std::string_view item = text.substr(0, end);
+    item.remove_prefix(std::min(item.find_first_not_of(' '), item.size()));
+    std::optional<Number> number = parse_number(item.substr(0, item.find_last_not_of(' ') + 1));
     if (!number) return std::nullopt;
     given.list.push_back(*std::move(number));
   }

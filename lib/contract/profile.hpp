@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "contract/expression.hpp"
 #include "element/dtype.hpp"
 #include "element/logical_type.hpp"
 
@@ -165,15 +166,6 @@ class ProfileChoice {
 
 class ParameterArray;
 
-/// A number that is calculated from the clipped elements of a tensor: the exact mean or population standard
-/// deviation (divisor n) of the finite ones, rounded once to float64; of all that are not NaN the least, the
-/// greatest, the median (50%), the median of |x - median|, 75% - 25%, and the greatest absolute value.
-enum class Statistic : std::uint8_t { mean, std, min, max, median, mad, iqr, absmax };
-
-/// The names of the enumerators, in their order.
-inline constexpr std::array<std::string_view, 8> kStatisticWords{"mean",   "std", "min", "max",
-                                                                 "median", "mad", "iqr", "absmax"};
-
 /// Which norm of its elements a tensor or group has: the root of the sum of their squares, the sum of their
 /// absolute values, or the greatest absolute value.
 enum class Norm : std::uint8_t { two, one, infinity };
@@ -181,17 +173,11 @@ enum class Norm : std::uint8_t { two, one, infinity };
 /// The names of the enumerators, in their order.
 inline constexpr std::array<std::string_view, 3> kNormWords{"2", "1", "inf"};
 
-/// What a bound is away from a mean, a median or a percentile: "-3std".
-struct Spread {
-  Number times;         ///< of at most 18 digits; negative for what is below
-  Statistic statistic;  ///< std, mad or iqr
-};
-
 /// A parameter of a request, and how messages quote it: a number, an array with a number for each element, or
-/// a percentile or statistic of the tensor's own elements. Plain numbers convert to it: `{.min = 0, .max =
+/// an expression of the tensor's own elements. Plain numbers convert to it: `{.min = 0, .max =
 /// 6}`.
 struct Given {
-  Number number;     ///< meaningless if there is an array, a percentage, a statistic, a list or a word
+  Number number;     ///< meaningless if there is an array, an expression, a list or a word
   std::string text;  ///< as it was typed: "300", "1e3", "@lo.npy", "1%"
   std::optional<DType> dtype;  ///< of the .npy file that was read; empty if the number was typed
   bool opaque = false;      ///< that file's dtype is `|V2`, which is bfloat16 only if the tensor is bfloat16
@@ -199,12 +185,8 @@ struct Given {
   std::vector<std::int64_t> shape{};              ///< of that file's array
   std::shared_ptr<const ParameterArray> array{};  ///< that file's array, unless it has exactly one element
 
-  /// From 0 to 100, for min, max, subtract, divide and stretch_from: the value below which this share of the
-  /// elements lies.
-  std::optional<Number> percentage{};
-  std::optional<Statistic> statistic{};  ///< for subtract and divide; for min and max mean or median
-  std::optional<Spread> spread{};        ///< for min and max: is added to the percentile or statistic
-  std::vector<Number> list{};            ///< a number for each index along the only axis of Request::per_axis
+  Expression expression{};     ///< for min, max, subtract, divide and stretch_from: found in the elements
+  std::vector<Number> list{};  ///< a number for each index along the only axis of Request::per_axis
 
   bool is_float = false;           ///< a C++ float, also a whole one, or such a text: 5.0, 1e3, inf
   bool divides = false;            ///< for scale: elements are divided by the number, not multiplied
@@ -231,8 +213,7 @@ struct Given {
   Given(Statistic of_elements);
 
   /// What a text means, as the program reads it, without files: `{.min = "1%"}`. A number, which is exact, a
-  /// percentage, a date, "true" or "false", a statistic of the elements, or a rule: "mean-3std",
-  /// "25%-1.5iqr". Other texts have an objection.
+  /// date, "true" or "false", a list, or an expression: "1%", "mean-3std". Other texts have an objection.
   template <Text T>
   Given(const T& typed) : Given(of_text(typed)) {}
   // NOLINTEND(google-explicit-constructor)
@@ -253,8 +234,8 @@ struct Given {
   /// "true", "false"; "NaT" is refused as a bound. Nothing for other texts.
   [[nodiscard]] static std::optional<Given> word(std::string_view text);
 
-  /// The statistic with one of kStatisticWords; nothing for other texts.
-  [[nodiscard]] static std::optional<Given> statistic_named(std::string_view text);
+  /// An expression of figures; nothing for other texts.
+  [[nodiscard]] static std::optional<Given> expression_in(std::string_view text);
 
   /// The numbers of "0.485,0.456,0.406", which are those of the indexes along the only axis of
   /// Request::per_axis; nothing for other texts.

@@ -70,22 +70,18 @@ std::string lost_text(const LostBound& lost) {
   return fmt::format("{} {} {}: {}", field_named(lost.field)->option, lost.text, what, lost.why);
 }
 
-void add_flat(std::span<const Field> bounds, std::span<const Given> figures, const GroupNumbers& found,
+void add_flat(const Request& request, std::span<const Field> bounds, const GroupNumbers& found,
               std::uint64_t group, std::vector<FlatRule>& rules) {
-  for (std::size_t i = 0; i < bounds.size(); ++i) {
-    if (!found.are_flat[i] || !found.figures[i]) continue;
-    const Statistic spread = figures[i].spread->statistic;
-    const std::string_view why = spread == Statistic::mad   ? "the mad is 0"
-                                 : spread == Statistic::iqr ? "the iqr is 0"
-                                                            : "the std is 0";
-    rules.push_back({group, bounds[i].name, figures[i].text, *found.figures[i], why});
-  }
+  for (std::size_t i = 0; i < bounds.size(); ++i)
+    if (!found.flat[i].empty() && found.figures[i])
+      rules.push_back(
+          {group, bounds[i].name, (request.*bounds[i].number())->text, *found.figures[i], found.flat[i]});
 }
 
 void find_flattened(const std::vector<FlatRule>& rules, const ElementSource& source, SimdLevel level,
                     const std::function<void(const FlatRule&)>& found) {
   if (rules.empty()) return;
-  const std::array ends{Given::percentile(0), Given::percentile(100)};
+  const std::array ends{Given::percentile(0).expression, Given::percentile(100).expression};
   auto rule = rules.begin();
   figures_of_groups(source, ends, level, [&](std::uint64_t group, const GroupNumbers& numbers) {
     for (; rule != rules.end() && rule->group == group; ++rule)
@@ -147,9 +143,10 @@ std::vector<FoundArray> arrays_of(const Request& request, const std::vector<Fiel
   std::vector<FoundArray> arrays;
   for (const Field& factor : factors) {
     const Given& given = *(request.*factor.number());
-    const bool is_exact = given.percentage || !is_moment(*given.statistic);
-    const bool keeps_integers = is_exact && (factor.number() == &Request::subtract ||
-                                             (given.statistic && is_extreme(*given.statistic)));
+    const Expression::Figure* const alone = given.expression.alone();
+    const bool is_exact = alone != nullptr && (alone->percentage || alone->statistic <= Statistic::absmax) &&
+                          !given.expression.is_only(Statistic::std);
+    const bool keeps_integers = is_exact && (factor.number() == &Request::subtract || is_extreme(given));
     arrays.emplace_back(request, keeps_integers && is_long_integer(dtype) ? dtype : DType::float64);
   }
   return arrays;

@@ -148,9 +148,9 @@ struct Scaled {
 /// replacement that is no element. Fractions of bounds, which are less than 2^53, are rounded.
 [[nodiscard]] Request exact_steps(const Request& request, DType dtype, ElementBits otherwise);
 
-/// Whether the statistic is an element.
-[[nodiscard]] constexpr bool is_extreme(Statistic statistic) {
-  return statistic == Statistic::min || statistic == Statistic::max;
+/// Whether the figure is an element.
+[[nodiscard]] inline bool is_extreme(const Given& figure) {
+  return figure.expression.is_only(Statistic::min) || figure.expression.is_only(Statistic::max);
 }
 
 [[nodiscard]] constexpr bool is_long_integer(DType dtype) {
@@ -189,7 +189,7 @@ struct FlatRule {
 };
 
 /// Adds those of a group's bounds that are such rules.
-void add_flat(std::span<const Field> bounds, std::span<const Given> figures, const GroupNumbers& found,
+void add_flat(const Request& request, std::span<const Field> bounds, const GroupNumbers& found,
               std::uint64_t group, std::vector<FlatRule>& rules);
 
 /// Calls `found` for those of the rules, in the order of groups, beyond which the group has elements.

@@ -43,10 +43,30 @@ std::vector<Field> statistics_in(const Request& request) {
   return figures_of(request, fields::kFactors);
 }
 
-std::vector<Given> givens_of(const Request& request, const std::vector<Field>& figures) {
-  std::vector<Given> givens;
-  for (const Field& figure : figures) givens.push_back(*(request.*figure.number()));
-  return givens;
+std::vector<Expression> expressions_of(const Request& request, const std::vector<Field>& figures) {
+  std::vector<Expression> expressions;
+  for (const Field& figure : figures) expressions.push_back((request.*figure.number())->expression);
+  return expressions;
+}
+
+void choose_norm(Request& request) {
+  const Norm norm = request.norm.value_or(Norm::two);
+  bool has_norm = false;
+  const auto choose = [&](Given& given) {
+    for (Expression::Term& term : given.expression.terms) {
+      if (!term.figure || term.figure->percentage || term.figure->statistic != Statistic::norm) continue;
+      has_norm = true;
+      if (norm == Norm::one) term.figure->statistic = Statistic::norm_one;
+      if (norm == Norm::infinity) term.figure->statistic = Statistic::absmax;
+    }
+  };
+  for (const Field* const field : fields::kNumbers)
+    if (std::optional<Given>& given = request.*field->number()) choose(*given);
+  if (request.stretch_from) {
+    choose(request.stretch_from->first);
+    choose(request.stretch_from->second);
+  }
+  if (has_norm && !request.max_norm) request.norm.reset();
 }
 
 bool has_range_figure(const Request& request) {
@@ -59,7 +79,7 @@ bool has_norm(const Request& request) {
 }
 
 bool is_rule(const Given& figure) {
-  return figure.statistic || figure.spread;
+  return is_figure(figure) && !figure.expression.is_percentile();
 }
 
 void refuse_figure(ErrorKind kind, const Request& request, const Field& figure, const Message& why) {
@@ -67,9 +87,7 @@ void refuse_figure(ErrorKind kind, const Request& request, const Field& figure, 
 }
 
 void set_number(Given& given, const Number& number, const std::string& text) {
-  given.percentage.reset();
-  given.statistic.reset();
-  given.spread.reset();
+  given.expression = {};
   given.number = number;
   given.text += " (" + text + ")";
   given.found = text;
@@ -90,18 +108,23 @@ bool needs_elements(const Request& request) {
          has_norm(request);
 }
 
-/// Error{usage} for a figure that no bound can be, and for one without the profile or beside a step.
+/// Error{usage} for a bound or an end of a range that the profile, or a step, does not take.
 void check_rule(const Request& request, std::string_view field, const Given& figure) {
   const auto refuse = [&](const Message& why) { throw Error(ErrorKind::usage, label(field, figure) + why); };
-  const bool has_center =
-      figure.percentage || figure.statistic == Statistic::mean || figure.statistic == Statistic::median;
-  if (!has_center) refuse(": is no bound without a mean, median or percentile");
   if (!is_rule(figure)) return;
   if (request.profile->family != "clipper")
     refuse(fmt::format(": is not supported by {}; only profile clipper has it", request.profile->system));
   if (field == "stretch_from") return;
+  if (figure.expression.is_only(Statistic::min)) refuse(" is no bound; that of the least element is 0%");
+  if (figure.expression.is_only(Statistic::max)) refuse(" is no bound; that of the greatest element is 100%");
   for (const std::string_view step : {"scale", "bias"})
     if (field_named(step)->is_given(request)) refuse(": cannot be combined with " + parameter(step));
+}
+
+void check_places(std::string_view field, const Given& figure) {
+  for (const Expression::Term& term : figure.expression.terms)
+    if (term.figure && term.figure->percentage && !is_percentile(*term.figure->percentage))
+      throw Error(ErrorKind::usage, label(field, figure) + ": a percentile has max 16 decimal places");
 }
 
 void check_figures(const Request& request) {
@@ -113,20 +136,12 @@ void check_figures(const Request& request) {
                                                     request.profile->system));
     if (!has_any) refuse_no_figure(request);
   }
-  for (const Field& field : fields::kAll)
-    if (const auto* const given = field.number() == nullptr ? nullptr : &(request.*field.number());
-        given != nullptr && *given && (*given)->percentage && !is_percentile(*(*given)->percentage))
-      refuse_figure(ErrorKind::usage, request, field, "a percentile has max 16 decimal places");
-  for (const Field& factor : statistics_in(request))
-    if ((request.*factor.number())->spread)
-      refuse_figure(ErrorKind::usage, request, factor, "only min and max can be rules");
+  for (const Field* const field : fields::kNumbers)
+    if (const auto& given = request.*field->number()) check_places(field->name, *given);
   if (request.stretch_from)
     for (const Given* const end : {&request.stretch_from->first, &request.stretch_from->second}) {
-      if (!is_figure(*end)) continue;
       check_rule(request, "stretch_from", *end);
-      if (end->percentage && !is_percentile(*end->percentage))
-        throw Error(ErrorKind::usage,
-                    label("stretch_from", *end) + ": a percentile has max 16 decimal places");
+      check_places("stretch_from", *end);
     }
   for (const Field& bound : percentiles_in(request)) {
     check_rule(request, bound.name, *(request.*bound.number()));
@@ -165,6 +180,7 @@ Plan plan_before_reading(const Request& given, const TensorLayout& layout) {
   if (!has_figures(given)) return make_plan(given, layout);
   Request request = with_lists(given, layout);
   set_units(request, layout);
+  choose_norm(request);
   for (const Field* const field : fields::kGroupings) field->copy({}, request);
   for (const Field& factor : statistics_in(request))
     set_number(*(request.*factor.number()), factor.number() == &Request::divide ? 1 : 0, "unknown");

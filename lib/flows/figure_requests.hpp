@@ -17,7 +17,11 @@ namespace clipper {
 /// The subtrahend and the divisor, if they are figures.
 [[nodiscard]] std::vector<Field> statistics_in(const Request& request);
 
-[[nodiscard]] std::vector<Given> givens_of(const Request& request, const std::vector<Field>& figures);
+[[nodiscard]] std::vector<Expression> expressions_of(const Request& request,
+                                                     const std::vector<Field>& figures);
+
+/// Makes the figure `norm` of all expressions that which Request::norm says.
+void choose_norm(Request& request);
 
 /// Whether the range of a stretch is found in the elements.
 [[nodiscard]] bool has_range_figure(const Request& request);

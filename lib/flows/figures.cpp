@@ -19,6 +19,7 @@
 #include "element/number.hpp"
 #include "error.hpp"
 #include "files/parameter_file.hpp"
+#include "flows/clipped_elements.hpp"
 #include "flows/figure_parts.hpp"
 #include "flows/figure_requests.hpp"
 #include "flows/tensor_statistics.hpp"
@@ -27,9 +28,6 @@
 
 namespace clipper {
 namespace {
-
-/// Bytes of clipped elements whose statistics are added at a time.
-constexpr std::size_t kClippedBytes = 64UL << 10;
 
 /// Calculates and sets the figures of a request in the units of the sources.
 class Figures {
@@ -82,10 +80,6 @@ class Figures {
     __builtin_unreachable();
   }
 
-  [[nodiscard]] Plan plan_of(const Request& request, const TensorLayout& tensor) const {
-    return with_path(path_, [&] { return make_plan_in_units(request, tensor); });
-  }
-
   void drop(std::string_view field, const std::string& text, std::uint64_t group, bool has_infinity);
   void drop(const Field& figure, std::uint64_t group, bool has_infinity = false) {
     drop(figure.name, (request_.*figure.number())->text, group, has_infinity);
@@ -100,12 +94,9 @@ class Figures {
                   std::vector<FoundArray>& arrays) const;
   void set_array(const Field& figure, FoundArray& found);
   [[nodiscard]] ElementSource scaled_elements() const;
-  [[nodiscard]] Plan first_plan(const Request& first, const TensorLayout& tensor) const {
-    return decoded(plan_of(first, tensor));
+  [[nodiscard]] ElementSource clipped(const Request& first) const {
+    return clipped_elements(first, {sources_, groups_, row_, has_mask_, path_, options_});
   }
-  void read_clipped(const Request& first, const GroupRange& range, const ElementSource::Look& look,
-                    GroupTable* table) const;
-  [[nodiscard]] ElementSource clipped(const Request& first) const;
   void find_exactly(std::optional<Figure>& found, FoundArray& elements);
   void expect_one_dtype(const Message& figure, const FoundArray& array) const;
   [[nodiscard]] Figure checked(const Field& factor, const Figure& number, std::uint64_t group) const;
@@ -236,7 +227,8 @@ void Figures::find_percentiles() {
   const std::vector<Field> bounds = percentiles_in(request_);
   if (bounds.empty()) return;
   std::vector<FlatRule> flat;
-  const std::vector<Given> figures = givens_of(request_, bounds);
+  const std::vector<Expression> figures = expressions_of(request_, bounds);
+  const Request given = request_;
   const Request alone = bounds_alone(request_, layout().dtype);
   scaled_ = scaled(request_, layout());
   const DType dtype = scaled_ && !scaled_->is_exact ? scaled_->dtype : layout().dtype;
@@ -246,7 +238,7 @@ void Figures::find_percentiles() {
     if (const auto& given = alone.*fields::kBounds[i]->number(); given && !is_figure(*given))
       typed[i] = given->number;
   const auto take = [&](std::uint64_t group, const GroupNumbers& found) {
-    add_flat(bounds, figures, found, group, flat);
+    add_flat(given, bounds, found, group, flat);
     if (count() == 1) return set_percentiles(bounds, request_, found, group);
     if (add_bounds(bounds, typed, found, elements)) return;
     Request one = alone;
@@ -315,9 +307,9 @@ std::optional<std::pair<Figure, double>> Figures::range_of(const GroupNumbers& n
 /// Finds the range of the input's elements that is stretched, which becomes a subtrahend and a divisor.
 void Figures::find_range() {
   if (!has_range_figure(request_)) return;
-  std::vector<Given> figures;
+  std::vector<Expression> figures;
   for (const Given* const end : {&request_.stretch_from->first, &request_.stretch_from->second})
-    if (is_figure(*end)) figures.push_back(*end);
+    if (is_figure(*end)) figures.push_back(end->expression);
   const DType dtype = is_long_integer(layout().dtype) ? layout().dtype : DType::float64;
   FoundArray begins(request_, dtype);
   FoundArray lengths(request_, DType::float64);
@@ -380,52 +372,6 @@ void Figures::find_norm() {
   limit = std::move(found);
 }
 
-/// Gathers the clipped elements of the groups in the table, or calls `look` with them if there is none.
-void Figures::read_clipped(const Request& first, const GroupRange& range, const ElementSource::Look& look,
-                           GroupTable* table) const {
-  std::uint64_t member = 0;
-  for (std::size_t i = 0; i < sources_.size(); ++i) {
-    const TensorSource& source = sources_[i];
-    const Groups& groups = groups_[i];
-    const Plan plan = first_plan(first, source.layout);
-    const std::size_t in_size = traits(plan.input.dtype).size;
-    const std::size_t size = traits(plan.output.dtype).size;
-    const std::size_t capacity = kClippedBytes / plan.largest_element();
-    TensorClip clip(plan, options_, source.path);
-    source.read(parts_of(groups, range), [&](std::uint64_t position, std::span<const std::byte> elements) {
-      const auto clipped = std::make_unique_for_overwrite<std::byte[]>(kClippedBytes);
-      while (!elements.empty()) {
-        const std::size_t count = std::min(capacity, elements.size() / in_size);
-        clip.clip(position, elements.data(), clipped.get(), count, Counting::off);
-        const std::span block(clipped.get(), count * size);
-        const std::vector<std::byte> flags = source.flags(position, count);
-        if (table != nullptr)
-          table->gather(groups, range, position, block, flags, member);
-        else
-          groups.split(range, position, block, size, look, flags);
-        elements = elements.subspan(count * in_size);
-        position += count;
-      }
-    });
-    clip.expect_valid();
-    member += groups.members();
-  }
-}
-
-/// The elements after the first steps.
-ElementSource Figures::clipped(const Request& first) const {
-  const DType dtype = first_plan(first, layout()).output.dtype;
-  ElementSource all{.dtype = dtype, .count = row_, .read = {}, .path = path_, .groups = count()};
-  const bool gathers = all.at_once() != 0;
-  all.read = [this, &first, gathers, dtype](const GroupRange& range, const ElementSource::Look& look) {
-    if (!gathers) return read_clipped(first, range, look, nullptr);
-    GroupTable table(range.count, row_, traits(dtype).size, has_mask_);
-    read_clipped(first, range, {}, &table);
-    for (std::size_t group = 0; group < range.count; ++group) look(group, table.counted(group));
-  };
-  return all;
-}
-
 /// The figure as it is used. Error{input} for one that is infinite, or a divisor of 0.
 Figure Figures::checked(const Field& factor, const Figure& number, std::uint64_t group) const {
   if (!number.is_finite())
@@ -442,7 +388,7 @@ void Figures::find_statistics() {
   if (factors.empty()) return;
   const Request first = first_steps(request_, layout().dtype);
   const ElementSource source = clipped(first);
-  const std::vector<Given> figures = givens_of(request_, factors);
+  const std::vector<Expression> figures = expressions_of(request_, factors);
   std::vector<FoundArray> elements = arrays_of(request_, factors, source.dtype);
   std::vector<std::optional<Figure>> found(factors.size());
   figures_of_groups(source, figures, options_.level, [&](std::uint64_t group, const GroupNumbers& numbers) {
@@ -463,12 +409,13 @@ void Figures::find_statistics() {
   dropped_.move_to(lost_);
   for (std::size_t i = 0; i < factors.size(); ++i) {
     const Field& factor = factors[i];
-    const std::optional<Statistic> statistic = figures[i].statistic;
-    const bool is_rounded = factor.number() == &Request::subtract && statistic && is_extreme(*statistic) &&
-                            source.dtype == DType::float64 && is_long_integer(layout().dtype) &&
-                            !request_.scale && !request_.bias && !request_.max_norm;
+    const bool is_rounded = factor.number() == &Request::subtract &&
+                            is_extreme(*(request_.*factor.number())) && source.dtype == DType::float64 &&
+                            is_long_integer(layout().dtype) && !request_.scale && !request_.bias &&
+                            !request_.max_norm;
     if (is_rounded) find_exactly(found[i], elements[i]);
-    expect_one_dtype(label_of(factor), elements[i]);
+    if (!(request_.*factor.number())->expression.is_only(Statistic::mean))  // it is rounded, then
+      expect_one_dtype(label_of(factor), elements[i]);
     if (count() > 1)
       set_array(factor, elements[i]);
     else
@@ -492,11 +439,12 @@ void Figures::find_exactly(std::optional<Figure>& found, FoundArray& elements) {
   };
   FoundArray exact(request_, dtype);
   const Given& figure = *request_.subtract;
-  const Request first = exact_steps(
-      request_, dtype, figure.statistic == Statistic::min ? highest_element(dtype) : lowest_element(dtype));
+  const Request first =
+      exact_steps(request_, dtype,
+                  figure.expression.is_only(Statistic::min) ? highest_element(dtype) : lowest_element(dtype));
   const ElementSource source = clipped(first);
   figures_of_groups(
-      source, {&figure, 1}, options_.level, [&](std::uint64_t group, const GroupNumbers& numbers) {
+      source, {&figure.expression, 1}, options_.level, [&](std::uint64_t group, const GroupNumbers& numbers) {
         if (elements.is_lost(group)) return exact.add_lost(0.0);
         const double nearest = rounded[group];
         found = numbers.figures.front();
@@ -513,6 +461,7 @@ Request with_figures(const Request& request, std::span<const TensorSource> sourc
                      const KernelOptions& options, std::vector<LostBound>& lost) {
   Request result = with_lists(request, sources.front().layout);
   set_units(result, sources.front().layout);
+  choose_norm(result);
   Figures figures(result, sources, options, lost);
   figures.find_percentiles();
   figures.find_range();

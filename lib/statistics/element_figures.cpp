@@ -14,15 +14,19 @@
 #include "element/element.hpp"
 #include "element/number.hpp"
 #include "element/small_floats.hpp"
+#include "statistics/expression_values.hpp"
 #include "statistics/moments.hpp"
 #include "statistics/statistics.hpp"
 
 namespace clipper {
 namespace {
 
-/// The percentiles that a figure is made of, which has one center, and may have a spread.
-std::vector<Number> percentages_of(Statistic statistic) {
-  switch (statistic) {
+using Name = Expression::Figure;
+
+/// The percentiles that a figure is made of.
+std::vector<Number> percentages_of(const Name& figure) {
+  if (figure.percentage) return {*figure.percentage};
+  switch (figure.statistic) {
     case Statistic::median:
     case Statistic::mad: return {50};
     case Statistic::iqr: return {25, 75};
@@ -30,25 +34,17 @@ std::vector<Number> percentages_of(Statistic statistic) {
   }
 }
 
-std::vector<Number> center_percentages(const Given& figure) {
-  if (figure.percentage) return {*figure.percentage};
-  return percentages_of(*figure.statistic);
-}
-
-std::vector<Number> percentages_of(const Given& figure) {
-  std::vector<Number> percentages = center_percentages(figure);
-  if (figure.spread)
-    std::ranges::copy(percentages_of(figure.spread->statistic), std::back_inserter(percentages));
-  return percentages;
-}
-
 /// Whether all elements are added or compared for it.
-bool is_of_all(const Given& figure) {
-  return center_percentages(figure).empty() || (figure.spread && figure.spread->statistic == Statistic::std);
+bool is_of_all(const Name& figure) {
+  return percentages_of(figure).empty();
 }
 
-bool has_mad(const Given& figure) {
-  return figure.statistic == Statistic::mad || (figure.spread && figure.spread->statistic == Statistic::mad);
+bool is_of_magnitudes(const Name& figure) {
+  return !figure.percentage && figure.statistic == Statistic::norm_one;
+}
+
+bool is_mad(const Name& figure) {
+  return !figure.percentage && figure.statistic == Statistic::mad;
 }
 
 std::optional<Number> absolute_maximum(const ElementStatistics& of) {
@@ -59,19 +55,40 @@ std::optional<Number> absolute_maximum(const ElementStatistics& of) {
   return std::max(least, most, [](const Number& a, const Number& b) { return a < b; });
 }
 
-std::optional<Number> value_of(Statistic statistic, const ElementStatistics& of) {
-  const auto number = [](std::optional<double> value) {
-    return value ? std::optional(Number(*value)) : std::nullopt;
-  };
+/// The root of the sum of squares over the count.
+double root_of_squares(const ElementStatistics& of, std::uint64_t count) {
+  Moments moments;  // of which the deviation from 0 is that from a mean of 0
+  moments.squares = of.moments.squares;
+  return moments.standard_deviation(count);
+}
+
+Int128 integer_of(const ExactSum& sum) {
+  constexpr std::size_t kUnits = -ExactSum::kLowestExponent / ExactSum::kDigitBits;
+  const auto [is_negative, digits] = sum.magnitude();
+  UInt128 total = 0;
+  for (std::size_t i = 4; i-- != 0;) total = total << ExactSum::kDigitBits | digits[kUnits + i];
+  return is_negative ? -static_cast<Int128>(total) : static_cast<Int128>(total);
+}
+
+Found value_of(Statistic statistic, const ElementStatistics& of) {
   const auto element = [&](std::optional<ElementBits> bits) {
-    return bits ? std::optional(number_of(of.dtype, *bits)) : std::nullopt;
+    return bits ? Found(Figure::of(of.dtype, *bits)) : std::nullopt;
   };
+  const std::uint64_t count = of.finite_count();
   switch (statistic) {
-    case Statistic::mean: return number(of.mean());
-    case Statistic::std: return number(of.standard_deviation());
     case Statistic::min: return element(of.min());
     case Statistic::max: return element(of.max());
-    default: return absolute_maximum(of);
+    case Statistic::absmax: return absolute_maximum(of);
+    default: break;
+  }
+  if (count == 0) return std::nullopt;
+  switch (statistic) {
+    case Statistic::mean:
+      return is_floating(of.dtype) ? *of.mean() : mean_of_integers(integer_of(of.moments.sum), count);
+    case Statistic::std: return *of.standard_deviation();
+    case Statistic::rms: return root_of_squares(of, count);
+    case Statistic::norm: return root_of_squares(of, 1);
+    default: return of.moments.mean(1);
   }
 }
 
@@ -93,47 +110,39 @@ std::vector<ElementStatistics> statistics_of_groups(const ElementSource& source,
 struct Parts {
   std::vector<Percentiles> percentiles;  ///< for each group those of each figure, in order
   std::vector<ElementStatistics> statistics;
+  std::vector<ElementStatistics> magnitudes;
   std::vector<std::optional<Number>> deviations;
 };
 
-/// The center of the figure, or its spread, of which these are the percentiles.
-std::optional<Number> number_of(std::optional<Statistic> statistic,
-                                std::span<const std::optional<Number>> found, const Parts& parts,
-                                std::uint64_t group) {
-  if (found.empty()) return value_of(*statistic, parts.statistics[group]);
-  if (!found[0]) return std::nullopt;
-  if (statistic == Statistic::mad) return parts.deviations[group];
-  return statistic == Statistic::iqr ? difference(*found[1], *found[0]) : found[0];
-}
-
-GroupNumbers numbers_of(std::span<const Given> figures, const Parts& parts, std::uint64_t group) {
+GroupNumbers numbers_of(std::span<const Expression> expressions, const Needed& needed, const Parts& parts,
+                        std::uint64_t group) {
   GroupNumbers numbers;
   if (!parts.statistics.empty()) {
     const ElementStatistics& statistics = parts.statistics[group];
     numbers.has_numbers = statistics.nan != statistics.count;
     numbers.statistics = &statistics;
   }
-  std::span<const std::optional<Number>> found;
-  if (!parts.percentiles.empty()) found = parts.percentiles[group];
-  numbers.has_numbers |= !found.empty() && found[0];
-  const auto next = [&](std::size_t count) {
-    const auto taken = found.first(count);
-    found = found.subspan(count);
-    return taken;
-  };
-  for (const Given& figure : figures) {
-    std::optional<Number> number =
-        number_of(figure.statistic, next(center_percentages(figure).size()), parts, group);
-    numbers.are_flat.push_back(false);
-    if (figure.spread) {
-      const auto& [times, statistic] = *figure.spread;
-      const std::optional<Number> spread =
-          number_of(statistic, next(percentages_of(statistic).size()), parts, group);
-      numbers.are_flat.back() = spread == Number(0);
-      number = number && spread ? std::optional(sum(*number, product(*spread, times))) : std::nullopt;
+  std::size_t next = 0;
+  std::vector<Found> found;
+  for (const Name& figure : needed.names) {
+    if (is_of_all(figure)) {
+      found.push_back(value_of(figure.statistic,
+                               (is_of_magnitudes(figure) ? parts.magnitudes : parts.statistics)[group]));
+      continue;
     }
-    numbers.figures.push_back(std::move(number));
+    const auto of_figure = [&](std::size_t i) { return parts.percentiles[group][next + i]; };
+    numbers.has_numbers |= of_figure(0).has_value();
+    if (!of_figure(0))
+      found.emplace_back();
+    else if (is_mad(figure))
+      found.emplace_back(parts.deviations[group]);
+    else if (percentages_of(figure).size() == 2)
+      found.emplace_back(difference(*of_figure(1), *of_figure(0)));
+    else
+      found.emplace_back(of_figure(0));
+    next += percentages_of(figure).size();
   }
+  evaluate(expressions, needed, found, numbers);
   return numbers;
 }
 
@@ -141,30 +150,29 @@ GroupNumbers numbers_of(std::span<const Given> figures, const Parts& parts, std:
 /// begin the passes over many.
 class FewNumbers {
  public:
-  FewNumbers(const ElementSource& source, std::span<const Given> figures)
-      : source_(source), figures_(figures), quartiles_{Share{25}, Share{50}, Share{75}} {
-    for (const Given& figure : figures) centers_.push_back({figure.percentage.value_or(50)});
+  FewNumbers(const ElementSource& source, std::span<const Expression> expressions)
+      : source_(source),
+        expressions_(expressions),
+        needed_(expressions),
+        quartiles_{Share{25}, Share{50}, Share{75}} {
+    for (const Name& figure : needed_.names) centers_.push_back({figure.percentage.value_or(50)});
   }
 
   /// Null if passes must find them: of many elements, infinite ones, and of magnitudes far apart.
   [[nodiscard]] const GroupNumbers* figures_of(std::span<const std::byte> elements) {
     if (!load(elements)) return nullptr;
-    result_.figures.clear();
-    result_.are_flat.clear();
     result_.has_numbers = count_ != 0;
-    for (std::size_t i = 0; i < figures_.size(); ++i) {
-      const Given& figure = figures_[i];
-      std::optional<Figure>& number = result_.figures.emplace_back();
-      result_.are_flat.push_back(false);
-      if (count_ == 0) continue;
-      number = figure.percentage ? percentile(centers_[i]) : value(*figure.statistic);
-      if (number && figure.spread) {
-        const auto spread = value(figure.spread->statistic);
-        result_.are_flat.back() = spread && spread->is_zero();
-        number = spread ? std::optional(sum(*number, product(*spread, figure.spread->times))) : std::nullopt;
-      }
-      if (!number) return nullptr;
+    std::vector<Found>& found = needed_.are_alone ? result_.figures : found_;
+    found.resize(needed_.names.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      const Name& figure = needed_.names[i];
+      if (count_ == 0)
+        found[i].reset();
+      else
+        found[i] = figure.percentage ? percentile(centers_[i]) : value(figure.statistic);
+      if (!found[i] && count_ != 0) return nullptr;
     }
+    evaluate(expressions_, needed_, found, result_);
     return &result_;
   }
 
@@ -175,10 +183,7 @@ class FewNumbers {
     if (count_ == 0) return 0;
     if (norm == Norm::infinity) return value(Statistic::absmax)->nearest();
     if (!align()) return std::nullopt;
-    if (norm == Norm::two) return rounded(square_root(quotient(squares(), 2 * exponent_, 1)));
-    UInt128 total = 0;
-    for (const Int128 x : integers()) total += static_cast<UInt128>(x < 0 ? -x : x);
-    return nearest_quotient(total, 1, exponent_);
+    return norm == Norm::two ? root_of_squares(1) : sum_of_magnitudes();
   }
 
  private:
@@ -295,17 +300,21 @@ class FewNumbers {
         const auto high = percentile(quartiles_[2]);
         return low && high ? std::optional(sum(*high, -*low)) : std::nullopt;
       }
-      case Statistic::mean: return align() ? std::optional<Figure>(mean()) : std::nullopt;
+      case Statistic::mean: return align() ? std::optional(mean()) : std::nullopt;
       case Statistic::std: return align() ? std::optional<Figure>(deviation()) : std::nullopt;
       case Statistic::mad: return align() ? std::optional(median_deviation()) : std::nullopt;
+      case Statistic::rms: return align() ? std::optional<Figure>(root_of_squares(count_)) : std::nullopt;
+      case Statistic::norm: return align() ? std::optional<Figure>(root_of_squares(1)) : std::nullopt;
+      case Statistic::norm_one: return align() ? std::optional<Figure>(sum_of_magnitudes()) : std::nullopt;
     }
     __builtin_unreachable();
   }
 
   [[nodiscard]] Int128 total() { return std::accumulate(integers().begin(), integers().end(), Int128{0}); }
 
-  [[nodiscard]] double mean() {
+  [[nodiscard]] Figure mean() {
     const Int128 total = this->total();
+    if (!is_floating(source_.dtype)) return mean_of_integers(total, count_);
     const double mean = nearest_quotient(static_cast<UInt128>(total < 0 ? -total : total), count_, exponent_);
     return total < 0 ? -mean : mean;
   }
@@ -317,6 +326,16 @@ class FewNumbers {
       total.add_product(magnitude, magnitude);
     }
     return total;
+  }
+
+  [[nodiscard]] double root_of_squares(std::uint64_t count) {
+    return rounded(square_root(quotient(squares(), 2 * exponent_, count)));
+  }
+
+  [[nodiscard]] double sum_of_magnitudes() {
+    UInt128 total = 0;
+    for (const Int128 x : integers()) total += static_cast<UInt128>(x < 0 ? -x : x);
+    return nearest_quotient(total, 1, exponent_);
   }
 
   /// The square root of (count * squares - total^2) / count^2.
@@ -349,8 +368,10 @@ class FewNumbers {
   }
 
   const ElementSource& source_;
-  std::span<const Given> figures_;
+  std::span<const Expression> expressions_;
+  Needed needed_;
   std::vector<Share> centers_;
+  std::vector<Found> found_;
   std::array<Share, 3> quartiles_;
   std::uint64_t bias_ = source_.dtype == DType::uint64 ? std::uint64_t{1} << 63 : 0;
   std::size_t count_ = 0;
@@ -361,40 +382,6 @@ class FewNumbers {
   bool is_aligned_ = false;
   GroupNumbers result_;
 };
-
-}  // namespace
-
-void figures_of_groups(const ElementSource& source, std::span<const Given> figures, SimdLevel level,
-                       const std::function<void(std::uint64_t, const GroupNumbers&)>& found) {
-  if (source.groups == 0) return;
-  FewNumbers few(source, figures);
-  if (source.for_each_gathered([&](std::uint64_t group, std::span<const std::byte> elements) {
-        if (const GroupNumbers* const numbers = few.figures_of(elements)) return found(group, *numbers);
-        figures_of_groups(
-            group_of(source, elements), figures, level,
-            [&](std::uint64_t /*only*/, const GroupNumbers& numbers) { found(group, numbers); });
-      }))
-    return;
-  Parts parts;
-  std::vector<Number> percentages;
-  for (const Given& figure : figures)
-    std::ranges::copy(percentages_of(figure), std::back_inserter(percentages));
-  if (!percentages.empty())
-    percentiles_of_groups(
-        source, percentages, level,
-        [&](std::uint64_t /*group*/, const Percentiles& of_group) { parts.percentiles.push_back(of_group); });
-  if (std::ranges::any_of(figures, is_of_all)) parts.statistics = statistics_of_groups(source, level);
-  if (std::ranges::any_of(figures, has_mad)) {
-    const auto median = std::ranges::find(percentages, Number(50)) - percentages.begin();
-    for (const Percentiles& of_group : parts.percentiles)
-      parts.deviations.push_back(of_group[static_cast<std::size_t>(median)]);
-    parts.deviations = median_deviations(source, parts.deviations, level);
-  }
-  for (std::uint64_t group = 0; group < source.groups; ++group)
-    found(group, numbers_of(figures, parts, group));
-}
-
-namespace {
 
 /// The same source of the elements without their signs, integers as unsigned ones.
 ElementSource magnitudes_of(const ElementSource& source) {
@@ -423,14 +410,49 @@ ElementSource magnitudes_of(const ElementSource& source) {
   return magnitudes;
 }
 
+}  // namespace
+
+void figures_of_groups(const ElementSource& source, std::span<const Expression> expressions, SimdLevel level,
+                       const std::function<void(std::uint64_t, const GroupNumbers&)>& found) {
+  if (source.groups == 0) return;
+  FewNumbers few(source, expressions);
+  if (source.for_each_gathered([&](std::uint64_t group, std::span<const std::byte> elements) {
+        if (const GroupNumbers* const numbers = few.figures_of(elements)) return found(group, *numbers);
+        figures_of_groups(
+            group_of(source, elements), expressions, level,
+            [&](std::uint64_t /*only*/, const GroupNumbers& numbers) { found(group, numbers); });
+      }))
+    return;
+  const Needed needed(expressions);
+  Parts parts;
+  std::vector<Number> percentages;
+  for (const Name& figure : needed.names)
+    std::ranges::copy(percentages_of(figure), std::back_inserter(percentages));
+  if (!percentages.empty())
+    percentiles_of_groups(
+        source, percentages, level,
+        [&](std::uint64_t /*group*/, const Percentiles& of_group) { parts.percentiles.push_back(of_group); });
+  if (std::ranges::any_of(needed.names, is_of_all)) parts.statistics = statistics_of_groups(source, level);
+  if (std::ranges::any_of(needed.names, is_of_magnitudes))
+    parts.magnitudes = statistics_of_groups(magnitudes_of(source), level);
+  if (std::ranges::any_of(needed.names, is_mad)) {
+    const auto median = std::ranges::find(percentages, Number(50)) - percentages.begin();
+    for (const Percentiles& of_group : parts.percentiles)
+      parts.deviations.push_back(of_group[static_cast<std::size_t>(median)]);
+    parts.deviations = median_deviations(source, parts.deviations, level);
+  }
+  for (std::uint64_t group = 0; group < source.groups; ++group)
+    found(group, numbers_of(expressions, needed, parts, group));
+}
+
+namespace {
+
 double norm_of(Norm norm, const ElementStatistics& of) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (of.nan != 0) return std::numeric_limits<double>::quiet_NaN();
   if (of.positive_infinite + of.negative_infinite != 0) return kInfinity;
   if (norm == Norm::infinity) return round_to<double>(absolute_maximum(of).value_or(0));
-  Moments moments;  // of which the deviation from 0 is that from a mean of 0
-  moments.squares = of.moments.squares;
-  return norm == Norm::one ? of.moments.mean(1) : moments.standard_deviation(1);
+  return norm == Norm::one ? of.moments.mean(1) : root_of_squares(of, 1);
 }
 
 }  // namespace
@@ -444,7 +466,7 @@ void norms_of_groups(const ElementSource& source, Norm norm, SimdLevel level,
                         [&](std::uint64_t /*only*/, double number) { found(group, number); });
       }))
     return;
-  const Given of_all(Statistic::absmax);
+  const Expression of_all = Given(Statistic::absmax).expression;
   figures_of_groups(norm == Norm::one ? magnitudes_of(source) : source, {&of_all, 1}, level,
                     [&](std::uint64_t group, const GroupNumbers& numbers) {
                       found(group, norm_of(norm, *numbers.statistics));

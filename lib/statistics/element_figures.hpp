@@ -4,8 +4,10 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
+#include "contract/expression.hpp"
 #include "contract/profile.hpp"
 #include "element/number.hpp"
 #include "simd/levels.hpp"
@@ -15,31 +17,26 @@
 
 namespace clipper {
 
-/// The figures of a group, in the order of the request; nothing for one that no element has. NaN for what
-/// lies between infinities. Exact, but mean and std are rounded once to float64.
+/// The values of expressions in a group, in their order; nothing for one of whose figures no element has. NaN
+/// for what lies between infinities. Figures alone and rules are exact, but mean and std are rounded once.
 struct GroupNumbers {
   std::vector<std::optional<Figure>> figures;
-  std::vector<bool> are_flat{};                   ///< whether the spread of each is 0
+  std::vector<std::string_view> flat{};           ///< of each what is 0, "the mad is 0"; "" without such
   bool has_numbers = false;                       ///< whether any element is not NaN; all may be infinite
   const ElementStatistics* statistics = nullptr;  ///< of the elements, if a figure needs them
 };
 
-/// Finds figures, each a percentage or a statistic, or one and a spread, of each group of the source; calls
-/// `found` for one group after the other. One pass for mean, std, min, max and absmax together, those of
-/// percentiles_of_groups() for all others, and those of median_deviations() for mad; of groups that read()
-/// gathers one for all.
-void figures_of_groups(const ElementSource& source, std::span<const Given> figures, SimdLevel level,
+/// Finds the figures of expressions, each once, of each group of the source; calls `found` with the values
+/// for one group after the other. One pass for all others together, those of percentiles_of_groups() for
+/// percentiles, median and iqr, and those of median_deviations() for mad; of groups that read() gathers one
+/// for all.
+void figures_of_groups(const ElementSource& source, std::span<const Expression> expressions, SimdLevel level,
                        const std::function<void(std::uint64_t, const GroupNumbers&)>& found);
 
 /// Finds the norm of each group of the source, whose dtype is no float8: exact, and rounded once to float64.
 /// NaN if an element is, otherwise infinity if one is; 0 of no elements. One pass.
 void norms_of_groups(const ElementSource& source, Norm norm, SimdLevel level,
                      const std::function<void(std::uint64_t group, double)>& found);
-
-/// Whether the figure is the mean or the standard deviation.
-[[nodiscard]] constexpr bool is_moment(Statistic statistic) {
-  return statistic == Statistic::mean || statistic == Statistic::std;
-}
 
 /// For each group of the source the median of |x - center| over the elements that are not NaN, exactly, as
 /// scipy.stats.median_abs_deviation defines it if the centers are medians; nothing for a group without a

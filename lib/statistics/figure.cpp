@@ -284,4 +284,15 @@ ElementBits nearest_element(DType dtype, const Figure& figure) {
   });
 }
 
+Figure mean_of_integers(Int128 total, std::uint64_t count) {
+  constexpr int kPlaces = 8;
+  const auto magnitude = static_cast<UInt128>(total < 0 ? -total : total);
+  const double nearest = nearest_quotient(magnitude, count, 0);
+  if (nearest < kIntegersEnd) return total < 0 ? -nearest : nearest;
+  const UInt128 rest = magnitude % count << kPlaces;
+  const UInt128 scaled = magnitude / count << kPlaces | rest / count | (rest % count != 0 ? 1 : 0);
+  const Figure mean(static_cast<Int128>(scaled), -kPlaces);
+  return total < 0 ? -mean : mean;
+}
+
 }  // namespace clipper

@@ -102,6 +102,10 @@ class Figure {
   std::optional<Number> number_{};
 };
 
+/// total / count, rounded once to float64; from 2^53 on, where float64 lacks integers, with 8 binary places,
+/// the last of which is 1 for what is left. The count is less than 2^53.
+[[nodiscard]] Figure mean_of_integers(Int128 total, std::uint64_t count);
+
 /// a + (b - a) * fraction / kFractionOne, exactly. Both must be finite, and the fraction at most
 /// kFractionOne.
 [[nodiscard]] Figure interpolate(const Figure& a, const Figure& b, std::uint64_t fraction);

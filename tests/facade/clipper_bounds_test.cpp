@@ -180,7 +180,7 @@ TEST_CASE("files and memory are clipped to percentiles") {
   for (std::uint16_t& x : large) x = std::min(x, sorted[2'499'999]);
   CHECK(out == large);
 
-  CHECK(Given::percentile(99.9).percentage == *parse_number("99.9"));
+  CHECK(Given::percentile(99.9).expression.alone()->percentage == *parse_number("99.9"));
 
   // Elements at an odd address
   std::vector<std::byte> bytes(4 * 1001 + 1);

@@ -31,7 +31,8 @@ NANS = ["error", "keep", "min", "max", "0", "-0.0", "2.5", "-1", "100", "300", "
 
 
 RULES = [("mean-3std", "mean+3std"), ("median-4.4478mad", "median+4.4478mad"), ("25%-1.5iqr", "75%+1.5iqr"), ("mean-0.1std", "median"),
-         ("median-mad", "90%+0.001mad"), ("mean", "mean+1iqr"), ("10%-2std", "median+0.7iqr"), ("median", "median"), ("mean+3std", "mean-3std")]
+         ("median-mad", "90%+0.001mad"), ("mean", "mean+1iqr"), ("10%-2std", "median+0.7iqr"), ("median", "median"), ("mean+3std", "mean-3std"),
+         ("-absmax/127", "absmax / 127"), ("median-3*1.4826*mad", "median+3*1.4826*mad"), ("mean - 2 std", "mean + 2*std"), ("-3rms", "0.5*95%+max/3")]
 
 
 class Casts(Draw):
@@ -195,20 +196,20 @@ class Casts(Draw):
             texts = sorted((percentage(rng), percentage(rng)), key=Fraction)
             given |= zip(BOUNDS, (f"{text}%" for text in texts))
             if not {*FACTORS} & {*given} and self.chance(0.4):
-                given |= zip(BOUNDS, rng.choice(RULES))
+                given |= zip(BOUNDS, rng.choice(RULES) if self.chance(0.6) else (bound_expression(rng), bound_expression(rng)))
             if self.chance(0.3) and not any(option.startswith("--replace") for option in given):
                 del given[rng.choice(BOUNDS)]
         if "--stretch" not in given and "--min-above-max" not in given:
             for option in ("--subtract", "--divide"):
                 if self.chance(0.5):
-                    given[option] = rng.choice([*STATISTICS, *STATISTICS, f"{percentage(rng)}%"])
+                    given[option] = expression(rng) if self.chance(0.5) else rng.choice([*STATISTICS, *STATISTICS, f"{percentage(rng)}%"])
             if "--divide" in given and self.chance(0.4):
                 given["--divide-zero"] = rng.choice(["keep", "keep", "error", "0.3", "-7"])
             if source in INTS and {"--subtract", "--divide"} & {*given} and not {"--to", "--round"} & {*given}:
                 given["--round"] = rng.choice(list(ROUNDS))
         if not {"--subtract", "--divide", "--stretch", "--min-above-max"} & {*given} and self.chance(0.3):
             given["--stretch"] = rng.choice(["0:1", "1:0", "0:100", "7:1"])
-            given["--stretch-from"] = rng.choice(["1%:99%", "50%:25%", "mean-1std:mean+1std", "median-1mad:3", "0.25:7", "-1:100%", "0:1", "0%:100%"])
+            given["--stretch-from"] = rng.choice(["1%:99%", "50%:25%", "mean-1std:mean+1std", "median-1mad:3", "0.25:7", "-1:100%", "0:1", "0%:100%", "min:max", f"{expression(rng)}:{expression(rng)}"])
             if source in INTS and not {"--to", "--round"} & {*given}:
                 given["--round"] = rng.choice(list(ROUNDS))
         if "--min-above-max" not in given and self.chance(0.25):
@@ -219,6 +220,8 @@ class Casts(Draw):
                 del given["--min"]
             for option in FACTORS:
                 given.pop(option, None)
+        if self.chance(0.5) and any("norm" in str(given.get(option)) for option in (*BOUNDS, *FACTORS, "--stretch-from")):
+            given["--norm"] = rng.choice(["2", "1", "inf"])
         if given.get("--nan") in ("min", "max") and f"--{given['--nan']}" not in given:
             del given["--nan"]
         rank = len(case.x.shape)
@@ -396,6 +399,27 @@ SHAPES = [(), (1,), (2,), (3,), (0,), (7,), (300,), (3, 0), (5, 11), (2, 3, 4), 
 def percentage(rng):
     return rng.choice(["0", "1", "5", "25", "50", "75", "95", "99", "99.9", "99.99999", "100", "33.3333333333333333",
                        f"{rng.uniform(0, 100):.{rng.randrange(0, 13)}f}", f"{rng.randrange(0, 1001)}e-1"])
+
+
+def bound_expression(rng):
+    """Alone, min and max are no bounds."""
+    text = expression(rng)
+    return text if text not in ("min", "max") else f"2*{text}"
+
+
+def expression(rng):
+    """A sum of numbers, figures, and multiples and parts of figures."""
+    space, terms = rng.choice(["", "", " "]), []
+    for _ in range(rng.choice([1, 1, 2, 2, 3])):
+        number = lambda: rng.choice(["2", "3", "0.5", "1.4826", "1e-7", "127", "448", ".25", f"{rng.uniform(0, 9):.3f}"])
+        figure = rng.choice([*STATISTICS, f"{percentage(rng)}%"])
+        factors = "".join(f"{number()}{space}*{space}" for _ in range(rng.choice([0, 0, 1, 2])))
+        if rng.random() < 0.2 and not figure.endswith("%"):
+            factors += number() + space
+        terms.append(factors + figure + "".join(f"{space}/{space}{number()}" for _ in range(rng.choice([0, 0, 1, 2]))))
+        if rng.random() < 0.2:
+            terms.append(number())
+    return rng.choice(["", "", "-"]) + terms[0] + "".join(f"{space}{rng.choice('+-')}{space}{term}" for term in terms[1:])
 
 
 def percentiles(draw):

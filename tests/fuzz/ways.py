@@ -152,7 +152,7 @@ def to_file(trial):
     trial.check(said["changed"] == changed, f"changed is {said['changed']}")
     for side in BOUNDS:
         valid = x.like(x.elements[~trial.case.is_nodata])
-        if not {"--per-axis", "--mask"} & {*trial.case.parameters} and str(trial.case.parameters.get(side)).endswith("%") and not is_nan(valid.elements, x.dtype).all() and x.dtype in FORMATS | dict.fromkeys(INTS):
+        if not {"--per-axis", "--mask"} & {*trial.case.parameters} and figures.is_percentage(trial.case.parameters.get(side)) and not is_nan(valid.elements, x.dtype).all() and x.dtype in FORMATS | dict.fromkeys(INTS):
             case = replace(trial.case, x=valid)
             if case.exact_bounds:
                 number, wanted = Fraction(str(said[side[2:]])), bound(case, side).numbers.item()
