@@ -177,8 +177,8 @@ inline constexpr std::array<std::string_view, 3> kNormWords{"2", "1", "inf"};
 /// an expression of the tensor's own elements. Plain numbers convert to it: `{.min = 0, .max =
 /// 6}`.
 struct Given {
-  Number number;     ///< meaningless if there is an array, an expression, a list or a word
-  std::string text;  ///< as it was typed: "300", "1e3", "@lo.npy", "1%"
+  Number number;               ///< meaningless if there is an array, an expression, a list or a word
+  std::string text;            ///< as it was typed: "300", "1e3", "@lo.npy", "1%"
   std::optional<DType> dtype;  ///< of the .npy file that was read; empty if the number was typed
   bool opaque = false;      ///< that file's dtype is `|V2`, which is bfloat16 only if the tensor is bfloat16
   ElementBits element = 0;  ///< the only element of that file, if it has one
