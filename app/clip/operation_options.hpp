@@ -88,7 +88,7 @@ inline constexpr Option kMaxNorm{
 inline constexpr Option kNorm{
     .names = "--norm", .type = "P", .words = [] { return Words(kNormWords.begin(), kNormWords.end()); },
     .group = "data",
-    .help = "Norm of --max-norm and of the figure norm: 2 (default), 1 or inf",
+    .help = "Norm of --max-norm and norm: 2 (default), 1, inf",
     .details = R"(The norm that `--max-norm` limits and that `norm` is: `2` (default), the root of the sum of squares; `1`, the sum of
 absolute values; `inf`, the greatest absolute value.)"};
 
