@@ -39,6 +39,16 @@ inline constexpr Option kFailIfClipped{
 for it and exit with 1. `0` allows none; another number needs the percent sign (2). `--shard` of one tensor
 excludes it. See SCALE AND BIAS.)"};
 
+inline constexpr Option kThen{
+    .names = "--then",
+    .group = "data",
+    .excludes = {{"--fit --apply"},
+                 {"--direct", "an interrupted run is finished by clipping every element again"}},
+    .help = "Clip the result again, by the options that follow",
+    .details = R"(The options about elements that follow are those of a further stage, which takes the result of the
+one before as if a file were between them; all other options are of the run. `--fail-if-clipped` is of its stage. Of
+an archive those tensors are clipped that every stage takes.)"};
+
 inline constexpr Option kUnclipped{
     .names = "--unclipped", .type = "WHAT", .words = [] { return Words{"copy", "drop", "error"}; },
     .group = "formats",

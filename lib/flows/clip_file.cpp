@@ -287,6 +287,7 @@ void refuse_own_array(const InputFile& input, const Plan& plan) {
 
 /// What no plan can do twice.
 void expect_repeatable(const InputFile& input, const Request& request) {
+  if (!request.then.empty()) refuse_repeated(input, Term{"then", "then"});
   if (const Field* const field = first_given(request, [](const Field& f) { return !f.repeats; }))
     refuse_repeated(input, Term{field->name, field->name});
   if (has_figures(request)) refuse_repeated(input, "a percentile");
