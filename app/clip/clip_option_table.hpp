@@ -45,9 +45,8 @@ inline constexpr Option kThen{
     .excludes = {{"--fit --apply"},
                  {"--direct", "an interrupted run is finished by clipping every element again"}},
     .help = "Clip the result again, by the options that follow",
-    .details = R"(The options about elements that follow are those of a further stage, which takes the result of the
-one before as if a file were between them; all other options are of the run. `--fail-if-clipped` is of its stage. Of
-an archive those tensors are clipped that every stage takes.)"};
+    .details = R"(Take the result through another stage, as if a file were between them: the options about elements that
+follow are of that stage. Of archives those tensors are clipped that every stage takes.)"};
 
 inline constexpr Option kUnclipped{
     .names = "--unclipped", .type = "WHAT", .words = [] { return Words{"copy", "drop", "error"}; },

@@ -173,7 +173,10 @@ std::vector<Plan> stages_of(const Plan& plan) {
   std::vector<Plan> stages{plan};
   stages.front().then.clear();
   stages.insert(stages.end(), plan.then.begin(), plan.then.end());
-  for (std::size_t i = 0; i + 1 < stages.size(); ++i) stages[i].output = stages[i + 1].input;
+  for (std::size_t i = 0; i + 1 < stages.size(); ++i) {
+    stages[i].output = stages[i + 1].input;
+    if (stages[i].output.element_size() == 1) stages[i].output.order = stages[i].input.order;
+  }
   stages.back().output = plan.output;
   for (Plan& stage : stages) stage.slice = plan.slice;
   return stages;

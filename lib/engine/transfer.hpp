@@ -39,7 +39,9 @@ struct ChangedBlocks {
 class Transfer {
  public:
   Transfer(const Plan& plan, InputFile& input, const Chunks& chunks, const KernelOptions& options)
-      : plan_(plan), input_(input), chunks_(chunks), clip_(plan, options, input.path()) {}
+      : plan_(plan), input_(input), chunks_(chunks), clip_(plan, options, input.path()) {
+    counts_.then.resize(plan.then.size());
+  }
 
   /// The size of the chunk in the input.
   [[nodiscard]] std::uint64_t size(std::uint64_t chunk) const { return chunks_[chunk].count * in_size_; }

@@ -368,7 +368,7 @@ void Direct::write() {
   }
   bool has_name = true;
   try {
-    result.counts = engine.rewrite(*result.plan, input_, file_);
+    result.counts = StageCounts{engine.rewrite(*result.plan, input_, file_)};
     result.resumed = file_.was_interrupted();
     complete(result.resumed || result.counts->changed);
     has_name = input_.place().is(id_of(input_.status()));

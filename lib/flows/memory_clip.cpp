@@ -97,6 +97,7 @@ class MemoryClip {
 
   StageCounts clip(Counting counting) {
     StageCounts total;
+    total.then.resize(plan_.then.size());
     std::mutex mutex;
     for_each_part([&](std::uint64_t begin, std::size_t count, const std::byte* in, std::byte* /*memory*/) {
       const StageCounts counts = clip_part(begin, in, count, counting);

@@ -24,7 +24,8 @@ def draw_stage(trial, source, shape):
     draw = draws.Casts(trial.rng, trial.generator)
     if shape is not None:
         draw.shape = lambda *_: shape
-    make = trial.rng.choices([draw.cast, draw.figures, draw.lists], [6, 2, 1])[0]
+    may_list = shape is None or any(size > 1 for size in shape)
+    make = trial.rng.choices([draw.cast, draw.figures, draw.lists], [6, 2, may_list])[0]
     case = make(source, trial.rng.choice([source, *ALL]), trial.rng.choice([20, 300, 3000]))
     if draw.chance(0.2):
         draw.nodata(case)
