@@ -45,8 +45,8 @@ inline constexpr Option kThen{
     .excludes = {{"--fit --apply"},
                  {"--direct", "an interrupted run is finished by clipping every element again"}},
     .help = "Clip the result again, by the options that follow",
-    .details = R"(Take the result through another stage, as if a file were between them: the options about elements that
-follow are of that stage. Of archives those tensors are clipped that every stage takes.)"};
+    .details = R"(Clip the result again as if it were in a file: options about elements that follow are of a stage of
+their own. Of archives, tensors are clipped that every stage takes.)"};
 
 inline constexpr Option kUnclipped{
     .names = "--unclipped", .type = "WHAT", .words = [] { return Words{"copy", "drop", "error"}; },

@@ -175,7 +175,8 @@ std::vector<Plan> stages_of(const Plan& plan) {
   stages.insert(stages.end(), plan.then.begin(), plan.then.end());
   for (std::size_t i = 0; i + 1 < stages.size(); ++i) {
     stages[i].output = stages[i + 1].input;
-    if (stages[i].output.element_size() == 1) stages[i].output.order = stages[i].input.order;
+    const TensorLayout& next = stages[i].output;
+    if (next.element_size() == 1 && !is_foreign(next.dtype)) stages[i].output.order = stages[i].input.order;
   }
   stages.back().output = plan.output;
   for (Plan& stage : stages) stage.slice = plan.slice;
