@@ -24,7 +24,7 @@ def draw_stage(trial, source, shape):
     draw = draws.Casts(trial.rng, trial.generator)
     if shape is not None:
         draw.shape = lambda *_: shape
-    may_list = shape is None or any(size > 1 for size in shape)
+    may_list = shape is None or all(shape) and any(2 <= size <= 30 for size in shape)
     make = trial.rng.choices([draw.cast, draw.figures, draw.lists], [6, 2, may_list])[0]
     case = make(source, trial.rng.choice([source, *ALL]), trial.rng.choice([20, 300, 3000]))
     if draw.chance(0.2):
