@@ -10,6 +10,7 @@
 
 #include "clip/strided_copy.hpp"
 #include "clipper_input.hpp"
+#include "contract/fields.hpp"
 #include "contract/plan.hpp"
 #include "counts.hpp"
 #include "element/tensor_layout.hpp"
@@ -37,13 +38,19 @@ Counts counts_of(const ElementCounts& counts, std::uint64_t elements) {
   return told;
 }
 
+Counts counts_of(const StageCounts& counts, std::uint64_t elements) {
+  Counts told = counts_of(static_cast<const ElementCounts&>(counts), elements);
+  for (const ElementCounts& later : counts.then) told.then.push_back(counts_of(later, elements));
+  return told;
+}
+
 /// Counts the elements of the tensors that were clipped.
 class ElementCount : public ClipObserver {
  public:
   void planned(const ClipResult& result) override { elements_ += result.plan->slice.count; }
 
   [[nodiscard]] Counts counts_of(const ClipResult& result) const {
-    return clipper::counts_of(result.counts.value_or(ElementCounts{}), elements_);
+    return clipper::counts_of(result.counts.value_or(StageCounts{}), elements_);
   }
 
  private:
@@ -52,7 +59,7 @@ class ElementCount : public ClipObserver {
 
 const Request& checked(const Request& request) {
   expect_understood(request);
-  if (request.profile != nullptr) return request;
+  if (!any_stage(request, [](const Request& stage) { return stage.profile == nullptr; })) return request;
   throw Error(ErrorKind::usage, Term{"profile", "profile"} +
                                     Message(" is null; profile_named() returns null for unknown names"));
 }
@@ -66,14 +73,17 @@ void expect_unread(const std::string& in, const std::string& out, const Request&
       throw Error(ErrorKind::usage, in + " would be written to " + out + ", which " + reader + " reads");
   };
   check(files_behind(reading_of(options), in), in);
-  for (const Field* const field : fields::kNumbers) {
-    const std::string path = parameter_path(request.*field->number());
-    if (path.empty()) continue;
+  const auto check_number = [&](const Request& stage, const Field& field) {
+    const std::string path = parameter_path(stage.*field.number());
+    if (path.empty()) return;
     std::vector<std::string> files = files_behind(reading_of(options, true), path);
     const std::optional<MemberPath> member = member_path(path);
     files.push_back(member ? member->archive : path);
-    check(files, Term{field->name, field->name});
-  }
+    check(files, Term{field.name, field.name});
+  };
+  for_each_stage(request, [&](const Request& stage) {
+    for (const Field* const field : fields::kNumbers) check_number(stage, *field);
+  });
 }
 
 /// `paths` are that of the input, and that of an output.
@@ -88,6 +98,8 @@ ClipSettings settings_of(const Request& request, const FileOptions& options,
       .max_clipped = std::nullopt,
       .selection = {{options.members, options.exclude_members}, types_of(options), Selection::Other::copy}};
   if (options.fit.empty()) return settings;
+  if (!request.then.empty())
+    throw Error(ErrorKind::usage, Term{"fit", "fit"} + " cannot be combined with " + Term{"then", "then"});
   settings.saved = std::make_shared<SavedFigures>(options.fit, request.pooled,
                                                   options.overwrite ? Existing::replace : Existing::refuse,
                                                   settings.durability);
@@ -182,17 +194,26 @@ Counts clip_in_place(const fs::path& file, const Request& request, const FileOpt
   return observer.counts_of(result);
 }
 
+namespace {
+
+DType dtype_of_result(DType in, const Request& request) {
+  for_each_stage(request, [&](const Request& stage) { in = stage.to.value_or(in); });
+  return in;
+}
+
+}  // namespace
+
 void check_elements(DType in, DType out, const Request& request) {
-  const DType result = request.to.value_or(in);
+  const DType result = dtype_of_result(in, request);
   if (out == result) return;
-  const Message why = request.to ? Term{"to", "to"} + Message(" is ") : Message("the result is ");
+  const Message why = has_cast(request) ? Term{"to", "to"} + Message(" is ") : Message("the result is ");
   throw Error(ErrorKind::usage, why + std::string(traits(result).name) + ", but out has elements of " +
                                     std::string(traits(out).name));
 }
 
 Counts clip(DType dtype, const void* in, void* out, std::size_t count, const Request& request,
             unsigned threads) {
-  const std::size_t size = std::max(traits(dtype).size, traits(request.to.value_or(dtype)).size);
+  const std::size_t size = std::max(traits(dtype).size, traits(dtype_of_result(dtype, request)).size);
   if (count > static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / size)
     throw Error(ErrorKind::usage, std::to_string(count) + " elements exceed the address space");
   const Tensor tensor{dtype, {static_cast<std::int64_t>(count)}};

@@ -82,6 +82,9 @@ struct Counts {
 
   std::uint64_t nodata = 0;         ///< elements that equal one of Request::nodata; no other count has them
   std::uint64_t became_nodata = 0;  ///< others that became what these are in the result
+
+  /// Of the later stages: see Request::then. Those above are of the first, but `changed` is of all.
+  std::vector<Counts> then{};
 };
 
 /// How files are read and written.

@@ -179,7 +179,8 @@ unsigned threads_that_pay(const Request& request, const Jobs& jobs) {
   if (jobs.size() == 0 || !jobs[0].output) return kAll;
   if (jobs.size() == 1) {
     const auto is_step = [](const Field& field) { return field.stage != Field::Stage::clip; };
-    const bool only_clips = first_given(request, is_step) == nullptr && !has_figures(request);
+    const bool only_clips =
+        first_given(request, is_step) == nullptr && !has_figures(request) && request.then.empty();
     const Job job = jobs[0];
     if (only_clips && is_pipe(job.input, "/dev/stdin")) return 2;
     return only_clips && is_pipe(*job.output, "/dev/stdout") ? 1 : kAll;

@@ -223,7 +223,7 @@ class ClipJob : public ClipObserver, public std::enable_shared_from_this<ClipJob
   RunLog::Lines lines_;
   std::optional<Finishing> finishing_;  ///< from the last look at the files to the report
   ActionCounts members_{};              ///< finished so far
-  std::optional<ElementCounts> member_counts_;
+  std::optional<StageCounts> member_counts_;
   const Clock::time_point start_ = Clock::now();
   Clock::time_point member_start_ = start_;
 };

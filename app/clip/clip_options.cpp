@@ -43,8 +43,21 @@ void take_texts(const RawOptions& raw, NumberSource source, Request& request, co
   }
 }
 
+/// Calls use(options, i) for the options of each stage, of which the first is 0.
+template <class Use>
+void for_each_typed(const RawOptions& raw, const Use& use) {
+  for (std::size_t i = 0; i <= raw.then().size(); ++i)
+    with_path(stage_name(i), [&] { use(i == 0 ? raw : raw.then()[i - 1], i); });
+}
+
+/// Whether any stage has the option.
+bool any_typed(const RawOptions& raw, const Option& option) {
+  return raw.has(option) ||
+         std::ranges::any_of(raw.then(), [&](const RawOptions& each) { return each.has(option); });
+}
+
 /// The request, still without the numbers in files, which are read after all other options are validated.
-Request typed_request(const RawOptions& raw) {
+Request typed_stage(const RawOptions& raw) {
   Request request;
   const std::string& to = raw.text(kTo);
   const DTypeWord word = dtype_word(to);
@@ -52,6 +65,17 @@ Request typed_request(const RawOptions& raw) {
     refuse(fmt::format("--to: '{}' is not a dtype; OUT comes last: clipper --to {} IN OUT", to, kTo.type));
   take_texts(raw, NumberSource::typed, request);
   check_texts(request);
+  return request;
+}
+
+Request typed_request(const RawOptions& raw) {
+  Request request;
+  for_each_typed(raw, [&](const RawOptions& typed, std::size_t i) {
+    if (i == 0)
+      request = typed_stage(typed);
+    else
+      request.then.push_back(typed_stage(typed));
+  });
   return request;
 }
 
@@ -196,7 +220,7 @@ void validate_shard(const RawOptions& raw, Command& command) {
   if (!command.share || to == nullptr) return;
   if (command.inputs.front() == "-" || to->path == "-")
     refuse("--shard needs files as IN and OUT, not standard input or output");
-  if (raw.has(kFailIfClipped))
+  if (any_typed(raw, kFailIfClipped))
     refuse(
         "--fail-if-clipped and --shard cannot be used together on one tensor: a shard does not know what the "
         "other shards clip");
@@ -216,7 +240,7 @@ void validate_finalize(const RawOptions& raw, Command& command) {
   if (files.empty()) refuse("OUT is missing; --finalize takes the OUT of the shards");
   const auto is_of_shards = [&](const Option* option) { return option != &kNoCache && raw.has(*option); };
   const bool has_operation = !is_without_effect(raw, command.settings.request) || raw.has(kShard) ||
-                             std::ranges::any_of(kReadingOptions, is_of_shards);
+                             raw.has(kThen) || std::ranges::any_of(kReadingOptions, is_of_shards);
   if (files.size() != (has_operation ? 2 : 1) || has_standard_input(raw))
     refuse("--finalize takes only OUT, or all options of the shards with their IN OUT");
   command.destination =
@@ -330,15 +354,22 @@ Command validate_clip(const RawOptions& raw) {
   if (replaces) command.walk.takes = Walked::always;  // nobody rewrites weights by accident
   validate_existing(raw, command);
   if (raw.has(kSync)) command.settings.durability = OutputFile::Durability::on_disk;
-  if (raw.has(kFailIfClipped))
-    command.settings.max_clipped = parse_share("--fail-if-clipped", raw.text(kFailIfClipped));
   validate_reading(raw, command);
-  if (!raw.has(kFinalize) && !raw.has(kDiscardShards) && is_without_effect(raw, command.settings.request))
-    refuse(
-        "nothing to do without --min, --max, --scale, --bias, --max-norm, --subtract, --divide, --stretch, "
-        "--nan, --nodata-to, --to or --round; " +
-        way_to_do_nothing(raw, command.settings.reading));
-  take_texts(raw, NumberSource::files, command.settings.request, command.settings.reading);
+  command.settings.then_max_clipped.resize(raw.then().size());
+  for_each_typed(raw, [&](const RawOptions& typed, std::size_t i) {
+    Request& stage = i == 0 ? command.settings.request : command.settings.request.then[i - 1];
+    if (typed.has(kFailIfClipped))
+      (i == 0 ? command.settings.max_clipped : command.settings.then_max_clipped[i - 1]) =
+          parse_share("--fail-if-clipped", typed.text(kFailIfClipped));
+    const bool needs_none = raw.then().empty() && (raw.has(kFinalize) || raw.has(kDiscardShards));
+    if (!needs_none && is_without_effect(typed, stage))
+      refuse(
+          "nothing to do without --min, --max, --scale, --bias, --max-norm, --subtract, --divide, "
+          "--stretch, --nan, --nodata-to, --to or --round; " +
+          (raw.then().empty() ? way_to_do_nothing(raw, command.settings.reading)
+                              : "--then stands between two stages"));
+    take_texts(typed, NumberSource::files, stage, command.settings.reading);
+  });
   if (raw.has(kApply)) set_figures(command.settings.request, raw.text(kApply), command.settings.reading);
   if (raw.has(kFit))
     command.settings.saved =
@@ -346,7 +377,7 @@ Command validate_clip(const RawOptions& raw) {
                                        command.settings.durability, command.settings.backup);
   // A warning says how many elements become nodata.
   command.settings.counting =
-      command.verbose || command.json || raw.has(kNodata) || (command.dry_run && !command.quiet);
+      command.verbose || command.json || any_typed(raw, kNodata) || (command.dry_run && !command.quiet);
   return command;
 }
 
@@ -404,7 +435,7 @@ constexpr auto kOptions =
                       &kMinAboveMax, &kReplaceBelow, &kReplaceAbove, &kMaxNorm,       &kNorm,    &kSubtract,
                       &kDivide,      &kDivideZero,   &kStretch,      &kStretchFrom,   &kNodata,  &kNodataTo,
                       &kPerAxis,     &kPooled,       &kMask,         &kFit,           &kApply,   &kRound,
-                      &kZeroPoint,   &kTo,           &kSaturate,     &kFailIfClipped,  //
+                      &kZeroPoint,   &kTo,           &kSaturate,     &kFailIfClipped, &kThen,  //
                       &kInPlace,     &kDirect,       &kOutputDir,    &kRelativeTo,    &kFlat,    &kOutput,
                       &kRecursive},
            kWalkOptions, kReadingOptions,
@@ -435,6 +466,13 @@ constexpr std::array kCommon{
     CommonOption{&kVerbose, "Print what was done and how much was clipped"},
 };
 
+/// --fit and --apply are of all stages.
+constexpr bool belongs_to_stage(const Option& option) {
+  const bool is_of_elements =
+      option.group == kMin.group || option.group == kScale.group || option.group == kPerAxis.group;
+  return is_of_elements && &option != &kFit && &option != &kApply && &option != &kThen;
+}
+
 }  // namespace
 
 constexpr CommandSpec kClipSpec{.name = "",
@@ -445,6 +483,8 @@ constexpr CommandSpec kClipSpec{.name = "",
                                 .positionals = kPositionals,
                                 .options = kOptions,
                                 .common = kCommon,
-                                .has_groups = true};
+                                .has_groups = true,
+                                .begins_stage = &kThen,
+                                .is_of_stage = &belongs_to_stage};
 
 }  // namespace clipper

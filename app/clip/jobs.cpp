@@ -19,6 +19,7 @@
 
 #include "clip/layout.hpp"
 #include "command_line/input_names.hpp"
+#include "contract/fields.hpp"
 #include "error.hpp"
 #include "files/container.hpp"
 #include "files/place.hpp"
@@ -143,8 +144,8 @@ class Inputs {
   [[nodiscard]] std::vector<std::string> take_sets_of_parts() {
     std::vector<std::string> warnings;
     const auto& settings = command_.settings;
-    const bool stays_true = std::holds_alternative<InPlace>(command_.destination) && !settings.request.to &&
-                            settings.selection.other != Selection::Other::drop;
+    const bool stays_true = std::holds_alternative<InPlace>(command_.destination) &&
+                            !has_cast(settings.request) && settings.selection.other != Selection::Other::drop;
     if (!stays_true)
       for (const std::string& index : indexes_beside_parts(warnings))
         if (std::string warning = take_named_set(index); !warning.empty())

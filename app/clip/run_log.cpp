@@ -55,13 +55,31 @@ std::string text_of(CountedElements::Text kind, const Plan& plan, const ElementC
 /// ", --min 0 --per-axis 0 --pooled": what the request gives, as typed.
 std::string options_text(const Request& request) {
   std::string text;
-  for (const Field& field : fields::kAll) {
-    if (!field.is_given(request)) continue;
-    const bool is_flag = std::holds_alternative<bool Request::*>(field.member);
-    for (const std::string& value : texts_of(field, request))
-      text += fmt::format("{} {}{}", text.empty() ? "," : "", field.option, is_flag ? "" : " " + value);
-  }
+  const auto add = [&](std::string_view option) {
+    text += fmt::format("{} {}", text.empty() ? "," : "", option);
+  };
+  for_each_stage(request, [&](const Request& stage) {
+    if (&stage != &request) add("--then");
+    for (const Field& field : fields::kAll) {
+      if (!field.is_given(stage)) continue;
+      const bool is_flag = std::holds_alternative<bool Request::*>(field.member);
+      for (const std::string& value : texts_of(field, stage))
+        add(fmt::format("{}{}", field.option, is_flag ? "" : " " + value));
+    }
+  });
   return text;
+}
+
+/// " float32 to int8, clipped 12.4 % (8.1 % raised, 4.3 % lowered), 0 NaN;".
+std::string counts_text(const Plan& plan, const ElementCounts& counts) {
+  const auto counted = [&](CountedElements::Text kind) { return text_of(kind, plan, counts); };
+  const std::string cast = plan.changes_dtype()
+                               ? fmt::format(" {} to {},", type_name(plan.input), text_of(plan.output_type()))
+                               : "";
+  return fmt::format("{} clipped {:.3g} % ({}){}, {}{};", cast,
+                     percent(counts.raised + counts.lowered, plan.slice.count - counts.nodata),
+                     counted(CountedElements::Text::share), counted(CountedElements::Text::loss),
+                     nan_text(plan, counts), counted(CountedElements::Text::number));
 }
 
 std::string_view word_of(MemberAction action) {
@@ -129,6 +147,19 @@ void add_plan(const Plan& plan, const std::string& name, Json& json) {
   if (const auto notes = notes_on(plan, name); !notes.empty()) json.add("notes", notes);
 }
 
+/// The arrays whose elements a line of JSON has: see add_plan().
+void add_found(const Plan& plan, std::vector<std::shared_ptr<const ParameterArray>>& found) {
+  const auto add = [&](const std::shared_ptr<const ParameterArray>& array) {
+    if (array->is_found()) found.push_back(array);
+  };
+  const ArrayParameter* const factors = plan.array(Parameter::max_norm);
+  if (plan.arrays)
+    for (const ArrayParameter& row : plan.arrays->arrays)
+      if (&row != factors) add(row.array);
+  if (has_norms(plan)) add(plan.norms);
+  if (factors != nullptr) add(factors->array);
+}
+
 void add_counts(const Plan& plan, const ElementCounts& counts, Json& json) {
   const auto add = [&](bool are_losses) {
     for (const CountedElements& row : kCountedElements)
@@ -176,14 +207,9 @@ std::string as_text(const ClipReport& report) {
   if (report.shard) text += fmt::format(", shard {}/{}", report.shard->index, report.shard->count);
   text += ":";
   if (report.plan && report.counts) {
-    const ElementCounts& counts = *report.counts;
-    const std::uint64_t all = report.plan->slice.count - counts.nodata;
-    if (report.plan->changes_dtype())
-      text += fmt::format(" {} to {},", type_name(report.plan->input), text_of(report.plan->output_type()));
-    const auto counted = [&](CountedElements::Text kind) { return text_of(kind, *report.plan, counts); };
-    text += fmt::format(" clipped {:.3g} % ({}){}, {}{};", percent(counts.raised + counts.lowered, all),
-                        counted(CountedElements::Text::share), counted(CountedElements::Text::loss),
-                        nan_text(*report.plan, counts), counted(CountedElements::Text::number));
+    const std::vector<Plan> stages = stages_of(*report.plan);
+    for (std::size_t i = 0; i < stages.size(); ++i)
+      text += (i == 0 ? "" : " " + stage_name(i) + ":") + counts_text(stages[i], report.counts->of(i));
   }
   if (report.job.is_index && !report.trial)
     text += report.written ? " written after its files;" : " nothing changes, not rewritten;";
@@ -223,25 +249,32 @@ JsonRest json_rest(const ClipReport& report) {
   if (report.member || (report.action != MemberAction::clipped && !report.failed)) add_action(report, member);
   if (report.members) member.add("empty", true);
 
+  JsonRest rest;
   Json plan = Json::object();
-  if (report.plan) add_plan(*report.plan, report.name, plan);
-
   Json result = Json::object();
   if (report.shard) result.add("shard", {{"index", report.shard->index}, {"count", report.shard->count}});
   const bool complete = !report.resumed && (!report.failed || report.failed->kind == ErrorKind::different);
-  if (report.plan && report.counts && complete) add_counts(*report.plan, *report.counts, result);
+  const bool has_counts = report.counts && complete;
+  if (report.plan) {
+    const std::vector<Plan> stages = stages_of(*report.plan);
+    add_plan(stages.front(), report.name, plan);
+    if (has_counts) add_counts(stages.front(), *report.counts, result);
+    Json then = Json::list();
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+      add_found(stages[i], rest.found);
+      if (i == 0) continue;
+      Json stage = Json::object();
+      stage.add("profile", stage_of(*report.request, i).profile->name);
+      add_plan(stages[i], stage_name(i, report.name), stage);
+      if (has_counts) add_counts(stages[i], report.counts->of(i), stage);
+      then.add(std::move(stage));
+    }
+    if (stages.size() > 1) plan.add("then", std::move(then));
+  }
   result.add("seconds", report.seconds);
-  JsonRest rest{members_of(member), members_of(plan), result.dump().substr(1), {}};
-  if (!report.plan) return rest;
-  const auto add_found = [&](const std::shared_ptr<const ParameterArray>& array) {
-    if (array->is_found()) rest.found.push_back(array);
-  };
-  const ArrayParameter* const factors = report.plan->array(Parameter::max_norm);
-  if (report.plan->arrays)
-    for (const ArrayParameter& row : report.plan->arrays->arrays)
-      if (&row != factors) add_found(row.array);
-  if (has_norms(*report.plan)) add_found(report.plan->norms);
-  if (factors != nullptr) add_found(factors->array);
+  rest.member = members_of(member);
+  rest.plan = members_of(plan);
+  rest.result = result.dump().substr(1);
   return rest;
 }
 
@@ -305,11 +338,16 @@ void RunLog::sized(std::uint64_t bytes) noexcept {
 
 void RunLog::planned(const ClipReport& report) {
   sized(report.plan->input_size());
-  for (const std::string& line : notes_on(*report.plan, report.name)) note(line);
+  const std::vector<Plan> stages = stages_of(*report.plan);
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    const std::string name = stage_name(i, report.name);
+    for (const std::string& line : notes_on(stages[i], name)) note(line);
+    if (command_.verbose)
+      print_note(fmt::format("{}: {}, profile {}", escape_for_terminal(name), describe(stages[i]),
+                             stage_of(*report.request, i).profile->name));
+  }
   note_integers(report);
   if (!command_.verbose) return;
-  print_note(fmt::format("{}: {}, profile {}", escape_for_terminal(report.name), describe(*report.plan),
-                         report.request->profile->name));
   if (report.member) return;
   const unsigned threads = engine_.threads();
   print_note(fmt::format("{} thread{}, {} KiB chunks, SIMD level {}{}", threads, threads == 1 ? "" : "s",

@@ -47,12 +47,16 @@ void RunLog::note(const std::string& line) {
 }
 
 void RunLog::note_nodata(const ClipReport& report) {
-  if (report.plan && report.counts && report.counts->became_nodata != 0)
-    note(fmt::format("{}: {} of the other elements become {}, which marks nodata", report.name,
-                     report.counts->became_nodata,
-                     report.plan->nodata->to
-                         ? element_text(report.plan->output.dtype, *report.plan->nodata->to)
-                         : report.plan->nodata->text));
+  if (!report.plan || !report.counts) return;
+  const std::vector<Plan> stages = stages_of(*report.plan);
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    const ElementCounts& counts = report.counts->of(i);
+    const auto& nodata = stages[i].nodata;
+    if (counts.became_nodata != 0)
+      note(fmt::format("{}: {} of the other elements become {}, which marks nodata",
+                       stage_name(i, report.name), counts.became_nodata,
+                       nodata->to ? element_text(stages[i].output.dtype, *nodata->to) : nodata->text));
+  }
 }
 
 /// In models integers are indices and counts, which the bounds of weights are not meant for.
@@ -60,7 +64,9 @@ void RunLog::note_integers(const ClipReport& report) {
   const Request& request = *report.request;
   const Selection& selection = command_.settings.selection;
   const auto is_arithmetic = [](const Field& field) { return field.broadcasts; };
-  const bool changes = first_given(request, is_arithmetic) != nullptr || request.stretch || request.max_norm;
+  const bool changes = any_stage(request, [&](const Request& stage) {
+    return first_given(stage, is_arithmetic) != nullptr || stage.stretch || stage.max_norm;
+  });
   const bool is_of_model = report.archive != nullptr && report.archive->suffix() == ".safetensors";
   if (!changes || !is_of_model || selection.only || selection.members.has_patterns()) return;
   const std::lock_guard lock(mutex_);

@@ -270,7 +270,8 @@ void CommandLine::take(std::vector<std::string> part, const std::string& follows
 void CommandLine::give(const Option& option, const std::string& value) {
   for (const Option* const other : spec_.options)
     if (option.overrides == long_name(*other) || other->overrides == long_name(option)) typed_.remove(*other);
-  RawOption& typed = typed_.add(option);
+  if (&option == spec_.begins_stage) typed_.begin_stage();
+  RawOption& typed = (spec_.is_of_stage(option) ? typed_.stage() : typed_).add(option);
   typed.text = value;
   typed.texts.push_back(value);
 }
@@ -302,10 +303,12 @@ void CommandLine::print_help(const CommandSpecs& commands) const {
 
 void CommandLine::check() const {
   if (!incomplete_.empty()) refuse(incomplete_);
-  const std::vector<const Option*> given = typed_.given();
-  for (const Option* const option : given)
-    if (has_empty(typed_.texts(*option)))
-      refuse(fmt::format("{} has no value {}", long_name(*option), kIsEmpty));
+  std::vector<RawOptions> stages = typed_.then();
+  stages.insert(stages.begin(), typed_);
+  for (const RawOptions& stage : stages)
+    for (const Option* const option : stage.given())
+      if (has_empty(stage.texts(*option)))
+        refuse(fmt::format("{} has no value {}", long_name(*option), kIsEmpty));
   if (!unknown_.empty()) refuse_option(spec_, unknown_);
   for (const auto& [positional, arity] : spec_.positionals) {
     const bool is_given = typed_.has(*positional);
@@ -317,7 +320,14 @@ void CommandLine::check() const {
   }
   if (surplus_)
     refuse(fmt::format("unexpected argument '{}'; usage: {}", *surplus_, usages_of(spec_).front()));
-  check_rules(spec_, given);
+  std::vector<const Option*> run = typed_.given();
+  check_rules(spec_, run);
+  std::erase_if(run, [&](const Option* option) { return spec_.is_of_stage(*option); });
+  for (std::size_t i = 0; i < typed_.then().size(); ++i) {
+    std::vector<const Option*> given = typed_.then()[i].given();
+    given.insert(given.end(), run.begin(), run.end());
+    with_path(fmt::format("stage {}", i + 2), [&] { check_rules(spec_, given); });
+  }
 }
 
 std::optional<RawOptions> parse(const CommandLine& line, const CommandSpecs& commands) {

@@ -43,12 +43,19 @@ class RawOptions {
   RawOption& add(const Option& option) { return typed_[&option]; }
   void remove(const Option& option) { typed_.erase(&option); }
 
+  /// What was typed for each later stage: see CommandSpec::is_of_stage. All else is of the first stage, or of
+  /// the run.
+  [[nodiscard]] const std::vector<RawOptions>& then() const noexcept { return then_; }
+  [[nodiscard]] RawOptions& stage() noexcept { return then_.empty() ? *this : then_.back(); }
+  void begin_stage() { then_.emplace_back(*spec_); }
+
  private:
   [[nodiscard]] const RawOption* find(const Option& option) const;
   [[nodiscard]] const RawOption& of(const Option& option) const;
 
   const CommandSpec* spec_;
   std::map<const Option*, RawOption> typed_;
+  std::vector<RawOptions> then_;
 };
 
 /// The words that follow the name of a command, as options and positional arguments, into which CLI11 takes

@@ -82,6 +82,9 @@ struct CommandSpec {
   std::span<const CommonOption> common = {};    ///< what -h shows; if empty, -h prints what --help does
   bool has_groups = false;                      ///< --help has a heading for each group
   bool is_public = true;                        ///< in the manual and the completions
+
+  const Option* begins_stage = nullptr;  ///< options after it are those of a new stage,
+  bool (*is_of_stage)(const Option&) = [](const Option&) { return false; };  ///< if they belong to stages
 };
 
 using CommandSpecs = std::vector<const CommandSpec*>;

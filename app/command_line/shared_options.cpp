@@ -306,9 +306,11 @@ std::optional<Given> given_limit(const RawOptions& raw, const Option& option, co
 
 std::vector<ReadFile> number_files(const Request& request) {
   std::vector<ReadFile> files;
-  for (const Field* const field : fields::kNumbers)
-    if (std::string path = parameter_path(request.*field->number()); !path.empty())
-      files.push_back({std::string(field->option), std::move(path)});
+  for_each_stage(request, [&](const Request& stage) {
+    for (const Field* const field : fields::kNumbers)
+      if (std::string path = parameter_path(stage.*field->number()); !path.empty())
+        files.push_back({std::string(field->option), std::move(path)});
+  });
   return files;
 }
 

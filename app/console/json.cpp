@@ -226,6 +226,9 @@ Json request_json(const Request& request) {
     else
       json.add(field.name, field.is_list() ? std::move(values) : typed_json(texts.front()));
   }
+  Json then = Json::list();
+  for (const Request& stage : request.then) then.add(request_json(stage));
+  if (!request.then.empty()) json.add("then", std::move(then));
   return json;
 }
 

@@ -125,16 +125,21 @@ void compare_files(Engine& engine, const CompareSettings& settings, InputFile& a
 ElementComparison verify_result(Engine& engine, const Plan& plan, InputFile& input, const TensorInput& golden,
                                 const ComparisonRule& rule) {
   Plan in_order = decoded(plan);  // positions of pairs are those of the golden file
-  in_order.input.fortran_order = golden.layout.fortran_order;
-  in_order.refuse_nan = plan.refuse_nan && !plan.looks_for_nan();
-  for (std::optional<Broadcast>* const arrays : {&in_order.arrays, &in_order.missing_figures})
-    if (*arrays) lay_out(**arrays, plan.input.shape, golden.layout.fortran_order);
+  const bool looks_for_nan = plan.then.empty() && plan.looks_for_nan();
+  in_order.refuse_nan = plan.refuse_nan && !looks_for_nan;
+  const auto reorder = [&](Plan& stage) {
+    stage.input.fortran_order = golden.layout.fortran_order;
+    for (std::optional<Broadcast>* const arrays : {&stage.arrays, &stage.missing_figures})
+      if (*arrays) lay_out(**arrays, stage.input.shape, golden.layout.fortran_order);
+  };
+  reorder(in_order);
+  std::ranges::for_each(in_order.then, reorder);
   engine.prepare(plan.input_size());
   TensorClip clip(in_order, engine.kernel_options(), input.path());
   FirstPosition first_nan;
   const auto clip_actual = [&](const ElementPairs& pairs, const std::byte* read) {
     clip.clip(pairs.position, read, pairs.actual, pairs.count, Counting::off);
-    if (plan.looks_for_nan())
+    if (looks_for_nan)
       if (const auto nan = find_nan(plan.operation, pairs.actual, pairs.count))
         first_nan.note(pairs.position + *nan);
   };

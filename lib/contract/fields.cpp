@@ -1,5 +1,7 @@
 #include "contract/fields.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "error.hpp"
@@ -56,7 +58,14 @@ struct ExpectUnderstood {
 
 }  // namespace
 
+std::string stage_name(std::size_t stage, const std::string& tensor) {
+  if (stage == 0) return tensor;
+  return fmt::format("{}{}stage {}", tensor, tensor.empty() ? "" : ": ", stage + 1);
+}
+
 void expect_understood(const Request& request) {
+  for (std::size_t i = 0; i < request.then.size(); ++i)
+    with_path(stage_name(i + 1), [&] { expect_understood(request.then[i]); });
   for (const Field& field : fields::kAll)
     std::visit([&](const auto member) { ExpectUnderstood{field}(request.*member); }, field.member);
 }

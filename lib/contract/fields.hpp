@@ -229,6 +229,32 @@ inline constexpr auto kGroupings = rows([](const Field& field) { return field.gr
   return field.groups;
 }
 
+/// Calls use(stage) for the request and its later stages.
+template <class Use>
+void for_each_stage(const Request& request, const Use& use) {
+  use(request);
+  for (const Request& stage : request.then) use(stage);
+}
+
+/// Whether `holds` is true of the request or of a later stage.
+template <class Holds>
+[[nodiscard]] bool any_stage(const Request& request, const Holds& holds) {
+  return holds(request) || std::ranges::any_of(request.then, holds);
+}
+
+/// Whether a stage has another dtype as its result.
+[[nodiscard]] inline bool has_cast(const Request& request) {
+  return any_stage(request, [](const Request& stage) { return stage.to.has_value(); });
+}
+
+/// Stages are counted from 0, the request without the later ones, on.
+[[nodiscard]] inline const Request& stage_of(const Request& request, std::size_t stage) {
+  return stage == 0 ? request : request.then[stage - 1];
+}
+
+/// For messages, "a.npy" of stage 0 and "a.npy: stage 2" of stage 1; the name of the tensor may be empty.
+[[nodiscard]] std::string stage_name(std::size_t stage, const std::string& tensor = "");
+
 /// The first field that the request gives and of which `holds` is true; null if there is none.
 template <class Holds>
 [[nodiscard]] const Field* first_given(const Request& request, Holds holds) {

@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "contract/fields.hpp"
 #include "contract/steps.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
@@ -168,8 +169,45 @@ std::optional<Limit> max_limit(const Request& request, const TensorLayout& layou
   return limit("max", only, only.max, layout, greatest_to);
 }
 
+std::vector<Plan> stages_of(const Plan& plan) {
+  std::vector<Plan> stages{plan};
+  stages.front().then.clear();
+  stages.insert(stages.end(), plan.then.begin(), plan.then.end());
+  for (std::size_t i = 0; i + 1 < stages.size(); ++i) {
+    stages[i].output = stages[i + 1].input;
+    const TensorLayout& next = stages[i].output;
+    if (next.element_size() == 1 && !is_foreign(next.dtype)) stages[i].output.order = stages[i].input.order;
+  }
+  stages.back().output = plan.output;
+  for (Plan& stage : stages) stage.slice = plan.slice;
+  return stages;
+}
+
+Plan plan_stages(const Request& request, const TensorLayout& layout, const MakeStage& make) {
+  Request first = request;
+  first.then.clear();
+  Plan plan = make(first, layout, {}, "");
+  for (std::size_t i = 1; i <= request.then.size(); ++i) {
+    const Request& stage = stage_of(request, i);
+    if (!stage.then.empty())
+      throw Error(ErrorKind::usage,
+                  stage_name(i) + ": " + Term{"then", "then"} + ": a stage has none of its own");
+    TensorLayout given = plan.output;
+    if (given.element_size() == 1) given.order = kNativeOrder;
+    Plan next = make(stage, given, plan, stage_name(i));
+    plan.output = next.output;
+    plan.then.push_back(std::move(next));
+  }
+  return plan;
+}
+
 Plan make_plan(const Request& request, const TensorLayout& layout) {
-  return plan_of(request, layout, is_in_units(request, layout));
+  if (request.then.empty()) return plan_of(request, layout, is_in_units(request, layout));
+  return plan_stages(
+      request, layout,
+      [](const Request& stage, const TensorLayout& from, const Plan&, const std::string& name) {
+        return with_path(name, [&] { return make_plan(stage, from); });
+      });
 }
 
 Plan make_plan_in_units(const Request& request, const TensorLayout& layout) {
@@ -177,6 +215,11 @@ Plan make_plan_in_units(const Request& request, const TensorLayout& layout) {
 }
 
 std::string Plan::fingerprint() const {
+  if (!then.empty()) {
+    std::vector<std::string> texts;
+    for (const Plan& stage : stages_of(*this)) texts.push_back(stage.fingerprint());
+    return joined(texts, "; then ");
+  }
   const char order = traits(input.dtype).size == 1 ? '|' : input.order == ByteOrder::little ? '<' : '>';
   const bool is_descr = !traits(input.dtype).only_if_named && input.meaning.kind == LogicalType::Kind::number;
   std::string text = fmt::format("plan 1: {}{}{} {}({}) {}+{}", order,

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -70,6 +72,10 @@ struct Plan {
   bool refuse_nan = false;     ///< a NaN among the results is an Error{input} that names the first one
   bool refuse_beyond = false;  ///< so is a result beyond the elements of a dtype without infinity
 
+  /// Of the later stages: the first takes the result of all of the above, and `output` is what the last
+  /// gives.
+  std::vector<Plan> then{};
+
   /// Whether scale or bias has a fraction, and the results, of an integer dtype, are truncated because the
   /// request says neither `to` nor `round`: the user should be warned.
   bool truncates_fractions = false;
@@ -102,14 +108,21 @@ struct Plan {
   [[nodiscard]] bool may_lose() const { return operation.cast || operation.arithmetic != Arithmetic::none; }
 
   /// Whether somebody must look for NaN among the results: a cast finds them itself.
-  [[nodiscard]] bool looks_for_nan() const { return refuse_nan && !operation.cast; }
+  [[nodiscard]] bool looks_for_nan() const {
+    return then.empty() ? refuse_nan && !operation.cast : may_refuse_elements();
+  }
 
   /// Whether any element can be no data.
   [[nodiscard]] bool has_nodata() const { return nodata && !nodata->read.matches_nothing(); }
 
   [[nodiscard]] bool may_refuse_elements() const {
-    return refuse_nan || refuse_beyond ||
-           std::ranges::any_of(others, [](const Plan& other) { return other.may_refuse_elements(); });
+    const auto may = [](const Plan& other) { return other.may_refuse_elements(); };
+    return refuse_nan || refuse_beyond || std::ranges::any_of(others, may) || std::ranges::any_of(then, may);
+  }
+
+  /// Whether any stage has parameters that differ from element to element.
+  [[nodiscard]] bool has_arrays() const {
+    return arrays || std::ranges::any_of(then, [](const Plan& later) { return later.has_arrays(); });
   }
 
   /// Whether elements that are not clipped have other bytes: also if bool becomes uint8, or the byte order
@@ -134,6 +147,16 @@ struct Plan {
   /// changed directly store it on disk: whoever changes the text must raise the format number at its begin.
   [[nodiscard]] std::string fingerprint() const;
 };
+
+/// The plans of all stages, each with its own output, for the same elements.
+[[nodiscard]] std::vector<Plan> stages_of(const Plan& plan);
+
+/// Makes the plan of a request by `make` for each of its stages: called with the stage, the layout of what it
+/// takes, the plan of all stages before it, and the name that its errors begin with: see stage_name(). The
+/// first stage has none, and no stages before it.
+using MakeStage =
+    std::function<Plan(const Request&, const TensorLayout&, const Plan& before, const std::string& name)>;
+[[nodiscard]] Plan plan_stages(const Request& request, const TensorLayout& layout, const MakeStage& make);
 
 /// The plan for elements of its input that are decoded (clip/codec.hpp), whose results are not encoded.
 [[nodiscard]] Plan decoded(Plan plan);

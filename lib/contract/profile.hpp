@@ -375,6 +375,10 @@ struct Request {
   /// for the members of an archive in clip_file().
   bool pooled = false;
 
+  /// Later stages, each of which takes what the one before gives as if a file were between them; they have
+  /// none of their own. Errors of the first of these begin with "stage 2".
+  std::vector<Request> then{};
+
   /// What happens to a NaN, by Request::nan and the profile: never OnNan::by_profile.
   [[nodiscard]] OnNan::Action action_on_nan() const noexcept;
 };

@@ -281,9 +281,9 @@ bool Engine::begin_output(const Plan& plan, const InputFile& input, const Output
   return false;
 }
 
-ElementCounts Engine::run(const Plan& plan, InputFile& input, OutputFile& output,
-                          std::span<const std::byte> header, Counting counting, const Looks& looks,
-                          Sharing sharing) {
+StageCounts Engine::run(const Plan& plan, InputFile& input, OutputFile& output,
+                        std::span<const std::byte> header, Counting counting, const Looks& looks,
+                        Sharing sharing) {
   prepare(plan.slice.count * plan.largest_element());
   const std::uint64_t header_end = output.base() + header.size();
   const bool may = may_map(plan, input, output, header_end);
@@ -349,7 +349,7 @@ std::optional<std::uint64_t> Engine::copy(const Descriptor& from, const std::str
   return complete ? std::optional(total.load()) : std::nullopt;
 }
 
-ElementCounts Engine::scan(const Plan& plan, InputFile& input, Counting counting, const Look& read) {
+StageCounts Engine::scan(const Plan& plan, InputFile& input, Counting counting, const Look& read) {
   prepare(plan.slice.count * plan.largest_element());
   const Chunks chunks = chunks_of(plan, options_.chunk_size, 0);
   Transfer transfer(plan, input, chunks, kernel_options());

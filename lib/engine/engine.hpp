@@ -82,9 +82,9 @@ class Engine {
   /// a stream is shorter or longer than its header says, or for a NaN if plan.refuse_nan. Without counting,
   /// the counts are zero. With Sharing::parts, `header` must be the input's; chunks in which few blocks
   /// change are shared with the input, and only these blocks are written.
-  ElementCounts run(const Plan& plan, InputFile& input, OutputFile& output, std::span<const std::byte> header,
-                    Counting counting = Counting::off, const Looks& looks = {},
-                    Sharing sharing = Sharing::none);
+  StageCounts run(const Plan& plan, InputFile& input, OutputFile& output, std::span<const std::byte> header,
+                  Counting counting = Counting::off, const Looks& looks = {},
+                  Sharing sharing = Sharing::none);
 
   /// Calls `make(i, slot)` for the numbers 0 to count - 1, several at once, and `write(i, slot)` in order,
   /// each after its `make`. No two numbers have the same slot, of slots(), at the same time. `make` may call
@@ -103,8 +103,8 @@ class Engine {
   /// Whether run() would change a regular file: the counts that run() would return. They are complete with
   /// Counting::on or if nothing changes; otherwise scan() stops at the first change. Error{input} for a NaN
   /// if plan.refuse_nan.
-  [[nodiscard]] ElementCounts scan(const Plan& plan, InputFile& input, Counting counting = Counting::off,
-                                   const Look& read = {});
+  [[nodiscard]] StageCounts scan(const Plan& plan, InputFile& input, Counting counting = Counting::off,
+                                 const Look& read = {});
 
   /// Calls `look` with the decoded elements of each chunk (clip/codec.hpp), which it may overwrite, and with
   /// the index of their first element in the file: several chunks at once and, from a regular file, in any

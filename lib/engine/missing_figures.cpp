@@ -140,6 +140,10 @@ std::uint64_t TensorClip::first_refusal() const noexcept {
 }
 
 void TensorClip::expect_valid() const {
+  if (!plan_.then.empty()) {
+    for (const auto& stage : others_) stage->expect_valid();
+    return;
+  }
   std::vector<const TensorClip*> all{this};
   for (const auto& other : others_) all.push_back(other.get());
   std::ranges::stable_sort(all, {}, &TensorClip::first_refusal);

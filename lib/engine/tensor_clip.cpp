@@ -14,6 +14,7 @@
 #include "clip/codec.hpp"
 #include "clip/convert.hpp"
 #include "clip/nodata.hpp"
+#include "contract/fields.hpp"
 #include "contract/steps.hpp"
 #include "element/element.hpp"
 #include "error.hpp"
@@ -94,7 +95,7 @@ class TensorClip::Borrowed {
 };
 
 bool may_keep_zeros(const Plan& plan, const KernelOptions& options) {
-  if (plan.arrays) return true;
+  if (plan.has_arrays()) return true;
   constexpr std::size_t kMaxSize = 8;  // of an element
   const std::array<std::byte, kMaxSize> zero{};
   std::array<std::byte, kMaxSize> result{};
@@ -111,8 +112,11 @@ TensorClip::TensorClip(const Plan& plan, const KernelOptions& options, std::stri
       out_size_(traits(plan.output.dtype).size),
       is_decoded_(is_decoded(plan.input) && is_decoded(plan.output)),
       capacity_(capacity_of(plan)) {
-  add_others(options);
-  if (!plan.arrays || plan.slice.count == 0) return;
+  if (!plan.then.empty())
+    add_stages(options);
+  else
+    add_others(options);
+  if (!plan.then.empty() || !plan.arrays || plan.slice.count == 0) return;
   const auto& missing = plan.missing_figures;
   if (!missing || missing->arrays.front().strides.back() == 0) row_ = long_row(*plan.arrays);
   repeats_ = std::max(plan.arrays->period(), missing ? missing->period() : 0);
@@ -175,10 +179,51 @@ bool TensorClip::is_worth_table(std::size_t count) const noexcept {
          does_more && (has_calls || (out_size_ == 1 && !is_native(operation)));
 }
 
-ElementCounts TensorClip::clip(std::uint64_t position, const std::byte* in, std::byte* out, std::size_t count,
-                               Counting counting) {
-  ElementCounts counts = others_.empty() ? clip_own(position, in, out, count, counting)
-                                         : clip_by_figures(position, in, out, count, counting);
+StageCounts& StageCounts::operator+=(const StageCounts& other) {
+  ElementCounts::operator+=(other);
+  then.resize(std::max(then.size(), other.then.size()));
+  for (std::size_t i = 0; i < other.then.size(); ++i) then[i] += other.then[i];
+  return *this;
+}
+
+void TensorClip::add_stages(const KernelOptions& options) {
+  plans_ = stages_of(plan_);
+  for (std::size_t i = 0; i < plans_.size(); ++i)
+    others_.push_back(std::make_unique<TensorClip>(plans_[i], options, stage_name(i, path_)));
+}
+
+/// Takes as many elements through all stages as the first-level cache holds.
+StageCounts TensorClip::clip_in_stages(std::uint64_t position, const std::byte* in, std::byte* out,
+                                       std::size_t count, Counting counting) {
+  constexpr std::size_t kTile = 16UL << 10;
+  alignas(64) std::array<std::array<std::byte, kTile>, 2> tiles;
+  std::size_t most = kTile;
+  for (const Plan& stage : plans_) most = std::min(most, kTile / stage.largest_element());
+  StageCounts total;
+  total.then.resize(plan_.then.size());
+  bool changed = plan_.changes_dtype() && count != 0;
+  for (std::size_t done = 0; done < count; done += most) {
+    const std::size_t length = std::min(most, count - done);
+    const std::byte* const first = in + done * in_size_;
+    const std::byte* from = first;
+    for (std::size_t i = 0; i < others_.size(); ++i) {
+      std::byte* const to = tiles[i % 2].data();
+      total.of(i) += others_[i]->clip(position + done, from, to, length, counting);
+      from = to;
+    }
+    const std::size_t size = length * out_size_;
+    changed = changed || (counting == Counting::on && std::memcmp(from, first, size) != 0);
+    if (out != nullptr) std::memcpy(out + done * out_size_, from, size);
+  }
+  total.changed = counting == Counting::on && changed;
+  return total;
+}
+
+StageCounts TensorClip::clip(std::uint64_t position, const std::byte* in, std::byte* out, std::size_t count,
+                             Counting counting) {
+  if (!plan_.then.empty()) return clip_in_stages(position, in, out, count, counting);
+  StageCounts counts{others_.empty() ? clip_own(position, in, out, count, counting)
+                                     : clip_by_figures(position, in, out, count, counting)};
   counts.changed = counts.changed || (count != 0 && plan_.changes_order());
   return counts;
 }

@@ -29,6 +29,19 @@ struct KernelOptions {
   unsigned threads = 1;  ///< max threads that clip a tensor at once; their memory is bounded together
 };
 
+/// The counts of the first stage, and of the later ones; `changed` is of what the last gives.
+struct StageCounts : ElementCounts {
+  std::vector<ElementCounts> then{};
+
+  /// Of a stage, counted from 0.
+  [[nodiscard]] ElementCounts& of(std::size_t stage) { return stage == 0 ? *this : then[stage - 1]; }
+  [[nodiscard]] const ElementCounts& of(std::size_t stage) const {
+    return stage == 0 ? *this : then[stage - 1];
+  }
+
+  StageCounts& operator+=(const StageCounts& other);
+};
+
 /// Whether a plan may turn elements whose bytes are all zero into such elements: unknown, hence true, with
 /// arrays.
 [[nodiscard]] bool may_keep_zeros(const Plan& plan, const KernelOptions& options);
@@ -48,13 +61,13 @@ class TensorClip {
   /// `position` in the file of the whole tensor: see apply(), of which `out` may be null if there is a cast.
   /// Without counting, the counts are zero. If is_refused_before(position + count), the results are
   /// meaningless. Error{io} if an array cannot be read.
-  ElementCounts clip(std::uint64_t position, const std::byte* in, std::byte* out, std::size_t count,
-                     Counting counting);
+  StageCounts clip(std::uint64_t position, const std::byte* in, std::byte* out, std::size_t count,
+                   Counting counting);
 
   /// Whether it is known that expect_valid() refuses no element of an array. If not, clip() and check() look
   /// for such elements.
   [[nodiscard]] bool is_checked() const noexcept {
-    return checked_ && std::ranges::all_of(others_, [](const auto& other) { return other->checked_; });
+    return checked_ && std::ranges::all_of(others_, [](const auto& other) { return other->is_checked(); });
   }
 
   /// Looks for refused parameters of the elements, as clip() does.
@@ -68,9 +81,14 @@ class TensorClip {
            });
   }
 
+  /// Whether that is known of the first stage, so that no later result matters.
+  [[nodiscard]] bool is_over_before(std::uint64_t position) const noexcept {
+    return (plan_.then.empty() ? *this : *others_.front()).is_refused_before(position);
+  }
+
   /// Error{usage} for the first element whose parameters are refused: see ParameterTile. Error{io} if an
   /// array was written to since it was opened. Error{input} for the first result that is
-  /// refused: see Plan::refuse_nan and Plan::refuse_beyond.
+  /// refused: see Plan::refuse_nan and Plan::refuse_beyond. Of stages, the first one with an error throws.
   void expect_valid() const;
 
  private:
@@ -85,6 +103,9 @@ class TensorClip {
   Converted clip_chosen(const Operation& operation, const Operands& operands, const NodataPlaces& places,
                         const std::byte* in, std::byte* out, Counting counting);
   void add_others(const KernelOptions& options);
+  void add_stages(const KernelOptions& options);
+  StageCounts clip_in_stages(std::uint64_t position, const std::byte* in, std::byte* out, std::size_t count,
+                             Counting counting);
   [[nodiscard]] TensorClip& clip_of(std::byte missing) noexcept;
   ElementCounts clip_by_figures(std::uint64_t position, const std::byte* in, std::byte* out,
                                 std::size_t count, Counting counting);
@@ -125,7 +146,7 @@ class TensorClip {
   bool checked_ = true;
   std::uint64_t repeats_ = 0;              ///< elements after which the parameters and what is missing repeat
   std::unique_ptr<ParameterTile> period_;  ///< the parameters of all elements, if they repeat soon
-  std::vector<Plan> plans_;                ///< of the elements that lack other figures
+  std::vector<Plan> plans_;                ///< of the stages, or of the elements that lack other figures
   std::vector<std::unique_ptr<TensorClip>> others_;  ///< by these plans
   std::once_flag makes_bytes_;
   std::unique_ptr<Bytes> bytes_;  ///< see is_worth_table()

@@ -33,8 +33,8 @@ void Transfer::read(std::uint64_t chunk, std::byte* memory) const {
   input_.read_next_at(read_at(chunk, memory), begin() + chunks_[chunk].begin * in_size_);
 }
 
-ElementCounts Transfer::clip_elements(std::uint64_t chunk, std::byte* memory, std::byte* result,
-                                      std::size_t first, std::size_t count, Counting counting) {
+StageCounts Transfer::clip_elements(std::uint64_t chunk, std::byte* memory, std::byte* result,
+                                    std::size_t first, std::size_t count, Counting counting) {
   const std::byte* const in = read_at(chunk, memory).data() + first * in_size_;
   return clip_.clip(plan_.slice.first + chunks_[chunk].begin + first, in, result + first * out_size_, count,
                     counting);
@@ -42,7 +42,7 @@ ElementCounts Transfer::clip_elements(std::uint64_t chunk, std::byte* memory, st
 
 /// Clips the chunk's blocks until too many are changed. Returns the number of clipped elements.
 std::size_t Transfer::clip_blocks(std::uint64_t chunk, std::byte* memory, ChangedBlocks& changed,
-                                  ElementCounts& counts) {
+                                  StageCounts& counts) {
   const auto [begin, count] = chunks_[chunk];
   const std::size_t max = count * out_size_ / ChangedBlocks::kSize / 32;
   const std::uint64_t offset = this->begin() + begin * in_size_;
@@ -50,7 +50,7 @@ std::size_t Transfer::clip_blocks(std::uint64_t chunk, std::byte* memory, Change
   for (std::size_t first = 0; first < count;
        first += std::exchange(length, ChangedBlocks::kSize / out_size_)) {
     length = std::min(length, count - first);
-    const ElementCounts block = clip_elements(chunk, memory, memory, first, length, Counting::on);
+    const StageCounts block = clip_elements(chunk, memory, memory, first, length, Counting::on);
     counts += block;
     if (!block.changed) continue;
     changed.blocks.emplace_back(memory + first * out_size_, length * out_size_);
@@ -60,11 +60,11 @@ std::size_t Transfer::clip_blocks(std::uint64_t chunk, std::byte* memory, Change
   return count;
 }
 
-ElementCounts Transfer::clip(std::uint64_t chunk, std::byte* memory, Counting counting,
-                             ChangedBlocks* changed, std::byte* result) {
+StageCounts Transfer::clip(std::uint64_t chunk, std::byte* memory, Counting counting, ChangedBlocks* changed,
+                           std::byte* result) {
   const std::size_t count = chunks_[chunk].count;
   if (result == nullptr) result = memory;
-  ElementCounts counts;
+  StageCounts counts;
   const bool looks = changed != nullptr && changed->are_few;
   const std::size_t done = looks ? clip_blocks(chunk, memory, *changed, counts) : 0;
   if (done < count) counts += clip_elements(chunk, memory, result, done, count - done, counting);
@@ -149,19 +149,15 @@ std::size_t Transfer::shift(std::uint64_t chunk, std::uint64_t header_end) const
   return shift;
 }
 
-bool Transfer::is_refused_before(std::uint64_t element) const {
-  return clip_.is_refused_before(plan_.slice.first + element);
-}
-
 bool Transfer::is_refused(std::uint64_t chunk) const {
-  return is_refused_before(chunks_[chunk].begin + chunks_[chunk].count);
+  return clip_.is_refused_before(plan_.slice.first + chunks_[chunk].begin + chunks_[chunk].count);
 }
 
 bool Transfer::comes_after_refusal(std::uint64_t chunk) const {
-  return is_refused_before(chunks_[chunk].begin);
+  return clip_.is_over_before(plan_.slice.first + chunks_[chunk].begin);
 }
 
-ElementCounts Transfer::counts() const {
+StageCounts Transfer::counts() const {
   const std::lock_guard lock(counts_mutex_);
   return counts_;
 }

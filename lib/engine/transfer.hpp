@@ -39,7 +39,9 @@ struct ChangedBlocks {
 class Transfer {
  public:
   Transfer(const Plan& plan, InputFile& input, const Chunks& chunks, const KernelOptions& options)
-      : plan_(plan), input_(input), chunks_(chunks), clip_(plan, options, input.path()) {}
+      : plan_(plan), input_(input), chunks_(chunks), clip_(plan, options, input.path()) {
+    counts_.then.resize(plan.then.size());
+  }
 
   /// The size of the chunk in the input.
   [[nodiscard]] std::uint64_t size(std::uint64_t chunk) const { return chunks_[chunk].count * in_size_; }
@@ -51,8 +53,8 @@ class Transfer {
   /// Clips the chunk. Returns its counts; meaningless without counting. Fills `changed` if given, which the
   /// input and the output must allow: equal headers and dtypes, and the slice is the whole tensor. The result
   /// is at `memory`, or at `result` if given, which is elsewhere.
-  ElementCounts clip(std::uint64_t chunk, std::byte* memory, Counting counting,
-                     ChangedBlocks* changed = nullptr, std::byte* result = nullptr);
+  StageCounts clip(std::uint64_t chunk, std::byte* memory, Counting counting,
+                   ChangedBlocks* changed = nullptr, std::byte* result = nullptr);
 
   /// Writes the chunk, and the header before the first chunk. To a stream, chunks must be written in order.
   /// With few `changed` blocks writes only these, if the output can share the chunk with the input. After
@@ -80,7 +82,7 @@ class Transfer {
   static constexpr std::size_t kMaxShift = 128;
 
   /// Whether a refused NaN or parameter is known in this chunk or before it. comes_after_refusal(): before
-  /// it.
+  /// it, of the first stage.
   [[nodiscard]] bool is_refused(std::uint64_t chunk) const;
   [[nodiscard]] bool comes_after_refusal(std::uint64_t chunk) const;
 
@@ -90,7 +92,7 @@ class Transfer {
   void expect_valid() const { clip_.expect_valid(); }
 
   /// The sum over all counted chunks.
-  [[nodiscard]] ElementCounts counts() const;
+  [[nodiscard]] StageCounts counts() const;
 
  private:
   /// The elements of the chunk as they are read, in the memory of its result.
@@ -103,11 +105,10 @@ class Transfer {
   [[nodiscard]] std::uint64_t begin() const { return input_.data_begin() + plan_.slice_offset(); }
   void write_around_holes(std::uint64_t chunk, std::span<const std::byte> bytes, std::uint64_t offset,
                           const OutputFile& output) const;
-  [[nodiscard]] bool is_refused_before(std::uint64_t element) const;
-  ElementCounts clip_elements(std::uint64_t chunk, std::byte* memory, std::byte* result, std::size_t first,
-                              std::size_t count, Counting counting);
+  StageCounts clip_elements(std::uint64_t chunk, std::byte* memory, std::byte* result, std::size_t first,
+                            std::size_t count, Counting counting);
   [[nodiscard]] std::size_t clip_blocks(std::uint64_t chunk, std::byte* memory, ChangedBlocks& changed,
-                                        ElementCounts& counts);
+                                        StageCounts& counts);
 
   const Plan& plan_;
   InputFile& input_;
@@ -117,7 +118,7 @@ class Transfer {
   TensorClip clip_;
   bool keeps_holes_ = false;
   mutable std::mutex counts_mutex_;
-  ElementCounts counts_;
+  StageCounts counts_;
 };
 
 }  // namespace clipper

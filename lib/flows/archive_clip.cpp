@@ -213,7 +213,7 @@ void ArchiveClip::begin() {
 void ArchiveClip::end(ClipResult& result) {
   if (result.plan) check_clip_limit(clipping_.settings, result);
   if (result.counts) {
-    std::optional<ElementCounts>& total = clipping_.result.counts;
+    std::optional<StageCounts>& total = clipping_.result.counts;
     if (!total) total.emplace();
     *total += *result.counts;
   }
@@ -221,7 +221,7 @@ void ArchiveClip::end(ClipResult& result) {
 }
 
 void ArchiveClip::end_small(ClipResult& result) {
-  const std::optional<ElementCounts> counts = std::exchange(result.counts, std::nullopt);
+  const std::optional<StageCounts> counts = std::exchange(result.counts, std::nullopt);
   if (result.plan) clipping_.observer.planned(result);
   result.counts = counts;
   end(result);

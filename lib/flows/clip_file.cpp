@@ -287,6 +287,7 @@ void refuse_own_array(const InputFile& input, const Plan& plan) {
 
 /// What no plan can do twice.
 void expect_repeatable(const InputFile& input, const Request& request) {
+  if (!request.then.empty()) refuse_repeated(input, Term{"then", "then"});
   if (const Field* const field = first_given(request, [](const Field& f) { return !f.repeats; }))
     refuse_repeated(input, Term{field->name, field->name});
   if (has_figures(request)) refuse_repeated(input, "a percentile");
@@ -367,7 +368,7 @@ void Direct::write() {
   }
   bool has_name = true;
   try {
-    result.counts = engine.rewrite(*result.plan, input_, file_);
+    result.counts = StageCounts{engine.rewrite(*result.plan, input_, file_)};
     result.resumed = file_.was_interrupted();
     complete(result.resumed || result.counts->changed);
     has_name = input_.place().is(id_of(input_.status()));

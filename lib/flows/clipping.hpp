@@ -45,6 +45,7 @@ struct ClipSettings {
   /// If more of a tensor's elements than this would be clipped or become infinite: Error{different}, and
   /// nothing is written.
   std::optional<Percentage> max_clipped;
+  std::vector<std::optional<Percentage>> then_max_clipped{};  ///< by the later stages
   Selection selection{};
   std::optional<Backup> backup{};         ///< of files that are replaced
   std::shared_ptr<SavedFigures> saved{};  ///< takes the figures of each tensor that is clipped or counted
@@ -59,9 +60,9 @@ struct ClipResult {
   MemberAction action = MemberAction::clipped;
   std::string reason;        ///< why a member or a file was not clipped: "bool", "not chosen"
   std::optional<Plan> plan;  ///< for a shard, the plan of its part; nothing for an archive or without a clip
-  std::optional<ElementCounts> counts;  ///< nothing if elements were not counted
-  bool written = false;                 ///< whether there is a new output, or the file was changed
-  bool resumed = false;                 ///< an interrupted change was finished; `counts` covers only the rest
+  std::optional<StageCounts> counts;  ///< nothing if elements were not counted
+  bool written = false;               ///< whether there is a new output, or the file was changed
+  bool resumed = false;               ///< an interrupted change was finished; `counts` covers only the rest
 };
 
 /// Notified about one file at a time, in the thread that works on the file.

@@ -159,10 +159,14 @@ void check_figures(const Request& request) {
 }  // namespace
 
 bool has_figures(const Request& request) {
-  return needs_elements(request) || first_given(request, is_grouping) != nullptr;
+  return any_stage(request, [](const Request& stage) {
+    return needs_elements(stage) || first_given(stage, is_grouping) != nullptr;
+  });
 }
 
 void expect_no_figures_of_stream(const Request& request) {
+  for (std::size_t i = 0; i < request.then.size(); ++i)
+    with_path(stage_name(i + 1), [&] { expect_no_figures_of_stream(request.then[i]); });
   std::vector<Field> figures = percentiles_in(request);
   std::ranges::copy(statistics_in(request), std::back_inserter(figures));
   for (const Field& figure : figures)
@@ -175,7 +179,19 @@ void expect_no_figures_of_stream(const Request& request) {
                                       " must be a file, not a stream: it needs to be read twice");
 }
 
+namespace {
+
+/// The plan of a stage; see plan_stages().
+template <Plan (*kMake)(const Request&, const TensorLayout&)>
+Plan plan_of_stage(const Request& stage, const TensorLayout& layout, const Plan& /*before*/,
+                   const std::string& name) {
+  return with_path(name, [&] { return kMake(stage, layout); });
+}
+
+}  // namespace
+
 Plan plan_before_reading(const Request& given, const TensorLayout& layout) {
+  if (!given.then.empty()) return plan_stages(given, layout, plan_of_stage<plan_before_reading>);
   check_figures(given);
   if (!has_figures(given)) return make_plan(given, layout);
   Request request = with_lists(given, layout);
@@ -211,6 +227,7 @@ Plan plan_before_reading(const Request& given, const TensorLayout& layout) {
 }
 
 Plan plan_of_part(const Request& request, const TensorLayout& layout) {
+  if (!request.then.empty()) return plan_stages(request, layout, plan_of_stage<plan_of_part>);
   return (has_lists(request) && !needs_elements(request) ? plan_before_reading : make_plan)(request, layout);
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "contract/fields.hpp"
 #include "element/tensor_layout.hpp"
 #include "engine/tensor_clip.hpp"
 #include "error.hpp"
@@ -65,20 +66,30 @@ void expect_other_file(const InputFile& input, const OutputFile& output) {
 
 }  // namespace
 
+bool has_limit(const ClipSettings& settings) {
+  return settings.max_clipped ||
+         std::ranges::any_of(settings.then_max_clipped, [](const auto& limit) { return limit.has_value(); });
+}
+
 Counting counting_of(const ClipSettings& settings) {
-  return settings.counting || settings.max_clipped ? Counting::on : Counting::off;
+  return settings.counting || has_limit(settings) ? Counting::on : Counting::off;
 }
 
 void check_clip_limit(const ClipSettings& settings, const ClipResult& result) {
-  if (!settings.max_clipped || !result.counts) return;
-  const ElementCounts& counts = *result.counts;
-  const std::uint64_t clipped = counts.raised + counts.lowered + counts.became_infinite;
-  const std::uint64_t all = result.plan->slice.count - counts.nodata;
-  if (settings.max_clipped->is_exceeded_by(clipped, all))
-    throw Error(ErrorKind::different, fmt::format("{}: {} % would be clipped{}, more than {} %", result.name,
-                                                  settings.max_clipped->text_of_exceeding(clipped, all),
-                                                  counts.became_infinite == 0 ? "" : " or become infinite",
-                                                  settings.max_clipped->text()));
+  const auto check = [&](const std::optional<Percentage>& limit, const ElementCounts& counts,
+                         const std::string& name) {
+    const std::uint64_t clipped = counts.raised + counts.lowered + counts.became_infinite;
+    const std::uint64_t all = result.plan->slice.count - counts.nodata;
+    if (limit && limit->is_exceeded_by(clipped, all))
+      throw Error(ErrorKind::different,
+                  fmt::format("{}: {} % would be clipped{}, more than {} %", name,
+                              limit->text_of_exceeding(clipped, all),
+                              counts.became_infinite == 0 ? "" : " or become infinite", limit->text()));
+  };
+  if (!result.counts) return;
+  check(settings.max_clipped, *result.counts, result.name);
+  for (std::size_t i = 0; i < std::min(settings.then_max_clipped.size(), result.counts->then.size()); ++i)
+    check(settings.then_max_clipped[i], result.counts->then[i], stage_name(i + 1, result.name));
 }
 
 Plan plan_header(const ClipSettings& settings, InputFile& input,
@@ -147,7 +158,7 @@ bool FileClip::changes() {
 
 void FileClip::count() {
   const auto& [settings, engine, observer, result, purpose, is_named, takes_index, out] = clipping_;
-  if (result.plan->arrays) {
+  if (result.plan->has_arrays()) {
     TensorClip clip(*result.plan, engine.kernel_options(), input_.path());
     engine.check(*result.plan, clip);
   }
@@ -190,7 +201,7 @@ void FileClip::expect_written(InputFile& output, const std::string& out) const {
 void FileClip::write(OutputFile& output) {
   const auto& [settings, engine, observer, result, purpose, is_named, takes_index, out] = clipping_;
   expect_other_file(input_, output);
-  if (settings.max_clipped && !output.is_regular()) check_limit_of_stream();
+  if (has_limit(settings) && !output.is_regular()) check_limit_of_stream();
   const Frame frame = result_frame(input_, result.plan->output, out, out && settings.to_raw);
   const bool keeps = !out && input_.source() == nullptr && !result.plan->changes_dtype();
   const std::span header =
@@ -199,7 +210,7 @@ void FileClip::write(OutputFile& output) {
   const Sharing sharing = std::ranges::equal(header, header_) ? output.may_share(input_) : Sharing::none;
   const bool shared = out && sharing != Sharing::none && input_.size() == header.size() + size() &&
                       !changes() && output.share(input_, 0, input_.size());
-  const ElementCounts counts =
+  const StageCounts counts =
       shared ? *result.counts : engine.run(*result.plan, input_, output, header, counting, {}, sharing);
   const std::span back = std::as_bytes(std::span(frame.back));
   if (output.is_regular() && !back.empty())

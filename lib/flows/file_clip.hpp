@@ -15,6 +15,9 @@
 /// The tensor of a .npy file, or of a stream.
 namespace clipper {
 
+/// Whether a stage may clip only so many elements.
+[[nodiscard]] bool has_limit(const ClipSettings& settings);
+
 /// Whether all clipped elements are counted.
 [[nodiscard]] Counting counting_of(const ClipSettings& settings);
 

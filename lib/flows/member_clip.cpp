@@ -69,12 +69,12 @@ void MemberClip::expect_sound() const {
                                             input_.path(), crc_.value(), member_.contents.crc));
 }
 
-void MemberClip::note(const ElementCounts& counts) {
+void MemberClip::note(const StageCounts& counts) {
   if (counting_of(clipping_.settings) == Counting::on) result_.counts = counts;
 }
 
 bool MemberClip::scan(Counting counting) {
-  const ElementCounts counts = clipping_.engine.scan(*result_.plan, input_, counting, look());
+  const StageCounts counts = clipping_.engine.scan(*result_.plan, input_, counting, look());
   const bool changes = counts.changed || result_.plan->changes_dtype();
   if (counting == Counting::on || !changes) {
     result_.counts = counts;

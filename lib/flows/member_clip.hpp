@@ -76,7 +76,7 @@ class MemberClip {
   [[nodiscard]] Look look();
   [[nodiscard]] Contents write_stored(std::span<const std::byte> header, OutputFile& output);
   [[nodiscard]] Contents write_deflated(std::span<const std::byte> header, OutputFile& output);
-  void note(const ElementCounts& counts);
+  void note(const StageCounts& counts);
   void expect_sound() const;
 
   const Clipping& clipping_;

@@ -13,6 +13,7 @@
 
 #include "clip/clip.hpp"
 #include "clip/codec.hpp"
+#include "contract/fields.hpp"
 #include "engine/engine.hpp"
 #include "engine/output_memory.hpp"
 #include "engine/tensor_clip.hpp"
@@ -35,7 +36,8 @@ bool streams(const ElementsInMemory& elements, std::size_t size, unsigned thread
 
 /// Whether a kernel does all of the work on aligned elements. Scaled bytes are looked up in a table.
 bool is_alone(const Plan& plan, Counting counting) {
-  return is_decoded(plan.input) && !plan.arrays && !plan.has_nodata() && !plan.operation.cast &&
+  return plan.then.empty() && is_decoded(plan.input) && !plan.arrays && !plan.has_nodata() &&
+         !plan.operation.cast &&
          (!plan.may_lose() || (counting == Counting::off && traits(plan.input.dtype).size > 1));
 }
 
@@ -88,16 +90,17 @@ class MemoryClip {
   void check_nan() {
     if (!plan_.looks_for_nan()) return;
     for_each_part([&](std::uint64_t begin, std::size_t count, const std::byte* in, std::byte* memory) {
-      clip_.clip(begin, in, memory, count, Counting::off);
+      clip_.clip(begin, in, plan_.then.empty() ? memory : nullptr, count, Counting::off);
     });
     clip_.expect_valid();
   }
 
-  ElementCounts clip(Counting counting) {
-    ElementCounts total;
+  StageCounts clip(Counting counting) {
+    StageCounts total;
+    total.then.resize(plan_.then.size());
     std::mutex mutex;
     for_each_part([&](std::uint64_t begin, std::size_t count, const std::byte* in, std::byte* /*memory*/) {
-      const ElementCounts counts = clip_part(begin, in, count, counting);
+      const StageCounts counts = clip_part(begin, in, count, counting);
       if (counting == Counting::off) return;
       const std::lock_guard lock(mutex);
       total += counts;
@@ -128,10 +131,10 @@ class MemoryClip {
     });
   }
 
-  ElementCounts clip_part(std::uint64_t begin, const std::byte* in, std::size_t count, Counting counting) {
+  StageCounts clip_part(std::uint64_t begin, const std::byte* in, std::size_t count, Counting counting) {
     std::byte* const out = out_ + begin * out_size_;
     if (is_alone(plan_, counting) && is_aligned(in, size_) && is_aligned(out, size_))
-      return clip_to_numbers(plan_.operation, in, out, count, counting, streams_);
+      return {clip_to_numbers(plan_.operation, in, out, count, counting, streams_)};
     return clip_.clip(begin, in, out, count, counting);
   }
 
@@ -152,22 +155,22 @@ class MemoryClip {
 bool is_one_step(const Plan& plan, const ElementsInMemory& elements, std::size_t size) {
   if (elements.gather != nullptr) return false;
   if (!plan.looks_for_nan()) return true;
-  return is_decoded(plan.input) && !plan.has_nodata() && is_aligned(elements.in, size) &&
+  return plan.then.empty() && is_decoded(plan.input) && !plan.has_nodata() && is_aligned(elements.in, size) &&
          plan.operation.arithmetic == Arithmetic::none;
 }
 
 /// Does more than a kernel.
-ElementCounts clip_by_parts(const Plan& plan, const std::byte* in, std::byte* out, std::size_t count,
-                            Counting counting) {
+StageCounts clip_by_parts(const Plan& plan, const std::byte* in, std::byte* out, std::size_t count,
+                          Counting counting) {
   TensorClip clip(plan, {simd_levels().back()}, "");
   clip.check(0, count);
   clip.expect_valid();
-  const ElementCounts counts = clip.clip(0, in, out, count, counting);
+  StageCounts counts = clip.clip(0, in, out, count, counting);
   clip.expect_valid();
   return counts;
 }
 
-ElementCounts clip_in_one_step(const Plan& plan, const ElementsInMemory& elements, Counting counting) {
+StageCounts clip_in_one_step(const Plan& plan, const ElementsInMemory& elements, Counting counting) {
   const Operation& operation = plan.operation;
   const auto* const in = static_cast<const std::byte*>(elements.in);
   auto* const out = static_cast<std::byte*>(elements.out);
@@ -176,8 +179,8 @@ ElementCounts clip_in_one_step(const Plan& plan, const ElementsInMemory& element
   const std::size_t size = traits(operation.dtype).size;
   if (!is_alone(plan, counting) || !is_aligned(in, size) || !is_aligned(out, size))
     return clip_by_parts(plan, in, out, elements.count, counting);
-  return clip_to_numbers(operation, in, out, elements.count, counting,
-                         streams(elements, elements.count * size, 1));
+  return {clip_to_numbers(operation, in, out, elements.count, counting,
+                          streams(elements, elements.count * size, 1))};
 }
 
 }  // namespace
@@ -217,15 +220,17 @@ Plan plan_for(const Request& request, const TensorLayout& layout, const void* el
 Plan plan_in_memory(const Request& request, const TensorLayout& layout, const void* elements,
                     const Workers& workers) {
   Plan plan = plan_for(request, layout, elements, workers);
-  if (request.to && request.to->order.value_or(layout.order) != layout.order)
-    throw Error(ErrorKind::usage, Term{"to", "to"} + ": elements in memory keep their byte order");
+  for_each_stage(request, [&](const Request& stage) {
+    if (stage.to && stage.to->order.value_or(layout.order) != layout.order)
+      throw Error(ErrorKind::usage, Term{"to", "to"} + ": elements in memory keep their byte order");
+  });
   plan.output.order = layout.order;  // in a file, what becomes of elements of one byte is little-endian
   return plan;
 }
 
-ElementCounts clip_in_memory(const Plan& plan, const ElementsInMemory& elements, const Workers& workers,
-                             Counting counting) {
-  if (plan.arrays && elements.count != plan.slice.count)
+StageCounts clip_in_memory(const Plan& plan, const ElementsInMemory& elements, const Workers& workers,
+                           Counting counting) {
+  if (plan.has_arrays() && elements.count != plan.slice.count)
     throw Error(ErrorKind::usage, "another number of elements than the tensor for which arrays were given");
   const std::size_t size = traits(plan.input.dtype).size;
   const std::size_t out_size = traits(plan.output.dtype).size;
@@ -344,8 +349,9 @@ class BoundsClip {
 };
 
 bool can_have_other_bounds(const Plan& plan) {
-  return plan.takes_other_bounds && is_decoded(plan.input) && !plan.arrays && !plan.has_nodata() &&
-         !plan.refuse_nan && !plan.replaces_nan() && plan.operation.arithmetic == Arithmetic::none;
+  return plan.takes_other_bounds && plan.then.empty() && is_decoded(plan.input) && !plan.arrays &&
+         !plan.has_nodata() && !plan.refuse_nan && !plan.replaces_nan() &&
+         plan.operation.arithmetic == Arithmetic::none;
 }
 
 }  // namespace

@@ -45,8 +45,8 @@ struct Workers {
 /// converts or the work was stopped: `out` may then hold anything. Error{usage} for
 /// elements that overlap, or that have another dtype in the same memory, and for refused elements of arrays;
 /// Error{input} for a NaN if the plan refuses NaN.
-ElementCounts clip_in_memory(const Plan& plan, const ElementsInMemory& elements, const Workers& workers,
-                             Counting counting);
+StageCounts clip_in_memory(const Plan& plan, const ElementsInMemory& elements, const Workers& workers,
+                           Counting counting);
 
 /// Arrays in place of a plan's bounds: as many elements as are clipped, in their order, of the tensor's dtype
 /// and in this machine's byte order. Null: the bound is the plan's. They have no byte in common with `out`.

@@ -375,6 +375,7 @@ void SavedFigures::write(OutputFile& output) const {
 }
 
 void set_figures(Request& request, const std::string& path, const Reading& how) {
+  if (!request.then.empty()) refuse_figures(path + ": the figures are of one stage, but there are several");
   const InputFile file = InputFile::open_regular_file(path);
   const Format* const format = archive_format(file);
   if (format == nullptr || !member_path(path + ":"))

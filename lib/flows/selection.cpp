@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "contract/fields.hpp"
 #include "contract/steps.hpp"
 #include "error.hpp"
 #include "files/input_file.hpp"
@@ -49,13 +50,21 @@ TypeChoice types_in_archives(const ClipSettings& settings) {
 /// Why a tensor is not clipped: "int64", "bool", "number of dimensions"; empty if it is.
 std::string_view why_other(const ClipSettings& settings, const TypeChoice& types,
                            const TensorLayout& layout) {
-  const Profile& profile = *settings.request.profile;
-  const bool is_number = layout.meaning.kind == LogicalType::Kind::number;
-  const bool is_taken = is_number ? profile.dtypes.contains(layout.dtype) : profile.takes_dates;
+  bool is_number = layout.meaning.kind == LogicalType::Kind::number;
   const bool is_given = is_number && settings.reading.dtype == layout.dtype;
-  if (!is_taken || !(is_given || types.contains(layout.dtype, layout.meaning))) return words_for(layout);
-  const std::size_t rank = layout.shape.size();
-  return rank < profile.min_rank || rank > profile.max_rank ? "number of dimensions" : "";
+  bool is_taken = is_given || types.contains(layout.dtype, layout.meaning);
+  bool has_rank = true;
+  DType dtype = layout.dtype;
+  for_each_stage(settings.request, [&](const Request& stage) {
+    const Profile& profile = *stage.profile;
+    is_taken = is_taken && (is_number ? profile.dtypes.contains(dtype) : profile.takes_dates);
+    const std::size_t rank = layout.shape.size();
+    has_rank = has_rank && rank >= profile.min_rank && rank <= profile.max_rank;
+    is_number = is_number || stage.to;
+    dtype = stage.to.value_or(dtype);
+  });
+  if (!is_taken) return words_for(layout);
+  return has_rank ? "" : "number of dimensions";
 }
 
 /// Error{usage} for integers that nobody named and of which the request makes fractions. To round them would
@@ -111,11 +120,16 @@ void expect_byte_order(const Format& format, const Plan& plan, const std::string
 }
 
 bool has_other_order(const Request& request, const TensorLayout& result) {
-  return request.to && request.to->order.value_or(result.order) != result.order;
+  std::optional<ByteOrder> order;
+  for_each_stage(request, [&](const Request& stage) {
+    if (stage.to)
+      order = traits(*stage.to).size == 1 ? std::nullopt : stage.to->order ? stage.to->order : order;
+  });
+  return order.value_or(result.order) != result.order;
 }
 
 bool keeps_integers(const ClipSettings& settings) {
-  return settings.request.to && !settings.selection.only;
+  return has_cast(settings.request) && !settings.selection.only;
 }
 
 std::string_view why_other(const ClipSettings& settings, InputFile& input) {

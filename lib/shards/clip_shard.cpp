@@ -105,7 +105,7 @@ void Part::write() {
   std::atomic<std::uint64_t> sum = 0;
   const auto add = [&](std::uint64_t at, std::span<const std::byte> bytes) { sum += placed_sum(bytes, at); };
   const Counting counting = counting_of(settings);
-  const ElementCounts counts =
+  const StageCounts counts =
       engine.run(*result.plan, input_, part, start, counting, {.read = {}, .written = add});
   const auto last_read = std::chrono::steady_clock::now();
   if (counting == Counting::on) result.counts = counts;
