@@ -5,282 +5,370 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <numeric>
-#include <tuple>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
 #include "clip/convert_loops.hpp"
+#include "clip/kernel.hpp"
+#include "clip/tile.hpp"
 #include "element/element.hpp"
 #include "element/small_floats.hpp"
 
 namespace clipper {
 namespace {
 
-/// Bytes of a block's working elements, which must fit the first-level cache several times. With 2 KiB, calls
-/// of loops take as long as the loops.
-constexpr std::size_t kConvertedBlock = 8192;
-
+/// How elements become others, as a list of loops over a tile: load, scale and clip, round, store. Results
+/// that are not those of the clipped elements are mended. Working: the operation's dtype.
 template <class Working>
-constexpr std::size_t kBlock = kConvertedBlock / sizeof(Working);
-
-/// Memory for a block of working elements.
-struct alignas(64) Block {
-  std::array<std::byte, kConvertedBlock> bytes;
-
-  template <class T>
-  [[nodiscard]] T* as() noexcept {
-    return reinterpret_cast<T*>(bytes.data());
-  }
-};
-
-/// What convert() does with one block after the other. Working: the operation's dtype.
-template <class Working>
-class BlockConversion {
+class CastProgram {
  public:
-  BlockConversion(const Operation& operation, Counting counting, SimdLevel level,
-                  const Losses* losses) noexcept
+  /// `losses` are counted, unless null.
+  CastProgram(const Operation& operation, Counting counting, SimdLevel level, const Losses* losses) noexcept
       : operation_(operation),
         cast_(*operation.cast),
-        losses_(losses),
-        clipping_(operation),
         level_(level),
-        lo_(from_bits<Working>(operation.lo)),
-        hi_(from_bits<Working>(operation.hi)) {
-    clipping_.arithmetic = Arithmetic::none;
-    if (!cast_.saturates) {
-      lowest_ = from_bits<Working>(lowest_element(operation.dtype));
-      highest_ = from_bits<Working>(highest_element(operation.dtype));
-    }
-    clipping_.lo = to_bits(within(lo_));
-    clipping_.hi = to_bits(within(hi_));
-    if (clipping_.nan) clipping_.nan = to_bits(within(from_bits<Working>(*clipping_.nan)));
+        factor_(operation.arithmetic == Arithmetic::none ? Factor::none
+                : operation.divides                      ? Factor::divides
+                                                         : Factor::multiplies),
+        losses_(losses) {
+    if (cast_.saturates && (std::is_floating_point_v<Working> || is_float8(operation.to)))
+      saturates_ = result_of(lowest_) != below_ || result_of(highest_) != above_;
+    if (operation.nan) nan_ = within(from_bits<Working>(*operation.nan));
     // What cannot be converted is refused by the caller, who learns its position.
-    if (!is_floating(operation.to) && !clipping_.nan) clipping_.nan = to_bits(Working{});
-    below_ = lowest_finite(operation.to);
-    above_ = highest_finite(operation.to);
-    if (std::is_floating_point_v<Working> || is_float8(operation.to))
-      saturates_ = cast_.saturates && (result_of(lowest_) != below_ || result_of(highest_) != above_);
-    may_be_nan_ = is_floating(operation.from) || (operation.divides && operation.scale == 0);
-    counts_ = counting == Counting::on || (saturates_ && !are_within());
-    const bool is_stored_at_once =
-        is_floating(operation.to) ? !cast_.round && !clipping_.nan && !cast_.nan : rounds_when_stored();
-    clips_and_stores_ = !counts_ && is_stored_at_once && operation.from == operation.dtype &&
-                        operation.to != operation.from && has_kernels(operation.to) &&
-                        operation.arithmetic == Arithmetic::none && !replaces(kNumbers) &&
-                        clipping_.zero_tie == ZeroTie::element && !clipping_.poisons &&
-                        bits_of(cast_.zero_point) == 0;
+    if (!operation.nan && !is_floating(operation.to)) nan_ = Working{};
+    keeps_nan_ = operation.from == operation.to && !nan_ && factor_ == Factor::none;
+    quiets_nan_ = std::is_same_v<Working, float> && operation.to == DType::float32 &&
+                  operation.from != DType::float32 && !nan_;
+    counted_ = losses != nullptr ? Counted::losses
+               : counting == Counting::on || cast_.replaces() || (saturates_ && !are_within())
+                   ? Counted::moves
+                   : Counted::nothing;
+    if (may_have_edges(operation)) {
+      clip_.emplace(operation);
+      clip_->lo = to_bits(within(lo_));
+      clip_->hi = to_bits(within(hi_));
+      if (nan_) clip_->nan = to_bits(*nan_);
+    }
   }
 
-  /// `operands`: those of the block. `out` may be null.
-  ElementCounts operator()(const std::byte* in, const Operands& operands, std::byte* out,
-                           std::size_t count) noexcept {
-    if constexpr (std::is_floating_point_v<Working>)
-      if (clips_and_stores_ && !operands.vary() && out != nullptr && clip_and_store(in, out, count))
-        return {};
-    load(in, operands, count);
-    const auto* const x = reinterpret_cast<const std::byte*>(g_);
-    scale(operands, count);
-    ElementCounts counts;
-    if (losses_ != nullptr)
-      count_losses(*losses_, operation_, operands, x, reinterpret_cast<const std::byte*>(g_), count, level_,
-                   counts);
-    counts += clip(operands, count);
-    first_nan_ = counts.nan == 0 ? std::nullopt
-                                 : find_nan(clipping_.dtype, reinterpret_cast<const std::byte*>(g_), count);
+  /// `in` and `operands` are those of the tile.
+  [[nodiscard]] Converted operator()(const Operands& operands, const std::byte* in, std::byte* out,
+                                     std::size_t count) const noexcept {
+    Tile copy;
+    Tile loaded;
+    Tile clipped;
+    const bool is_stored = operation_.to != operation_.dtype || bits_of(cast_.zero_point) != 0;
+    const std::size_t size = count * traits(operation_.from).size;
+    if (overlap(in, size, out, count * traits(operation_.to).size) &&
+        (mends(operands) || losses_ != nullptr || clip_ || (!is_stored && in != out)))
+      in = static_cast<const std::byte*>(std::memcpy(copy.data(), in, size));
+    const Working* const x = load(operation_.from, in, loaded, count);
+    auto* const y = is_stored ? clipped.template as<Working>() : reinterpret_cast<Working*>(out);
+    Converted done = clip(operands, x, y, count);
     if constexpr (std::is_floating_point_v<Working>)
       if (cast_.round && !rounds_when_stored())
-        with_round(*cast_.round, [&]<Round kRound>() {
-          run_loop<RoundElements<Working, kRound>>(level_, result_.as<Working>(), count);
-        });
-    return store(in, operands, counts, out, count);
+        with_round(*cast_.round,
+                   [&]<Round kRound>() { run_loop<RoundElements<Working, kRound>>(level_, y, count); });
+    if (is_float8(operation_.to))
+      done.first_beyond = store_float8(operands, x, y, reinterpret_cast<std::uint8_t*>(out), count);
+    else if (is_stored)
+      store(y, out, count);
+    if (mends(operands)) mend(operands, x, in, out, count, done.counts);
+    return done;
   }
-
-  /// The first element of the last block that is beyond the range of the output's dtype.
-  [[nodiscard]] std::optional<std::size_t> first_beyond() const noexcept { return first_beyond_; }
-
-  /// The first NaN of the last block, before the clip.
-  [[nodiscard]] std::optional<std::size_t> first_nan() const noexcept { return first_nan_; }
 
  private:
-  /// Returns false for a NaN that becomes an integer, and if the results would overwrite elements.
-  bool clip_and_store(const std::byte* in, std::byte* out, std::size_t count) noexcept {
-    const std::byte* const in_end = in + count * sizeof(Working);
-    const std::byte* const out_end = out + count * traits(operation_.to).size;
-    if (in < out_end && out < in_end) return false;
-    const bool has_nan = with_type(operation_.to, [&]<class To>() {
-      return run_loop<ClipAndStore<Working, To>>(level_, reinterpret_cast<const Working*>(in),
-                                                 reinterpret_cast<To*>(out), from_bits<Working>(clipping_.lo),
-                                                 from_bits<Working>(clipping_.hi), count);
-    });
-    first_nan_ = has_nan ? find_nan(operation_.from, in, count) : std::nullopt;
-    return !has_nan || is_floating(operation_.to);
-  }
-
-  /// What scale() reads must not lie where it writes: compilers vectorize no such loop.
-  void load(const std::byte* in, const Operands& operands, std::size_t count) noexcept {
-    const bool scales = operation_.arithmetic != Arithmetic::none;
-    auto* const loaded = (scales ? result_ : loaded_).template as<Working>();
-    g_ = loaded;
+  /// Elements as working elements, where they lie or in the tile.
+  const Working* load(DType dtype, const std::byte* in, Tile& tile, std::size_t count) const noexcept {
+    auto* const loaded = tile.as<Working>();
     if constexpr (std::is_same_v<Working, float>)
-      if (is_float8(operation_.from)) return widen(operation_.from, in, loaded, count);
-    with_type(operation_.from, [&]<class From>() {
-      // Not if results are written over `in` before g is used again.
+      if (is_float8(dtype)) {
+        widen(dtype, in, loaded, count);
+        return loaded;
+      }
+    return with_type(dtype, [&]<class From>() -> const Working* {
       if constexpr (std::is_same_v<From, Working>)
-        if (scales || (!saturates_ && !replaces(operands))) {
-          g_ = reinterpret_cast<const Working*>(in);
-          return;
-        }
-      if constexpr (kLoads<From, Working>)
+        return reinterpret_cast<const Working*>(in);
+      else if constexpr (kLoads<From, Working>)
         run_loop<Load<From, Working>>(level_, reinterpret_cast<const From*>(in), loaded, count);
+      return loaded;
     });
   }
 
-  void scale(const Operands& operands, std::size_t count) noexcept {
+  /// Scales and clips, and replaces NaN by a number.
+  Converted clip(const Operands& operands, const Working* x, Working* y, std::size_t count) const noexcept {
+    ClipNumbers<Working> numbers{
+        .lo = &lo_, .hi = &hi_, .scale = &scale_, .bias = &bias_, .lowest = lowest_, .highest = highest_};
+    if (operands.vary()) {
+      numbers.lo = operands.as<Working>(Slot::lo);
+      numbers.hi = operands.as<Working>(Slot::hi);
+      numbers.scale = operands.as<Working>(Slot::scale);
+      numbers.bias = operands.as<Working>(Slot::bias);
+    }
+    if (losses_ != nullptr) {
+      numbers.zero_lowest = from_bits<Working>(losses_->zero_lowest);
+      numbers.zero_highest = from_bits<Working>(losses_->zero_highest);
+      numbers.finite_lowest = from_bits<Working>(losses_->lowest);
+      numbers.finite_highest = from_bits<Working>(losses_->highest);
+      numbers.underflow = losses_->underflow;
+      numbers.crosses = cast_.min || cast_.max || operands[Slot::min].data != nullptr ||
+                        operands[Slot::max].data != nullptr;
+    }
+    const ClipFound found = scale_and_clip(counted_, operands.vary(), x, y, numbers, count);
+    Converted done;
+    done.counts.raised = found.raised;
+    done.counts.lowered = found.lowered;
+    done.counts.became_zero = found.became_zero;
+    if (found.has_infinite && losses_ != nullptr)
+      done.counts.became_infinite = count_infinite(operands, x, numbers, count);
+    if constexpr (std::is_floating_point_v<Working>)
+      if (found.has_nan) {
+        done.counts.nan = static_cast<std::uint64_t>(
+            std::count_if(y, y + count, [](Working each) { return std::isnan(each); }));
+        done.first_nan = static_cast<std::size_t>(
+            std::find_if(y, y + count, [](Working each) { return std::isnan(each); }) - y);
+      }
+    if (clip_)
+      clip_with_edges(operands, x, y, count, done.counts);
+    else if (done.first_nan)
+      replace_nan(operands, y, count);
+    return done;
+  }
+
+  ClipFound scale_and_clip(Counted counted, bool vary, const Working* x, Working* y,
+                           const ClipNumbers<Working>& numbers, std::size_t count) const noexcept {
+    const auto run = [&]<Factor kFactor, bool kVaries, Counted kCounted>() {
+      return run_loop<ScaleAndClip<Working, kFactor, kVaries, kCounted>>(level_, x, y, numbers, count);
+    };
+    const auto by = [&]<Factor kFactor>() {
+      if (vary) return run.template operator()<kFactor, true, Counted::losses>();
+      switch (counted) {
+        case Counted::nothing: return run.template operator()<kFactor, false, Counted::nothing>();
+        case Counted::moves: return run.template operator()<kFactor, false, Counted::moves>();
+        case Counted::losses: break;
+      }
+      return run.template operator()<kFactor, false, Counted::losses>();
+    };
     if constexpr (std::is_floating_point_v<Working>) {
-      if (operation_.arithmetic == Arithmetic::none) return;
-      if (operation_.divides)
-        scale_by<Factor::divides>(operands, count);
-      else
-        scale_by<Factor::multiplies>(operands, count);
+      if (factor_ == Factor::multiplies) return by.template operator()<Factor::multiplies>();
+      if (factor_ == Factor::divides) return by.template operator()<Factor::divides>();
     }
+    return by.template operator()<Factor::none>();
   }
 
-  template <Factor kFactor>
-  void scale_by(const Operands& operands, std::size_t count) noexcept {
-    auto* const scaled = loaded_.as<Working>();
-    if (operands.vary())
-      run_loop<ScaleVectors<Working, kFactor>>(level_, g_, scaled, operands.as<Working>(Slot::scale),
-                                               operands.as<Working>(Slot::bias), count);
-    else
-      run_loop<Scale<Working, kFactor>>(level_, g_, scaled, static_cast<Working>(operation_.scale),
-                                        static_cast<Working>(operation_.bias), count);
-    g_ = scaled;
+  /// Counts the finite elements that become infinite, which are few.
+  std::uint64_t count_infinite(const Operands& operands, const Working* x,
+                               const ClipNumbers<Working>& numbers, std::size_t count) const noexcept {
+    std::uint64_t infinite = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Working g = before_clip(operands, x, i);
+      const Working hi = numbers.hi[operands.vary() ? i : 0];
+      const Working min = numbers.lo[operands.vary() ? i : 0];
+      const Working lo = numbers.crosses ? min : std::min(min, hi);
+      const bool is_infinite =
+          g >= lo && g <= hi && (g > numbers.finite_highest || g < numbers.finite_lowest);
+      infinite += is_infinite && std::isfinite(static_cast<double>(x[i])) ? 1 : 0;
+    }
+    return infinite;
   }
 
-  ElementCounts clip(const Operands& operands, std::size_t count) noexcept {
-    const auto* const g = reinterpret_cast<const std::byte*>(g_);
-    std::byte* const y = result_.bytes.data();
-    if (!operands.vary() && !counts_) {
-      clipper::clip(clipping_, g, y, count, level_);
-      ElementCounts counts;
-      if constexpr (std::is_floating_point_v<Working>)
-        if (may_be_nan_) counts.nan = run_loop<FindNan<Working>>(level_, g_, count) ? 1 : 0;
-      return counts;
+  /// x * scale + bias of one element.
+  [[nodiscard]] Working before_clip(const Operands& operands, const Working* x,
+                                    std::size_t i) const noexcept {
+    if constexpr (std::is_floating_point_v<Working>) {
+      if (factor_ == Factor::none) return x[i];
+      const auto scale = operands.vary() ? operands.as<Working>(Slot::scale)[i] : scale_;
+      const auto bias = operands.vary() ? operands.as<Working>(Slot::bias)[i] : bias_;
+      return factor_ == Factor::divides ? scaled<Factor::divides>(x[i], scale, bias)
+                                        : scaled<Factor::multiplies>(x[i], scale, bias);
     }
-    if (!operands.vary()) return clip_and_count(clipping_, g, y, count, level_);
-    Operands within_range = operands;
-    if (operands[Slot::nan].data == nullptr && clipping_.nan) {
-      std::fill_n(nan_vector_.as<Working>(), count, from_bits<Working>(*clipping_.nan));
-      within_range.set(Slot::nan, nan_vector_.as<Working>());
-    }
-    if (lowest_ > from_bits<Working>(lowest_element(clipping_.dtype)) ||
-        highest_ < from_bits<Working>(highest_element(clipping_.dtype))) {
-      // NaN never is a parameter, so the order of the operands does not matter.
-      const auto limit = [&](Slot slot, Block& block) {
-        const Working* const from = within_range.as<Working>(slot);
-        if (from == nullptr) return;
-        std::transform(from, from + count, block.as<Working>(), [this](Working x) { return within(x); });
-        within_range.set(slot, block.as<Working>());
-      };
-      limit(Slot::lo, lo_vector_);
-      limit(Slot::hi, hi_vector_);
-      limit(Slot::nan, nan_vector_);
-    }
-    return clip_and_count(clipping_, within_range, g, y, count, level_);
+    return x[i];
   }
 
-  ElementCounts store(const std::byte* in, const Operands& operands, ElementCounts counts, std::byte* out,
-                      std::size_t count) noexcept {
-    const std::size_t size = traits(operation_.to).size;
-    const bool is_same = operation_.from == operation_.to;
-    const PerElement<ElementBits> nan = results(std::nullopt, cast_.nan, operands[Slot::nan_result]);
-    if (nan.data != nullptr && counts.nan != 0) own_g(count);
-    const bool is_direct = out != nullptr && !is_same;
-    std::byte* const to = is_direct ? out : stored_.data();
-    if (is_float8(operation_.to))
-      store_float8(operands, reinterpret_cast<std::uint8_t*>(to), count);
-    else
-      store_elements(to, count);
-    saturate(operands, counts, to, count);
-    replace(operands, to, count, counts);
-    if (counts.nan != 0) finish_nan(nan, to, count);
-    if (is_same && counts.nan != 0 && nan.data == nullptr && !clipping_.nan &&
-        operation_.arithmetic == Arithmetic::none)
-      keep_nan(in, to, count);
-    counts.changed = count != 0 && (!is_same || std::memcmp(to, in, count * size) != 0);
-    if (out != nullptr && !is_direct) std::memcpy(out, to, count * size);
-    return counts;
+  void replace_nan(const Operands& operands, Working* y, std::size_t count) const noexcept {
+    const auto* const each = operands.as<Working>(Slot::nan);
+    for (std::size_t i = 0; i < count && (each != nullptr || nan_); ++i)
+      if (y[i] != y[i])
+        y[i] = each != nullptr ? within(each[i]) : *nan_;  // NOLINT(misc-redundant-expression)
   }
 
-  void store_elements(std::byte* to, std::size_t count) noexcept {
+  /// Another system's zeros, and bounds that are NaN: only elements that are not scaled have them.
+  void clip_with_edges(const Operands& operands, const Working* x, Working* y, std::size_t count,
+                       ElementCounts& counts) const noexcept {
+    const auto* const in = reinterpret_cast<const std::byte*>(x);
+    auto* const out = reinterpret_cast<std::byte*>(y);
+    Operands limited = operands;
+    std::array<Tile, 3> tiles;
+    if (operands.vary() && operands[Slot::nan].data == nullptr && nan_) {
+      std::fill_n(tiles[2].as<Working>(), count, *nan_);
+      limited.set(Slot::nan, tiles[2].as<Working>());
+    }
+    for (const Slot slot : {Slot::lo, Slot::hi, Slot::nan})
+      if (const auto* const each = limited.as<Working>(slot)) {
+        auto* const tile =
+            tiles[slot == Slot::nan ? 2 : static_cast<std::size_t>(slot)].template as<Working>();
+        std::transform(each, each + count, tile, [this](Working number) { return within(number); });
+        limited.set(slot, tile);
+      }
+    const ElementCounts found = clip_and_count(*clip_, limited, in, out, count, level_);
+    counts.raised = found.raised;
+    counts.lowered = found.lowered;
+  }
+
+  void store(const Working* y, std::byte* out, std::size_t count) const noexcept {
     with_type(operation_.to, [&]<class To>() {
-      const Working* const y = result_.as<Working>();
+      auto* const to = reinterpret_cast<To*>(out);
       const std::uint64_t zero_point = bits_of(cast_.zero_point);
       if constexpr (std::is_integral_v<To> && std::is_floating_point_v<Working>)
-        if (rounds_when_stored())
-          return run_loop<Store<Working, To, true>>(level_, y, reinterpret_cast<To*>(to), count, zero_point);
-      run_loop<Store<Working, To, false>>(level_, y, reinterpret_cast<To*>(to), count, zero_point);
+        if (rounds_when_stored()) return run_loop<Store<Working, To, true>>(level_, y, to, count, zero_point);
+      run_loop<Store<Working, To, false>>(level_, y, to, count, zero_point);
     });
   }
 
-  void store_float8(const Operands& operands, std::uint8_t* to, std::size_t count) noexcept {
+  /// Returns the first number beyond the range, if that is refused.
+  std::optional<std::size_t> store_float8(const Operands& operands, const Working* x, const Working* y,
+                                          std::uint8_t* to, std::size_t count) const noexcept {
     const Float8& format = float8_of(operation_.to);
-    const Working* const y = result_.as<Working>();
     run_loop<StoreFloat8<Working>>(level_, y, to, count, NarrowFloat8(format));
-    first_beyond_.reset();
-    if (cast_.saturates || format.has_infinity()) return;
-    const auto [lo, hi] = bounds(operands);
-    const auto below = results(cast_.below, cast_.min, operands[Slot::min]);
-    const auto above = results(cast_.above, cast_.max, operands[Slot::max]);
+    if (cast_.saturates || format.has_infinity()) return std::nullopt;
+    const Results replaced(cast_, operands);
     const auto has = [&](const auto& replacement, const auto& by, std::size_t i) {
       return replacement || (by.data != nullptr && !format.is_nan(static_cast<std::uint8_t>(by[i])));
     };
-    for (std::size_t i = 0; i < count && !first_beyond_; ++i) {
-      const bool is_replaced =
-          (g_[i] < lo[i] && has(cast_.below, below, i)) || (g_[i] > hi[i] && has(cast_.above, above, i));
-      const bool is_number = y[i] == y[i];  // NOLINT(misc-redundant-expression): false for NaN
-      if (format.is_nan(to[i]) && is_number && !is_replaced) first_beyond_ = i;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!format.is_nan(to[i]) || y[i] != y[i]) continue;  // NOLINT(misc-redundant-expression): NaN
+      const Working g = before_clip(operands, x, i);
+      if (!(g < PerElement(operands[Slot::lo], lo_)[i] && has(cast_.below, replaced.below, i)) &&
+          !(g > PerElement(operands[Slot::hi], hi_)[i] && has(cast_.above, replaced.above, i)))
+        return i;
+    }
+    return std::nullopt;
+  }
+
+  /// What elements below lo, above hi and NaN become, if that is not what the clipped element does.
+  struct Results {
+    PerElement<ElementBits> below;
+    PerElement<ElementBits> above;
+    PerElement<ElementBits> nan;
+
+    Results(const Cast& cast, const Operands& operands) noexcept
+        : below(of(cast.below, cast.min, operands[Slot::min])),
+          above(of(cast.above, cast.max, operands[Slot::max])),
+          nan(of(std::nullopt, cast.nan, operands[Slot::nan_result])) {}
+
+    static PerElement<ElementBits> of(const std::optional<ElementBits>& replacement,
+                                      const std::optional<ElementBits>& bound, const Operand& each) noexcept {
+      if (replacement) return PerElement(&*replacement);
+      if (each.data != nullptr) return {each, {}};
+      return bound ? PerElement(&*bound) : PerElement<ElementBits>();
+    }
+  };
+
+  /// Whether results may be others than those of the clipped elements.
+  [[nodiscard]] bool mends(const Operands& operands) const noexcept {
+    const bool may_saturate = saturates_ && (operands.vary() || !are_within() || operation_.nan);
+    return may_saturate || replaces(operands) || cast_.nan || operands[Slot::nan_result].data != nullptr ||
+           keeps_nan_ || quiets_nan_;
+  }
+
+  [[nodiscard]] bool replaces(const Operands& operands) const noexcept {
+    return cast_.replaces() || operands[Slot::min].data != nullptr || operands[Slot::max].data != nullptr;
+  }
+
+  /// Mends by numbers in one loop, if these are in order; otherwise looks at each element.
+  void mend(const Operands& operands, const Working* x, const std::byte* in, std::byte* out,
+            std::size_t count, ElementCounts& counts) const noexcept {
+    const Results results(cast_, operands);
+    const bool has_nan =
+        counts.nan != 0 && (results.nan.data != nullptr || keeps_nan_ || quiets_nan_ || saturates_);
+    const bool moves = (counts.raised | counts.lowered) != 0;
+    const bool is_plain = !operands.vary() && lo_ <= hi_ && lo_ <= highest_ && hi_ >= lowest_ &&
+                          (results.below.data == nullptr || lo_ >= lowest_) &&
+                          (results.above.data == nullptr || hi_ <= highest_);
+    if (!has_nan && !moves && (is_plain || (operands.vary() && !replaces(operands)))) return;
+    with_size(traits(operation_.to).size, [&]<std::size_t kSize>() {
+      using Bits = UnsignedOfSize<kSize>;
+      auto* const to = reinterpret_cast<Bits*>(out);
+      if (has_nan || !is_plain)
+        return mend_each(operands, results, x, reinterpret_cast<const Bits*>(in), to, count, counts);
+      const bool mends_below = results.below.data != nullptr || (saturates_ && lo_ < lowest_);
+      const bool mends_above = results.above.data != nullptr || (saturates_ && hi_ > highest_);
+      if (!mends_below && !mends_above) return;
+      const Working lowest = from_bits<Working>(lowest_element(operation_.dtype));
+      const Working highest = from_bits<Working>(highest_element(operation_.dtype));
+      Tile tile;
+      const Working* g = x;
+      if (factor_ != Factor::none) {
+        const ClipNumbers<Working> all{.lo = &lowest,
+                                       .hi = &highest,
+                                       .scale = &scale_,
+                                       .bias = &bias_,
+                                       .lowest = lowest,
+                                       .highest = highest};
+        static_cast<void>(scale_and_clip(Counted::nothing, false, x, tile.as<Working>(), all, count));
+        g = tile.as<Working>();
+      }
+      run_loop<Mend<Working, kSize>>(
+          level_, g, to, mends_below ? within(lo_) : lowest, mends_above ? within(hi_) : highest,
+          static_cast<Bits>(results.below.data != nullptr ? results.below[0] : below_),
+          static_cast<Bits>(results.above.data != nullptr ? results.above[0] : above_), count);
+      counts.replaced += (cast_.below ? counts.raised : 0) + (cast_.above ? counts.lowered : 0);
+    });
+  }
+
+  /// Mends where a limit of the output's dtype is no result of a working element, where bounds are replaced,
+  /// or exact ones that working elements only stand for, and where NaN is. Counts the moves again if bounds
+  /// are replaced: no element may lie between exact bounds, or a limit of the output between an exact bound
+  /// and the working element that stands for it.
+  template <class Bits>
+  void mend_each(const Operands& operands, const Results& results, const Working* x, const Bits* in,
+                 Bits* out, std::size_t count, ElementCounts& counts) const noexcept {
+    constexpr std::uint32_t kQuiet = 0x400000;  // of float32
+    const PerElement<Working> all_lo(operands[Slot::lo], lo_);
+    const PerElement<Working> all_hi(operands[Slot::hi], hi_);
+    const Working number =
+        operation_.nan ? from_bits<Working>(*operation_.nan) : std::numeric_limits<Working>::quiet_NaN();
+    const PerElement<Working> all_nan(operands[Slot::nan], number);  // a NaN that stays is beyond nothing
+    const bool recounts = replaces(operands);
+    if (recounts) counts.raised = counts.lowered = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Working g = before_clip(operands, x, i);
+      const Working lo = all_lo[i];
+      const Working hi = all_hi[i];
+      const bool is_nan = g != g;  // NOLINT(misc-redundant-expression)
+      if (saturates_) {
+        const Working number_of_g = is_nan ? all_nan[i] : g;
+        const Working raised = number_of_g < lo ? lo : number_of_g;
+        const Working y = raised > hi ? hi : raised;
+        if (y < lowest_) out[i] = static_cast<Bits>(below_);
+        if (y > highest_) out[i] = static_cast<Bits>(above_);
+      }
+      if (g < lo && results.below.data != nullptr) {
+        out[i] = static_cast<Bits>(results.below[i]);
+        counts.replaced += cast_.below ? 1 : 0;
+      }
+      if (g > hi && results.above.data != nullptr) {
+        out[i] = static_cast<Bits>(results.above[i]);
+        counts.replaced += cast_.above ? 1 : 0;
+      }
+      if (is_nan && results.nan.data != nullptr)
+        out[i] = static_cast<Bits>(results.nan[i]);
+      else if (is_nan && keeps_nan_)
+        out[i] = in[i];
+      else if (is_nan && quiets_nan_)
+        out[i] = static_cast<Bits>(out[i] | kQuiet);
+      if (!recounts) continue;
+      const bool crosses = lo > hi;
+      const bool is_below = g < (crosses || lo > highest_ ? lo : within(lo));
+      const bool is_above = !is_below && g > (crosses || hi < lowest_ ? hi : within(hi));
+      counts.raised += is_below ? 1 : 0;
+      counts.lowered += is_above ? 1 : 0;
     }
   }
 
   [[nodiscard]] bool rounds_when_stored() const noexcept {
     return cast_.round == Round::half_even && !is_floating(operation_.to);
-  }
-
-  /// Copies g, which may be the elements that results overwrite.
-  void own_g(std::size_t count) noexcept {
-    if (g_ == loaded_.as<Working>()) return;
-    std::copy_n(g_, count, loaded_.as<Working>());
-    g_ = loaded_.as<Working>();
-  }
-
-  /// Writes the number that replaces NaN, or makes those quiet that float16, bfloat16 and float8 give
-  /// float32. Their g is loaded; of float64, whose NaN become quiet by themselves, results may have
-  /// overwritten g.
-  void finish_nan(PerElement<ElementBits> nan, std::byte* out, std::size_t count) const noexcept {
-    const bool is_widened = std::is_same_v<Working, float> && operation_.to == DType::float32 &&
-                            operation_.from != DType::float32;
-    if (nan.data == nullptr && (clipping_.nan || !is_widened)) return;
-    constexpr std::uint32_t kQuiet = 0x400000;
-    with_size(traits(operation_.to).size, [&]<std::size_t kSize>() {
-      using Bits = UnsignedOfSize<kSize>;
-      auto* const results = reinterpret_cast<Bits*>(out);
-      for (std::size_t i = 0; i < count; ++i)
-        if (is_nan(g_[i])) results[i] = static_cast<Bits>(nan.data != nullptr ? nan[i] : results[i] | kQuiet);
-    });
-  }
-
-  /// Writes the bits of NaN elements as they were: a conversion makes a signalling NaN of 16 bits quiet.
-  void keep_nan(const std::byte* in, std::byte* out, std::size_t count) const noexcept {
-    const std::size_t size = traits(operation_.to).size;
-    for (std::size_t i = 0; i < count; ++i)
-      if (is_nan(g_[i])) std::memcpy(out + i * size, in + i * size, size);
-  }
-
-  [[nodiscard]] static bool is_nan([[maybe_unused]] Working x) noexcept {
-    if constexpr (std::is_floating_point_v<Working>) return std::isnan(x);
-    return false;
   }
 
   [[nodiscard]] ElementBits result_of(Working x) const noexcept {
@@ -291,127 +379,30 @@ class BlockConversion {
                      [&]<class To>() { return to_bits(stored<To>(x, bits_of(cast_.zero_point))); });
   }
 
-  /// The user's bounds.
-  [[nodiscard]] std::pair<PerElement<Working>, PerElement<Working>> bounds(
-      const Operands& operands) const noexcept {
-    return {{operands[Slot::lo], lo_}, {operands[Slot::hi], hi_}};
-  }
-
-  void saturate(const Operands& operands, const ElementCounts& counts, std::byte* out,
-                std::size_t count) const noexcept {
-    const bool varies = operands.vary();
-    const bool moves = (varies || !are_within()) && (counts.raised != 0 || counts.lowered != 0);
-    if (!saturates_ || (!moves && counts.nan == 0)) return;
-    // A NaN that stays is beyond nothing.
-    const Working number =
-        from_bits<Working>(operation_.nan.value_or(to_bits(std::numeric_limits<Working>::quiet_NaN())));
-    // Without a vector of its own, NaN is replaced by the number for all elements.
-    std::array<Working, kBlock<Working>> nan;
-    const bool has_nan = operands[Slot::nan].data != nullptr;
-    if (varies && !has_nan) nan.fill(number);
-    const Working* const lo = varies ? operands.as<Working>(Slot::lo) : &lo_;
-    const Working* const hi = varies ? operands.as<Working>(Slot::hi) : &hi_;
-    const Working* const of_nan = has_nan ? operands.as<Working>(Slot::nan) : varies ? nan.data() : &number;
-    with_size(traits(operation_.to).size, [&]<std::size_t kSize>() {
-      using Bits = UnsignedOfSize<kSize>;
-      const auto run = [&]<bool kVaries>() {
-        run_loop<Saturate<Working, kSize, kVaries>>(level_, g_, lo, hi, of_nan, lowest_, highest_,
-                                                    static_cast<Bits>(below_), static_cast<Bits>(above_),
-                                                    reinterpret_cast<Bits*>(out), count);
-      };
-      if (varies)
-        run.template operator()<true>();
-      else
-        run.template operator()<false>();
-    });
-  }
-
   /// Whether the numbers leave nothing beyond the limits of the output's dtype.
   [[nodiscard]] bool are_within() const noexcept { return lo_ >= lowest_ && hi_ <= highest_; }
-
-  [[nodiscard]] bool replaces(const Operands& operands) const noexcept {
-    return cast_.replaces() || operands[Slot::min].data != nullptr || operands[Slot::max].data != nullptr;
-  }
-
-  /// What the elements below lo become, if that is not what lo becomes; the same for those above hi, and NaN.
-  [[nodiscard]] static PerElement<ElementBits> results(const std::optional<ElementBits>& replacement,
-                                                       const std::optional<ElementBits>& bound,
-                                                       const Operand& varying) noexcept {
-    if (replacement) return PerElement(&*replacement);
-    if (varying.data != nullptr) return {varying, {}};
-    return bound ? PerElement(&*bound) : PerElement<ElementBits>();
-  }
-
-  /// Writes replacements, and exact bounds.
-  void replace(const Operands& operands, std::byte* out, std::size_t count,
-               ElementCounts& counts) const noexcept {
-    if (!replaces(operands)) return;
-    const auto both = bounds(operands);  // clang 14 captures no structured bindings
-    const PerElement<Working> lo = both.first;
-    const PerElement<Working> hi = both.second;
-    const auto below = results(cast_.below, cast_.min, operands[Slot::min]);
-    const auto above = results(cast_.above, cast_.max, operands[Slot::max]);
-    with_size(traits(operation_.to).size, [&]<std::size_t kSize>() {
-      auto* const to = reinterpret_cast<UnsignedOfSize<kSize>*>(out);
-      if (below.data != nullptr) {
-        const std::uint64_t replaced = Replace<Working, kSize, true>::run(g_, lo, below, to, count);
-        counts.replaced += cast_.below ? replaced : 0;
-      }
-      if (above.data != nullptr) {
-        const std::uint64_t replaced = Replace<Working, kSize, false>::run(g_, hi, above, to, count);
-        counts.replaced += cast_.above ? replaced : 0;
-      }
-    });
-    count_between(lo, hi, operands.vary() ? count : std::min<std::size_t>(count, 1), count, counts);
-  }
-
-  /// Counts again if any lo exceeds its hi, because no element lies between the exact bounds, or a limit of
-  /// the output lies between an exact bound and the working element that stands for it.
-  void count_between(PerElement<Working> lo, PerElement<Working> hi, std::size_t bounds, std::size_t count,
-                     ElementCounts& counts) const noexcept {
-    bool any = false;
-    for (std::size_t i = 0; i < bounds; ++i) {
-      any |= lo[i] > hi[i];
-      any |= lo[i] > highest_;
-      any |= hi[i] < lowest_;
-    }
-    if (!any) return;
-    counts.raised = counts.lowered = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      const bool crosses = lo[i] > hi[i];
-      const bool is_below = g_[i] < (crosses || lo[i] > highest_ ? lo[i] : within(lo[i]));
-      const bool is_above = !is_below && g_[i] > (crosses || hi[i] < lowest_ ? hi[i] : within(hi[i]));
-      counts.raised += is_below ? 1 : 0;
-      counts.lowered += is_above ? 1 : 0;
-    }
-  }
 
   [[nodiscard]] Working within(Working x) const noexcept { return std::clamp(x, lowest_, highest_); }
 
   const Operation& operation_;
   const Cast& cast_;
-  const Losses* losses_;  ///< what is counted besides; or null
-  Operation clipping_;    ///< the bounds of the operation, and those of the dtype
   SimdLevel level_;
-  Working lo_;
-  Working hi_;
-  Working lowest_ = from_bits<Working>(cast_.lowest);
-  Working highest_ = from_bits<Working>(cast_.highest);
-  bool may_be_nan_;
-  bool counts_;             ///< whether counts make a difference, except that of NaN
-  bool clips_and_stores_;   ///< whether one loop does all, but for a NaN that becomes an integer
-  bool saturates_ = false;  ///< whether a limit of the output's dtype is no result of a working element
-  ElementBits below_ = 0;   ///< the limits as elements of the output's dtype
-  ElementBits above_ = 0;
-  const Working* g_ = nullptr;
-  std::optional<std::size_t> first_nan_;
-  std::optional<std::size_t> first_beyond_;
-  Block loaded_;
-  Block result_;
-  alignas(64) std::array<std::byte, kBlock<float> * sizeof(double)> stored_;
-  Block lo_vector_;
-  Block hi_vector_;
-  Block nan_vector_;
+  Factor factor_;
+  const Losses* losses_;
+  Working lo_ = from_bits<Working>(operation_.lo);
+  Working hi_ = from_bits<Working>(operation_.hi);
+  Working scale_ = static_cast<Working>(operation_.scale);
+  Working bias_ = static_cast<Working>(operation_.bias);
+  Working lowest_ = from_bits<Working>(cast_.saturates ? cast_.lowest : lowest_element(operation_.dtype));
+  Working highest_ = from_bits<Working>(cast_.saturates ? cast_.highest : highest_element(operation_.dtype));
+  ElementBits below_ = lowest_finite(operation_.to);  ///< the limits as elements of the output's dtype
+  ElementBits above_ = highest_finite(operation_.to);
+  std::optional<Working> nan_;  ///< what NaN becomes, unless each element has its own
+  bool saturates_ = false;      ///< whether a limit of the output's dtype is no result of a working element
+  bool keeps_nan_;              ///< whether NaN keeps its bits, which a conversion makes quiet
+  bool quiets_nan_;             ///< whether those of 16 and 8 bits become quiet
+  Counted counted_;
+  std::optional<Operation> clip_;  ///< if the kernels for edges clip
 };
 
 }  // namespace
@@ -422,19 +413,14 @@ Converted convert(const Operation& operation, const Operands& operands, const st
     return convert_integers(operation, operands, in, out, count);
   if (!operands.vary() && losses == nullptr)
     if (const auto done = convert_native(operation, in, out, count, counting, level)) return *done;
-  Converted result;
-  const std::size_t in_size = traits(operation.from).size;
-  const std::size_t out_size = traits(operation.to).size;
-  with_working_type(operation.dtype, [&]<class Working>() {
-    BlockConversion<Working> convert_block(operation, counting, level, losses);
-    for (std::size_t done = 0; done < count; done += kBlock<Working>) {
-      const std::size_t length = std::min(kBlock<Working>, count - done);
-      const ElementCounts counts = convert_block(in + done * in_size, operands.after(done),
-                                                 out == nullptr ? nullptr : out + done * out_size, length);
-      result.add({counts, convert_block.first_nan(), convert_block.first_beyond()}, done);
-    }
+  const ElementSizes sizes{traits(operation.from).size, traits(operation.to).size};
+  return with_working_type(operation.dtype, [&]<class Working>() {
+    const CastProgram<Working> program(operation, counting, level, losses);
+    return for_each_tile(in, out, count, sizes, counting == Counting::on && operation.from == operation.to,
+                         [&](std::size_t done, const std::byte* from, std::byte* to, std::size_t length) {
+                           return program(operands.after(done), from, to, length);
+                         });
   });
-  return result;
 }
 
 Converted apply(const Operation& operation, const Operands& operands, const std::byte* in, std::byte* out,

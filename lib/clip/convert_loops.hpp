@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -17,7 +18,15 @@
 #include "simd/conversions.hpp"
 #include "simd/levels.hpp"
 
-/// The steps of convert(): loops over a block of elements, which compilers vectorize, for run_loop().
+/// Tells the compiler that `in` and `out` of a loop are equal or do not overlap. Without it the loop over
+/// vectors is guarded by an overlap test, which in == out fails.
+#if defined(__clang__)
+#define CLIPPER_INDEPENDENT_ITERATIONS _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define CLIPPER_INDEPENDENT_ITERATIONS _Pragma("GCC ivdep")
+#endif
+
+/// The steps of convert(): loops over a tile of elements, which compilers vectorize, for run_loop().
 namespace clipper {
 
 /// Elements for which a step has floats of its own.
@@ -50,26 +59,106 @@ struct Load {
   }
 };
 
-enum class Factor : std::uint8_t { multiplies, divides };
+/// What is done with scale: x * scale + bias, or x / scale + bias.
+enum class Factor : std::uint8_t { none, multiplies, divides };
 
-/// x * scale + bias or x / scale + bias with numbers.
-template <class Working, Factor kFactor>
-struct Scale {
-  [[gnu::always_inline]] static void run(const Working* __restrict x, Working* __restrict y, Working scale,
-                                         Working bias, std::size_t count) noexcept {
-    for (std::size_t i = 0; i < count; ++i)
-      y[i] = (kFactor == Factor::divides ? x[i] / scale : x[i] * scale) + bias;
-  }
+/// What is counted of a tile.
+enum class Counted : std::uint8_t { nothing, moves, losses };
+
+template <Factor kFactor, class Working>
+[[gnu::always_inline]] inline Working scaled(Working x, Working scale, Working bias) noexcept {
+  if constexpr (kFactor == Factor::none) return x;
+  const Working g = (kFactor == Factor::divides ? x / scale : x * scale) + bias;
+#if defined(__riscv)  // All NaNs become the same there; other machines keep sign and payload.
+  using Bits = UnsignedOfSize<sizeof(Working)>;
+  constexpr Bits kQuiet = Bits{1} << (std::numeric_limits<Working>::digits - 2);
+  if (x != x) return std::bit_cast<Working>(std::bit_cast<Bits>(x) | kQuiet);
+#endif
+  return g;
+}
+
+/// What ScaleAndClip calculates with: one number for all elements, or one for each.
+template <class Working>
+struct ClipNumbers {
+  const Working* lo;
+  const Working* hi;
+  const Working* scale;
+  const Working* bias;
+  Working lowest;  ///< what results are within, too
+  Working highest;
+  Working zero_lowest = 1;  ///< see Losses; nothing is lost
+  Working zero_highest = 0;
+  Working finite_lowest = std::numeric_limits<Working>::lowest();
+  Working finite_highest = std::numeric_limits<Working>::max();
+  bool underflow = false;
+  bool crosses = false;  ///< whether lo above hi leaves no element between them; otherwise it is hi, too
 };
 
-/// The same with a scale and a bias for each element.
-template <class Working, Factor kFactor>
-struct ScaleVectors {
-  [[gnu::always_inline]] static void run(const Working* __restrict x, Working* __restrict y,
-                                         const Working* __restrict scale, const Working* __restrict bias,
-                                         std::size_t count) noexcept {
-    for (std::size_t i = 0; i < count; ++i)
-      y[i] = (kFactor == Factor::divides ? x[i] / scale[i] : x[i] * scale[i]) + bias[i];
+/// What a loop found of a tile.
+struct ClipFound {
+  std::uint64_t raised = 0;
+  std::uint64_t lowered = 0;
+  std::uint64_t became_zero = 0;
+  bool has_nan = false;
+  bool has_infinite = false;  ///< whether any g is beyond the finite limits
+};
+
+/// Scale, bias and the clip, in one loop, which counts by g. `y` may be `x`. NaN stays.
+template <class Working, Factor kFactor, bool kVaries, Counted kCounted>
+struct ScaleAndClip {
+  using Lane = UnsignedOfSize<sizeof(Working)>;
+  [[gnu::always_inline]] static ClipFound run(const Working* x, Working* y, const ClipNumbers<Working>& given,
+                                              std::size_t count) noexcept {
+    const ClipNumbers<Working> numbers = given;
+    Working lo = 0;
+    Working hi = 0;
+    Working least = 0;  // what is raised is below
+    Working zero_lowest = 0;
+    Working zero_highest = 0;
+    Working scale = 0;
+    Working bias = 0;
+    Lane product = 0;  // a zero counts if this and x are not 0
+    const auto load = [&](std::size_t i) __attribute__((always_inline)) {
+      const Working min = numbers.lo[i];
+      const Working max = numbers.hi[i];
+      if constexpr (kFactor != Factor::none) scale = numbers.scale[i], bias = numbers.bias[i];
+      lo = min < numbers.lowest ? numbers.lowest : min;
+      lo = lo > numbers.highest ? numbers.highest : lo;
+      hi = max < numbers.lowest ? numbers.lowest : max;
+      hi = hi > numbers.highest ? numbers.highest : hi;
+      least = lo > hi ? hi : lo;
+      if constexpr (kCounted != Counted::losses) return;
+      const Working first = !numbers.crosses && min > max ? max : min;
+      zero_lowest = first > numbers.zero_lowest ? first : numbers.zero_lowest;
+      zero_highest = max < numbers.zero_highest ? max : numbers.zero_highest;
+      if constexpr (kFactor != Factor::none)
+        product = Lane{numbers.underflow} & Lane{scale != 0} & Lane{bias == 0};
+    };
+    if constexpr (!kVaries) load(0);
+    Lane raised = 0;
+    Lane lowered = 0;
+    Lane zeros = 0;
+    Lane infinite = 0;
+    Lane nan = 0;
+    CLIPPER_INDEPENDENT_ITERATIONS
+    for (std::size_t i = 0; i < count; ++i) {
+      if constexpr (kVaries) load(i);
+      const Working from = x[i];
+      const Working g = scaled<kFactor>(from, scale, bias);
+      if constexpr (kCounted != Counted::nothing) {
+        raised += Lane{g < least};
+        lowered += Lane{g > hi};
+      }
+      if constexpr (kCounted == Counted::losses) {
+        zeros +=
+            Lane{g >= zero_lowest} & Lane{g <= zero_highest} & (Lane{g != 0} | (product & Lane{from != 0}));
+        infinite |= Lane{g > numbers.finite_highest} | Lane{g < numbers.finite_lowest};
+      }
+      nan |= Lane{g != g};  // NOLINT(misc-redundant-expression): true for NaN
+      const Working up = g < lo ? lo : g;
+      y[i] = up > hi ? hi : up;
+    }
+    return {raised, lowered, zeros, nan != 0, infinite != 0};
   }
 };
 
@@ -90,16 +179,6 @@ template <Round kRound, class T>
   if constexpr (kRound == Round::ceil) result = x < 0 ? down : up;
   return std::copysign(result, x);
 }
-
-/// Whether any number is NaN.
-template <class Working>
-struct FindNan {
-  [[gnu::always_inline]] static bool run(const Working* x, std::size_t count) noexcept {
-    UnsignedOfSize<sizeof(Working)> nan = 0;
-    for (std::size_t i = 0; i < count; ++i) nan |= x[i] != x[i] ? 1 : 0;  // NOLINT(misc-redundant-expression)
-    return nan != 0;
-  }
-};
 
 template <class Working, Round kRound>
 struct RoundElements {
@@ -268,66 +347,17 @@ struct Store {
   }
 };
 
-/// Clips numbers and stores them. Returns whether any is NaN, of which an integer is meaningless.
-template <class Working, class To>
-struct ClipAndStore {
-  template <SimdLevel kLevel>
-  [[gnu::always_inline]] static bool run(const Working* __restrict in, To* __restrict out, Working lo,
-                                         Working hi, std::size_t count) noexcept {
-    UnsignedOfSize<sizeof(Working)> nan = 0;
-    by_floats(in, out, count, [&](const Working* x, To* to, std::size_t length) {
-      std::array<Working, kFloats> y;
-      for (std::size_t i = 0; i < length; ++i) {
-        // Converting NaN to an integer is undefined; an element that equals lo keeps the sign of its 0.
-        const Working raised = std::is_integral_v<To> ? (x[i] > lo ? x[i] : lo) : (x[i] < lo ? lo : x[i]);
-        y[i] = raised > hi ? hi : raised;
-        nan |= x[i] != x[i] ? 1 : 0;  // NOLINT(misc-redundant-expression): true for NaN
-      }
-      Store<Working, To, std::is_integral_v<To>>::template run<kLevel>(y.data(), to, length, 0);
-    });
-    return nan != 0;
-  }
-};
-
-/// Writes the limits of a dtype that no working element equals, such as 2^31 - 1 as a float: where g, or what
-/// replaces its NaN, is beyond the nearest working elements within once it is clipped to lo and hi.
-/// lo, hi and nan have a value for each element if kVaries, otherwise one for all.
-template <class Working, std::size_t kSize, bool kVaries>
-struct Saturate {
+/// Writes what elements whose g is beyond lo and hi become, if that is not what clipped ones do.
+template <class Working, std::size_t kSize>
+struct Mend {
   using Bits = UnsignedOfSize<kSize>;
-  [[gnu::always_inline]] static void run(const Working* __restrict g, const Working* __restrict lo,
-                                         const Working* __restrict hi, const Working* __restrict nan,
-                                         Working lowest, Working highest, Bits below, Bits above,
-                                         Bits* __restrict out, std::size_t count) noexcept {
-    if (count == 0) return;
-    const Working first[] = {lo[0], hi[0], nan[0]};
+  [[gnu::always_inline]] static void run(const Working* __restrict g, Bits* __restrict out, Working lo,
+                                         Working hi, Bits below, Bits above, std::size_t count) noexcept {
     for (std::size_t i = 0; i < count; ++i) {
-      const Working min = kVaries ? lo[i] : first[0];
-      const Working max = kVaries ? hi[i] : first[1];
-      const Working of_nan = kVaries ? nan[i] : first[2];
-      const Working x = g[i] == g[i] ? g[i] : of_nan;  // NOLINT(misc-redundant-expression): NaN
-      const Working raised = x < min ? min : x;
-      const Working y = raised > max ? max : raised;
       const Bits stored = out[i];
-      const Bits result = y < lowest ? below : stored;
-      out[i] = y > highest ? above : result;
+      const Bits result = g[i] < lo ? below : stored;
+      out[i] = g[i] > hi ? above : result;
     }
-  }
-};
-
-/// Replaces elements whose g is below a bound of the user's, or above it. Returns their number.
-template <class Working, std::size_t kSize, bool kIsBelow>
-struct Replace {
-  using Bits = UnsignedOfSize<kSize>;
-  static std::uint64_t run(const Working* g, PerElement<Working> bound, PerElement<std::uint64_t> by,
-                           Bits* out, std::size_t count) noexcept {
-    std::uint64_t replaced = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      const bool is_beyond = kIsBelow ? g[i] < bound[i] : g[i] > bound[i];
-      out[i] = is_beyond ? static_cast<Bits>(by[i]) : out[i];
-      replaced += is_beyond ? 1 : 0;
-    }
-    return replaced;
   }
 };
 

@@ -77,7 +77,7 @@ class NormalizingProgram {
     Converted done;
     Doubles copy;  // no loop is vectorized that writes where it reads
     const std::size_t size = count * traits(from_).size;
-    if (in < out + count * traits(to_).size && out < in + size)
+    if (overlap(in, size, out, count * traits(to_).size))
       in = static_cast<const std::byte*>(std::memcpy(copy.data(), in, size));
     if (!run_quickly(operands, in, out, count, done)) run_carefully(operands, in, out, count, done);
     return done;
@@ -478,23 +478,12 @@ Converted normalize(const Operation& operation, const Operands& operands, const 
   if (counts && losses == nullptr) own = losses_of(operation);
   if (own) losses = &*own;
   const NormalizingProgram program(operation, operands.vary(), counts ? losses : nullptr, level, composing);
-  const std::size_t in_size = traits(operation.from).size;
-  const std::size_t out_size = traits(operation.normalization->to).size;
+  const ElementSizes sizes{traits(operation.from).size, traits(operation.normalization->to).size};
   const bool compares = counts && operation.from == operation.normalization->to;
-  Doubles results;
-  Converted total;
-  const std::size_t tiles = (count + kTile - 1) / kTile;
-  const std::size_t most = tiles == 0 ? 1 : (count + tiles - 1) / tiles;  // no short tile is the last
-  for (std::size_t done = 0; done < count; done += most) {
-    const std::size_t length = std::min(most, count - done);
-    const std::byte* const from = in + done * in_size;
-    std::byte* const to = out == nullptr || compares ? results.bytes() : out + done * out_size;
-    Converted part = program(operands.after(done), from, to, length);
-    if (counts) part.counts.changed = !compares || std::memcmp(to, from, length * out_size) != 0;
-    if (out != nullptr && compares) std::memcpy(out + done * out_size, to, length * out_size);
-    total.add(part, done);
-  }
-  return total;
+  return for_each_tile(in, out, count, sizes, compares,
+                       [&](std::size_t done, const std::byte* from, std::byte* to, std::size_t length) {
+                         return program(operands.after(done), from, to, length);
+                       });
 }
 
 }  // namespace clipper

@@ -11,6 +11,7 @@
 
 #include "clip/convert_loops.hpp"
 #include "clip/operation.hpp"
+#include "clip/tile.hpp"
 #include "element/dtype.hpp"
 #include "element/number.hpp"
 #include "simd/levels.hpp"
@@ -18,7 +19,6 @@
 /// The steps of normalize(): loops over a tile of elements, which compilers vectorize, for run_loop().
 namespace clipper {
 
-constexpr std::size_t kTile = 1024;  // elements, whose doubles fit the first-level cache twice
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kMinusInfinity = -kInfinity;
 

@@ -1,8 +1,5 @@
 // Loops for run_loop(): over vectors (scale_lanes.hpp) for elements of at most
 // 32 bits, otherwise plain loops that the compiler vectorizes.
-//
-// CLIPPER_INDEPENDENT_ITERATIONS tells the compiler that `in` and `out` are equal or do not overlap. Without
-// it the compiler guards the vector loop with an overlap test, which in == out fails.
 
 // Only inlined functions have vectors as parameters or results.
 #pragma GCC diagnostic ignored "-Wpsabi"
@@ -15,13 +12,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "clip/convert_loops.hpp"
 #include "clip/scale_lanes.hpp"
-
-#if defined(__clang__)
-#define CLIPPER_INDEPENDENT_ITERATIONS _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define CLIPPER_INDEPENDENT_ITERATIONS _Pragma("GCC ivdep")
-#endif
 
 namespace clipper {
 namespace {
