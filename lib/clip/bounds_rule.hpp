@@ -39,16 +39,14 @@ class BoundsRule {
  public:
   using Number = T;
   using Elements = Vector<T, kVectorBytes>;
-  using Parameter = Elements;
   using Lane = UnsignedOfSize<sizeof(T)>;
   static constexpr std::size_t kBytes = kVectorBytes;
-  static constexpr std::size_t kFactorSize = 0;
   static constexpr std::size_t kKept = kExchanged == ExchangedBounds::counted || kComparesFloats ? 0 : 1;
   static constexpr bool kCalculates = kExchanged == ExchangedBounds::counted;
   static constexpr bool kReplacesNan = kNan == NanElements::replace;
   static constexpr bool kDefersNan = std::is_floating_point_v<T> && !kCalculates && !kReplacesNan;
 
-  [[gnu::always_inline]] explicit BoundsRule(const Parameters<Parameter>& parameters) noexcept
+  [[gnu::always_inline]] explicit BoundsRule(const Parameters<Elements>& parameters) noexcept
       : lo_(parameters.lo), hi_(parameters.hi), nan_(parameters.nan) {}
 
   template <class AnyTally>
@@ -96,16 +94,14 @@ class BoundsRule<kVectorBytes, T, kNan, kExchanged> {
  public:
   using Number = std::int16_t;
   using Elements = Vector<std::int16_t, kVectorBytes>;
-  using Parameter = Elements;
   using Lane = std::uint16_t;
   static constexpr std::size_t kBytes = kVectorBytes;
-  static constexpr std::size_t kFactorSize = 0;
   static constexpr std::size_t kKept = 0;
   static constexpr bool kCalculates = kExchanged == ExchangedBounds::counted;
   static constexpr bool kReplacesNan = kNan == NanElements::replace;
 
   /// With lo > hi both bounds become hi, and a zero becomes hi if hi is the other zero.
-  [[gnu::always_inline]] explicit BoundsRule(const Parameters<Parameter>& parameters) noexcept {
+  [[gnu::always_inline]] explicit BoundsRule(const Parameters<Elements>& parameters) noexcept {
     const Elements lo = key(parameters.lo);
     const Elements hi = key(parameters.hi);
     const auto exchanged = first_equal(lo) > last_equal(hi);
@@ -192,17 +188,15 @@ class SelectRule {
 
  public:
   static constexpr std::size_t kBytes = kScalar ? sizeof(T) : kVectorBytes;
-  static constexpr std::size_t kFactorSize = 0;
   static constexpr std::size_t kKept = 0;
   static constexpr bool kCalculates = false;
   static constexpr bool kReplacesNan = false;
   using Number = T;
   using Elements = Vector<T, kBytes>;
-  using Parameter = Elements;
   using Lane = UnsignedOfSize<sizeof(T)>;
 
   /// With lo > hi both bounds become hi.
-  [[gnu::always_inline]] explicit SelectRule(const Parameters<Parameter>& parameters) noexcept
+  [[gnu::always_inline]] explicit SelectRule(const Parameters<Elements>& parameters) noexcept
       : lo_(parameters.hi < parameters.lo ? parameters.hi : parameters.lo), hi_(parameters.hi) {}
 
   template <class AnyTally>
@@ -255,10 +249,8 @@ class StraddlingBounds {
  public:
   using Number = std::int16_t;
   using Elements = Vector<std::int16_t, kVectorBytes>;
-  using Parameter = Elements;
   using Lane = std::uint16_t;
   static constexpr std::size_t kBytes = kVectorBytes;
-  static constexpr std::size_t kFactorSize = 0;
   static constexpr std::size_t kKept = 0;
   static constexpr bool kCalculates = false;
   static constexpr bool kReplacesNan = false;

@@ -9,6 +9,7 @@
 // Only inlined functions have vectors as parameters or results.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
+#include "clip/convert.hpp"
 #include "clip/kernel.hpp"
 #include "clip/rule.hpp"
 #include "clip/scale_integers.hpp"
@@ -40,7 +41,7 @@ bool are_exchanged(const Operation& bounds) noexcept {
   });
 }
 
-/// All of an operation that does not scale integers; the counts are those of clip_by().
+/// All of an operation that does not scale; the counts are those of clip_by().
 template <Counting kCounting>
 ElementCounts clip_with(const Operation& operation, const Operands& operands, const std::byte* in,
                         std::byte* out, std::size_t count, SimdLevel level) noexcept {
@@ -60,14 +61,12 @@ ElementCounts clip_and_replace_nan(const Operation& operation, const Operands& o
                                    std::byte* out, std::size_t count, SimdLevel level) noexcept {
   if (!replaces_nan(operation, operands))
     return clip_with<Counting::on>(operation, operands, in, out, count, level);
-  Operation replacing = operation;
-  replacing.arithmetic = Arithmetic::none;
   return for_each_block<Input::read_once>(
       operation, in, out, count,
       [&](std::size_t done, const std::byte* from, std::byte* to, std::size_t length) {
         const Operands of_block = operands.after(done);
         const ElementCounts counts = clip_with<Counting::on>(operation, of_block, from, to, length, level);
-        if (counts.nan != 0) clip_with<Counting::off>(replacing, of_block, to, to, length, level);
+        if (counts.nan != 0) clip_with<Counting::off>(operation, of_block, to, to, length, level);
         return counts;
       });
 }
@@ -168,6 +167,8 @@ void clip(const Operation& operation, const Operands& operands, const std::byte*
           std::size_t count, SimdLevel level) noexcept {
   if (operation.has_nat && !operands.vary())
     clip_ticks(operation, in, out, count, level);
+  else if (scales_floats(operation))
+    static_cast<void>(scale_in_floats(operation, operands, in, out, count, Counting::off, level));
   else if (may_have_edges(operation))
     clip_edges(operation, operands, in, out, count, level, Counting::off);
   else if (!scales_integers(operation))
@@ -187,6 +188,8 @@ void clip(const Operation& operation, const std::byte* in, std::byte* out, std::
 ElementCounts clip_and_count(const Operation& operation, const Operands& operands, const std::byte* in,
                              std::byte* out, std::size_t count, SimdLevel level) noexcept {
   if (operation.has_nat && !operands.vary()) return clip_ticks(operation, in, out, count, level);
+  if (scales_floats(operation))
+    return scale_in_floats(operation, operands, in, out, count, Counting::on, level);
   if (may_have_edges(operation)) return clip_edges(operation, operands, in, out, count, level, Counting::on);
   const bool exchanged = !operands.vary() && are_exchanged(operation);
   const bool scales = scales_integers(operation);

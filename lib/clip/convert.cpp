@@ -40,7 +40,7 @@ class CastProgram {
     keeps_nan_ = operation.from == operation.to && !nan_ && factor_ == Factor::none;
     quiets_nan_ = std::is_same_v<Working, float> && operation.to == DType::float32 &&
                   operation.from != DType::float32 && !nan_;
-    counted_ = losses != nullptr ? Counted::losses
+    counted_ = losses != nullptr && may_lose() ? Counted::losses
                : counting == Counting::on || cast_.replaces() || (saturates_ && !are_within())
                    ? Counted::moves
                    : Counted::nothing;
@@ -78,7 +78,6 @@ class CastProgram {
     return done;
   }
 
- private:
   /// Elements as working elements, where they lie or in the tile.
   const Working* load(DType dtype, const std::byte* in, Tile& tile, std::size_t count) const noexcept {
     auto* const loaded = tile.as<Working>();
@@ -96,6 +95,7 @@ class CastProgram {
     });
   }
 
+ private:
   /// Scales and clips, and replaces NaN by a number.
   Converted clip(const Operands& operands, const Working* x, Working* y, std::size_t count) const noexcept {
     ClipNumbers<Working> numbers{
@@ -122,13 +122,10 @@ class CastProgram {
     done.counts.became_zero = found.became_zero;
     if (found.has_infinite && losses_ != nullptr)
       done.counts.became_infinite = count_infinite(operands, x, numbers, count);
-    if constexpr (std::is_floating_point_v<Working>)
-      if (found.has_nan) {
-        done.counts.nan = static_cast<std::uint64_t>(
-            std::count_if(y, y + count, [](Working each) { return std::isnan(each); }));
-        done.first_nan = static_cast<std::size_t>(
-            std::find_if(y, y + count, [](Working each) { return std::isnan(each); }) - y);
-      }
+    done.counts.nan = found.nan;
+    if (found.nan != 0)
+      done.first_nan = static_cast<std::size_t>(
+          std::find_if(y, y + count, [](Working each) { return each != each; }) - y);  // NOLINT: NaN
     if (clip_)
       clip_with_edges(operands, x, y, count, done.counts);
     else if (done.first_nan)
@@ -188,9 +185,9 @@ class CastProgram {
 
   void replace_nan(const Operands& operands, Working* y, std::size_t count) const noexcept {
     const auto* const each = operands.as<Working>(Slot::nan);
-    for (std::size_t i = 0; i < count && (each != nullptr || nan_); ++i)
-      if (y[i] != y[i])
-        y[i] = each != nullptr ? within(each[i]) : *nan_;  // NOLINT(misc-redundant-expression)
+    if (each == nullptr && nan_) run_loop<ReplaceNan<Working>>(level_, y, *nan_, count);
+    for (std::size_t i = 0; i < count && each != nullptr; ++i)
+      if (y[i] != y[i]) y[i] = within(each[i]);  // NOLINT(misc-redundant-expression): NaN
   }
 
   /// Another system's zeros, and bounds that are NaN: only elements that are not scaled have them.
@@ -280,21 +277,24 @@ class CastProgram {
   void mend(const Operands& operands, const Working* x, const std::byte* in, std::byte* out,
             std::size_t count, ElementCounts& counts) const noexcept {
     const Results results(cast_, operands);
-    const bool has_nan =
-        counts.nan != 0 && (results.nan.data != nullptr || keeps_nan_ || quiets_nan_ || saturates_);
     const bool moves = (counts.raised | counts.lowered) != 0;
+    const bool mends_nan = counts.nan != 0 && (results.nan.data != nullptr || quiets_nan_);
+    const bool is_beyond = operation_.nan && *nan_ != from_bits<Working>(*operation_.nan);
+    const bool mends_each_nan = counts.nan != 0 && (keeps_nan_ || operands.vary() ||
+                                                    (saturates_ && is_beyond && results.nan.data == nullptr));
     const bool is_plain = !operands.vary() && lo_ <= hi_ && lo_ <= highest_ && hi_ >= lowest_ &&
                           (results.below.data == nullptr || lo_ >= lowest_) &&
                           (results.above.data == nullptr || hi_ <= highest_);
-    if (!has_nan && !moves && (is_plain || (operands.vary() && !replaces(operands)))) return;
+    if (!mends_nan && !mends_each_nan && !moves && (is_plain || (operands.vary() && !replaces(operands))))
+      return;
     with_size(traits(operation_.to).size, [&]<std::size_t kSize>() {
       using Bits = UnsignedOfSize<kSize>;
       auto* const to = reinterpret_cast<Bits*>(out);
-      if (has_nan || !is_plain)
+      if (mends_each_nan || !is_plain)
         return mend_each(operands, results, x, reinterpret_cast<const Bits*>(in), to, count, counts);
       const bool mends_below = results.below.data != nullptr || (saturates_ && lo_ < lowest_);
       const bool mends_above = results.above.data != nullptr || (saturates_ && hi_ > highest_);
-      if (!mends_below && !mends_above) return;
+      if (!mends_below && !mends_above && !mends_nan) return;
       const Working lowest = from_bits<Working>(lowest_element(operation_.dtype));
       const Working highest = from_bits<Working>(highest_element(operation_.dtype));
       Tile tile;
@@ -312,7 +312,12 @@ class CastProgram {
       run_loop<Mend<Working, kSize>>(
           level_, g, to, mends_below ? within(lo_) : lowest, mends_above ? within(hi_) : highest,
           static_cast<Bits>(results.below.data != nullptr ? results.below[0] : below_),
-          static_cast<Bits>(results.above.data != nullptr ? results.above[0] : above_), count);
+          static_cast<Bits>(results.above.data != nullptr ? results.above[0] : above_),
+          static_cast<Bits>(results.nan.data != nullptr ? 0 : ~ElementBits{0}),
+          static_cast<Bits>(results.nan.data != nullptr ? results.nan[0]
+                            : quiets_nan_               ? kQuiet
+                                                        : 0),
+          count);
       counts.replaced += (cast_.below ? counts.raised : 0) + (cast_.above ? counts.lowered : 0);
     });
   }
@@ -324,7 +329,6 @@ class CastProgram {
   template <class Bits>
   void mend_each(const Operands& operands, const Results& results, const Working* x, const Bits* in,
                  Bits* out, std::size_t count, ElementCounts& counts) const noexcept {
-    constexpr std::uint32_t kQuiet = 0x400000;  // of float32
     const PerElement<Working> all_lo(operands[Slot::lo], lo_);
     const PerElement<Working> all_hi(operands[Slot::hi], hi_);
     const Working number =
@@ -379,10 +383,21 @@ class CastProgram {
                      [&]<class To>() { return to_bits(stored<To>(x, bits_of(cast_.zero_point))); });
   }
 
+  /// Whether results of numbers may become infinite, or 0.
+  [[nodiscard]] bool may_lose() const noexcept {
+    const Working zero_lowest = from_bits<Working>(losses_->zero_lowest);
+    const Working zero_highest = from_bits<Working>(losses_->zero_highest);
+    return lo_ > hi_ || lo_ < from_bits<Working>(losses_->lowest) ||
+           hi_ > from_bits<Working>(losses_->highest) || (losses_->underflow && bias_ == 0) ||
+           (zero_lowest < zero_highest && lo_ <= zero_highest && hi_ >= zero_lowest);
+  }
+
   /// Whether the numbers leave nothing beyond the limits of the output's dtype.
   [[nodiscard]] bool are_within() const noexcept { return lo_ >= lowest_ && hi_ <= highest_; }
 
   [[nodiscard]] Working within(Working x) const noexcept { return std::clamp(x, lowest_, highest_); }
+
+  static constexpr std::uint32_t kQuiet = 0x400000;  // of float32
 
   const Operation& operation_;
   const Cast& cast_;
@@ -423,17 +438,62 @@ Converted convert(const Operation& operation, const Operands& operands, const st
   });
 }
 
+namespace {
+
+/// A scaling of elements that keep their dtype as a cast; integers become float64.
+Operation scaling_cast(const Operation& operation) noexcept {
+  Operation cast = operation;
+  cast.from = operation.dtype;
+  cast.dtype = operation.arithmetic == Arithmetic::float32 ? DType::float32 : DType::float64;
+  cast.to = is_floating(operation.dtype) ? operation.dtype : DType::float64;
+  const auto number = [&](ElementBits bits) { return working_element(operation.dtype, bits, cast.dtype); };
+  cast.lo = number(operation.lo);
+  cast.hi = number(operation.hi);
+  if (operation.nan) cast.nan = number(*operation.nan);
+  cast.cast.emplace();
+  return cast;
+}
+
+}  // namespace
+
+ElementCounts scale_in_floats(const Operation& operation, const Operands& operands, const std::byte* in,
+                              std::byte* out, std::size_t count, Counting counting, SimdLevel level,
+                              const Losses* losses) noexcept {
+  const Operation cast = scaling_cast(operation);
+  const ElementSizes sizes{traits(cast.from).size, traits(cast.to).size};
+  const bool compares = counting == Counting::on && cast.from == cast.to;
+  const auto run = [&]<class Working>() {
+    const CastProgram<Working> program(cast, counting, level, losses);
+    const auto run_tile = [&](std::size_t done, const std::byte* from, std::byte* to, std::size_t length) {
+      Operands of_tile = operands.after(done);
+      std::array<Tile, 3> tiles;
+      std::size_t used = 0;
+      for (const Slot slot : {Slot::lo, Slot::hi, Slot::nan})
+        if (const std::byte* const bounds = of_tile[slot].data)
+          of_tile.set(slot, program.load(operation.dtype, bounds, tiles[used++], length));
+      return program(of_tile, from, to, length);
+    };
+    return for_each_tile(in, out, count, sizes, compares, run_tile).counts;
+  };
+  return cast.dtype == DType::float32 ? run.template operator()<float>() : run.template operator()<double>();
+}
+
 Converted apply(const Operation& operation, const Operands& operands, const std::byte* in, std::byte* out,
                 std::size_t count, Counting counting, SimdLevel level, const Losses* losses) noexcept {
   if (operation.normalization) return normalize(operation, operands, in, out, count, counting, level, losses);
   if (operation.cast) return convert(operation, operands, in, out, count, counting, level, losses);
   Converted result;
-  if (losses != nullptr)
-    result.counts = clip_and_count(*losses, operation, operands, in, out, count, level);
-  else if (counting == Counting::on)
+  if (scales_floats(operation)) {
+    result.counts = scale_in_floats(operation, operands, in, out, count, counting, level, losses);
+  } else if (counting == Counting::on) {
+    const auto lost = losses != nullptr
+                          ? scale_in_floats(operation, operands, in, nullptr, count, counting, level, losses)
+                          : ElementCounts();
     result.counts = clip_and_count(operation, operands, in, out, count, level);
-  else
+    result.counts.became_zero = lost.became_zero;
+  } else {
     clip(operation, operands, in, out, count, level);
+  }
   return result;
 }
 

@@ -57,6 +57,18 @@ enum class Composing : std::uint8_t { off, on };
                                   const Losses* losses = nullptr,
                                   Composing composing = Composing::on) noexcept;
 
+/// Whether floats that keep their dtype are scaled.
+[[nodiscard]] inline bool scales_floats(const Operation& operation) noexcept {
+  return is_floating(operation.dtype) && operation.arithmetic != Arithmetic::none;
+}
+
+/// clip() or clip_and_count() for an operation that scales_floats(). Of integers, whose results are not
+/// truncated, `out` is null, and only what is lost is counted right.
+[[nodiscard]] ElementCounts scale_in_floats(const Operation& operation, const Operands& operands,
+                                            const std::byte* in, std::byte* out, std::size_t count,
+                                            Counting counting, SimdLevel level,
+                                            const Losses* losses = nullptr) noexcept;
+
 /// normalize() or convert() if the operation has a cast; otherwise clip() or clip_and_count(), of which only
 /// the counts are known. `losses` are counted unless null.
 [[nodiscard]] Converted apply(const Operation& operation, const Operands& operands, const std::byte* in,

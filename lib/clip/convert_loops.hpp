@@ -99,8 +99,8 @@ struct ClipFound {
   std::uint64_t raised = 0;
   std::uint64_t lowered = 0;
   std::uint64_t became_zero = 0;
-  bool has_nan = false;
-  bool has_infinite = false;  ///< whether any g is beyond the finite limits
+  std::uint64_t nan = 0;
+  bool has_infinite = false;  ///< false if no g is beyond the finite limits
 };
 
 /// Scale, bias and the clip, in one loop, which counts by g. `y` may be `x`. NaN stays.
@@ -117,7 +117,7 @@ struct ScaleAndClip {
     Working zero_highest = 0;
     Working scale = 0;
     Working bias = 0;
-    Lane product = 0;  // a zero counts if this and x are not 0
+    bool is_product = false;  // whose zero counts unless x is 0
     const auto load = [&](std::size_t i) __attribute__((always_inline)) {
       const Working min = numbers.lo[i];
       const Working max = numbers.hi[i];
@@ -131,10 +131,10 @@ struct ScaleAndClip {
       const Working first = !numbers.crosses && min > max ? max : min;
       zero_lowest = first > numbers.zero_lowest ? first : numbers.zero_lowest;
       zero_highest = max < numbers.zero_highest ? max : numbers.zero_highest;
-      if constexpr (kFactor != Factor::none)
-        product = Lane{numbers.underflow} & Lane{scale != 0} & Lane{bias == 0};
+      if constexpr (kFactor != Factor::none) is_product = numbers.underflow && scale != 0 && bias == 0;
     };
     if constexpr (!kVaries) load(0);
+    const Working finite = std::min(numbers.finite_highest, -numbers.finite_lowest);  // of floats
     Lane raised = 0;
     Lane lowered = 0;
     Lane zeros = 0;
@@ -150,15 +150,18 @@ struct ScaleAndClip {
         lowered += Lane{g > hi};
       }
       if constexpr (kCounted == Counted::losses) {
-        zeros +=
-            Lane{g >= zero_lowest} & Lane{g <= zero_highest} & (Lane{g != 0} | (product & Lane{from != 0}));
-        infinite |= Lane{g > numbers.finite_highest} | Lane{g < numbers.finite_lowest};
+        const Working factor = is_product ? from : g;
+        zeros += Lane{g >= zero_lowest} & Lane{g <= zero_highest} & Lane{factor != 0};
+        if constexpr (std::is_floating_point_v<Working>)
+          infinite |= Lane{std::fabs(g) > finite};
+        else
+          infinite |= Lane{g > numbers.finite_highest} | Lane{g < numbers.finite_lowest};
       }
-      nan |= Lane{g != g};  // NOLINT(misc-redundant-expression): true for NaN
+      nan += Lane{g != g};  // NOLINT(misc-redundant-expression): true for NaN
       const Working up = g < lo ? lo : g;
       y[i] = up > hi ? hi : up;
     }
-    return {raised, lowered, zeros, nan != 0, infinite != 0};
+    return {raised, lowered, zeros, nan, infinite != 0};
   }
 };
 
@@ -333,6 +336,9 @@ struct Store {
                                          std::uint64_t zero_point) noexcept {
     if constexpr (kStoresNearest<kLevel, Working, To>)
       if (zero_point == 0) return store_nearest<vector_bytes(kLevel)>(in, out, count);
+    if constexpr (std::is_same_v<To, Float16> && std::is_same_v<Working, float> &&
+                  kLevel != SimdLevel::baseline)
+      return narrow_block<vector_bytes(kLevel)>(in, count, out);
     if constexpr (std::is_same_v<To, Float16> && kLevel != SimdLevel::baseline)
       return by_floats(in, out, count, [](const Working* numbers, To* halves, std::size_t length) {
         std::array<float, kFloats> floats;
@@ -347,15 +353,27 @@ struct Store {
   }
 };
 
-/// Writes what elements whose g is beyond lo and hi become, if that is not what clipped ones do.
+/// NaN becomes a number.
+template <class Working>
+struct ReplaceNan {
+  [[gnu::always_inline]] static void run(Working* x, Working number, std::size_t count) noexcept {
+    for (std::size_t i = 0; i < count; ++i) x[i] = x[i] != x[i] ? number : x[i];  // NOLINT
+  }
+};
+
+/// Writes what elements whose g is beyond lo and hi become, if that is not what clipped ones do. Results of
+/// NaN keep the bits of a mask, and get others.
 template <class Working, std::size_t kSize>
 struct Mend {
   using Bits = UnsignedOfSize<kSize>;
   [[gnu::always_inline]] static void run(const Working* __restrict g, Bits* __restrict out, Working lo,
-                                         Working hi, Bits below, Bits above, std::size_t count) noexcept {
+                                         Working hi, Bits below, Bits above, Bits kept, Bits nan,
+                                         std::size_t count) noexcept {
     for (std::size_t i = 0; i < count; ++i) {
       const Bits stored = out[i];
-      const Bits result = g[i] < lo ? below : stored;
+      const Bits of_nan = static_cast<Bits>((stored & kept) | nan);
+      const Bits number = g[i] == g[i] ? stored : of_nan;  // NOLINT(misc-redundant-expression): NaN
+      const Bits result = g[i] < lo ? below : number;
       out[i] = g[i] > hi ? above : result;
     }
   }

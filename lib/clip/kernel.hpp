@@ -14,12 +14,11 @@
 #include "clip/bounds_rule.hpp"
 #include "clip/clip.hpp"
 #include "clip/rule.hpp"
-#include "clip/scaled_rule.hpp"
 #include "element/dtype.hpp"
 #include "simd/levels.hpp"
 #include "simd/vector.hpp"
 
-/// The loop over vectors and a rule (bounds_rule.hpp, scaled_rule.hpp) are compiled once for every level. The
+/// The loop over vectors and a rule (bounds_rule.hpp) are compiled once for every level. The
 /// last elements go through the same loop, in a padded vector. The code that clips an element therefore
 /// exists once and cannot differ between instruction sets or between the first elements and the last. Vectors
 /// is NoVectors or ParameterVectors.
@@ -99,8 +98,7 @@ template <class AnyTally, std::size_t kGroup, class T, class Rules>
     if constexpr (AnyTally::kCounts) tally.add_to(counts, vectors);
     if constexpr (AnyTally::kDefersNan)
       if (tally.found_nan()) counts.nan += count_nan<R, kGroup>(left.out, count);
-    left = {left.in + count, left.out + count, left.count - count,
-            left.vectors.after(count * sizeof(T), count * R::kFactorSize)};
+    left = {left.in + count, left.out + count, left.count - count, left.vectors.after(count * sizeof(T))};
   }
   return counts;
 }
@@ -120,14 +118,14 @@ template <class AnyTally, class T, class Rules>
   last.fill(padding);
   if (rest != 0) std::memcpy(last.data(), all.in + whole, rest * sizeof(T));
   typename Rules::Vectors::Memory memory;
-  const auto last_vectors = all.vectors.after(whole * sizeof(T), whole * R::kFactorSize);
+  const auto last_vectors = all.vectors.after(whole * sizeof(T));
 
   // One loop over both ranges, so that the code inlined into it exists once.
   std::array<ElementCounts, 2> counts;
   const std::array<Range, 2> ranges{
       {{all.in, all.out, whole, all.vectors},
        {last.data(), last.data(), rest == 0 ? 0 : kGroup,
-        rest == 0 ? all.vectors : last_vectors.padded(memory, rest * sizeof(T), rest * R::kFactorSize)}}};
+        rest == 0 ? all.vectors : last_vectors.padded(memory, rest * sizeof(T))}}};
   for (std::size_t i = 0; i < ranges.size(); ++i) counts[i] = clip_range<AnyTally, kGroup>(rules, ranges[i]);
 
   if constexpr (AnyTally::kCounts) {
@@ -153,7 +151,7 @@ template <class T, class Vectors>
     return 0;  // the padding of the bounds
 }
 
-/// Clips elements by a rule; ignores scale and bias of integers. With Counting::on it returns what it did;
+/// Clips elements by a rule; ignores scale and bias. With Counting::on it returns what it did;
 /// with NoVectors the counts are wrong if lo > hi or if NaN becomes another NaN.
 template <Rule R, class T, Counting kCounting, class Vectors>
 [[gnu::always_inline]] inline ElementCounts clip_by(const Operation& operation, const Vectors& vectors,
@@ -204,9 +202,6 @@ class RuleChoice {
     const auto by = [&]<Rule R>() {
       return run_loop<ClipBy<R, T, kCounting, Vectors>, kLevel>(operation, vectors, in, out, count);
     };
-    if constexpr (!std::is_integral_v<T>)
-      if (operation.arithmetic != Arithmetic::none)
-        return by.template operator()<ScaledRule<kBytes, T, kNan, kExchanged>>();
     if constexpr (HalfType<T> && kSame && kNan == NanElements::keep)
       if (const std::optional<LowerBound> lower = straddling<T>(operation)) {
         if constexpr (kLevel == SimdLevel::v4)

@@ -1,10 +1,8 @@
 #pragma once
 
-#include <cstddef>
 #include <optional>
 
-#include "clip/clip.hpp"
-#include "simd/levels.hpp"
+#include "clip/operation.hpp"
 
 namespace clipper {
 
@@ -21,16 +19,5 @@ struct Losses {
 
 /// Those of an operation, whose parameters may still vary; nothing if it loses nothing.
 [[nodiscard]] std::optional<Losses> losses_of(const Operation& operation) noexcept;
-
-/// Adds to became_infinite and became_zero what a cast loses of a block: x before scale and bias and g after
-/// them, working elements.
-void count_losses(const Losses& losses, const Operation& operation, const Operands& operands,
-                  const std::byte* x, const std::byte* g, std::size_t count, SimdLevel level,
-                  ElementCounts& counts) noexcept;
-
-/// clip_and_count() of elements that are scaled and keep their dtype, with what they lose.
-[[nodiscard]] ElementCounts clip_and_count(const Losses& losses, const Operation& operation,
-                                           const Operands& operands, const std::byte* in, std::byte* out,
-                                           std::size_t count, SimdLevel level) noexcept;
 
 }  // namespace clipper

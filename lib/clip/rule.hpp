@@ -25,54 +25,38 @@ struct NoVectors {
   struct Memory {};
 
   [[gnu::always_inline]] explicit NoVectors(const Operands& /*operands*/ = kNumbers) noexcept {}
-  [[nodiscard, gnu::always_inline]] NoVectors after(std::size_t /*elements*/,
-                                                    std::size_t /*factors*/) const noexcept {
-    return *this;
-  }
-  [[gnu::always_inline]] NoVectors padded(Memory& /*memory*/, std::size_t /*elements*/,
-                                          std::size_t /*factors*/) const noexcept {
+  [[nodiscard, gnu::always_inline]] NoVectors after(std::size_t /*size*/) const noexcept { return *this; }
+  [[gnu::always_inline]] NoVectors padded(Memory& /*memory*/, std::size_t /*size*/) const noexcept {
     return *this;
   }
 };
 
-/// The parameters of consecutive elements. `elements` and `factors` are bytes.
+/// The parameters of consecutive elements; `size` is in bytes.
 struct ParameterVectors {
-  static constexpr std::size_t kMaxSize = 2 * vector_bytes(SimdLevel::v4);  // factors of halves: two vectors
-  using Memory = std::array<std::array<std::byte, kMaxSize>, 5>;
+  using Memory = std::array<std::array<std::byte, vector_bytes(SimdLevel::v4)>, 3>;
 
   const std::byte* lo;
   const std::byte* hi;
   const std::byte* nan;
-  const std::byte* scale;
-  const std::byte* bias;
 
   [[gnu::always_inline]] explicit ParameterVectors(const Operands& operands) noexcept
-      : lo(operands[Slot::lo].data),
-        hi(operands[Slot::hi].data),
-        nan(operands[Slot::nan].data),
-        scale(operands[Slot::scale].data),
-        bias(operands[Slot::bias].data) {}
+      : lo(operands[Slot::lo].data), hi(operands[Slot::hi].data), nan(operands[Slot::nan].data) {}
 
-  [[nodiscard, gnu::always_inline]] ParameterVectors after(std::size_t elements,
-                                                           std::size_t factors) const noexcept {
+  [[nodiscard, gnu::always_inline]] ParameterVectors after(std::size_t size) const noexcept {
     ParameterVectors result = *this;
-    result.lo += elements;
-    result.hi += elements;
-    if (nan != nullptr) result.nan += elements;
-    if (scale != nullptr) result.scale += factors;
-    if (bias != nullptr) result.bias += factors;
+    result.lo += size;
+    result.hi += size;
+    if (nan != nullptr) result.nan += size;
     return result;
   }
 
   /// Those of the last elements, fewer than a vector's: in `memory`, followed by zeros, because they end with
   /// the last element. Not inlined, because it would be more than half of a kernel.
-  [[nodiscard, gnu::noinline]] ParameterVectors padded(Memory& memory, std::size_t elements,
-                                                       std::size_t factors) const noexcept {
+  [[nodiscard, gnu::noinline]] ParameterVectors padded(Memory& memory, std::size_t size) const noexcept {
     memory = {};
     ParameterVectors result = *this;
-    const std::byte** const all[] = {&result.lo, &result.hi, &result.nan, &result.scale, &result.bias};
+    const std::byte** const all[] = {&result.lo, &result.hi, &result.nan};
     for (std::size_t i = 0; i < memory.size(); ++i) {
-      const std::size_t size = i < 3 ? elements : factors;
       if (size != 0 && *all[i] != nullptr) std::memcpy(memory[i].data(), *all[i], size);
       *all[i] = memory[i].data();
     }
@@ -80,14 +64,12 @@ struct ParameterVectors {
   }
 };
 
-/// What a Rule takes: the parameters of one vector of elements. V: a Vector, or a FloatPair for halves.
+/// What a Rule takes: the parameters of one vector of elements.
 template <class V>
 struct Parameters {
   V lo{};
   V hi{};
-  V nan{};    ///< for NanElements::replace
-  V scale{};  ///< for ScaledRule
-  V bias{};
+  V nan{};  ///< for NanElements::replace
 };
 
 // Counts what a rule did to the elements of a block, in lanes as wide as the elements. For each vector a
@@ -204,11 +186,9 @@ class Tally {
 /// What kernel.hpp and Tally require of a rule: a function that takes a vector of elements, returns the
 /// new elements and tells a tally which of them it moved.
 ///     Elements      the vector that the rule takes
-///     Number        the type of a parameter in the vectors that the rule's constructor takes
-///     Parameter     these vectors: a Vector, or a FloatPair for halves
+///     Number        the type of a parameter in the vectors of that size that the rule's constructor takes
 ///     Lane          the unsigned integer of a mask's lanes
 ///     kBytes        the size of the instruction set's vectors, and of masks
-///     kFactorSize   the size of a scale or bias; 0 for a rule without them
 ///     kKept         how often the rule calls Tally::kept for a vector
 ///     kCalculates   whether elements that the bounds did not move may change
 ///     kReplacesNan  whether NaN becomes another element
@@ -218,28 +198,14 @@ template <class R>
 concept Rule = requires(const R& rule, const typename R::Elements& x, NoTally& tally) {
   requires std::unsigned_integral<typename R::Lane>;
   requires sizeof(typename R::Elements) <= std::size_t{R::kBytes};
-  requires R::kFactorSize <= sizeof(double);
   requires R::kKept <= 2;
   requires R::kCalculates || !R::kCalculates;
   requires R::kReplacesNan || !R::kReplacesNan;
-  R(Parameters<typename R::Parameter>{});
+  R(Parameters<typename R::Elements>{});
   { rule(x, tally) } -> std::same_as<typename R::Elements>;
 };
 
 // Where kernel.hpp finds the rule of a vector of elements: SameRule or RuleOfEach.
-
-// The same number in all lanes of a Rule's Parameter.
-
-template <class T, class V>
-[[gnu::always_inline]] inline void fill(T number, V& lanes) noexcept {
-  lanes = broadcast<sizeof(V)>(number);
-}
-
-template <std::size_t kBytes>
-[[gnu::always_inline]] inline void fill(float number, FloatPair<kBytes>& lanes) noexcept {
-  lanes.even = broadcast<kBytes>(number);
-  lanes.odd = lanes.even;
-}
 
 /// The rule of all elements, with the numbers of an operation.
 template <Rule R, class T>
@@ -257,73 +223,21 @@ class SameRule {
   }
 
  private:
-  using Number = typename R::Number;
-
-  [[gnu::always_inline]] static Number number(ElementBits bits) noexcept {
+  [[gnu::always_inline]] static typename R::Elements number(ElementBits bits) noexcept {
     const T x = from_bits<T>(bits);
-    if constexpr (std::is_same_v<Number, T>)
-      return x;
-    else if constexpr (std::is_same_v<Number, float>)
-      return widen(x);
+    if constexpr (HalfType<T>)
+      return broadcast<sizeof(typename R::Elements)>(static_cast<typename R::Number>(x.bits));
     else
-      return static_cast<Number>(x.bits);
+      return broadcast<sizeof(typename R::Elements)>(x);
   }
 
-  [[gnu::always_inline]] static Parameters<typename R::Parameter> parameters(
+  [[gnu::always_inline]] static Parameters<typename R::Elements> parameters(
       const Operation& operation) noexcept {
-    Parameters<typename R::Parameter> result;
-    fill(number(operation.lo), result.lo);
-    fill(number(operation.hi), result.hi);
-    fill(number(operation.nan.value_or(0)), result.nan);
-    if constexpr (R::kFactorSize != 0) {
-      fill(static_cast<Number>(operation.scale), result.scale);
-      fill(static_cast<Number>(operation.bias), result.bias);
-    }
-    return result;
+    return {number(operation.lo), number(operation.hi), number(operation.nan.value_or(0))};
   }
 
   R rule_;
 };
-
-// Parameters in memory, of as many elements as a Rule's Elements have.
-
-/// lo, hi or nan: elements, which some rules clip as floats.
-template <Rule R>
-[[gnu::always_inline]] inline void load_elements(const std::byte* from,
-                                                 typename R::Parameter& lanes) noexcept {
-  typename R::Elements elements;
-  std::memcpy(&elements, from, sizeof elements);
-  if constexpr (std::is_same_v<typename R::Elements, typename R::Parameter>)
-    lanes = elements;
-  else
-    R::widen_elements(elements, lanes);
-}
-
-/// scale or bias.
-template <class V>
-[[gnu::always_inline]] inline void load_factors(const std::byte* from, V& lanes) noexcept {
-  std::memcpy(&lanes, from, sizeof lanes);
-}
-
-template <std::size_t kBytes, std::size_t... kIndex>
-[[gnu::always_inline]] inline void separate(const Vector<float, kBytes>& low,
-                                            const Vector<float, kBytes>& high, FloatPair<kBytes>& pair,
-                                            std::index_sequence<kIndex...> /*of the lanes*/) noexcept {
-  // widen() makes `even` of the lower halves of 32-bit lanes, which on big-endian machines are the odd
-  // elements.
-  constexpr std::size_t kEven = kNativeOrder == ByteOrder::little ? 0 : 1;
-  pair.even = __builtin_shufflevector(low, high, (2 * kIndex + kEven)...);
-  pair.odd = __builtin_shufflevector(low, high, (2 * kIndex + 1 - kEven)...);
-}
-
-template <std::size_t kBytes>
-[[gnu::always_inline]] inline void load_factors(const std::byte* from, FloatPair<kBytes>& lanes) noexcept {
-  Vector<float, kBytes> low;
-  Vector<float, kBytes> high;
-  std::memcpy(&low, from, kBytes);
-  std::memcpy(&high, from + kBytes, kBytes);
-  separate<kBytes>(low, high, lanes, std::make_index_sequence<kBytes / sizeof(float)>{});
-}
 
 /// A rule for each vector of elements, with their parameters.
 template <Rule R, class T>
@@ -337,14 +251,14 @@ class RuleOfEach {
   /// The rule for the vector whose first element has the parameters at `position`.
   [[nodiscard, gnu::always_inline]] R at(std::size_t position,
                                          const ParameterVectors& vectors) const noexcept {
-    Parameters<typename R::Parameter> parameters;
-    load_elements<R>(vectors.lo + position * sizeof(T), parameters.lo);
-    load_elements<R>(vectors.hi + position * sizeof(T), parameters.hi);
-    if constexpr (R::kReplacesNan) load_elements<R>(vectors.nan + position * sizeof(T), parameters.nan);
-    if constexpr (R::kFactorSize != 0) {
-      load_factors(vectors.scale + position * R::kFactorSize, parameters.scale);
-      load_factors(vectors.bias + position * R::kFactorSize, parameters.bias);
-    }
+    const auto load = [position](const std::byte* from, typename R::Elements& lanes)
+        __attribute__((always_inline)) {
+      std::memcpy(&lanes, from + position * sizeof(T), sizeof lanes);
+    };
+    Parameters<typename R::Elements> parameters;
+    load(vectors.lo, parameters.lo);
+    load(vectors.hi, parameters.hi);
+    if constexpr (R::kReplacesNan) load(vectors.nan, parameters.nan);
     return R(parameters);
   }
 };
