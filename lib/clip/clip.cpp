@@ -1,6 +1,7 @@
 #include "clip/clip.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -15,6 +16,7 @@
 #include "clip/scale_integers.hpp"
 #include "element/logical_type.hpp"
 #include "element/small_floats.hpp"
+#include "simd/conversions.hpp"
 #include "simd/vector.hpp"
 
 namespace clipper {
@@ -109,6 +111,45 @@ ElementCounts clip_scaled(const Operation& operation, const Operands& operands, 
       });
 }
 
+/// Scale, bias and the clip of float16 in registers, which instructions widen and narrow.
+struct ScaleHalves {
+  template <SimdLevel kLevel>
+  [[gnu::always_inline]] static void run(const Operation& operation, const std::byte* in, std::byte* out,
+                                         std::size_t count) noexcept {
+    if constexpr (kLevel != SimdLevel::baseline) run_vectors<vector_bytes(kLevel)>(operation, in, out, count);
+  }
+
+ private:
+  template <std::size_t kBytes>
+  [[gnu::always_inline]] static void run_vectors(const Operation& operation, const std::byte* in,
+                                                 std::byte* out, std::size_t count) noexcept {
+    using Floats = Vector<float, kBytes>;
+    const Floats lo = broadcast<kBytes>(widen(from_bits<Float16>(operation.lo)));
+    const Floats hi = broadcast<kBytes>(widen(from_bits<Float16>(operation.hi)));
+    const Floats scale = broadcast<kBytes>(static_cast<float>(operation.scale));
+    const Floats bias = broadcast<kBytes>(static_cast<float>(operation.bias));
+    const auto scale_vector = [&](const std::byte* from, std::byte* to) __attribute__((always_inline)) {
+      HalfVector<kBytes / 2> x;
+      std::memcpy(&x, from, sizeof x);
+      Floats g;
+      widen_f16c(x, g);
+      g = g * scale + bias;
+      g = g < lo ? lo : g;
+      g = g > hi ? hi : g;
+      narrow_f16c(g, x);
+      std::memcpy(to, &x, sizeof x);
+    };
+    std::array<std::byte, kBytes / 2> last{};
+    const std::size_t rest = count * sizeof(Float16) % last.size();
+    const std::size_t whole = count * sizeof(Float16) - rest;
+    for (std::size_t i = 0; i < whole; i += last.size()) scale_vector(in + i, out + i);
+    if (rest == 0) return;
+    std::memcpy(last.data(), in + whole, rest);
+    scale_vector(last.data(), last.data());
+    std::memcpy(out + whole, last.data(), rest);
+  }
+};
+
 /// What compares like the element, as an integer: sign and magnitude become two's complement, in which both
 /// zeros are 0. NaN becomes `nan`.
 template <HalfType T, class V>
@@ -167,6 +208,9 @@ void clip(const Operation& operation, const Operands& operands, const std::byte*
           std::size_t count, SimdLevel level) noexcept {
   if (operation.has_nat && !operands.vary())
     clip_ticks(operation, in, out, count, level);
+  else if (scales_floats(operation) && operation.dtype == DType::float16 && level != SimdLevel::baseline &&
+           !operands.vary() && !operation.nan)
+    run_loop<ScaleHalves>(level, operation, in, out, count);
   else if (scales_floats(operation))
     static_cast<void>(scale_in_floats(operation, operands, in, out, count, Counting::off, level));
   else if (may_have_edges(operation))

@@ -55,30 +55,21 @@ struct ReplaceZeros {
   }
 };
 
-/// Not 0 if any bound is NaN.
-template <class Bits>
-struct FindNan {
-  [[gnu::always_inline]] static void run(const Bits* lo, const Bits* hi, Format<Bits> format,
-                                         std::size_t count, Bits* result) noexcept {
-    Bits found = 0;
-    for (std::size_t i = 0; i < count; ++i)
-      found = static_cast<Bits>(found | format.nan_mask(lo[i]) | format.nan_mask(hi[i]));
-    *result = found;
-  }
-};
-
-/// Where a bound is NaN, both become infinite.
+/// Where a bound is NaN, both become infinite. Returns whether any is.
 template <class Bits>
 struct WithoutNan {
-  [[gnu::always_inline]] static void run(const Bits* lo, const Bits* hi, Bits* __restrict lo_result,
+  [[gnu::always_inline]] static bool run(const Bits* lo, const Bits* hi, Bits* __restrict lo_result,
                                          Bits* __restrict hi_result, Format<Bits> format,
                                          std::size_t count) noexcept {
     const auto lowest = static_cast<Bits>(format.infinity | format.sign);
+    Bits found = 0;
     for (std::size_t i = 0; i < count; ++i) {
       const auto any = static_cast<Bits>(format.nan_mask(lo[i]) | format.nan_mask(hi[i]));
       lo_result[i] = selected(any, lowest, lo[i]);
       hi_result[i] = selected(any, format.infinity, hi[i]);
+      found = static_cast<Bits>(found | any);
     }
+    return found != 0;
   }
 };
 
@@ -98,34 +89,6 @@ struct Mend {
   }
 };
 
-template <class Bits>
-bool any_nan(DType dtype, const Operands& operands, std::size_t count, SimdLevel level) noexcept {
-  const Format<Bits> format(dtype);
-  Bits found = 0;
-  run_loop<FindNan<Bits>>(level, operands.as<Bits>(Slot::lo), operands.as<Bits>(Slot::hi), format, count,
-                          &found);
-  return found != 0;
-}
-
-/// lo and hi of a block, without NaN.
-template <class Bits>
-class BlockBounds {
- public:
-  [[nodiscard]] Operands without_nan(DType dtype, const Operands& operands, std::size_t count,
-                                     SimdLevel level) noexcept {
-    run_loop<WithoutNan<Bits>>(level, operands.as<Bits>(Slot::lo), operands.as<Bits>(Slot::hi), lo_.data(),
-                               hi_.data(), Format<Bits>(dtype), count);
-    Operands result = operands;
-    result.set(Slot::lo, lo_.data());
-    result.set(Slot::hi, hi_.data());
-    return result;
-  }
-
- private:
-  alignas(64) std::array<Bits, kBlockSize / sizeof(Bits)> lo_;
-  alignas(64) std::array<Bits, kBlockSize / sizeof(Bits)> hi_;
-};
-
 ElementCounts clip_without_edges(Operation operation, const Operands& operands, const std::byte* in,
                                  std::byte* out, std::size_t count, SimdLevel level,
                                  Counting counting) noexcept {
@@ -140,16 +103,21 @@ template <class Bits>
 ElementCounts clip_with_bounds(const Operation& operation, const Operands& operands, const std::byte* in,
                                std::byte* out, std::size_t count, SimdLevel level,
                                Counting counting) noexcept {
-  BlockBounds<Bits> bounds;
+  alignas(64) std::array<Bits, kBlockSize / sizeof(Bits)> lo;
+  alignas(64) std::array<Bits, kBlockSize / sizeof(Bits)> hi;
   return for_each_block<Input::read_again>(
       operation, in, out, count,
       [&](std::size_t done, const std::byte* from, std::byte* to, std::size_t length) {
         const Operands of_block = operands.after(done);
-        const bool has_nan = any_nan<Bits>(operation.dtype, of_block, length, level);
+        const bool has_nan =
+            operation.poisons &&
+            run_loop<WithoutNan<Bits>>(level, of_block.as<Bits>(Slot::lo), of_block.as<Bits>(Slot::hi),
+                                       lo.data(), hi.data(), Format<Bits>(operation.dtype), length);
         if (!has_nan && operation.zero_tie == ZeroTie::element)
           return clip_without_edges(operation, of_block, from, to, length, level, counting);
-        const Operands numbers =
-            has_nan ? bounds.without_nan(operation.dtype, of_block, length, level) : of_block;
+        Operands numbers = of_block;
+        if (has_nan) numbers.set(Slot::lo, lo.data());
+        if (has_nan) numbers.set(Slot::hi, hi.data());
         const ElementCounts counts =
             clip_without_edges(operation, numbers, from, to, length, level, counting);
         run_loop<Mend<Bits>>(level, reinterpret_cast<const Bits*>(from), reinterpret_cast<Bits*>(to),

@@ -98,8 +98,7 @@ class CastProgram {
  private:
   /// Scales and clips, and replaces NaN by a number.
   Converted clip(const Operands& operands, const Working* x, Working* y, std::size_t count) const noexcept {
-    ClipNumbers<Working> numbers{
-        .lo = &lo_, .hi = &hi_, .scale = &scale_, .bias = &bias_, .lowest = lowest_, .highest = highest_};
+    ClipNumbers<Working> numbers{&lo_, &hi_, &scale_, &bias_, lowest_, highest_};
     if (operands.vary()) {
       numbers.lo = operands.as<Working>(Slot::lo);
       numbers.hi = operands.as<Working>(Slot::hi);
@@ -300,24 +299,18 @@ class CastProgram {
       Tile tile;
       const Working* g = x;
       if (factor_ != Factor::none) {
-        const ClipNumbers<Working> all{.lo = &lowest,
-                                       .hi = &highest,
-                                       .scale = &scale_,
-                                       .bias = &bias_,
-                                       .lowest = lowest,
-                                       .highest = highest};
+        const ClipNumbers<Working> all{&lowest, &highest, &scale_, &bias_, lowest, highest};
         static_cast<void>(scale_and_clip(Counted::nothing, false, x, tile.as<Working>(), all, count));
         g = tile.as<Working>();
       }
-      run_loop<Mend<Working, kSize>>(
-          level_, g, to, mends_below ? within(lo_) : lowest, mends_above ? within(hi_) : highest,
-          static_cast<Bits>(results.below.data != nullptr ? results.below[0] : below_),
-          static_cast<Bits>(results.above.data != nullptr ? results.above[0] : above_),
-          static_cast<Bits>(results.nan.data != nullptr ? 0 : ~ElementBits{0}),
-          static_cast<Bits>(results.nan.data != nullptr ? results.nan[0]
-                            : quiets_nan_               ? kQuiet
-                                                        : 0),
-          count);
+      const auto result = [](const PerElement<ElementBits>& given, ElementBits otherwise) {
+        return static_cast<Bits>(given.data != nullptr ? given[0] : otherwise);
+      };
+      const auto kept = static_cast<Bits>(results.nan.data != nullptr ? 0 : ~ElementBits{0});
+      run_loop<Mend<Working, kSize>>(level_, g, to, mends_below ? within(lo_) : lowest,
+                                     mends_above ? within(hi_) : highest, result(results.below, below_),
+                                     result(results.above, above_), kept,
+                                     result(results.nan, quiets_nan_ ? kQuiet : 0), count);
       counts.replaced += (cast_.below ? counts.raised : 0) + (cast_.above ? counts.lowered : 0);
     });
   }
@@ -483,14 +476,15 @@ Converted apply(const Operation& operation, const Operands& operands, const std:
   if (operation.normalization) return normalize(operation, operands, in, out, count, counting, level, losses);
   if (operation.cast) return convert(operation, operands, in, out, count, counting, level, losses);
   Converted result;
-  if (scales_floats(operation)) {
+  if (counting == Counting::on && scales_floats(operation)) {
     result.counts = scale_in_floats(operation, operands, in, out, count, counting, level, losses);
   } else if (counting == Counting::on) {
-    const auto lost = losses != nullptr
-                          ? scale_in_floats(operation, operands, in, nullptr, count, counting, level, losses)
-                          : ElementCounts();
+    const std::uint64_t zeros =
+        losses == nullptr
+            ? 0
+            : scale_in_floats(operation, operands, in, nullptr, count, counting, level, losses).became_zero;
     result.counts = clip_and_count(operation, operands, in, out, count, level);
-    result.counts.became_zero = lost.became_zero;
+    result.counts.became_zero = zeros;
   } else {
     clip(operation, operands, in, out, count, level);
   }
