@@ -7,7 +7,6 @@
 #include <limits>
 #include <optional>
 #include <type_traits>
-#include <utility>
 
 #include "clip/convert_loops.hpp"
 #include "clip/kernel.hpp"
@@ -23,8 +22,9 @@ namespace {
 template <class Working>
 class CastProgram {
  public:
-  /// `losses` are counted, unless null.
-  CastProgram(const Operation& operation, Counting counting, SimdLevel level, const Losses* losses) noexcept
+  /// `losses` are counted, unless null. `finds_nan`: whether the first NaN is looked for.
+  CastProgram(const Operation& operation, bool finds_nan, Counting counting, SimdLevel level,
+              const Losses* losses) noexcept
       : operation_(operation),
         cast_(*operation.cast),
         level_(level),
@@ -43,6 +43,8 @@ class CastProgram {
     counted_ = losses != nullptr && may_lose() ? Counted::losses
                : counting == Counting::on || cast_.replaces() || (saturates_ && !are_within())
                    ? Counted::moves
+               : (finds_nan || nan_) && (is_floating(operation.from) || (operation.divides && scale_ == 0))
+                   ? Counted::nan
                    : Counted::nothing;
     if (may_have_edges(operation)) {
       clip_.emplace(operation);
@@ -119,10 +121,13 @@ class CastProgram {
     done.counts.raised = found.raised;
     done.counts.lowered = found.lowered;
     done.counts.became_zero = found.became_zero;
-    if (found.has_infinite && losses_ != nullptr)
-      done.counts.became_infinite = count_infinite(operands, x, numbers, count);
-    done.counts.nan = found.nan;
-    if (found.nan != 0)
+    if (found.has_rare) {
+      const auto [nan, has_infinite] = run_loop<CountNan<Working>>(level_, y, numbers, count);
+      done.counts.nan = nan;
+      if (has_infinite && losses_ != nullptr)
+        done.counts.became_infinite = count_infinite(operands, x, numbers, count);
+    }
+    if (done.counts.nan != 0)
       done.first_nan = static_cast<std::size_t>(
           std::find_if(y, y + count, [](Working each) { return each != each; }) - y);  // NOLINT: NaN
     if (clip_)
@@ -141,6 +146,7 @@ class CastProgram {
       if (vary) return run.template operator()<kFactor, true, Counted::losses>();
       switch (counted) {
         case Counted::nothing: return run.template operator()<kFactor, false, Counted::nothing>();
+        case Counted::nan: return run.template operator()<kFactor, false, Counted::nan>();
         case Counted::moves: return run.template operator()<kFactor, false, Counted::moves>();
         case Counted::losses: break;
       }
@@ -423,7 +429,7 @@ Converted convert(const Operation& operation, const Operands& operands, const st
     if (const auto done = convert_native(operation, in, out, count, counting, level)) return *done;
   const ElementSizes sizes{traits(operation.from).size, traits(operation.to).size};
   return with_working_type(operation.dtype, [&]<class Working>() {
-    const CastProgram<Working> program(operation, counting, level, losses);
+    const CastProgram<Working> program(operation, true, counting, level, losses);
     return for_each_tile(in, out, count, sizes, counting == Counting::on && operation.from == operation.to,
                          [&](std::size_t done, const std::byte* from, std::byte* to, std::size_t length) {
                            return program(operands.after(done), from, to, length);
@@ -456,7 +462,7 @@ ElementCounts scale_in_floats(const Operation& operation, const Operands& operan
   const ElementSizes sizes{traits(cast.from).size, traits(cast.to).size};
   const bool compares = counting == Counting::on && cast.from == cast.to;
   const auto run = [&]<class Working>() {
-    const CastProgram<Working> program(cast, counting, level, losses);
+    const CastProgram<Working> program(cast, false, counting, level, losses);
     const auto run_tile = [&](std::size_t done, const std::byte* from, std::byte* to, std::size_t length) {
       Operands of_tile = operands.after(done);
       std::array<Tile, 3> tiles;

@@ -62,8 +62,8 @@ struct Load {
 /// What is done with scale: x * scale + bias, or x / scale + bias.
 enum class Factor : std::uint8_t { none, multiplies, divides };
 
-/// What is counted of a tile.
-enum class Counted : std::uint8_t { nothing, moves, losses };
+/// What a loop looks for in a tile, besides what comes before it in this list.
+enum class Counted : std::uint8_t { nothing, nan, moves, losses };
 
 template <Factor kFactor, class Working>
 [[gnu::always_inline]] inline Working scaled(Working x, Working scale, Working bias) noexcept {
@@ -99,8 +99,7 @@ struct ClipFound {
   std::uint64_t raised = 0;
   std::uint64_t lowered = 0;
   std::uint64_t became_zero = 0;
-  std::uint64_t nan = 0;
-  bool has_infinite = false;  ///< false if no g is beyond the finite limits
+  bool has_rare = false;  ///< whether any g is NaN, or beyond the finite limits if losses are counted
 };
 
 /// Scale, bias and the clip, in one loop, which counts by g. `y` may be `x`. NaN stays.
@@ -134,34 +133,34 @@ struct ScaleAndClip {
       if constexpr (kFactor != Factor::none) is_product = numbers.underflow && scale != 0 && bias == 0;
     };
     if constexpr (!kVaries) load(0);
-    const Working finite = std::min(numbers.finite_highest, -numbers.finite_lowest);  // of floats
+    Working finite = std::numeric_limits<Working>::infinity();
+    if constexpr (std::is_floating_point_v<Working> && kCounted == Counted::losses)
+      finite = std::min(numbers.finite_highest, -numbers.finite_lowest);
     Lane raised = 0;
     Lane lowered = 0;
     Lane zeros = 0;
-    Lane infinite = 0;
-    Lane nan = 0;
+    Lane rare = 0;
     CLIPPER_INDEPENDENT_ITERATIONS
     for (std::size_t i = 0; i < count; ++i) {
       if constexpr (kVaries) load(i);
       const Working from = x[i];
       const Working g = scaled<kFactor>(from, scale, bias);
-      if constexpr (kCounted != Counted::nothing) {
+      if constexpr (kCounted >= Counted::moves) {
         raised += Lane{g < least};
         lowered += Lane{g > hi};
       }
       if constexpr (kCounted == Counted::losses) {
         const Working factor = is_product ? from : g;
         zeros += Lane{g >= zero_lowest} & Lane{g <= zero_highest} & Lane{factor != 0};
-        if constexpr (std::is_floating_point_v<Working>)
-          infinite |= Lane{std::fabs(g) > finite};
-        else
-          infinite |= Lane{g > numbers.finite_highest} | Lane{g < numbers.finite_lowest};
+        if constexpr (std::is_integral_v<Working>)
+          rare |= Lane{g > numbers.finite_highest} | Lane{g < numbers.finite_lowest};
       }
-      nan += Lane{g != g};  // NOLINT(misc-redundant-expression): true for NaN
+      if constexpr (std::is_floating_point_v<Working> && kCounted != Counted::nothing)
+        rare |= Lane{!(std::fabs(g) <= finite)};
       const Working up = g < lo ? lo : g;
       y[i] = up > hi ? hi : up;
     }
-    return {raised, lowered, zeros, nan, infinite != 0};
+    return {raised, lowered, zeros, rare != 0};
   }
 };
 
@@ -350,6 +349,24 @@ struct Store {
         out[i] = stored_rounded<To>(in[i], zero_point);
       else
         out[i] = stored<To>(in[i], zero_point);
+  }
+};
+
+/// Counts NaN. Returns whether any other is beyond the finite limits, too.
+template <class Working>
+struct CountNan {
+  [[gnu::always_inline]] static std::pair<std::uint64_t, bool> run(const Working* x,
+                                                                   const ClipNumbers<Working>& numbers,
+                                                                   std::size_t count) noexcept {
+    using Lane = UnsignedOfSize<sizeof(Working)>;
+    const ClipNumbers<Working> limits = numbers;
+    Lane nan = 0;
+    Lane infinite = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      nan += Lane{x[i] != x[i]};  // NOLINT(misc-redundant-expression)
+      infinite |= Lane{x[i] > limits.finite_highest} | Lane{x[i] < limits.finite_lowest};
+    }
+    return {nan, infinite != 0};
   }
 };
 
