@@ -85,7 +85,9 @@ Given bound_of_text(std::string_view name, const std::string& text, Files files)
 Given scale_of_text(std::string_view name, const std::string& text, Files files) {
   constexpr std::string_view kReciprocal = "1/";
   if (!text.starts_with(kReciprocal)) return number_of_text(name, text, files);
-  return Given::reciprocal(number_of_text(name, text.substr(kReciprocal.size()), files));
+  const std::string divisor = text.substr(kReciprocal.size());
+  std::optional<Given> list = Given::list_in(divisor);
+  return Given::reciprocal(list ? *std::move(list) : number_of_text(name, divisor, files));
 }
 
 /// "0:255", or "1%:99%".

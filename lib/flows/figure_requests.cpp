@@ -254,8 +254,8 @@ std::int64_t length_of_axis(const Request& request, const Field& field, const Te
 void check_numbers(const Field& field, const Given& given) {
   for (const Number& number : given.list)
     if (!is_bound(field))
-      static_cast<void>(
-          finite_factor(field.name, Given(number, given.text), DType::float64, field.name == "divide"));
+      static_cast<void>(finite_factor(field.name, Given(number, given.text), DType::float64,
+                                      field.name == "divide" || given.divides));
     else if (number.kind == Number::Kind::nan)
       throw Error(ErrorKind::usage, label(field.name, given) + ": NaN cannot be a bound");
 }
@@ -274,10 +274,11 @@ bool are_rounded(const Request& request, DType tensor) {
   if (!request.scale && !request.bias) return false;
   const auto is_whole = [](const std::optional<Given>& factor) {
     if (!factor) return true;
+    if (factor->divides) return false;
     if (factor->dtype && is_floating(*factor->dtype)) return false;
     if (factor->array) return !is_floating(factor->array->layout().dtype);
     if (is_list(factor)) return has_all(DType::int64, factor->list) || has_all(DType::uint64, factor->list);
-    return !factor->divides && is_integer(factor->number);
+    return is_integer(factor->number);
   };
   return !is_long_integer(tensor) || !is_whole(request.scale) || !is_whole(request.bias);
 }
@@ -338,7 +339,9 @@ Request with_lists(const Request& request, const TensorLayout& layout) {
     check_numbers(*field, *given);
     const bool has_signs =
         !is_bound(*field) || is_floating(layout.dtype) || are_rounded(request, layout.dtype);
+    const bool divides = given->divides;
     given = array_of(*field, *given, layout, axis, has_signs);
+    given->divides = divides;
   }
   return found;
 }
