@@ -85,7 +85,9 @@ Given bound_of_text(std::string_view name, const std::string& text, Files files)
 Given scale_of_text(std::string_view name, const std::string& text, Files files) {
   constexpr std::string_view kReciprocal = "1/";
   if (!text.starts_with(kReciprocal)) return number_of_text(name, text, files);
-  return Given::reciprocal(number_of_text(name, text.substr(kReciprocal.size()), files));
+  const std::string divisor = text.substr(kReciprocal.size());
+  std::optional<Given> list = Given::list_in(divisor);
+  return Given::reciprocal(list ? *std::move(list) : number_of_text(name, divisor, files));
 }
 
 /// "0:255", or "1%:99%".
@@ -131,6 +133,7 @@ Given given_of_text(const Field& field, const std::string& text, Files files) {
     case Field::Grammar::number: return number_of_text(field.name, text, files);
     case Field::Grammar::scale: return scale_of_text(field.name, text, files);
     case Field::Grammar::bound: return bound_of_text(field.name, text, files);
+    case Field::Grammar::result:
     case Field::Grammar::factor: return factor_of_text(field.name, text, files);
     case Field::Grammar::divisor: return divisor_of_text(field.name, text);
     case Field::Grammar::figure: return end_of_text(field, text);
@@ -226,10 +229,7 @@ Given number_of_text(std::string_view name, const std::string& text, Files files
   constexpr std::string_view kMinus = "\u2212";
   if (text.starts_with(kMinus))
     refuse_text(name, fmt::format("{}: its minus is U+2212; write -{}", is_none, text.substr(kMinus.size())));
-  if (percentage_in(text))
-    refuse_text(name, is_none + Message("; only ") + Term{"min", "min"} + ", " + Term{"max", "max"} + ", " +
-                          Term{"subtract", "subtract"} + ", " + Term{"divide", "divide"} + " and " +
-                          Term{"stretch_from", "stretch_from"} + " can be percentiles");
+  if (percentage_in(text)) refuse_text(name, is_none + ", and cannot be a percentile");
   if (looks_like_file(text))
     refuse_text(name, fmt::format("{}; to read the number from a file, write @{}", is_none, text));
   refuse_text(name, is_none);
@@ -252,7 +252,9 @@ OnNan nan_of_text(const std::string& text) {
   std::optional<Number> number = parse_number(text);
   if (number && number->kind != Number::Kind::nan) return Given(*std::move(number), text);
   if (std::optional<Given> given = Given::word(text)) return *std::move(given);
+  if (std::optional<Given> figure = Given::expression_in(text)) return *std::move(figure);
   if (nearest_name(text, kNanWords)) static_cast<void>(place_of_text("nan", text, kNanWords));
+  static_cast<void>(figure_of_text("nan", text));
   refuse_text("nan", fmt::format(": '{}' is not keep, error, min, max or a number", text));
 }
 

@@ -703,7 +703,13 @@ def result(case):
         return by_index(case, lists)
     if "--mask" in case.parameters:
         case = take_mask(case)
-    case = figures.with_norm(case)
+    case, typed = figures.with_norm(case)
+    if typed:
+        try:
+            return result(case)
+        except Refused as refused:
+            refused.words = [words | {typed[word] for word in words if word in typed} for words in refused.words]
+            raise
     check(case)
     case = replace(case, was_normalized=case.was_normalized or case.normalizes)
     with np.errstate(all="ignore"):

@@ -359,13 +359,14 @@ def check_order(case, parts, find):
 
 
 def with_norm(case):
-    """The case with the figure that --norm makes of `norm`."""
+    """The case with the figure that --norm makes of `norm`, and what was typed for each text."""
     options = (*BOUNDS, *FACTORS, "--stretch-from")
     texts = {option: case.parameters[option] for option in options if isinstance(case.parameters.get(option), str)}
     texts = {option: text for option, text in texts.items() if "norm" in FIGURE.findall(text)}
     word = {"1": "norm1", "inf": "absmax"}.get(case.parameters.get("--norm"), "norm")
     given = {option: each for option, each in case.parameters.items() if option != "--norm" or not texts or "--max-norm" in case.parameters}
-    return replace(case, parameters=given | {option: text.replace("norm", word) for option, text in texts.items() if "norm1" not in text})
+    named = {option: text.replace("norm", word) for option, text in texts.items()}
+    return replace(case, parameters=given | named), {named[option]: text for option, text in texts.items() if named[option] != text}
 
 
 def without(case):

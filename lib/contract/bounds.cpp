@@ -342,9 +342,8 @@ void refuse_percentile(std::string_view field, const std::optional<Given>& given
     throw Error(ErrorKind::usage, label(field, *given) + ": a list of numbers requires " +
                                       parameter("per_axis") + " with one axis");
   if (!is_figure(given)) return;
-  throw Error(ErrorKind::usage, label(field, *given) +
-                                    ": only min, max, subtract, divide and stretch_from can be " +
-                                    (given->expression.is_percentile() ? "percentiles" : "statistics"));
+  throw Error(ErrorKind::usage, label(field, *given) + ": cannot be a " +
+                                    (given->expression.is_percentile() ? "percentile" : "statistic"));
 }
 
 void expect_no_percentage(std::string_view field, const std::optional<Given>& bound) {
@@ -365,7 +364,7 @@ void set_units(Request& request, const TensorLayout& layout) {
   if (!are_numbers) expect_only_bounds(request, layout);
   const auto convert = [&](std::string_view field, std::optional<Given>& given) {
     if (!given || (are_numbers && !given->needs_meaning)) return;
-    if (given->expression.is_percentile()) return;
+    if (given->expression.is_percentile() && field != "nan") return;
     if (is_figure(*given))
       throw Error(ErrorKind::usage,
                   label(field, *given) + fmt::format(": not for a tensor of {}", type_name(layout)));

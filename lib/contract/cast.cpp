@@ -21,7 +21,10 @@ namespace {
 
 /// A number after the clip: a replacement or the zero point.
 void expect_number(std::string_view field, const std::optional<Given>& given) {
-  refuse_percentile(field, given);
+  if (field == "zero_point")
+    refuse_percentile(field, given);
+  else
+    expect_no_percentage(field, given);
   if (given && given->array) refuse(label(field, *given) + " must be one number, not an array");
 }
 

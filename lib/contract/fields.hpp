@@ -34,6 +34,7 @@ struct Field {
     factor,   ///< @FILE or an expression
     divisor,  ///< "keep", which is 1, or "error", which is no number
     figure,   ///< an expression
+    result,   ///< @FILE or an expression, which is one number for all elements
     mask,     ///< @FILE alone, which may also be of bool
   };
 
@@ -123,13 +124,13 @@ inline constexpr std::array kAll{
     Field{.name = "replace_below",
           .option = "--replace-below",
           .member = &Request::replace_below,
-          .grammar = Grammar::number,
+          .grammar = Grammar::result,
           .repeats = true,
           .of = "min"},
     Field{.name = "replace_above",
           .option = "--replace-above",
           .member = &Request::replace_above,
-          .grammar = Grammar::number,
+          .grammar = Grammar::result,
           .repeats = true,
           .of = "max"},
     Field{.name = "subtract",
@@ -205,7 +206,10 @@ inline constexpr std::array kAll{
           .member = &Request::nodata,
           .is_detail = true,
           .repeats = true},
-    Field{.name = "nodata_to", .option = "--nodata-to", .member = &Request::nodata_to}};
+    Field{.name = "nodata_to",
+          .option = "--nodata-to",
+          .member = &Request::nodata_to,
+          .grammar = Grammar::figure}};
 
 /// The rows of which `holds` is true.
 template <class Holds>

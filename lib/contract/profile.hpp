@@ -185,7 +185,7 @@ struct Given {
   std::vector<std::int64_t> shape{};              ///< of that file's array
   std::shared_ptr<const ParameterArray> array{};  ///< that file's array, unless it has exactly one element
 
-  Expression expression{};     ///< for min, max, subtract, divide and stretch_from: found in the elements
+  Expression expression{};     ///< what is found in the elements
   std::vector<Number> list{};  ///< a number for each index along the only axis of Request::per_axis
 
   bool is_float = false;           ///< a C++ float, also a whole one, or such a text: 5.0, 1e3, inf

@@ -215,7 +215,7 @@ void describe_clip(const Plan& plan, std::string& text) {
 // NaN and zeros.
 
 void check_specials(const Request& request) {
-  refuse_percentile("nan", request.nan.number);
+  expect_no_percentage("nan", request.nan.number);
 }
 
 void choose_specials(const Request& request, Plan& plan) {
@@ -324,7 +324,7 @@ void check_nodata(const Request& request) {
   };
   for (const Given& given : request.nodata) expect_number("nodata", given);
   if (!request.nodata_to) return;
-  expect_number("nodata_to", *request.nodata_to);
+  if (!is_figure(request.nodata_to)) expect_number("nodata_to", *request.nodata_to);
   if (request.nodata.empty())
     throw Error(ErrorKind::usage, parameter("nodata_to") + " requires " + parameter("nodata"));
 }
@@ -366,6 +366,7 @@ void convert_nodata(const Request& request, Plan& plan) {
                     fmt::format(" cannot become {}; what nodata elements become, says ", traits(to).name) +
                     parameter("nodata_to"));
   }
+  expect_no_percentage("nodata_to", request.nodata_to);
   if (request.nodata_to) {
     nodata.to = nodata_result(*request.nodata_to, to);
     nodata.written.add(number_of(to, *nodata.to));

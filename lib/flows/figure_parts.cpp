@@ -34,6 +34,17 @@ bool is_bound(std::string_view field) {
 
 }  // namespace
 
+std::string_view why_lost(const Request& request, const TensorLayout& layout, bool has_mask,
+                          bool has_infinity) {
+  const bool has_nodata = !request.nodata.empty();
+  if (layout.count == 0) return "the tensor has no elements";
+  if (has_mask) return "the mask leaves no valid element";
+  if (has_infinity) return has_nodata ? "no element except nodata is finite" : "no element is finite";
+  if (layout.meaning.is_time()) return "all elements are NaT";
+  if (!has_nodata) return "all elements are NaN";
+  return is_floating(layout.dtype) ? "all elements are nodata or NaN" : "all elements are nodata";
+}
+
 void LostFigures::add(std::string_view field, const std::string& text, std::string place,
                       std::string_view why) {
   const auto entry = std::ranges::find(entries_, field, &Entry::field);
@@ -132,6 +143,17 @@ void FoundArray::add_float(const Figure& number, ElementBits element) {
     append(DType::float64, to_bits(is_far ? number.nearest() : widened(element)), numbers_);
   else
     append(dtype_, element, elements_);
+}
+
+void FoundArray::expect_one_dtype(const Message& figure, const std::string& path) const {
+  if (lost_.size() <= 1 || !has_fraction_ || !is_rounded_) return;
+  with_path(path, [&] {
+    throw Error(
+        ErrorKind::usage,
+        figure +
+            ": some indexes have fractions, others integers beyond 2^53, and no dtype has both; clip each "
+            "index alone");
+  });
 }
 
 Given FoundArray::take(const std::string& text, const TensorLayout& layout) {

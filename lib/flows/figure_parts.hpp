@@ -66,8 +66,9 @@ class FoundArray {
   }
   [[nodiscard]] bool is_lost(std::uint64_t group) const { return lost_[group] != 0; }
 
-  /// Whether no dtype has all the numbers: fractions, and integers that float64 lacks.
-  [[nodiscard]] bool is_mixed() const { return has_fraction_ && is_rounded_; }
+  /// Error{usage} for several figures of integers that no dtype has: fractions, and integers that float64
+  /// lacks.
+  void expect_one_dtype(const Message& figure, const std::string& path) const;
 
   [[nodiscard]] DType element_dtype() const { return dtype_; }
   [[nodiscard]] DType dtype() const { return has_fraction_ ? DType::float64 : dtype_; }
@@ -156,6 +157,10 @@ struct Scaled {
 [[nodiscard]] constexpr bool is_long_integer(DType dtype) {
   return dtype == DType::int64 || dtype == DType::uint64;
 }
+
+/// Why a tensor or group has no elements from which a figure can be calculated. A mean needs finite ones.
+[[nodiscard]] std::string_view why_lost(const Request& request, const TensorLayout& layout, bool has_mask,
+                                        bool has_infinity);
 
 /// Collects the figures that a tensor, or groups of its elements, do not have.
 class LostFigures {

@@ -62,6 +62,7 @@ void choose_norm(Request& request) {
   };
   for (const Field* const field : fields::kNumbers)
     if (std::optional<Given>& given = request.*field->number()) choose(*given);
+  if (request.nan.number) choose(*request.nan.number);
   if (request.stretch_from) {
     choose(request.stretch_from->first);
     choose(request.stretch_from->second);
@@ -105,7 +106,7 @@ namespace {
 
 bool needs_elements(const Request& request) {
   return !percentiles_in(request).empty() || !statistics_in(request).empty() || has_range_figure(request) ||
-         has_norm(request);
+         has_norm(request) || !replacements_in(request).empty();
 }
 
 /// Error{usage} for a bound or an end of a range that the profile, or a step, does not take.
@@ -115,8 +116,11 @@ void check_rule(const Request& request, std::string_view field, const Given& fig
   if (request.profile->family != "clipper")
     refuse(fmt::format(": is not supported by {}; only profile clipper has it", request.profile->system));
   if (field == "stretch_from") return;
-  if (figure.expression.is_only(Statistic::min)) refuse(" is no bound; that of the least element is 0%");
-  if (figure.expression.is_only(Statistic::max)) refuse(" is no bound; that of the greatest element is 100%");
+  const bool is_bound = field == "min" || field == "max";
+  if (is_bound && figure.expression.is_only(Statistic::min))
+    refuse(" is no bound; that of the least element is 0%");
+  if (is_bound && figure.expression.is_only(Statistic::max))
+    refuse(" is no bound; that of the greatest element is 100%");
   for (const std::string_view step : {"scale", "bias"})
     if (field_named(step)->is_given(request)) refuse(": cannot be combined with " + parameter(step));
 }
@@ -143,6 +147,13 @@ void check_figures(const Request& request) {
       check_rule(request, "stretch_from", *end);
       check_places("stretch_from", *end);
     }
+  for (const auto& [name, given] : replacements_in(request)) {
+    check_rule(request, name, **given);
+    check_places(name, **given);
+    if (!request.per_axis.empty())
+      throw Error(ErrorKind::usage,
+                  label(name, **given) + ": is one number, and not for " + parameter("per_axis"));
+  }
   for (const Field& bound : percentiles_in(request)) {
     check_rule(request, bound.name, *(request.*bound.number()));
     const auto is_scaling = [&](const Field& field) {
@@ -173,9 +184,12 @@ void expect_no_figures_of_stream(const Request& request) {
     refuse_figure(
         ErrorKind::usage, request, figure,
         Term{"input", "the input"} + Message(" must be a file, not a stream: it needs to be read twice"));
-  if (has_range_figure(request) || has_norm(request))
-    throw Error(ErrorKind::usage, parameter(has_norm(request) ? "max_norm" : "stretch_from") + ": " +
-                                      Term{"input", "the input"} +
+  const auto replacements = replacements_in(request);
+  if (has_range_figure(request) || has_norm(request) || !replacements.empty())
+    throw Error(ErrorKind::usage, parameter(has_norm(request)           ? "max_norm"
+                                            : has_range_figure(request) ? "stretch_from"
+                                                                        : replacements.front().first) +
+                                      ": " + Term{"input", "the input"} +
                                       " must be a file, not a stream: it needs to be read twice");
 }
 
@@ -201,6 +215,7 @@ Plan plan_before_reading(const Request& given, const TensorLayout& layout) {
   for (const Field& factor : statistics_in(request))
     set_number(*(request.*factor.number()), factor.number() == &Request::divide ? 1 : 0, "unknown");
   if (has_norm(request)) request.max_norm->found = "unknown";
+  for (const auto& [name, replacement] : replacements_in(request)) set_number(**replacement, 1, "unknown");
   const std::vector<Field> bounds = percentiles_in(request);
   std::vector<Number> values;
   for (const Field& bound : bounds)
@@ -256,8 +271,8 @@ std::int64_t length_of_axis(const Request& request, const Field& field, const Te
 void check_numbers(const Field& field, const Given& given) {
   for (const Number& number : given.list)
     if (!is_bound(field))
-      static_cast<void>(
-          finite_factor(field.name, Given(number, given.text), DType::float64, field.name == "divide"));
+      static_cast<void>(finite_factor(field.name, Given(number, given.text), DType::float64,
+                                      field.name == "divide" || given.divides));
     else if (number.kind == Number::Kind::nan)
       throw Error(ErrorKind::usage, label(field.name, given) + ": NaN cannot be a bound");
 }
@@ -276,10 +291,11 @@ bool are_rounded(const Request& request, DType tensor) {
   if (!request.scale && !request.bias) return false;
   const auto is_whole = [](const std::optional<Given>& factor) {
     if (!factor) return true;
+    if (factor->divides) return false;
     if (factor->dtype && is_floating(*factor->dtype)) return false;
     if (factor->array) return !is_floating(factor->array->layout().dtype);
     if (is_list(factor)) return has_all(DType::int64, factor->list) || has_all(DType::uint64, factor->list);
-    return !factor->divides && is_integer(factor->number);
+    return is_integer(factor->number);
   };
   return !is_long_integer(tensor) || !is_whole(request.scale) || !is_whole(request.bias);
 }
@@ -340,7 +356,9 @@ Request with_lists(const Request& request, const TensorLayout& layout) {
     check_numbers(*field, *given);
     const bool has_signs =
         !is_bound(*field) || is_floating(layout.dtype) || are_rounded(request, layout.dtype);
+    const bool divides = given->divides;
     given = array_of(*field, *given, layout, axis, has_signs);
+    given->divides = divides;
   }
   return found;
 }

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "contract/bounds.hpp"
 #include "contract/fields.hpp"
 #include "contract/profile.hpp"
 #include "element/tensor_layout.hpp"
@@ -22,6 +25,19 @@ namespace clipper {
 
 /// Makes the figure `norm` of all expressions that which Request::norm says.
 void choose_norm(Request& request);
+
+/// The replacements of the request that are expressions, each one number for all elements.
+template <class R>
+[[nodiscard]] std::vector<std::pair<std::string_view, decltype(&std::declval<R&>().nodata_to)>>
+replacements_in(R& request) {
+  std::vector<std::pair<std::string_view, decltype(&request.nodata_to)>> found{
+      {"replace_below", &request.replace_below},
+      {"replace_above", &request.replace_above},
+      {"nan", &request.nan.number},
+      {"nodata_to", &request.nodata_to}};
+  std::erase_if(found, [](const auto& each) { return !is_figure(*each.second); });
+  return found;
+}
 
 /// Whether the range of a stretch is found in the elements.
 [[nodiscard]] bool has_range_figure(const Request& request);

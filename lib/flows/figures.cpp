@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,7 +21,6 @@
 #include "flows/clipped_elements.hpp"
 #include "flows/figure_parts.hpp"
 #include "flows/figure_requests.hpp"
-#include "flows/tensor_statistics.hpp"
 #include "statistics/element_figures.hpp"
 #include "statistics/percentiles.hpp"
 
@@ -48,6 +46,7 @@ class Figures {
     for (const Field* const field : fields::kGroupings) field->copy({}, request_);
   }
 
+  void find_replacements();
   void find_percentiles();
   void find_range();
   void find_norm();
@@ -98,7 +97,6 @@ class Figures {
     return clipped_elements(first, {sources_, groups_, row_, has_mask_, path_, options_});
   }
   void find_exactly(std::optional<Figure>& found, FoundArray& elements);
-  void expect_one_dtype(const Message& figure, const FoundArray& array) const;
   [[nodiscard]] Figure checked(const Field& factor, const Figure& number, std::uint64_t group) const;
 
   Request& request_;
@@ -114,18 +112,8 @@ class Figures {
   LostFigures dropped_;
 };
 
-/// Notes that a group has no elements from which the figure can be calculated. A mean needs finite ones.
 void Figures::drop(std::string_view field, const std::string& text, std::uint64_t group, bool has_infinity) {
-  const bool has_nodata = !request_.nodata.empty();
-  const std::string_view why =
-      layout().count == 0 ? "the tensor has no elements"
-      : has_mask_         ? "the mask leaves no valid element"
-      : has_infinity      ? has_nodata ? "no element except nodata is finite" : "no element is finite"
-      : layout().meaning.is_time()  ? "all elements are NaT"
-      : !has_nodata                 ? "all elements are NaN"
-      : is_floating(layout().dtype) ? "all elements are nodata or NaN"
-                                    : "all elements are nodata";
-  dropped_.add(field, text, place_of(group), why);
+  dropped_.add(field, text, place_of(group), why_lost(request_, layout(), has_mask_, has_infinity));
 }
 
 /// Takes a bound that a group does not have out of `request`. A profile that demands bounds gets the widest.
@@ -169,18 +157,6 @@ void Figures::set_array(const Field& figure, FoundArray& found) {
   given = found.take(given.text, layout_of_groups(found.dtype()));
 }
 
-/// Error{usage} for figures of integers that no dtype has.
-void Figures::expect_one_dtype(const Message& figure, const FoundArray& array) const {
-  if (count() <= 1 || !array.is_mixed()) return;
-  with_path(path_, [&] {
-    throw Error(
-        ErrorKind::usage,
-        figure +
-            ": some indexes have fractions, others integers beyond 2^53, and no dtype has both; clip each "
-            "index alone");
-  });
-}
-
 /// The elements as the clip sees them. An infinity that a scale of 0 makes NaN is left out, as NaN is.
 ElementSource Figures::scaled_elements() const {
   const DType dtype = layout().dtype;
@@ -221,6 +197,37 @@ bool Figures::add_bounds(const std::vector<Field>& bounds, Ends ends, const Grou
   for (std::size_t i = 0; i < bounds.size(); ++i)
     arrays[i].add(*ends[bounds[i].number() == &Request::min ? 0 : 1], elements.at(i));
   return true;
+}
+
+/// Finds what replaces elements, as an element of the output.
+void Figures::find_replacements() {
+  const auto replacements = replacements_in(request_);
+  if (replacements.empty()) return;
+  std::vector<Expression> expressions;
+  for (const auto& [name, given] : replacements) expressions.push_back((*given)->expression);
+  scaled_ = scaled(request_, layout());
+  const DType to = request_.to ? DType(*request_.to) : layout().dtype;
+  const auto take = [&](std::uint64_t group, const GroupNumbers& numbers) {
+    for (std::size_t i = 0; i < replacements.size(); ++i) {
+      const auto& [name, at] = replacements[i];
+      std::optional<Given>& given = *at;
+      const std::optional<Figure>& found = numbers.figures[i];
+      if (!found) {
+        drop(name, given->text, group, numbers.has_numbers);
+        given.reset();
+        if (name == "nan") request_.nan = OnNan::keep;
+        continue;
+      }
+      if (!found->is_finite())
+        throw_with_path(path_,
+                        Error(ErrorKind::input, label(replacements[i].first, *given) + ": is not finite"));
+      const Number number = is_floating(to) ? number_of(to, nearest_element(to, *found))
+                                            : rounded(Number(*found), Round::half_even);
+      set_statistic(given, number);
+    }
+  };
+  figures_of_groups(scaled_elements(), expressions, options_.level, take);
+  dropped_.move_to(lost_);
 }
 
 void Figures::find_percentiles() {
@@ -269,7 +276,7 @@ void Figures::find_percentiles() {
   });
   dropped_.move_to(lost_, true);
   if (count() <= 1) return;
-  for (std::size_t i = 0; i < bounds.size(); ++i) expect_one_dtype(label_of(bounds[i]), elements[i]);
+  for (std::size_t i = 0; i < bounds.size(); ++i) elements[i].expect_one_dtype(label_of(bounds[i]), path_);
   for (std::size_t i = 0; i < bounds.size(); ++i) set_array(bounds[i], elements[i]);
 }
 
@@ -332,7 +339,7 @@ void Figures::find_range() {
     request_.stretch_from.reset();
     return;
   }
-  expect_one_dtype(parameter("stretch_from"), begins);
+  begins.expect_one_dtype(parameter("stretch_from"), path_);
   for (Given* const end : {&request_.stretch_from->first, &request_.stretch_from->second})
     set_number(*end, Number(), "found");  // as subtrahend and divisor
   request_.subtract = request_.divide = 0;
@@ -415,7 +422,7 @@ void Figures::find_statistics() {
                             !request_.max_norm;
     if (is_rounded) find_exactly(found[i], elements[i]);
     if (!(request_.*factor.number())->expression.is_only(Statistic::mean))  // it is rounded, then
-      expect_one_dtype(label_of(factor), elements[i]);
+      elements[i].expect_one_dtype(label_of(factor), path_);
     if (count() > 1)
       set_array(factor, elements[i]);
     else
@@ -463,6 +470,7 @@ Request with_figures(const Request& request, std::span<const TensorSource> sourc
   set_units(result, sources.front().layout);
   choose_norm(result);
   Figures figures(result, sources, options, lost);
+  figures.find_replacements();
   figures.find_percentiles();
   figures.find_range();
   figures.find_norm();

@@ -30,7 +30,8 @@ std::string_view one_of(DType dtype, DType first) {
 
 /// Whether nothing is found that is a number of the tensors' dtype.
 bool finds_only_norm(const Request& request) {
-  return percentiles_in(request).empty() && statistics_in(request).empty() && !has_range_figure(request);
+  return percentiles_in(request).empty() && statistics_in(request).empty() && !has_range_figure(request) &&
+         replacements_in(request).empty();
 }
 
 }  // namespace

@@ -177,8 +177,7 @@ TEST_CASE(
   CHECK(refused("mim", "0") == "2 name: unknown value 'mim'; did you mean 'min'?");
   CHECK(refused("min", "O") == "2 min: 'O' is not a number");
   CHECK(clipper_last_error_field() == std::string("min"));
-  CHECK(refused("bias", "1%") ==
-        "2 bias: '1%' is not a number; only min, max, subtract, divide and stretch_from can be percentiles");
+  CHECK(refused("bias", "1%") == "2 bias: '1%' is not a number, and cannot be a percentile");
   CHECK(refused("min", "@none.npy").starts_with("4 min @none.npy: "));
   CHECK(refused("to", "i8").starts_with("2 to: 'i8' is int64 in numpy"));
   CHECK(refused("profile", "onx") == "2 profile: unknown value 'onx'; did you mean 'onnx'?");

@@ -108,12 +108,10 @@ TEST_CASE("a plan does not ignore a percentile that is unknown") {
     return refusal(ErrorKind::usage, [&] { return make_plan(request, header); });
   };
   CHECK(refused(percentiles()) == "min 1%: a percentile needs all elements of the tensor");
-  CHECK(refused({.scale = Given::percentile(1)}) ==
-        "scale 1%: only min, max, subtract, divide and stretch_from can be percentiles");
-  CHECK(refused({.bias = Given::percentile(1)}) ==
-        "bias 1%: only min, max, subtract, divide and stretch_from can be percentiles");
+  CHECK(refused({.scale = Given::percentile(1)}) == "scale 1%: cannot be a percentile");
+  CHECK(refused({.bias = Given::percentile(1)}) == "bias 1%: cannot be a percentile");
   CHECK(refused({.min = 1, .nan = Given::percentile(5)}) ==
-        "nan 5%: only min, max, subtract, divide and stretch_from can be percentiles");
+        "nan 5%: a percentile needs all elements of the tensor");
 }
 
 TEST_CASE("the check before a run finds everything that does not depend on the elements") {
