@@ -354,7 +354,7 @@ def check_order(case, parts, find):
             if "--stretch" in case.parameters and not all(map(math.isfinite, found)):
                 raise Refused("infinite percentile", INPUT)
             if lo > hi:
-                words = {str(list(index))} | ({"exceeds the", "is below the"} if case.x.dtype in INTS else {"exceeds --max"} if case.x.dtype in FLOAT8 else set())  # or of the dtype
+                words = {str(list(index))} | ({"exceeds the", "is below the"} if case.x.dtype in INTS else {"exceeds --max", "exceeds the", "is below the"} if case.x.dtype in FLOAT8 else set())  # or of the dtype
                 raise Refused("above in a group", USAGE, *[words] * (len(parts) > 1))
 
 

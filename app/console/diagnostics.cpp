@@ -63,6 +63,7 @@ constexpr Wording kWordings[] = {
     {"output", "the output", "OUT"},
     {"output", "output", "OUT"},
     {"max_clipped", "a limit", "--fail-if-clipped"},
+    {"fit", "fit", "--fit"},
     {"then", "then", "--then"},
     {"bytes", "a comparison of bytes", "--bytes"},
     {"diff_out", "the difference file", "--diff-out"},

@@ -394,6 +394,12 @@ ElementSource magnitudes_of(const ElementSource& source) {
                                                                const ElementSource::Look& look) {
     read(range, [&](std::size_t group, std::span<const std::byte> elements) {
       std::vector<std::byte> own(elements.begin(), elements.end());
+      if (is_float8(dtype)) {
+        const Float8& format = float8_of(dtype);
+        for (std::byte& each : own)
+          if (!format.is_nan(std::to_integer<std::uint8_t>(each))) each &= ~std::byte{format.sign()};
+        return look(group, own);
+      }
       with_type(dtype, [&]<class T>() {
         using Bits = UnsignedOfSize<sizeof(T)>;
         constexpr auto kSign = static_cast<Bits>(Bits{1} << (8 * sizeof(T) - 1));

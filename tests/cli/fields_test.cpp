@@ -75,7 +75,7 @@ TEST_CASE(
   const Json schema = Json::parse(source("data/clipper.schema.json"));
   Names names;
   for (const auto& [name, member] : schema.at("$defs").at("request").at("properties").items())
-    names.insert(name);
+    if (name != "then") names.insert(name);  // the requests of later stages, of the same fields
   CHECK(names == names_of_fields());
 
   const std::string stub = source("app/python/core/clipper/__init__.pyi");

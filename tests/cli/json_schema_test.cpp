@@ -26,9 +26,11 @@ const Json& resolved(const Json& part) {
 }
 
 /// Calls `visit` with the name of every member in an object's schema, nested objects included: "shard.index".
+/// A request has those of later stages, which are requests.
 template <class Visit>
 void for_each_member(const Json& part, const std::string& prefix, const Visit& visit) {
-  if (part.contains("items")) for_each_member(resolved(part.at("items")), prefix, visit);
+  const bool is_of_itself = &part == &kSchema.at("$defs").at("request").at("properties").at("then");
+  if (part.contains("items") && !is_of_itself) for_each_member(resolved(part.at("items")), prefix, visit);
   if (!part.contains("properties")) return;
   for (const auto& [name, member] : part.at("properties").items()) {
     visit(prefix + name, member);
@@ -42,14 +44,14 @@ bool is_parameter_array(const Json& value) {
 }
 
 /// Adds the names of all members of a value, nested objects included, but not those of `request`, which
-/// fields_test.cpp checks.
+/// fields_test.cpp checks, and of stages in `then`, which have those of the object.
 void add_members(const Json& value, const std::string& prefix, std::set<std::string>& names) {
   if (value.is_array())
     for (const Json& each : value) add_members(each, prefix, names);
   if (!value.is_object() || is_parameter_array(value)) return;
   for (const auto& [name, member] : value.items()) {
     names.insert(prefix + name);
-    if (name != "request") add_members(member, prefix + name + ".", names);
+    if (name != "request" && name != "then") add_members(member, prefix + name + ".", names);
   }
 }
 
@@ -67,6 +69,7 @@ const std::array kExamples{
          {"--json", "--scale", "@y.npy", "--bias", "@y.npy", "x.npy", "o2.npy"},
          {"--json", "--subtract", "@y.npy", "--divide", "@y.npy", "--max-norm", "1", "x.npy", "o4.npy"},
          {"--json", "--min", "0", "--replace-below", "1", "--to", "int8", "--nodata", "2", "x.npy", "o3.npy"},
+         {"--json", "--min", "0", "--then", "--max", "1", "x.npy", "o5.npy"},
          {"--json", "--min", "0", "a.npz", "o.npz"},
          {"--json", "--min", "0", "empty.npz", "o.npz"},
          {"--json", "--min", "0", kNotUtf8 + ".npz", kNotUtf8 + "-out.npz"},
