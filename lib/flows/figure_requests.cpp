@@ -151,8 +151,9 @@ void check_figures(const Request& request) {
     check_rule(request, name, **given);
     check_places(name, **given);
     if (!request.per_axis.empty())
-      throw Error(ErrorKind::usage,
-                  label(name, **given) + ": is one number, and not for " + parameter("per_axis"));
+      throw Error(ErrorKind::usage, label(name, **given) +
+                                        " is one number of the whole tensor; it cannot be used with " +
+                                        parameter("per_axis"));
   }
   for (const Field& bound : percentiles_in(request)) {
     check_rule(request, bound.name, *(request.*bound.number()));

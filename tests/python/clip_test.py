@@ -293,6 +293,10 @@ def test_figures(order, tmp_path):
         np.testing.assert_array_equal(clipper.clip(x, None, 20, subtract="mean", divide="std", per_axis=axes), expected)
         lo = np.percentile(x.astype("f8"), 50, over, keepdims=True).astype("f4")
         np.testing.assert_array_equal(clipper.clip(x, "50%", per_axis=axes), np.maximum(x, lo))
+    y = x.astype("f8")
+    median = np.median(y)
+    np.testing.assert_array_equal(clipper.clip(y, max="median+3*1.4826*mad"), np.minimum(y, median + 3 * 1.4826 * np.median(abs(y - median))))
+    np.testing.assert_array_equal(clipper.clip(x, divide="absmax/127", round="half-even", to="int8"), np.rint(y / (y.max() / 127)))
     np.savez(tmp_path / "a.npz", a=x[:1], b=x[1:])
     clipper.clip_file(tmp_path / "a.npz", tmp_path / "b.npz", subtract="min", divide="max", per_axis=1, pooled=True)
     y = x.astype("f8")
@@ -392,7 +396,7 @@ def test_nan():
         (dict(min=0, replace_below=0.1), "usage", "replace_below"),
         (dict(min=0, replace_below=np.nan, to="int8"), "usage", "replace_below"),
         (dict(max=0, replace_above=256, to="uint8"), "usage", "replace_above"),
-        (dict(min=0, replace_below="1%"), "usage", "replace_below"),
+        (dict(min="1%", replace_below="1%", per_axis=0), "usage", "replace_below"),
         (dict(min=300, to="uint8"), "usage", "min"),
         (dict(max=-1, to="uint8"), "usage", "max"),
         (dict(nan="keep", to="uint8"), "usage", "nan"),
