@@ -441,8 +441,8 @@ ElementCounts Engine::clip_part(const Plan& plan, TensorClip& clip, std::uint64_
   take_each((before.size() + chunk - 1) / chunk, true, [&](std::uint64_t i) {
     const std::size_t at = i * chunk;
     const std::size_t size = std::min(chunk, before.size() - at);
-    const ElementCounts counts = clip.clip(position + at / element_size, before.data() + at,
-                                           after.data() + at, size / element_size, Counting::on);
+    const StageCounts counts = clip.clip(position + at / element_size, before.data() + at, after.data() + at,
+                                         size / element_size, Counting::on);
     const std::lock_guard lock(mutex);
     total += counts;
   });

@@ -14,9 +14,6 @@
 namespace clipper {
 namespace {
 
-/// Bytes of clipped elements whose statistics are added at a time.
-constexpr std::size_t kClippedBytes = 64UL << 10;
-
 Plan first_plan(const Request& first, const TensorLayout& tensor, const std::string& path) {
   return with_path(path, [&] { return decoded(make_plan_in_units(first, tensor)); });
 }

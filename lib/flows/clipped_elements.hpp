@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -12,6 +13,9 @@
 #include "statistics/percentiles.hpp"
 
 namespace clipper {
+
+/// Bytes of clipped elements whose statistics are added at a time.
+inline constexpr std::size_t kClippedBytes = 64UL << 10;
 
 /// What is clipped for figures: all that it refers to must live as long as the source.
 struct ClippedFrom {

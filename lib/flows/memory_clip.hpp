@@ -8,6 +8,7 @@
 #include "contract/plan.hpp"
 #include "contract/profile.hpp"
 #include "element/tensor_layout.hpp"
+#include "engine/tensor_clip.hpp"
 
 /// Clips tensors in memory.
 namespace clipper {
