@@ -69,7 +69,7 @@ def as_float(number):
     try:
         return float(number)
     except OverflowError:
-        return math.copysign(math.inf, number)
+        return math.inf if number > 0 else -math.inf
 
 
 def value_of(text, of):
