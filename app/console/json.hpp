@@ -100,9 +100,6 @@ class Json {
 /// The begin of an object that is printed: its name in data/clipper.schema.json, and the version.
 [[nodiscard]] Json named_object(std::string_view name);
 
-/// The begin of an object that is printed: its name in data/clipper.schema.json, and the version.
-[[nodiscard]] Json named_object(std::string_view name);
-
 /// An element: a number, true or false, or the text of a date or a complex number.
 [[nodiscard]] Json element_json(DType dtype, const LogicalType& meaning, ElementBits element,
                                 ElementBits imaginary = 0);

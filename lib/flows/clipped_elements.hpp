@@ -1,21 +1,19 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "contract/plan.hpp"
 #include "contract/profile.hpp"
+#include "element/tensor_layout.hpp"
 #include "engine/engine.hpp"
 #include "flows/tensor_statistics.hpp"
 #include "statistics/groups.hpp"
 #include "statistics/percentiles.hpp"
 
 namespace clipper {
-
-/// Bytes of clipped elements whose statistics are added at a time.
-inline constexpr std::size_t kClippedBytes = 64UL << 10;
 
 /// What is clipped for figures: all that it refers to must live as long as the source.
 struct ClippedFrom {
@@ -29,5 +27,10 @@ struct ClippedFrom {
 
 /// The elements after the first steps, which must live as long as the source.
 [[nodiscard]] ElementSource clipped_elements(const Request& first, const ClippedFrom& from);
+
+/// What the stages of a plan give, calculated each time it is read; `before` and `source` must live as long.
+[[nodiscard]] TensorSource source_after(const Plan& before, const TensorSource& source,
+                                        const TensorLayout& layout, const std::string& name,
+                                        const KernelOptions& options);
 
 }  // namespace clipper

@@ -479,33 +479,6 @@ Request with_figures(const Request& request, std::span<const TensorSource> sourc
   return result;
 }
 
-namespace {
-
-/// What the stages of a plan give, which is calculated each time it is read.
-TensorSource source_after(const Plan& before, const TensorSource& source, const TensorLayout& layout,
-                          const std::string& name, const KernelOptions& options) {
-  const auto read = [&before, &source, options](const TensorSource::Wanted& wanted,
-                                                const TensorSource::Look& look) {
-    const Plan plan = decoded(before);
-    const std::size_t in_size = traits(plan.input.dtype).size;
-    const std::size_t capacity = kClippedBytes / plan.largest_element();
-    TensorClip clip(plan, options, source.path);
-    source.read(wanted, [&](std::uint64_t position, std::span<const std::byte> elements) {
-      const auto clipped = std::make_unique_for_overwrite<std::byte[]>(kClippedBytes);
-      for (; !elements.empty(); elements = elements.subspan(std::min(capacity * in_size, elements.size()))) {
-        const std::size_t count = std::min(capacity, elements.size() / in_size);
-        clip.clip(position, elements.data(), clipped.get(), count, Counting::off);
-        look(position, {clipped.get(), count * traits(plan.output.dtype).size});
-        position += count;
-      }
-    });
-    clip.expect_valid();
-  };
-  return {layout, source.path.empty() ? name : source.path + ": " + name, read};
-}
-
-}  // namespace
-
 Plan plan_with_figures(const Request& request, const TensorSource& source, const KernelOptions& options) {
   if (!request.then.empty()) {
     with_path(source.path, [&] { static_cast<void>(plan_before_reading(request, source.layout)); });
