@@ -206,11 +206,10 @@ std::string as_text(const ClipReport& report) {
                               what_became(report), report.reason);
   if (report.shard) text += fmt::format(", shard {}/{}", report.shard->index, report.shard->count);
   text += ":";
-  if (report.plan && report.counts) {
-    const std::vector<Plan> stages = stages_of(*report.plan);
-    for (std::size_t i = 0; i < stages.size(); ++i)
-      text += (i == 0 ? "" : " " + stage_name(i) + ":") + counts_text(stages[i], report.counts->of(i));
-  }
+  if (report.plan && report.counts)
+    for_each_stage(*report.plan, [&](const Plan& stage, std::size_t i) {
+      text += (i == 0 ? "" : " " + stage_name(i) + ":") + counts_text(stage, report.counts->of(i));
+    });
   if (report.job.is_index && !report.trial)
     text += report.written ? " written after its files;" : " nothing changes, not rewritten;";
   if (report.members && !report.job.is_index) text += fmt::format(" {};", text_of(*report.members));
@@ -256,20 +255,16 @@ JsonRest json_rest(const ClipReport& report) {
   const bool complete = !report.resumed && (!report.failed || report.failed->kind == ErrorKind::different);
   const bool has_counts = report.counts && complete;
   if (report.plan) {
-    const std::vector<Plan> stages = stages_of(*report.plan);
-    add_plan(stages.front(), report.name, plan);
-    if (has_counts) add_counts(stages.front(), *report.counts, result);
     Json then = Json::list();
-    for (std::size_t i = 0; i < stages.size(); ++i) {
-      add_found(stages[i], rest.found);
-      if (i == 0) continue;
-      Json stage = Json::object();
-      stage.add("profile", stage_of(*report.request, i).profile->name);
-      add_plan(stages[i], stage_name(i, report.name), stage);
-      if (has_counts) add_counts(stages[i], report.counts->of(i), stage);
-      then.add(std::move(stage));
-    }
-    if (stages.size() > 1) plan.add("then", std::move(then));
+    for_each_stage(*report.plan, [&](const Plan& stage, std::size_t i) {
+      Json later = Json::object();
+      if (i != 0) later.add("profile", stage_of(*report.request, i).profile->name);
+      add_plan(stage, stage_name(i, report.name), i == 0 ? plan : later);
+      if (has_counts) add_counts(stage, report.counts->of(i), i == 0 ? result : later);
+      add_found(stage, rest.found);
+      if (i != 0) then.add(std::move(later));
+    });
+    if (!report.plan->then.empty()) plan.add("then", std::move(then));
   }
   result.add("seconds", report.seconds);
   rest.member = members_of(member);
@@ -338,14 +333,13 @@ void RunLog::sized(std::uint64_t bytes) noexcept {
 
 void RunLog::planned(const ClipReport& report) {
   sized(report.plan->input_size());
-  const std::vector<Plan> stages = stages_of(*report.plan);
-  for (std::size_t i = 0; i < stages.size(); ++i) {
+  for_each_stage(*report.plan, [&](const Plan& stage, std::size_t i) {
     const std::string name = stage_name(i, report.name);
-    for (const std::string& line : notes_on(stages[i], name)) note(line);
+    for (const std::string& line : notes_on(stage, name)) note(line);
     if (command_.verbose)
-      print_note(fmt::format("{}: {}, profile {}", escape_for_terminal(name), describe(stages[i]),
+      print_note(fmt::format("{}: {}, profile {}", escape_for_terminal(name), describe(stage),
                              stage_of(*report.request, i).profile->name));
-  }
+  });
   note_integers(report);
   if (!command_.verbose) return;
   if (report.member) return;

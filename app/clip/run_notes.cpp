@@ -48,15 +48,14 @@ void RunLog::note(const std::string& line) {
 
 void RunLog::note_nodata(const ClipReport& report) {
   if (!report.plan || !report.counts) return;
-  const std::vector<Plan> stages = stages_of(*report.plan);
-  for (std::size_t i = 0; i < stages.size(); ++i) {
+  for_each_stage(*report.plan, [&](const Plan& stage, std::size_t i) {
     const ElementCounts& counts = report.counts->of(i);
-    const auto& nodata = stages[i].nodata;
+    const auto& nodata = stage.nodata;
     if (counts.became_nodata != 0)
       note(fmt::format("{}: {} of the other elements become {}, which marks nodata",
                        stage_name(i, report.name), counts.became_nodata,
-                       nodata->to ? element_text(stages[i].output.dtype, *nodata->to) : nodata->text));
-  }
+                       nodata->to ? element_text(stage.output.dtype, *nodata->to) : nodata->text));
+  });
 }
 
 /// In models integers are indices and counts, which the bounds of weights are not meant for.

@@ -151,6 +151,14 @@ struct Plan {
 /// The plans of all stages, each with its own output, for the same elements.
 [[nodiscard]] std::vector<Plan> stages_of(const Plan& plan);
 
+/// Calls use(plan, i) for each of these, without a copy of a plan that has no later stages.
+template <class Use>
+void for_each_stage(const Plan& plan, const Use& use) {
+  if (plan.then.empty()) return use(plan, 0);
+  const std::vector<Plan> stages = stages_of(plan);
+  for (std::size_t i = 0; i < stages.size(); ++i) use(stages[i], i);
+}
+
 /// Makes the plan of a request by `make` for each of its stages: called with the stage, the layout of what it
 /// takes, the plan of all stages before it, and the name that its errors begin with: see stage_name(). The
 /// first stage has none, and no stages before it.
