@@ -80,7 +80,7 @@ class Verifier {
     return report.expected.substr(std::min(below, report.expected.size()));
   }
 
-  /// Whether --dtype and --golden-dtype make integers bfloat16 or a float8: see GivenDType.
+  /// Whether --dtype and --golden-dtype make integers bfloat16 or a float of one byte: see GivenDType.
   [[nodiscard]] bool takes_integers(bool in_member) const {
     const ClipSettings& settings = command_.settings;
     return settings.reading.takes_integers && (!in_member || settings.selection.members.has_patterns());

@@ -8,8 +8,8 @@
 #include "simd/levels.hpp"
 
 /// Between elements as files store them and as kernels take them: in this machine's byte order, and 1 for
-/// every byte of a bool that is not 0. Kernels know nothing else; float8 elements are widened where they are
-/// calculated with (element/small_floats.hpp).
+/// every byte of a bool that is not 0. Kernels know nothing else; elements of other dtypes are widened where
+/// they are calculated with (element/small_floats.hpp).
 namespace clipper {
 
 /// Whether kernels take the elements as they are stored.

@@ -32,7 +32,7 @@ class CastProgram {
                 : operation.divides                      ? Factor::divides
                                                          : Factor::multiplies),
         losses_(losses) {
-    if (cast_.saturates && (std::is_floating_point_v<Working> || is_float8(operation.to)))
+    if (cast_.saturates && (std::is_floating_point_v<Working> || !has_kernels(operation.to)))
       saturates_ = result_of(lowest_) != below_ || result_of(highest_) != above_;
     if (operation.nan) nan_ = within(from_bits<Working>(*operation.nan));
     // What cannot be converted is refused by the caller, who learns its position.
@@ -72,8 +72,8 @@ class CastProgram {
       if (cast_.round && !rounds_when_stored())
         with_round(*cast_.round,
                    [&]<Round kRound>() { run_loop<RoundElements<Working, kRound>>(level_, y, count); });
-    if (is_float8(operation_.to))
-      done.first_beyond = store_float8(operands, x, y, reinterpret_cast<std::uint8_t*>(out), count);
+    if (!has_kernels(operation_.to))
+      done.first_beyond = store_narrowed(operands, x, y, reinterpret_cast<std::uint8_t*>(out), count);
     else if (is_stored)
       store(y, out, count);
     if (mends(operands)) mend(operands, x, in, out, count, done.counts);
@@ -84,7 +84,7 @@ class CastProgram {
   const Working* load(DType dtype, const std::byte* in, Tile& tile, std::size_t count) const noexcept {
     auto* const loaded = tile.as<Working>();
     if constexpr (std::is_same_v<Working, float>)
-      if (is_float8(dtype)) {
+      if (!has_kernels(dtype)) {
         widen(dtype, in, loaded, count);
         return loaded;
       }
@@ -229,17 +229,18 @@ class CastProgram {
   }
 
   /// Returns the first number beyond the range, if that is refused.
-  std::optional<std::size_t> store_float8(const Operands& operands, const Working* x, const Working* y,
-                                          std::uint8_t* to, std::size_t count) const noexcept {
-    const Float8& format = float8_of(operation_.to);
-    run_loop<StoreFloat8<Working>>(level_, y, to, count, NarrowFloat8(format));
-    if (cast_.saturates || format.has_infinity()) return std::nullopt;
+  std::optional<std::size_t> store_narrowed(const Operands& operands, const Working* x, const Working* y,
+                                            std::uint8_t* to, std::size_t count) const noexcept {
+    const DType dtype = operation_.to;
+    run_loop<StoreNarrowed<Working>>(level_, y, to, count, Narrowing(dtype));
+    if (cast_.saturates || traits(dtype).has_infinity) return std::nullopt;
     const Results replaced(cast_, operands);
     const auto has = [&](const auto& replacement, const auto& by, std::size_t i) {
-      return replacement || (by.data != nullptr && !format.is_nan(static_cast<std::uint8_t>(by[i])));
+      return replacement || (by.data != nullptr && !std::isnan(widened(dtype, by[i])));
     };
     for (std::size_t i = 0; i < count; ++i) {
-      if (!format.is_nan(to[i]) || y[i] != y[i]) continue;  // NOLINT(misc-redundant-expression): NaN
+      if (!std::isnan(widened(dtype, to[i])) || y[i] != y[i])
+        continue;  // NOLINT(misc-redundant-expression): NaN
       const Working g = before_clip(operands, x, i);
       if (!(g < PerElement(operands[Slot::lo], lo_)[i] && has(cast_.below, replaced.below, i)) &&
           !(g > PerElement(operands[Slot::hi], hi_)[i] && has(cast_.above, replaced.above, i)))
@@ -377,7 +378,7 @@ class CastProgram {
   [[nodiscard]] ElementBits result_of(Working x) const noexcept {
     if constexpr (std::is_floating_point_v<Working>)
       if (cast_.round) x = with_round(*cast_.round, [&]<Round kRound>() { return rounded<kRound>(x); });
-    if (is_float8(operation_.to)) return stored_float8(operation_.to, x).first;
+    if (!has_kernels(operation_.to)) return stored_narrowed(operation_.to, x).first;
     return with_type(operation_.to,
                      [&]<class To>() { return to_bits(stored<To>(x, bits_of(cast_.zero_point))); });
   }

@@ -35,7 +35,7 @@ struct Stored {
 
 template <class To>
 Stored<To> stored_element(DType to, ElementBits element) noexcept {
-  const bool is_finite = !is_float8(to) || std::isfinite(widened(to, element));
+  const bool is_finite = has_kernels(to) || std::isfinite(widened(to, element));
   return {from_bits<To>(element), !is_finite && !traits(to).has_infinity};
 }
 
@@ -47,8 +47,8 @@ Stored<To> stored_integer(const Operation& operation, const Wide& x) noexcept {
   if (cast.saturates && x < range.lowest)
     return stored_element<To>(operation.to, lowest_finite(operation.to));
   const Wide y = cast.saturates ? std::min(x, range.highest) : x;
-  if (!is_float8(operation.to)) return {stored<To>(y, bits_of(cast.zero_point)), false};
-  return stored_element<To>(operation.to, stored_float8(operation.to, y).first);
+  if (has_kernels(operation.to)) return {stored<To>(y, bits_of(cast.zero_point)), false};
+  return stored_element<To>(operation.to, stored_narrowed(operation.to, y).first);
 }
 
 /// The bounds of the element at `i`. Where lo exceeds hi, both are the one that the element becomes.
@@ -100,7 +100,7 @@ Stored<To> stored_bound(const Operation& operation, const WideBound& bound) noex
                       : stored_integer<To>(operation, bound.ceil);
 }
 
-/// One element after the other. To: std::uint8_t for float8.
+/// One element after the other. To: std::uint8_t for a dtype without kernels.
 template <class From, class To>
 Converted convert_all(const Operation& operation, const Operands& operands, const std::byte* in,
                       std::byte* out, std::size_t count, double* rests) noexcept {
@@ -147,7 +147,7 @@ Converted convert_all(const Operation& operation, const Operands& operands, cons
 
 Converted convert_integers(const Operation& operation, const Operands& operands, const std::byte* in,
                            std::byte* out, std::size_t count, double* rests) noexcept {
-  const DType to = is_float8(operation.to) ? DType::uint8 : operation.to;
+  const DType to = has_kernels(operation.to) ? operation.to : DType::uint8;
   return with_type(to, [&]<class To>() {
     return operation.from == DType::int64
                ? convert_all<std::int64_t, To>(operation, operands, in, out, count, rests)
@@ -190,7 +190,7 @@ std::optional<Operation> clip_of(const Operation& operation) noexcept {
 
 std::optional<Operation> native_clip(const Operation& operation) noexcept {
   const Cast& cast = *operation.cast;
-  if (is_floating(operation.from) || is_floating(operation.dtype) || is_float8(operation.to) ||
+  if (is_floating(operation.from) || is_floating(operation.dtype) || !has_kernels(operation.to) ||
       operation.from == operation.to || operation.arithmetic != Arithmetic::none || operation.normalization ||
       operation.has_nat || cast.replaces() || cast.zero_point.magnitude != 0)
     return std::nullopt;

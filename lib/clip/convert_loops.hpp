@@ -292,11 +292,11 @@ template <class To>
   }
 }
 
-/// Stores working elements as those of a float8 format.
+/// Stores working elements as those of a dtype without kernels.
 template <class Working>
-struct StoreFloat8 {
+struct StoreNarrowed {
   [[gnu::always_inline]] static void run(const Working* __restrict in, std::uint8_t* __restrict out,
-                                         std::size_t count, NarrowFloat8 narrow) noexcept {
+                                         std::size_t count, Narrowing narrow) noexcept {
     for (std::size_t i = 0; i < count; ++i) out[i] = narrow(float_to_odd(in[i]));
   }
 };
@@ -434,10 +434,10 @@ decltype(auto) with_round(Round round, F&& f) {
   return integer.negative ? 0 - integer.magnitude : integer.magnitude;
 }
 
-/// The working element, which is not NaN, as it is stored, and whether that is finite.
+/// The working element, which is not NaN, as one of a dtype without kernels, and whether that is finite.
 template <class Working>
-[[nodiscard]] std::pair<ElementBits, bool> stored_float8(DType to, Working x) noexcept {
-  const std::uint8_t element = NarrowFloat8(float8_of(to))(float_to_odd(x));
+[[nodiscard]] std::pair<ElementBits, bool> stored_narrowed(DType to, Working x) noexcept {
+  const std::uint8_t element = Narrowing(to)(float_to_odd(x));
   return {element, std::isfinite(widened(to, element))};
 }
 

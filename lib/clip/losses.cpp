@@ -37,7 +37,7 @@ std::optional<Losses> losses_of(const Operation& operation) noexcept {
     losses.lowest = lowest_element(losses.dtype);
     losses.highest = highest_element(losses.dtype);
   }
-  losses.underflow = scales && is_floating(losses.dtype) && casting.to != DType::float8_e8m0fnu;
+  losses.underflow = scales && is_floating(losses.dtype) && has_zero(casting.to);
   may_lose |=
       losses.underflow || with_working_type(losses.dtype, [&]<class Working>() {
         return from_bits<Working>(losses.zero_lowest) != 0 || from_bits<Working>(losses.zero_highest) != 0;

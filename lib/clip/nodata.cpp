@@ -41,7 +41,7 @@ struct SumFlags {
 }  // namespace
 
 bool Nodata::add(const Number& number) {
-  if (number.kind == Number::Kind::nan && !is_float8(dtype)) {
+  if (number.kind == Number::Kind::nan && has_kernels(dtype)) {
     nan = is_floating(dtype);
     return nan;
   }

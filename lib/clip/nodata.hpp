@@ -14,7 +14,7 @@
 namespace clipper {
 
 /// Which elements of a dtype are no data: those whose bits are in the list, and every NaN if `nan`. The list
-/// has both zeros or none, and for float8 each NaN.
+/// has both zeros or none, and of floats of one byte each NaN.
 struct Nodata {
   DType dtype = DType::float32;
   std::vector<ElementBits> elements{};

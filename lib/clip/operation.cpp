@@ -46,7 +46,7 @@ bool becomes_zero(const Operation& operation, Working x) noexcept {
   if constexpr (std::is_floating_point_v<Working>)
     if (operation.cast->round)
       x = with_round(*operation.cast->round, [&]<Round kRound>() { return rounded<kRound>(x); });
-  if (is_float8(operation.to)) return widened(operation.to, stored_float8(operation.to, x).first) == 0;
+  if (!has_kernels(operation.to)) return widened(operation.to, stored_narrowed(operation.to, x).first) == 0;
   return with_type(operation.to, [&]<class To>() {
     if constexpr (std::is_integral_v<To>)
       return x == 0;
@@ -58,7 +58,7 @@ bool becomes_zero(const Operation& operation, Working x) noexcept {
 /// The greatest integer that a float dtype rounds to a finite number.
 Wide highest_finite_integer(const Operation& operation) noexcept {
   const DType dtype = operation.to;
-  if (is_float8(dtype)) {
+  if (!has_kernels(dtype)) {
     Operation of_doubles = operation;
     of_doubles.dtype = DType::float64;
     const auto is_beyond = [&](double x) { return beyond_range(of_doubles, to_bits(x)) > 0; };
@@ -106,7 +106,7 @@ DType working_dtype(DType from) noexcept {
 }
 
 ElementBits working_element(DType from, ElementBits element, DType working) noexcept {
-  if (is_float8(from)) return to_bits(widened(from, element));
+  if (!has_kernels(from)) return to_bits(widened(from, element));
   return with_type(from, [&]<class From>() {
     return with_working_type(working, [&]<class Working>() -> ElementBits {
       if constexpr (kLoads<From, Working>) {
@@ -126,15 +126,17 @@ int beyond_range(const Operation& operation, ElementBits element) noexcept {
     if constexpr (std::is_floating_point_v<Working>)
       if (operation.cast->round)
         x = with_round(*operation.cast->round, [&]<Round kRound>() { return rounded<kRound>(x); });
-    if (is_float8(operation.to)) return stored_float8(operation.to, x).second ? 0 : x > Working{} ? 1 : -1;
+    if (!has_kernels(operation.to))
+      return stored_narrowed(operation.to, x).second ? 0 : x > Working{} ? 1 : -1;
     return with_type(operation.to, [&]<class To>() { return beyond<To>(operation, x); });
   });
 }
 
 ElementBits rounded_element(DType dtype, ElementBits element, Round round) noexcept {
-  if (is_float8(dtype)) {
+  if (!has_kernels(dtype)) {
     const float x = widened(dtype, element);
-    return stored_float8(dtype, with_round(round, [&]<Round kRound>() { return rounded<kRound>(x); })).first;
+    return stored_narrowed(dtype, with_round(round, [&]<Round kRound>() { return rounded<kRound>(x); }))
+        .first;
   }
   return with_type(dtype, [&]<class T>() -> ElementBits {
     if constexpr (std::is_integral_v<T>) {

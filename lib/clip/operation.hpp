@@ -82,8 +82,8 @@ struct WideBounds {
 ///     y = y, clipped to the range of `to` if it saturates, rounded to an integer, + zero_point
 ///     y = below or above, if they are given, otherwise min or max, where g < lo or g > hi
 ///     y = nan of the cast, if it is given, where g is NaN
-/// Then y is rounded to `to` once, to nearest even. Elements of float8 are always cast, also to themselves:
-/// kernels do not know them.
+/// Then y is rounded to `to` once, to nearest even. Elements that no kernel knows are always cast, also to
+/// their own dtype.
 struct Cast {
   std::optional<Round> round;  ///< always given if floats become integers
   SignedInteger zero_point{};  ///< 0 unless `to` is an integer dtype

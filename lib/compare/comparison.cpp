@@ -162,9 +162,9 @@ ElementComparison compare_parts(const ElementPairs& pairs, const ComparisonRule&
   return result;
 }
 
-/// Float8 elements, by blocks that are widened.
-ElementComparison compare_float8(const ElementPairs& pairs, ComparisonRule rule, SimdLevel level) {
-  rule.float8 = &float8_of(pairs.dtype);
+/// Elements of a dtype without kernels, by blocks that are widened.
+ElementComparison compare_widened(const ElementPairs& pairs, ComparisonRule rule, SimdLevel level) {
+  rule.widened = pairs.dtype;
   std::array<float, kPairBlock> a;
   std::array<float, kPairBlock> e;
   ElementComparison result = empty_result(pairs, rule);
@@ -228,7 +228,7 @@ ElementComparison compare(const ElementPairs& pairs, const ComparisonRule& rule,
   }
   switch (pairs.meaning.kind) {
     case LogicalType::Kind::number:
-      if (is_float8(pairs.dtype)) return compare_float8(pairs, rule, level);
+      if (!has_kernels(pairs.dtype)) return compare_widened(pairs, rule, level);
       break;
     case LogicalType::Kind::boolean: break;
     case LogicalType::Kind::datetime: return compare_parts<Date>(pairs, rule);
@@ -243,7 +243,7 @@ ElementComparison compare(const ElementPairs& pairs, const ComparisonRule& rule,
 std::optional<Difference> difference_of(const ElementComparison& comparison, const Mismatch& mismatch) {
   const DType dtype = comparison.dtype;
   if (comparison.actual_dtype) return mixed_difference(comparison, mismatch);
-  if (is_float8(dtype))
+  if (!has_kernels(dtype))
     return difference_of(widened(dtype, mismatch.actual), widened(dtype, mismatch.expected));
   return with_type(comparison.dtype, [&]<class T>() -> std::optional<Difference> {
     const T a = from_bits<T>(mismatch.actual);
@@ -261,9 +261,8 @@ std::optional<Difference> difference_of(const ElementComparison& comparison, con
 std::optional<std::uint64_t> ulps_between(const ElementComparison& comparison, const Mismatch& mismatch) {
   const DType dtype = comparison.dtype;
   if (comparison.actual_dtype) return mixed_ulps(comparison, mismatch);
-  if (is_float8(dtype))
-    return ulps_between(widened(dtype, mismatch.actual), widened(dtype, mismatch.expected),
-                        &float8_of(dtype));
+  if (!has_kernels(dtype))
+    return ulps_between(widened(dtype, mismatch.actual), widened(dtype, mismatch.expected), dtype);
   return with_type(comparison.dtype, [&]<class T>() -> std::optional<std::uint64_t> {
     if constexpr (std::is_integral_v<T>) {
       return std::nullopt;
@@ -386,7 +385,7 @@ PairDTypes common_dtypes(DType actual, DType expected) {
 }
 
 void widen(const RawElements& elements, DType dtype, std::span<std::uint64_t> result) {
-  if (is_float8(elements.dtype)) {
+  if (!has_kernels(elements.dtype)) {
     std::array<float, kPairBlock> floats;
     widen(elements.dtype, elements.data, floats.data(), result.size());
     return widen({DType::float32, reinterpret_cast<const std::byte*>(floats.data())}, dtype, result);

@@ -36,7 +36,7 @@ struct ComparisonRule {
   bool exact_metrics = false;               ///< whether the sums of `metrics` are exact, as limits need them
   std::optional<TolerancePreset> preset{};  ///< for_dtype() sets `tolerance` to that of the preset
   const EachMismatch* each = nullptr;       ///< compare() of files calls it in order, in one thread
-  const Float8* float8 = nullptr;           ///< set by compare(): floats are elements of this format, widened
+  std::optional<DType> widened{};           ///< set by compare(): floats are elements of this dtype, widened
 };
 
 /// The rule for tensors of this dtype.

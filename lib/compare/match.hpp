@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "compare/comparison.hpp"
+#include "element/element.hpp"
 #include "element/logical_type.hpp"
 #include "element/small_floats.hpp"
 
@@ -43,18 +44,18 @@ template <class T>
   }
 }
 
-/// The distance in representable values, those of `float8` if it is given; 0 between -0 and 0. Nothing unless
-/// both are finite.
+/// The distance in representable values, those of `widened` if it is given; 0 between -0 and 0. Nothing
+/// unless both are finite.
 template <class T>
 [[nodiscard]] inline std::optional<std::uint64_t> ulps_between(T a, T e,
-                                                               const Float8* float8 = nullptr) noexcept {
+                                                               std::optional<DType> widened = {}) noexcept {
   if (!std::isfinite(as_double(a)) || !std::isfinite(as_double(e))) return std::nullopt;
   if constexpr (std::is_same_v<T, float>)
-    if (float8 != nullptr) {
-      const NarrowFloat8 narrow(*float8);
-      const int steps = key_of(*float8, narrow(a)) - key_of(*float8, narrow(e));
-      const bool passes_two_zeros = float8->has_minus_zero() && std::signbit(a) != std::signbit(e);
-      return static_cast<std::uint64_t>(std::abs(steps) - (passes_two_zeros ? 1 : 0));
+    if (widened) {
+      const Narrowing narrow(*widened);
+      const std::int64_t steps = element_key(*widened, narrow(a)) - element_key(*widened, narrow(e));
+      const bool passes_two_zeros = std::signbit(a) != std::signbit(e) && narrow(-0.0F) != narrow(0.0F);
+      return static_cast<std::uint64_t>(std::abs(steps)) - (passes_two_zeros ? 1 : 0);
     }
   const Key<T> x = key_of(a);
   const Key<T> y = key_of(e);
@@ -83,7 +84,7 @@ template <class T>
     if (std::isnan(x) || std::isnan(y)) return rule.nan_equal && std::isnan(x) && std::isnan(y);
     if (std::isinf(x) || std::isinf(y)) return false;
     if (is_within(x, y, rule.tolerance.absolute(), rule.tolerance.relative())) return true;
-    return rule.ulps && *ulps_between(a, e, rule.float8) <= *rule.ulps;
+    return rule.ulps && *ulps_between(a, e, rule.widened) <= *rule.ulps;
   }
 }
 
@@ -192,8 +193,8 @@ template <class T>
 }
 
 template <class T>
-[[nodiscard]] inline std::optional<std::uint64_t> ulps_between(Complex<T> a, Complex<T> e,
-                                                               const Float8* /*float8*/ = nullptr) noexcept {
+[[nodiscard]] inline std::optional<std::uint64_t> ulps_between(
+    Complex<T> a, Complex<T> e, std::optional<DType> /*widened*/ = {}) noexcept {
   if (!is_finite(a) || !is_finite(e)) return std::nullopt;
   return std::max(*ulps_between(a.real, e.real), *ulps_between(a.imaginary, e.imaginary));
 }
@@ -289,8 +290,8 @@ requires MixedPair<A, E>
 /// the other number: only equal numbers have the distance 0. Nothing for two integers.
 template <class A, class E>
 requires MixedPair<A, E>
-[[nodiscard]] inline std::optional<std::uint64_t> ulps_between(A a, E e,
-                                                               const Float8* /*float8*/ = nullptr) noexcept {
+[[nodiscard]] inline std::optional<std::uint64_t> ulps_between(
+    A a, E e, std::optional<DType> /*widened*/ = {}) noexcept {
   if (MixedIntegers<A, E> || !are_finite(a, e)) return std::nullopt;
   const std::optional<std::uint64_t> ulps = ulps_between(as_double(a), as_double(e));
   return ulps == 0U && *difference_of(a, e) != 0 ? 1 : ulps;
@@ -398,7 +399,8 @@ void add_mismatch(A a, E e, std::uint64_t position, const ComparisonRule& rule, 
   result.absolute = std::max(result.absolute, absolute_for(a, e, rule.tolerance));
   note_relative(a, e, position, rule.tolerance, result);
   if constexpr (!std::integral<A> ? !TimeType<A> : !std::integral<E>)
-    result.ulps = std::max(result.ulps, ulps_between(a, e, rule.float8).value_or(ElementComparison::kNoUlps));
+    result.ulps =
+        std::max(result.ulps, ulps_between(a, e, rule.widened).value_or(ElementComparison::kNoUlps));
 }
 
 template <class A, class E>

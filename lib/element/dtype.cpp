@@ -18,29 +18,7 @@ static_assert(
 
 namespace {
 
-/// Other words for the dtypes of kDTypes, in their order and in lower case. A word without a prefix is also
-/// known with one of kPrefixes.
-constexpr std::array<std::string_view, kDTypes.size()> kWords{
-    "i1 torch.char np.byte numpy.byte",
-    "i2 i16 short",
-    "i4 i32 intc torch.int",
-    "i64 longlong torch.long",
-    "u1 ubyte torch.byte",
-    "u2 u16 ushort",
-    "u4 u32 uintc",
-    "u64 ulonglong",
-    "f2 f16 fp16 half",
-    "f4 f32 fp32 single torch.float tensorproto.float onnx.tensorproto.float",
-    "f64 fp64 double",
-    "bf16",
-    "f8_e4m3 fp8_e4m3 float8e4m3fn",
-    "f8_e5m2 fp8_e5m2 float8e5m2",
-    "f8_e4m3fnuz float8e4m3fnuz",
-    "f8_e5m2fnuz float8e5m2fnuz",
-    "",
-    "f8_e8m0 float8e8m0",
-};
-
+/// In front of DTypeCodes::words that have no prefix.
 constexpr std::array<std::string_view, 9> kPrefixes{"torch.",     "np.",          "numpy.",
                                                     "ml_dtypes.", "jnp.",         "jax.numpy.",
                                                     "tf.",        "tensorproto.", "onnx.tensorproto."};
@@ -85,8 +63,8 @@ DTypeWord marked_dtype(char mark, std::string_view descr) {
 
 DTypeWord word_in_lower_case(std::string_view word) {
   if (const std::optional<DType> dtype = dtype_named(word)) return {dtype};
-  for (std::size_t i = 0; i < kWords.size(); ++i)
-    if (has_word(kWords.at(i), word)) return {kDTypes.at(i).dtype};
+  for (const DTypeTraits& row : kDTypes)
+    if (has_word(codes_of(row.dtype).words, word)) return {row.dtype};
   const auto* const found = std::ranges::find(kAmbiguous, word, &Ambiguous::word);
   return {std::nullopt, found == kAmbiguous.end() ? "" : found->objection};
 }

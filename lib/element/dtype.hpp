@@ -133,16 +133,42 @@ inline constexpr std::array<DTypeTraits, 18> kDTypes{{
      true},
 }};
 
-/// The dtypes that kernels work on, and that with_type() takes. Elements of the others, float8, are widened
-/// to float32 first: see small_floats.hpp.
+/// What others call a dtype: a row of kDTypeCodes.
+struct DTypeCodes {
+  std::string_view words;  ///< in lower case; also with a prefix such as "torch."
+  std::string_view onnx;   ///< the name and the number in TensorProto.DataType
+  std::int32_t onnx_code = 0;
+  int dlpack = 0;  ///< DLDataTypeCode of dtypes that numpy lacks
+};
+
+/// In the order of kDTypes.
+inline constexpr std::array<DTypeCodes, kDTypes.size()> kDTypeCodes{{
+    {"i1 torch.char np.byte numpy.byte", "int8", 3},
+    {"i2 i16 short", "int16", 5},
+    {"i4 i32 intc torch.int", "int32", 6},
+    {"i64 longlong torch.long", "int64", 7},
+    {"u1 ubyte torch.byte", "uint8", 2},
+    {"u2 u16 ushort", "uint16", 4},
+    {"u4 u32 uintc", "uint32", 12},
+    {"u64 ulonglong", "uint64", 13},
+    {"f2 f16 fp16 half", "float16", 10},
+    {"f4 f32 fp32 single torch.float tensorproto.float onnx.tensorproto.float", "float", 1},
+    {"f64 fp64 double", "double", 11},
+    {"bf16", "bfloat16", 16, 4},
+    {"f8_e4m3 fp8_e4m3 float8e4m3fn", "float8e4m3fn", 17, 10},
+    {"f8_e5m2 fp8_e5m2 float8e5m2", "float8e5m2", 19, 12},
+    {"f8_e4m3fnuz float8e4m3fnuz", "float8e4m3fnuz", 18, 11},
+    {"f8_e5m2fnuz float8e5m2fnuz", "float8e5m2fnuz", 20, 13},
+    {"", "", 0, 9},
+    {"f8_e8m0 float8e8m0", "float8e8m0", 24, 14},
+}};
+
+/// The dtypes that kernels work on, and that with_type() takes. Elements of the others, floats of one byte,
+/// are widened to float32 first: see small_floats.hpp.
 inline constexpr std::span kKernelDTypes = std::span(kDTypes).first<12>();
 
 [[nodiscard]] constexpr bool has_kernels(DType dtype) {
   return static_cast<std::size_t>(dtype) < kKernelDTypes.size();
-}
-
-[[nodiscard]] constexpr bool is_float8(DType dtype) {
-  return dtype >= DType::float8_e4m3fn && dtype <= DType::float8_e8m0fnu;
 }
 
 /// The dtype's row of kDTypes.
@@ -150,14 +176,23 @@ inline constexpr std::span kKernelDTypes = std::span(kDTypes).first<12>();
   return kDTypes[static_cast<std::size_t>(dtype)];
 }
 
+[[nodiscard]] constexpr const DTypeCodes& codes_of(DType dtype) {
+  return kDTypeCodes[static_cast<std::size_t>(dtype)];
+}
+
 /// Whether numpy lacks the dtype, and ml_dtypes adds it.
 [[nodiscard]] constexpr bool is_foreign(DType dtype) {
   return traits(dtype).descr[0] == 'V' || traits(dtype).only_if_named;
 }
 
-/// Whether the dtype has fractions, NaN and infinities.
+/// Whether the dtype has fractions and NaN.
 [[nodiscard]] constexpr bool is_floating(DType dtype) {
   return traits(dtype).kind == NumberKind::floating;
+}
+
+/// Floats without a fraction are powers of two.
+[[nodiscard]] constexpr bool has_zero(DType dtype) {
+  return !is_floating(dtype) || traits(dtype).fraction_bits != 0;
 }
 
 /// The dtype called `name` ("float32"), or nothing.
@@ -237,12 +272,7 @@ constexpr decltype(auto) with_type(DType dtype, F&& f) {
     case DType::float32: return f.template operator()<float>();
     case DType::float64: return f.template operator()<double>();
     case DType::bfloat16: return f.template operator()<BFloat16>();
-    case DType::float8_e4m3fn:
-    case DType::float8_e5m2:
-    case DType::float8_e4m3fnuz:
-    case DType::float8_e5m2fnuz:
-    case DType::float8_e4m3b11fnuz:
-    case DType::float8_e8m0fnu: break;
+    default: break;
   }
   __builtin_unreachable();
 }

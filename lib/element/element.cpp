@@ -69,7 +69,7 @@ ElementBits integer_element(DType dtype, const Number& number) {
 }
 
 ElementBits nearest_element(DType dtype, const Number& number) {
-  if (is_float8(dtype)) return NarrowFloat8(float8_of(dtype))(round_to_odd(number));
+  if (!has_kernels(dtype)) return Narrowing(dtype)(round_to_odd(number));
   return with_type(dtype, [&]<class T>() -> ElementBits {
     if constexpr (std::is_integral_v<T>)
       return 0;
@@ -79,12 +79,12 @@ ElementBits nearest_element(DType dtype, const Number& number) {
 }
 
 std::int64_t element_key(DType dtype, ElementBits element) {
-  if (is_float8(dtype)) return key_of(float8_of(dtype), static_cast<std::uint8_t>(element));
+  if (!has_kernels(dtype)) return key_of(float8_of(dtype), static_cast<std::uint8_t>(element));
   return with_type(dtype, [=]<class T>() -> std::int64_t { return key_of(from_bits<T>(element)); });
 }
 
 ElementBits element_with_key(DType dtype, std::int64_t key) {
-  if (!is_float8(dtype))
+  if (has_kernels(dtype))
     return with_type(dtype, [=]<class T>() { return to_bits(element_of<T>(static_cast<Key<T>>(key))); });
   ElementBits element = 0;
   while (element_key(dtype, element) != key) ++element;
@@ -92,7 +92,7 @@ ElementBits element_with_key(DType dtype, std::int64_t key) {
 }
 
 ElementBits lowest_element(DType dtype) {
-  if (is_float8(dtype) && float8_of(dtype).sign() == 0) return 0;
+  if (!has_zero(dtype)) return 0;  // and no sign
   const ElementBits sign = sign_of(traits(dtype));
   return is_floating(dtype) ? highest_element(dtype) | sign : sign;
 }
@@ -107,7 +107,7 @@ ElementBits lowest_finite(DType dtype) {
 }
 
 ElementBits highest_finite(DType dtype) {
-  if (is_float8(dtype)) return float8_of(dtype).highest;
+  if (!has_kernels(dtype)) return float8_of(dtype).highest;
   const DTypeTraits& row = traits(dtype);
   const ElementBits magnitude = ~ElementBits{0} >> (64 - 8 * row.size) & ~sign_of(row);
   const ElementBits special = row.has_infinity ? ElementBits{1} << row.fraction_bits : 0;  // infinity and NaN
@@ -115,7 +115,7 @@ ElementBits highest_finite(DType dtype) {
 }
 
 ElementBits canonical_nan(DType dtype) {
-  if (is_float8(dtype)) return float8_of(dtype).nan;
+  if (!has_kernels(dtype)) return float8_of(dtype).nan;
   return highest_element(dtype) | ElementBits{1} << (traits(dtype).fraction_bits - 1);
 }
 

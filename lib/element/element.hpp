@@ -12,7 +12,7 @@
 /// Single elements of any dtype as numbers and as text.
 namespace clipper {
 
-/// Calls f(x) with an element of any dtype in its C++ type, which is float for float8.
+/// Calls f(x) with an element of any dtype in its C++ type, which is float for a dtype without kernels.
 template <class F>
 decltype(auto) with_element(DType dtype, ElementBits element, F&& f) {
   if (!has_kernels(dtype)) return f(widened(dtype, element));
@@ -36,7 +36,8 @@ decltype(auto) with_reader(DType dtype, F&& f) {
 [[nodiscard]] Number number_of(DType dtype, ElementBits element);
 
 /// The element in the fewest decimal digits that convert back to it: "0.1", "-0", "inf", "nan", "255". Of a
-/// float8, the fewest that convert to the same float32: 448, not 450, is the highest float8_e4m3fn.
+/// float of one byte, the fewest that convert to the same float32: 448, not 450, is the highest
+/// float8_e4m3fn.
 [[nodiscard]] std::string element_text(DType dtype, ElementBits element);
 
 /// Room for the text of any element.

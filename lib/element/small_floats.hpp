@@ -134,7 +134,7 @@ inline constexpr std::array<Float8, 6> kFloat8{{
 }};
 
 [[nodiscard]] constexpr std::size_t float8_index(DType dtype) noexcept {
-  return static_cast<std::size_t>(dtype) - static_cast<std::size_t>(DType::float8_e4m3fn);
+  return static_cast<std::size_t>(dtype) - kKernelDTypes.size();
 }
 
 [[nodiscard]] constexpr const Float8& float8_of(DType dtype) noexcept {
@@ -181,7 +181,7 @@ inline constexpr auto kWidenedFloat8 = [] {
   return all;
 }();
 
-/// The element of a float8 dtype as a float.
+/// An element of a dtype without kernels as a float.
 [[nodiscard]] inline float widened(DType dtype, ElementBits element) noexcept {
   return std::bit_cast<float>(kWidenedFloat8[float8_index(dtype)][element & 0xff]);
 }
@@ -193,25 +193,13 @@ inline void widen(DType dtype, const std::byte* elements, float* floats, std::si
     floats[i] = std::bit_cast<float>(bits[std::to_integer<std::size_t>(elements[i])]);
 }
 
-/// Rounds floats to nearest even, once. What has no sign, or no -0, becomes what it has. Numbers beyond the
-/// finite elements become infinite or, in a format without infinity, NaN: so do numbers up to 0 in a format
-/// without sign. A NaN keeps its sign, and as many bits of its payload as there are.
-class NarrowFloat8 {
+/// Makes floats elements of a dtype without kernels, rounded to nearest even, once. What has no sign, or no
+/// -0, becomes what it has. Numbers beyond the finite elements become infinite or, in a format without
+/// infinity, NaN: so do numbers up to 0 in a format without sign. A NaN keeps its sign, and as many bits of
+/// its payload as there are.
+class Narrowing {
  public:
-  explicit constexpr NarrowFloat8(const Float8& format) noexcept
-      : shift_(23 - format.fraction_bits),
-        half_((1 << (22 - format.fraction_bits)) - 1),
-        odd_(format.has_sign() ? 1 : 0),
-        rebias_((127 - format.bias) << 23),
-        smallest_normal_(format.has_sign() ? (128 - format.bias) << 23 : 0x600000),
-        magic_(std::bit_cast<float>(format.has_sign() ? (151 - format.bias - format.fraction_bits) << 23
-                                                      : 127 << 23)),
-        highest_(format.highest),
-        beyond_(format.beyond),
-        nan_(format.nan),
-        payload_(format.has_infinity() ? 3 : 0),
-        sign_(format.sign()),
-        has_minus_zero_(format.has_minus_zero()) {}
+  explicit constexpr Narrowing(DType dtype) noexcept : Narrowing(float8_of(dtype)) {}
 
   [[nodiscard, gnu::always_inline]] std::uint8_t operator()(float x) const noexcept {
     const auto bits = std::bit_cast<std::int32_t>(x);
@@ -232,6 +220,21 @@ class NarrowFloat8 {
   }
 
  private:
+  explicit constexpr Narrowing(const Float8& format) noexcept
+      : shift_(23 - format.fraction_bits),
+        half_((1 << (22 - format.fraction_bits)) - 1),
+        odd_(format.has_sign() ? 1 : 0),
+        rebias_((127 - format.bias) << 23),
+        smallest_normal_(format.has_sign() ? (128 - format.bias) << 23 : 0x600000),
+        magic_(std::bit_cast<float>(format.has_sign() ? (151 - format.bias - format.fraction_bits) << 23
+                                                      : 127 << 23)),
+        highest_(format.highest),
+        beyond_(format.beyond),
+        nan_(format.nan),
+        payload_(format.has_infinity() ? 3 : 0),
+        sign_(format.sign()),
+        has_minus_zero_(format.has_minus_zero()) {}
+
   std::int32_t shift_;  ///< from the fraction of a float to that of the format
   std::int32_t half_;   ///< of the unit of the last place, minus 1, which an odd last bit adds
   std::int32_t

@@ -19,8 +19,8 @@ inline constexpr std::size_t kMaxRank = 64;
 struct TensorLayout {
   DType dtype = DType::float32;
   ByteOrder order = kNativeOrder;  ///< of the elements; kNativeOrder for elements of one byte
-  std::string_view stored_as{};  ///< what a file calls bfloat16 or float8 elements, and what they are called
-                                 ///< when written again: "|V2", "<u2"; empty for what numpy writes
+  std::string_view stored_as{};    ///< what a file calls elements of a dtype that numpy lacks, and what they
+                                 ///< are called when written again: "|V2", "<u2"; empty for what numpy writes
   bool fortran_order = false;    ///< as in the file, even if both orders are the same (1-D, empty)
   std::vector<std::int64_t> shape;  ///< 0 to kMaxRank dimensions, each >= 0
   std::uint64_t count = 1;          ///< the product of the shape; count * size fits int64

@@ -224,7 +224,7 @@ class NameChoice {
 /// A choice of tensors by their types.
 class TypeChoice {
  public:
-  /// The words besides those of dtype_word(). Float8 is chosen only by "all" or by its name.
+  /// The words besides those of dtype_word(). A float of one byte is chosen only by "all" or by its name.
   static constexpr std::array<std::string_view, 5> kKinds{"float", "int", "bool", "date", "all"};
 
   /// Also chooses the tensors that the word stands for. False for a word that names none.

@@ -362,7 +362,7 @@ void Figures::find_norm() {
   Request first = first_steps(others, dtype);
   if (first.nodata_to) first.nodata_to = 0;
   const auto is_other = [&](const TensorSource& source) { return source.layout.dtype != dtype; };
-  if (is_float8(dtype) || std::ranges::any_of(sources_, is_other)) first.to = DType::float64;
+  if (!has_kernels(dtype) || std::ranges::any_of(sources_, is_other)) first.to = DType::float64;
   std::vector<std::byte> norms;
   Given& limit = *request_.max_norm;
   const auto take = [&](std::uint64_t group, double norm) {

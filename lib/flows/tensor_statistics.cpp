@@ -101,7 +101,7 @@ ElementStatistics read_statistics(Engine& engine, InputFile& input, const Tensor
   });
   min_array.expect_valid();
   max_array.expect_valid();
-  // A number that all elements are beyond exists only for integers and float8.
+  // A number that all elements are beyond exists only for integers and floats of one byte.
   if (min && !min->plan && !min->element) total.below = total.count - total.nan;
   if (max && !max->plan && !max->element) total.above = total.count - total.nan;
   return total;

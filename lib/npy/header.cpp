@@ -50,7 +50,7 @@ std::string loaded(std::string_view python, bool has_objects) {
                                                  loaded(python, row->prefix == "O"), row->replacement)));
 }
 
-/// All types of ml_dtypes of one byte, except float8_e5m2.
+/// The type of ml_dtypes that have one byte and no letter of their own.
 constexpr std::string_view kRawByte = "V1";
 
 /// The descriptor of elements that are stored as those of another dtype: TensorLayout::stored_as. `mark` is
@@ -186,7 +186,7 @@ std::string descr_text(const TensorLayout& layout) {
     case Kind::complex: return fmt::format("{}c{}", order, layout.element_size());
   }
   if (!layout.stored_as.empty()) return std::string(layout.stored_as);
-  const bool has_order = dtype.size > 1 || is_float8(dtype.dtype);
+  const bool has_order = dtype.size > 1 || is_foreign(dtype.dtype);
   if (!has_order) return fmt::format("|{}", dtype.descr);
   return fmt::format("{}{}", order, dtype.descr);
 }
@@ -279,7 +279,7 @@ Header accepted(const TensorLayout& layout, const GivenDType& given, Types types
   static_cast<TensorLayout&>(header) = layout;
   const DTypeTraits& stored = traits(layout.dtype);
   const std::string descr =
-      is_float8(layout.dtype) && layout.stored_as.empty() ? std::string(stored.name) : descr_text(layout);
+      !has_kernels(layout.dtype) && layout.stored_as.empty() ? std::string(stored.name) : descr_text(layout);
   const bool is_number = layout.meaning == LogicalType{};
   if (!is_number && types < (layout.meaning.is_complex() ? Types::comparable : Types::clipped))
     refuse_dtype(descr, python);

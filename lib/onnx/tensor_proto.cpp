@@ -44,41 +44,47 @@ constexpr std::string_view kOther = "is it another message, such as an ONNX mode
 
 /// A dtype of TensorProto. The field is that of elements that are not in raw_data.
 struct Type {
-  std::int32_t code;
-  std::string_view name;
+  std::int32_t code = 0;
+  std::string_view name{};
   std::optional<DType> dtype{};  ///< nothing for a type that is not read
   std::uint32_t field = 0;
   LogicalType::Kind meaning = LogicalType::Kind::number;
 };
 
-constexpr Type kTypes[] = {{1, "float", DType::float32, kFloatData},
-                           {2, "uint8", DType::uint8, kInt32Data},
-                           {3, "int8", DType::int8, kInt32Data},
-                           {4, "uint16", DType::uint16, kInt32Data},
-                           {5, "int16", DType::int16, kInt32Data},
-                           {6, "int32", DType::int32, kInt32Data},
-                           {7, "int64", DType::int64, kInt64Data},
-                           {8, "string"},
-                           {9, "bool", DType::uint8, kInt32Data, LogicalType::Kind::boolean},
-                           {10, "float16", DType::float16, kInt32Data},
-                           {11, "double", DType::float64, kDoubleData},
-                           {12, "uint32", DType::uint32, kUint64Data},
-                           {13, "uint64", DType::uint64, kUint64Data},
-                           {14, "complex64"},
-                           {15, "complex128"},
-                           {16, "bfloat16", DType::bfloat16, kInt32Data},
-                           {17, "float8e4m3fn", DType::float8_e4m3fn, kInt32Data},
-                           {18, "float8e4m3fnuz", DType::float8_e4m3fnuz, kInt32Data},
-                           {19, "float8e5m2", DType::float8_e5m2, kInt32Data},
-                           {20, "float8e5m2fnuz", DType::float8_e5m2fnuz, kInt32Data},
-                           {21, "uint4"},
-                           {22, "int4"},
-                           {23, "float4e2m1"},
-                           {24, "float8e8m0", DType::float8_e8m0fnu, kInt32Data},
-                           {25, "uint2"},
-                           {26, "int2"},
-                           {27, "float6e2m3"},
-                           {28, "float6e3m2"}};
+constexpr std::array kOtherTypes{
+    Type{8, "string"},      Type{9, "bool", DType::uint8, kInt32Data, LogicalType::Kind::boolean},
+    Type{14, "complex64"},  Type{15, "complex128"},
+    Type{21, "uint4"},      Type{22, "int4"},
+    Type{23, "float4e2m1"}, Type{25, "uint2"},
+    Type{26, "int2"},       Type{27, "float6e2m3"},
+    Type{28, "float6e3m2"}};
+
+constexpr std::uint32_t field_of(DType dtype) {
+  switch (dtype) {
+    case DType::float32: return kFloatData;
+    case DType::float64: return kDoubleData;
+    case DType::int64: return kInt64Data;
+    case DType::uint32:
+    case DType::uint64: return kUint64Data;
+    default: return kInt32Data;
+  }
+}
+
+/// Those of kDTypes and the others. A dtype that ONNX lacks has no code.
+constexpr auto kTypes = [] {
+  std::array<Type, kDTypes.size() + kOtherTypes.size()> types{};
+  for (std::size_t i = 0; i < kDTypes.size(); ++i)
+    types[i] = {kDTypeCodes[i].onnx_code, kDTypeCodes[i].onnx, kDTypes[i].dtype, field_of(kDTypes[i].dtype)};
+  std::ranges::copy(kOtherTypes, types.begin() + kDTypes.size());
+  return types;
+}();
+
+/// The row of a layout; the end if ONNX lacks its type.
+const Type* type_of(const TensorLayout& layout) {
+  return std::ranges::find_if(kTypes, [&](const Type& row) {
+    return row.code != 0 && row.dtype == layout.dtype && row.meaning == layout.meaning.kind;
+  });
+}
 
 /// The wire type of an element of a field that may also be packed.
 std::optional<WireType> element_type(std::uint32_t field) {
@@ -384,9 +390,7 @@ Tensor parse(const ReadAt& read, std::uint64_t size) {
 
 void write_elements(const Tensor& tensor, const ReadAt& read, std::uint64_t size, const Write& write) {
   constexpr std::size_t kBuffer = 1UL << 16;
-  const Type& type = *std::ranges::find_if(kTypes, [&](const Type& row) {
-    return row.dtype == tensor.layout.dtype && row.meaning == tensor.layout.meaning.kind;
-  });
+  const Type& type = *type_of(tensor.layout);
   const std::size_t element_size = traits(*type.dtype).size;
   Source source(read, size);
   std::vector<std::byte> bytes;
@@ -408,9 +412,7 @@ void write_elements(const Tensor& tensor, const ReadAt& read, std::uint64_t size
 }
 
 std::string front(const TensorLayout& layout, const Kept& kept) {
-  const auto* const type = std::ranges::find_if(kTypes, [&](const Type& row) {
-    return row.dtype == layout.dtype && row.meaning == layout.meaning.kind;
-  });
+  const Type* const type = type_of(layout);
   if (type == std::end(kTypes)) refuse(fmt::format("TensorProto has no {}", type_name(layout)));
   if (layout.order == ByteOrder::big && traits(layout.dtype).size > 1)
     refuse(

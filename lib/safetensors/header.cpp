@@ -22,6 +22,7 @@ using npz::refuse;
 
 constexpr std::string_view kMetadata = "__metadata__";
 
+/// In the order in which a header lists its tensors, from the last on.
 constexpr Type kTypes[] = {
     {"BOOL", 8, std::nullopt, "bool"},
     {"F4", 4, std::nullopt, "float4_e2m1fn"},

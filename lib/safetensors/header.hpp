@@ -31,7 +31,7 @@ struct Type {
   std::string_view meaning;    ///< of such a type: "bool"
 };
 
-/// The type of tensors of this dtype; null if the format has none, as for float8_e4m3b11fnuz.
+/// The type of tensors of this dtype; null if the format has none.
 [[nodiscard]] const Type* type_of(DType dtype);
 
 /// The type with this name in headers; null if there is none.

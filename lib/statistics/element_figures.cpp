@@ -394,10 +394,11 @@ ElementSource magnitudes_of(const ElementSource& source) {
                                                                const ElementSource::Look& look) {
     read(range, [&](std::size_t group, std::span<const std::byte> elements) {
       std::vector<std::byte> own(elements.begin(), elements.end());
-      if (is_float8(dtype)) {
-        const Float8& format = float8_of(dtype);
+      if (!has_kernels(dtype)) {
+        const Narrowing narrow(dtype);
         for (std::byte& each : own)
-          if (!format.is_nan(std::to_integer<std::uint8_t>(each))) each &= ~std::byte{format.sign()};
+          if (const float x = widened(dtype, std::to_integer<ElementBits>(each)); x < 0)
+            each = std::byte{narrow(-x)};
         return look(group, own);
       }
       with_type(dtype, [&]<class T>() {

@@ -33,7 +33,7 @@ struct GroupNumbers {
 void figures_of_groups(const ElementSource& source, std::span<const Expression> expressions, SimdLevel level,
                        const std::function<void(std::uint64_t, const GroupNumbers&)>& found);
 
-/// Finds the norm of each group of the source, whose dtype is no float8: exact, and rounded once to float64.
+/// Finds the norm of each group of the source, whose dtype has kernels: exact, and rounded once to float64.
 /// NaN if an element is, otherwise infinity if one is; 0 of no elements. One pass.
 void norms_of_groups(const ElementSource& source, Norm norm, SimdLevel level,
                      const std::function<void(std::uint64_t group, double)>& found);

@@ -275,7 +275,7 @@ ElementBits nearest_element(DType dtype, const Figure& figure) {
   if (!figure.is_finite()) return nearest_element(dtype, Number(figure));
   if (dtype == DType::float64) return to_bits(figure.nearest());
   const double odd = figure.odd();
-  if (is_float8(dtype)) return NarrowFloat8(float8_of(dtype))(round_to_odd(odd));
+  if (!has_kernels(dtype)) return Narrowing(dtype)(round_to_odd(odd));
   return with_type(dtype, [=]<class T>() -> ElementBits {
     if constexpr (HalfType<T>)
       return to_bits(narrow_half<T>(round_to_odd(odd)));

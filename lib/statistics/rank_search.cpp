@@ -16,7 +16,7 @@ constexpr std::size_t kMaxPrefixes = Candidates<std::uint64_t>::kMaxPrefixes;
 constexpr std::size_t kBlock = 1024;  // elements that are looked at before the candidates are handled
 
 std::uint64_t ordered_key(DType dtype, ElementBits element) {
-  if (is_float8(dtype)) return static_cast<std::uint8_t>(element_key(dtype, element) + 0x80);
+  if (!has_kernels(dtype)) return static_cast<std::uint8_t>(element_key(dtype, element) + 0x80);
   return with_type(dtype, [=]<class T>() { return ordered(from_bits<T>(element)); });
 }
 
@@ -126,7 +126,7 @@ void RankSearch::count_first_digits(std::span<const std::byte> elements) {
 void RankSearch::collect_all(std::span<const std::byte> elements) {
   std::vector<std::uint64_t> keys;
   keys.reserve(elements.size() / (width_ / 8));
-  if (is_float8(dtype_))
+  if (!has_kernels(dtype_))
     for (const std::byte element : elements)
       keys.push_back(ordered_key(dtype_, std::to_integer<ElementBits>(element)));
   else
@@ -302,7 +302,8 @@ void RankSearch::choose_pass() {
 }
 
 ElementBits RankSearch::element(std::size_t i) const {
-  if (is_float8(dtype_)) return element_with_key(dtype_, static_cast<std::int64_t>(wanted_[i].prefix) - 0x80);
+  if (!has_kernels(dtype_))
+    return element_with_key(dtype_, static_cast<std::int64_t>(wanted_[i].prefix) - 0x80);
   return with_type(dtype_, [&]<class T>() { return to_bits(element_at<T>(wanted_[i].prefix)); });
 }
 

@@ -190,12 +190,12 @@ std::optional<double> ElementStatistics::standard_deviation() const noexcept {
 
 namespace {
 
-/// The statistics of float8 elements, by blocks that are widened.
-ElementStatistics statistics_of_float8(DType dtype, const Bounds& bounds, const std::byte* elements,
-                                       std::size_t count, SimdLevel level) noexcept {
+/// The statistics of elements of a dtype without kernels, by blocks that are widened.
+ElementStatistics statistics_of_widened(DType dtype, const Bounds& bounds, const std::byte* elements,
+                                        std::size_t count, SimdLevel level) noexcept {
   const auto wide = [&](ElementBits element) -> ElementBits { return to_bits(widened(dtype, element)); };
   const auto narrow = [&](ElementBits element) -> ElementBits {
-    return NarrowFloat8(float8_of(dtype))(from_bits<float>(element));
+    return Narrowing(dtype)(from_bits<float>(element));
   };
   const Bounds of_floats{wide(bounds.lo), wide(bounds.hi)};
   alignas(64) std::array<float, 16384> block;
@@ -217,7 +217,7 @@ ElementStatistics statistics_of_float8(DType dtype, const Bounds& bounds, const 
 
 ElementStatistics statistics_of(DType dtype, const Bounds& bounds, const std::byte* elements,
                                 std::size_t count, SimdLevel level) noexcept {
-  if (is_float8(dtype)) return statistics_of_float8(dtype, bounds, elements, count, level);
+  if (!has_kernels(dtype)) return statistics_of_widened(dtype, bounds, elements, count, level);
   const std::size_t size = traits(dtype).size;
   ElementStatistics total;
   total.dtype = dtype;

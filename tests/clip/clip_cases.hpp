@@ -51,7 +51,7 @@ inline ElementBits highest(DType dtype) {
 inline ElementBits one(DType dtype) {
   if (!is_floating(dtype)) return 1;
   const unsigned width = reference::fraction_bits(dtype);
-  if (is_float8(dtype)) return static_cast<ElementBits>(float8_of(dtype).bias) << width;
+  if (!has_kernels(dtype)) return static_cast<ElementBits>(float8_of(dtype).bias) << width;
   return reference::infinity(dtype) >> (width + 1) << width;
 }
 

@@ -40,18 +40,18 @@ inline unsigned fraction_bits(DType dtype) {
 
 /// 0 if elements have no sign.
 inline ElementBits sign_bit(DType dtype) {
-  return is_float8(dtype) ? float8_of(dtype).sign() : ElementBits{1} << (bit_count(dtype) - 1);
+  return !has_kernels(dtype) ? float8_of(dtype).sign() : ElementBits{1} << (bit_count(dtype) - 1);
 }
 
 /// The bits of +infinity: the exponent field. In a dtype without infinity, the highest number.
 inline ElementBits infinity(DType dtype) {
-  if (is_float8(dtype))
+  if (!has_kernels(dtype))
     return float8_of(dtype).has_infinity() ? float8_of(dtype).beyond : float8_of(dtype).highest;
   return (sign_bit(dtype) - 1) >> fraction_bits(dtype) << fraction_bits(dtype);
 }
 
 inline bool is_nan(DType dtype, ElementBits bits) {
-  if (is_float8(dtype)) return std::isnan(widened(dtype, bits));
+  if (!has_kernels(dtype)) return std::isnan(widened(dtype, bits));
   return is_floating(dtype) && (bits & ~sign_bit(dtype)) > infinity(dtype);
 }
 
@@ -70,7 +70,7 @@ inline double magnitude(DType dtype, ElementBits bits) {
 /// ml_dtypes.
 inline double value(DType dtype, ElementBits bits) {
   if (is_nan(dtype, bits)) return std::numeric_limits<double>::quiet_NaN();
-  if (is_float8(dtype)) return widened(dtype, bits);
+  if (!has_kernels(dtype)) return widened(dtype, bits);
   const ElementBits unsigned_bits = bits & ~sign_bit(dtype);
   const double size = unsigned_bits == infinity(dtype) ? std::numeric_limits<double>::infinity()
                                                        : magnitude(dtype, unsigned_bits);

@@ -72,7 +72,7 @@ class Reference {
 
 std::string mismatch(std::size_t format, const Reference& reference, float x) {
   const std::uint8_t expected = reference.rounded(x);
-  const std::uint8_t actual = NarrowFloat8(kFloat8[format])(x);
+  const std::uint8_t actual = Narrowing(kFloat8[format].dtype)(x);
   return actual == expected ? "" : fmt::format(" {}: {:#x}, expected {:#x};", x, actual, expected);
 }
 
@@ -97,7 +97,7 @@ TEST_CASE("a float8 has the value that ml_dtypes gives it") {
 
 TEST_CASE("a float8 that is no signalling NaN is the result of narrowing its value") {
   for (std::size_t format = 0; format < kFloat8.size(); ++format) {
-    const NarrowFloat8 narrow(kFloat8[format]);
+    const Narrowing narrow(kFloat8[format].dtype);
     for (int i = 0; i < 256; ++i) {
       INFO(traits(kFloat8[format].dtype).name << ' ' << i);
       const bool is_signalling = kFloat8[format].has_infinity() && (i & 0x7f) == 0x7d;
@@ -146,7 +146,7 @@ TEST_CASE("every bfloat16, and a million other floats, become the nearest float8
 TEST_CASE("a NaN becomes a NaN of the same sign, if NaNs have a sign") {
   for (const Float8& format : kFloat8) {
     INFO(traits(format.dtype).name);
-    const NarrowFloat8 narrow(format);
+    const Narrowing narrow(format.dtype);
     for (std::uint32_t payload = 1; payload < 0x800000; payload = payload * 3 + 1)
       for (const std::uint32_t sign : {0U, 0x80000000U}) {
         const std::uint8_t element = narrow(std::bit_cast<float>(sign | 0x7f800000 | payload));

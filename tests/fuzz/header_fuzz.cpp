@@ -81,7 +81,7 @@ void check_refused(const Error& error, const npy::GivenDType& said) {
   const bool blames_raw_bytes = std::ranges::any_of(kRawBytes, [&](const char* descr) {
     return message.starts_with("dtype '" + std::string(descr) + "' (");
   });
-  require(!said.dtype || !is_float8(*said.dtype) || !blames_raw_bytes, "raw bytes can be any float8",
+  require(!said.dtype || has_kernels(*said.dtype) || !blames_raw_bytes, "raw bytes can be any float8",
           message);
   require(error.kind() == ErrorKind::input || error.kind() == ErrorKind::refused,
           "the error blames the input", message);

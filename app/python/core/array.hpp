@@ -124,7 +124,7 @@ struct ArrayType {
 };
 
 /// The array's dtype, or nothing if clipper does not take it. `given` is what the user says about raw bytes
-/// and integers: those of two bytes can be bfloat16, those of one byte a float8.
+/// and integers: those of two bytes can be bfloat16, those of one byte a float.
 [[nodiscard]] std::optional<ArrayType> type_of(PyArrayObject* array, std::optional<DType> given = {});
 
 /// "float64 (2, 3)", for messages.

@@ -230,7 +230,7 @@ std::string clip_signature() {
 }
 
 /// What the package needs to know of the request: its arguments with their defaults, which of them may be
-/// dates, and which are float64 if integers are given.
+/// dates, and which are float64 if integers are given; and the names of dtypes by their codes in DLPack.
 void add_request(nb::module_& module) {
   nb::dict defaults_by_name;
   nb::list dates;
@@ -247,6 +247,10 @@ void add_request(nb::module_& module) {
   module.attr("request") = defaults_by_name;
   module.attr("dates") = nb::tuple(dates);
   module.attr("factors") = nb::tuple(factors);
+  nb::dict dlpack;
+  for (const DTypeTraits& row : kDTypes)
+    if (is_foreign(row.dtype)) dlpack[nb::int_(codes_of(row.dtype).dlpack)] = nb::str(row.name.data());
+  module.attr("dlpack") = dlpack;
 }
 
 void add_clip(nb::module_& module) {

@@ -65,9 +65,6 @@ def _in_dtype(name: str, array: np.ndarray, dtype: np.dtype) -> np.ndarray:
 class _Unsigned:
     """A tensor whose elements numpy takes for unsigned integers of the same size. dlpack.h has the structures and codes."""
 
-    CODES = {4: "bfloat16", 9: "float8_e4m3b11fnuz", 10: "float8_e4m3fn", 11: "float8_e4m3fnuz", 12: "float8_e5m2",
-             13: "float8_e5m2fnuz", 14: "float8_e8m0fnu"}
-
     def __init__(self, tensor):
         self.device = tensor.__dlpack_device__()
         try:
@@ -79,7 +76,7 @@ class _Unsigned:
         is_versioned = '"dltensor_versioned"' in repr(self.capsule)
         managed = pointer(self.capsule, b"dltensor_versioned" if is_versioned else b"dltensor")
         code = ctypes.c_uint8.from_address(managed + (52 if is_versioned else 20))  # behind data, device and ndim
-        self.dtype = self.CODES.get(code.value)
+        self.dtype = _core.dlpack.get(code.value)
         if self.dtype:
             code.value = 1
 
