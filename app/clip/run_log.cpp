@@ -134,15 +134,11 @@ void add_plan(const Plan& plan, const std::string& name, Json& json) {
   json.add("bytes", plan.input_size());
   json.add("min", bound_json(plan, Parameter::min));
   json.add("max", bound_json(plan, Parameter::max));
-  const auto& normalization = plan.operation.normalization;
-  const bool has_numbers = normalization && !plan.operation.uses_bounds() && !only_scales(plan);
   for (const Parameter factor : {Parameter::scale, Parameter::bias, Parameter::subtract, Parameter::divide})
     if (const ArrayParameter* const array = plan.array(factor))
       json.add(name_of(factor), array_json(*array));
-    else if (has_numbers && (factor == Parameter::subtract || factor == Parameter::divide))
-      json.add(name_of(factor), factor == Parameter::subtract
-                                    ? Json::number(plan.input.dtype, subtrahend_text(*normalization))
-                                    : Json(normalization->b));
+    else if (const std::optional<std::string> number = number_text(plan, factor))
+      json.add(name_of(factor), Json::number(plan.input.dtype, *number));
   add_norm(plan, json);
   if (const auto notes = notes_on(plan, name); !notes.empty()) json.add("notes", notes);
 }

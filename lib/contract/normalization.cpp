@@ -221,15 +221,12 @@ void describe_normalization(const Plan& plan, std::string& text) {
   if (plan.norms) text += ", norm " + found_text(*plan.norms);
   if (!plan.operation.normalization) return;
   const Normalization& step = *plan.operation.normalization;
-  if (plan.norms)
-    text += fmt::format(", y * {} in float64",
-                        text_of(plan, Parameter::max_norm, fmt::format("{}", step.factor)));
+  if (plan.norms) text += fmt::format(", y * {} in float64", text_of(plan, Parameter::max_norm));
   if (step.stretches)
     text += fmt::format(", stretched to {}:{} in float64", step.low, step.high);
   else if (!only_scales(plan))
-    text +=
-        fmt::format(", (y - {}) / {} in float64", text_of(plan, Parameter::subtract, subtrahend_text(step)),
-                    text_of(plan, Parameter::divide, fmt::format("{}", step.b)));
+    text += fmt::format(", (y - {}) / {} in float64", text_of(plan, Parameter::subtract),
+                        text_of(plan, Parameter::divide));
   if (step.maps()) text += fmt::format(", stretched to {}:{}", step.low, step.high);
   describe_rounding(step.cast, true, plan.operation.from, step.to, text);
 }

@@ -131,19 +131,22 @@ void identify_scaling(const Plan& plan, std::string& text) {
 
 void describe_scaling(const Plan& plan, std::string& text) {
   const Operation& operation = plan.operation;
-  const auto describe = [&](auto scale, auto bias, std::string_view how) {
-    text += fmt::format(", x {} {} + {} {}", operation.divides ? '/' : '*',
-                        text_of(plan, Parameter::scale, fmt::format("{}", scale)),
-                        text_of(plan, Parameter::bias, fmt::format("{}", bias)), how);
-  };
+  if (operation.arithmetic == Arithmetic::none) return;
+  constexpr std::array kHow{"", "in float32", "in float64", "exactly"};
+  text +=
+      fmt::format(", x {} {} + {} {}", operation.divides ? '/' : '*', text_of(plan, Parameter::scale),
+                  text_of(plan, Parameter::bias), kHow.at(static_cast<std::size_t>(operation.arithmetic)));
+}
+
+std::optional<std::string> scaling_text(const Operation& operation, bool is_scale) {
+  const double number = is_scale ? operation.scale : operation.bias;
   switch (operation.arithmetic) {
-    case Arithmetic::none: return;
-    case Arithmetic::float32:
-      return describe(static_cast<float>(operation.scale), static_cast<float>(operation.bias), "in float32");
-    case Arithmetic::float64: return describe(operation.scale, operation.bias, "in float64");
-    case Arithmetic::integer:
-      return describe(text_of(operation.integer_scale), text_of(operation.integer_bias), "exactly");
+    case Arithmetic::none: return std::nullopt;
+    case Arithmetic::float32: return fmt::format("{}", static_cast<float>(number));
+    case Arithmetic::float64: return fmt::format("{}", number);
+    case Arithmetic::integer: return text_of(is_scale ? operation.integer_scale : operation.integer_bias);
   }
+  __builtin_unreachable();
 }
 
 // Clip to min and max.
@@ -209,7 +212,7 @@ void identify_clip(const Plan& plan, std::string& text) {
 
 void describe_clip(const Plan& plan, std::string& text) {
   for (const Parameter bound : {Parameter::min, Parameter::max})
-    text += fmt::format(", {} {}", name_of(bound), text_of(plan, bound, bound_text(plan, bound)));
+    text += fmt::format(", {} {}", name_of(bound), text_of(plan, bound));
 }
 
 // NaN and zeros.
@@ -444,9 +447,28 @@ std::string found_text(const ParameterArray& array, std::size_t shown) {
   return text + (count > shown ? ", ...]" : "]");
 }
 
-std::string text_of(const Plan& plan, Parameter parameter, std::string number) {
+std::optional<std::string> number_text(const Plan& plan, Parameter parameter) {
+  const auto& normalization = plan.operation.normalization;
+  switch (parameter) {
+    case Parameter::min:
+    case Parameter::max: return bound_text(plan, parameter);
+    case Parameter::scale:
+    case Parameter::bias: return scaling_text(plan.operation, parameter == Parameter::scale);
+    case Parameter::subtract:
+    case Parameter::divide:
+      if (!normalization || plan.operation.uses_bounds() || only_scales(plan)) return std::nullopt;
+      return parameter == Parameter::subtract ? subtrahend_text(*normalization)
+                                              : fmt::format("{}", normalization->b);
+    case Parameter::max_norm:
+      if (!normalization || !plan.norms) return std::nullopt;
+      return fmt::format("{}", normalization->factor);
+  }
+  __builtin_unreachable();
+}
+
+std::string text_of(const Plan& plan, Parameter parameter) {
   const ArrayParameter* const row = plan.array(parameter);
-  if (row == nullptr) return number;
+  if (row == nullptr) return number_text(plan, parameter).value_or("");
   const std::string found = found_text(*row->array);
   return fmt::format("{} {}{}{}", row->text, shape_text(row->array->layout().shape), found.empty() ? "" : " ",
                      found);

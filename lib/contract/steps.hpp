@@ -73,8 +73,12 @@ void set_range(Request& request, DType dtype);
 /// What a normalization subtracts, if that is one number: "1700000000000000001".
 [[nodiscard]] std::string subtrahend_text(const Normalization& step);
 
-/// The text for people of a parameter that may be an array: "@bias.npy (3,)", "1% (3, 1, 1) [0.5, 1, 2]".
-[[nodiscard]] std::string text_of(const Plan& plan, Parameter parameter, std::string number);
+/// The number of a parameter as the plan calculates with it, for people: "0.5". Nothing unless a step of the
+/// plan has the parameter; 1 or 0 for one that is not given beside one that is.
+[[nodiscard]] std::optional<std::string> number_text(const Plan& plan, Parameter parameter);
+
+/// The same, or the text of an array: "@bias.npy (3,)", "1% (3, 1, 1) [0.5, 1, 2]".
+[[nodiscard]] std::string text_of(const Plan& plan, Parameter parameter);
 
 /// A scale, bias, subtrahend or divisor, rounded to float32 or float64. Error{usage} unless that is finite,
 /// and for a divisor of 0.
