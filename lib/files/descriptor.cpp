@@ -26,6 +26,11 @@ Descriptor::~Descriptor() {
   if (fd_ >= 0) os::close(fd_);
 }
 
+os::FileSystem Descriptor::file_system() const noexcept {
+  if (system_ == os::FileSystem::unknown) system_ = os::file_system(fd_);
+  return system_;
+}
+
 void throw_system_error(const std::string& path, std::string_view what, int error) {
   throw Error(ErrorKind::io, fmt::format("{}: {}: {}", path, what, os::error_text(error)), error);
 }
@@ -141,7 +146,18 @@ bool lock(const Descriptor& fd, const std::string& path) {
   return false;
 }
 
+namespace {
+
+bool is_local(os::FileSystem system) noexcept {
+  using os::FileSystem;
+  constexpr std::array kSystems{FileSystem::ext4, FileSystem::xfs, FileSystem::btrfs, FileSystem::tmpfs};
+  return std::ranges::find(kSystems, system) != kSystems.end();
+}
+
+}  // namespace
+
 void check_close(const Descriptor& fd, const std::string& path) {
+  if (is_local(fd.file_system())) return;
   const int copy = os::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0);
   if (copy < 0 || os::close(copy) != 0) throw_system_error(path, "cannot be written");
 }
@@ -182,9 +198,7 @@ std::string file_system_type(int fd) {
 }  // namespace
 
 bool is_of_one_machine(int fd) noexcept {
-  using os::FileSystem;
-  constexpr std::array kSystems{FileSystem::ext4, FileSystem::xfs, FileSystem::btrfs, FileSystem::tmpfs};
-  return std::ranges::find(kSystems, os::file_system(fd)) != kSystems.end();
+  return is_local(os::file_system(fd));
 }
 
 bool is_on_fuse(int fd, std::string_view type) {
@@ -271,9 +285,8 @@ os::Status status_of(const Descriptor& fd, const std::string& path) {
 }
 
 FileClock clock_of(const Descriptor& fd) {
-  if (is_of_one_machine(fd.get())) return FileClock::own;
-  const bool is_overlay = os::file_system(fd.get()) == os::FileSystem::overlayfs;
-  return is_overlay ? FileClock::own : FileClock::foreign;
+  const os::FileSystem system = fd.file_system();
+  return is_local(system) || system == os::FileSystem::overlayfs ? FileClock::own : FileClock::foreign;
 }
 
 /// The clock of another machine decides how long ago the last change was, but not how long a tick takes. A
@@ -290,7 +303,7 @@ os::Status settled_status(const Descriptor& fd, const std::string& path) {
     const nanoseconds now = coarse_now();
     const os::Status look = status_of(fd, path);
     if (!S_ISREG(look.st_mode) || now - last_change(look) >= kMaxTick + kMaxBehind) return look;
-    if (os::is_sealed(fd.get())) return look;
+    if (fd.file_system() == os::FileSystem::tmpfs && os::is_sealed(fd.get())) return look;  // memfd_create()
     const nanoseconds rest = rest_of_tick(look, now, clock_of(fd));
     if (rest == 0ns) return look;
     std::this_thread::sleep_for(rest + jiffy());  // CLOCK_REALTIME_COARSE is up to a jiffy late

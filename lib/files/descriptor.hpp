@@ -81,11 +81,13 @@ class Descriptor {
   Descriptor(Descriptor&& other) noexcept
       : fd_(std::exchange(other.fd_, -1)),
         caching_(std::exchange(other.caching_, Caching::kept)),
-        has_flag_(other.has_flag_.load()) {}
+        has_flag_(other.has_flag_.load()),
+        system_(other.system_.load()) {}
   Descriptor& operator=(Descriptor&& other) noexcept {
     std::swap(fd_, other.fd_);
     std::swap(caching_, other.caching_);
     has_flag_ = other.has_flag_.exchange(has_flag_);
+    system_ = other.system_.exchange(system_);
     return *this;
   }
   ~Descriptor();
@@ -103,6 +105,9 @@ class Descriptor {
   }
   void refuse_uncached_writes() const noexcept { has_flag_ = false; }
 
+  /// The file system that the file is on, asked for once.
+  [[nodiscard]] os::FileSystem file_system() const noexcept;
+
   /// Held by write_some(), because a file has one writer at a time.
   [[nodiscard]] Turn& writing() const noexcept { return writing_; }
 
@@ -110,6 +115,7 @@ class Descriptor {
   int fd_ = -1;
   Caching caching_ = Caching::kept;
   mutable std::atomic<bool> has_flag_ = true;
+  mutable std::atomic<os::FileSystem> system_ = os::FileSystem::unknown;
   mutable Turn writing_;
 };
 
@@ -169,8 +175,8 @@ void drop_rest(const Descriptor& fd, const std::string& path);
 /// Error{refused} if another program, such as clipper or flock(1), holds the lock.
 [[nodiscard]] bool lock(const Descriptor& fd, const std::string& path);
 
-/// Error{io} for a write that failed late, which network file systems and quotas report in close(). Closes a
-/// copy of the descriptor, so that the error is known while the file is still open.
+/// Error{io} for a write that failed late, which network file systems and FUSE report in close(); see
+/// is_of_one_machine(). Closes a copy of the descriptor, so that the error is known while the file is open.
 void check_close(const Descriptor& fd, const std::string& path);
 
 /// Enlarges the buffer of a pipe to 1 MiB, so that both ends wait less for each other. Does nothing to other

@@ -29,10 +29,10 @@ constexpr std::uint64_t kReserved = 1 << 20;
 constexpr std::uint64_t kWrittenOut = 32 << 20;
 
 /// Files of these file systems can share blocks.
-bool shares_blocks(int fd) noexcept {
+bool shares_blocks(const Descriptor& fd) noexcept {
   using os::FileSystem;
   constexpr std::array kSharing{FileSystem::xfs, FileSystem::btrfs, FileSystem::bcachefs};
-  return std::ranges::find(kSharing, os::file_system(fd)) != kSharing.end();
+  return std::ranges::find(kSharing, fd.file_system()) != kSharing.end();
 }
 
 }  // namespace
@@ -257,7 +257,7 @@ void OutputFile::set_size(std::uint64_t size) const {
 bool OutputFile::reserve(std::uint64_t size) const {
   const bool zeros_may_replace_a_file = mode_ && durability_ == Durability::none;  // at a power cut
   if (!is_regular() || size < kReserved || zeros_may_replace_a_file) return false;
-  const os::FileSystem system = os::file_system(fd_.get());
+  const os::FileSystem system = fd_.file_system();
   if (system != os::FileSystem::ext4 && system != os::FileSystem::xfs) return false;
   const auto base = static_cast<off_t>(base_);
   const auto bytes = static_cast<off_t>(size);
@@ -267,12 +267,12 @@ bool OutputFile::reserve(std::uint64_t size) const {
 }
 
 bool OutputFile::may_share_parts(const InputFile& input) noexcept {
-  return shares_blocks(input.descriptor().get());
+  return shares_blocks(input.descriptor());
 }
 
 Sharing OutputFile::may_share(const InputFile& input) const {
   if (!is_regular() || !input.is_regular() || input.source() != nullptr || base_ != 0) return Sharing::none;
-  if (!shares_blocks(fd_.get())) return Sharing::none;
+  if (!shares_blocks(fd_)) return Sharing::none;
   return durability_ == Durability::none ? Sharing::whole : Sharing::parts;
 }
 

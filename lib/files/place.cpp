@@ -183,15 +183,19 @@ bool Place::is_below(std::span<const FileId> directories) const {
 }
 
 bool is_below(int directory, std::span<const FileId> directories, const std::string& path) {
-  std::optional<FileId> below;
+  const auto known = [&](int failed, const os::Status& status) {
+    if (failed != 0) throw_system_error(directory_of(path), "cannot be examined");
+    return id_of(status);
+  };
+  os::Status status{};
+  FileId id = known(os::fstat(directory, &status), status);
+  if (std::ranges::find(directories, id) != directories.end()) return true;
   Descriptor parent;
   for (int fd = directory;; fd = parent.get()) {
-    os::Status status{};
-    if (os::fstat(fd, &status) != 0) throw_system_error(directory_of(path), "cannot be examined");
-    const FileId id = id_of(status);
-    if (std::ranges::find(directories, id) != directories.end()) return true;
-    if (id == below) return false;  // ".." of the root directory is the root directory
-    below = id;
+    const FileId above = known(os::fstatat(fd, "..", &status, 0), status);
+    if (std::ranges::find(directories, above) != directories.end()) return true;
+    if (above == id) return false;  // ".." of the root directory is the root directory
+    id = above;
     parent = Descriptor(retry_interrupted([&] { return os::openat(fd, "..", O_PATH | O_CLOEXEC); }));
     if (parent.get() < 0) throw_system_error(directory_of(path), "cannot be examined");
   }
