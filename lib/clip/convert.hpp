@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "clip/clip.hpp"
-#include "clip/losses.hpp"
+#include "clip/operation.hpp"
 #include "simd/levels.hpp"
 
 /// Clips elements and writes them as elements of another dtype, or rounds or replaces them.

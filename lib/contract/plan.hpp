@@ -104,7 +104,7 @@ struct Plan {
     return operation.nan.has_value() || (operation.cast && operation.cast->nan);
   }
 
-  /// Whether elements within the bounds can become infinite or 0: see clip/losses.hpp.
+  /// Whether elements within the bounds can become infinite or 0: see clip/operation.hpp.
   [[nodiscard]] bool may_lose() const { return operation.cast || operation.arithmetic != Arithmetic::none; }
 
   /// Whether somebody must look for NaN among the results: a cast finds them itself.

@@ -21,7 +21,7 @@ struct TensorLayout {
   ByteOrder order = kNativeOrder;  ///< of the elements; kNativeOrder for elements of one byte
   std::string_view stored_as{};    ///< what a file calls elements of a dtype that numpy lacks, and what they
                                  ///< are called when written again: "|V2", "<u2"; empty for what numpy writes
-  bool fortran_order = false;    ///< as in the file, even if both orders are the same (1-D, empty)
+  bool fortran_order = false;       ///< as in the file, even if both orders are the same (1-D, empty)
   std::vector<std::int64_t> shape;  ///< 0 to kMaxRank dimensions, each >= 0
   std::uint64_t count = 1;          ///< the product of the shape; count * size fits int64
   LogicalType meaning{};            ///< of elements that are stored as those of `dtype`

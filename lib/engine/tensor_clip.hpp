@@ -13,8 +13,8 @@
 
 #include "clip/clip.hpp"
 #include "clip/convert.hpp"
-#include "clip/losses.hpp"
 #include "clip/nodata.hpp"
+#include "clip/operation.hpp"
 #include "contract/plan.hpp"
 #include "engine/parameter_tile.hpp"
 #include "error.hpp"
