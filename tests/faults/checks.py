@@ -204,8 +204,8 @@ def litter_violations(mode: Mode, fault: Fault | None, run: Run, files: Files) -
     known = {**mode.before, **mode.after}
     may_stay = run.code in (-9, 6) or bool(REMOVING & {*run.fired})  # the message of exit 6 names the file
     of_shards = mode.shared or (mode.after_shards and (may_stay or run.code != 0))  # see shared.py
-    def is_told(name: str) -> bool:  # an older backup that could not get its name back
-        return "--backup" in mode.words and run.code in (4, 5) and name in run.stderr
+    def is_told(name: str) -> bool:  # an older backup, or what a result of several replaced, that could not get its name back
+        return ("--backup" in mode.words or len(mode.after) > 1) and run.code in (4, 5) and name in run.stderr
     return [f"{name} is left" for name in files if name not in known and not ((may_stay or is_told(name)) and TEMPORARY.fullmatch(name))
             and not (of_shards and SHARED.fullmatch(name))]
 
