@@ -18,6 +18,7 @@
 #include "compare/match_options.hpp"
 #include "console/json.hpp"
 #include "console/progress.hpp"
+#include "console/table.hpp"
 #include "console/terminal.hpp"
 #include "element/element.hpp"
 #include "element/text.hpp"
@@ -234,13 +235,6 @@ std::string github_data(std::string_view text) {
 std::string github_property(std::string_view text) {
   constexpr std::array<Replaced, 2> kProperty{{{':', "%3A"}, {',', "%2C"}}};
   return replaced(github_data(text), kProperty);
-}
-
-/// A field of CSV by RFC 4180: in quotes if it has a comma, a quote or the end of a line.
-std::string csv_field(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  constexpr std::array<Replaced, 1> kQuote{{{'"', "\"\""}}};
-  return '"' + replaced(text, kQuote) + '"';
 }
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {

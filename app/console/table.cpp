@@ -18,9 +18,21 @@ std::size_t columns_of(const std::string& text) {
 
 }  // namespace
 
-Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {
+std::string csv_field(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == text.npos) return std::string(text);
+  std::string field = "\"";
+  for (const char c : text) field.append(c == '"' ? 2 : 1, c);
+  return field + '"';
+}
+
+Table::Table(std::vector<Column> columns, Format format) : columns_(std::move(columns)), format_(format) {
   Row headings;
-  for (const Column& column : columns_) headings.emplace_back(column.heading);
+  for (const Column& column : columns_) {
+    std::string& heading = headings.emplace_back(column.heading);
+    if (format == Format::text)
+      std::ranges::transform(heading, heading.begin(),
+                             [](char c) { return 'a' <= c && c <= 'z' ? c - 'a' + 'A' : c; });
+  }
   widths_.resize(columns_.size());
   add(headings);
 }
@@ -37,10 +49,14 @@ void Table::add(const Row& row) {
 void Table::append_line(std::string_view row, std::string& text) const {
   for (std::size_t i = 0; !row.empty(); ++i) {
     const std::string_view cell = row.substr(0, row.find('\t'));
+    row.remove_prefix(cell.size() + 1);
+    if (format_ == Format::csv) {
+      text += (i == 0 ? "" : ",") + (cell == "-" ? "" : csv_field(cell));
+      continue;
+    }
     const bool is_right = columns_[i].align == Align::right;
     text += is_right ? fmt::format("{:>{}}", cell, widths_[i]) : fmt::format("{:{}}", cell, widths_[i]);
     text += "  ";
-    row.remove_prefix(cell.size() + 1);
   }
   text.erase(text.find_last_not_of(' ') + 1);
   text += '\n';

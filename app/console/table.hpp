@@ -43,20 +43,24 @@ class LineBlocks {
   std::vector<std::string> blocks_;
 };
 
-/// A table for people, whose columns are as wide on a terminal as their widest cells. The cells must not
-/// contain control characters: see escape_for_terminal().
+/// A field of CSV by RFC 4180: in quotes if it has a comma, a quote or the end of a line.
+[[nodiscard]] std::string csv_field(std::string_view text);
+
+/// A table for people, whose columns are as wide on a terminal as their widest cells; or CSV, where nothing
+/// stands for a cell "-". The cells must not contain control characters: see escape_for_terminal().
 class Table {
  public:
   enum class Align : std::uint8_t { left, right };
+  enum class Format : std::uint8_t { text, csv };
 
   struct Column {
-    std::string_view heading;
+    std::string heading;  ///< in capitals, except in CSV
     Align align = Align::left;
   };
 
   using Row = std::vector<std::string>;
 
-  explicit Table(std::vector<Column> columns);
+  explicit Table(std::vector<Column> columns, Format format = Format::text);
 
   /// Adds a row, which has a cell for each column.
   void add(const Row& row);
@@ -76,6 +80,7 @@ class Table {
   void append_line(std::string_view row, std::string& text) const;
 
   std::vector<Column> columns_;
+  Format format_;
   std::vector<std::size_t> widths_;
   LineBlocks rows_;  ///< cells, a tab after each
 };

@@ -99,6 +99,7 @@ void use_groups(const InfoCommand& command, std::span<const TensorSource> source
   const auto found = [&](std::uint64_t group, const ElementStatistics& statistics,
                          const Percentiles& percentiles) {
     tensor.statistics = statistics;
+    tensor.statistics->histogram.merge_rows(command.bins);
     set_percentiles(command, percentiles, tensor);
     if (!command.bounds.nodata.empty()) tensor.nodata = tensor.count - statistics.count;
     tensor.index.assign(axes.empty() ? 0 : shape.size(), std::nullopt);
@@ -132,6 +133,7 @@ void use_statistics(const InfoCommand& command, Engine& engine, InputFile& input
     set_percentiles(command, read_percentiles(engine, input, header, percentages_of(command), nodata),
                     tensor);
   tensor.statistics = read_statistics(engine, input, header, tensor.min, tensor.max, nodata);
+  tensor.statistics->histogram.merge_rows(command.bins);
   if (!command.bounds.nodata.empty()) tensor.nodata = header.count - tensor.statistics->count;
   use(tensor);
 }
@@ -228,12 +230,24 @@ int expand_directories(InfoCommand& command) {
   return status;
 }
 
+/// The facts that a row of the table has.
+std::vector<std::string> facts_of(const InfoCommand& command) {
+  if (!command.statistics) return {};
+  std::vector<std::string> facts{"min", "max", "mean", "std", "median"};
+  for (const Number& each : command.percentages) facts.push_back("percentile " + decimal_text(each));
+  if (!command.bounds.nodata.empty()) facts.emplace_back("nodata");
+  facts.insert(facts.end(), {"NaN", "inf", "-inf"});
+  if (command.bounds.min) facts.emplace_back("below");
+  if (command.bounds.max) facts.emplace_back("above");
+  return facts;
+}
+
 /// Shows one file after the other.
 class Display {
  public:
   explicit Display(const InfoCommand& command)
       : command_(command),
-        is_list_(!command.json && !command.statistics && command.inputs.size() > 1),
+        is_list_(!command.json && (command.table || (!command.statistics && command.inputs.size() > 1))),
         engine_(command.engine),
         tally_(engine_.done(), command.inputs.size(),
                [&](std::size_t i) { return command.statistics ? expected_bytes(command.inputs[i]) : 0; }),
@@ -280,9 +294,12 @@ class Display {
                [&](const TensorInfo& part) { print_tensor(part); });
   }
 
-  /// Prints the table of several files, or its rows that are not printed yet.
+  /// Prints the page of the only tensor, or the rows that are not printed yet.
   void end() {
-    if (is_list_) list_.print("", [&](const std::string& part) { print_result(part); });
+    if (listed_ == 1 && !is_list_)
+      print_result(page_);
+    else if (listed_ != 0 || is_list_)
+      list_.print("", [&](const std::string& part) { print_result(part); });
   }
 
   /// The highest exit status of all files and members.
@@ -323,22 +340,15 @@ class Display {
   }
 
   void print_tensor(const TensorInfo& tensor) {
-    if (command_.json)
-      print_result(as_json(tensor));
-    else if (is_list_)
-      add_to_list(as_row(tensor));
-    else
-      print_block(as_text(tensor, width_, paint_));
+    if (command_.json) return print_result(as_json(tensor));
+    if (listed_ == 0 && !is_list_) page_ = as_text(tensor, width_, paint_);
+    add_to_list(as_row(tensor, facts_));
   }
 
   void add_to_list(const Table::Row& row) {
     list_.add(row);
+    ++listed_;
     if (list_.is_large()) end();
-  }
-
-  void print_block(const std::string& text) {
-    print_result((is_first_ ? "" : "\n") + text);
-    is_first_ = false;
   }
 
   /// Without statistics, shows a table; a small one is printed when the widths of all its cells are known.
@@ -351,7 +361,7 @@ class Display {
     Table table = member_table();
     bool has_title = false;
     const auto print_table = [&] {
-      if (!std::exchange(has_title, true)) print_block(escape_for_terminal(archive.file().path()) + "\n");
+      if (!std::exchange(has_title, true)) print_result(escape_for_terminal(archive.file().path()) + "\n");
       table.print("  ", [&](const std::string& part) { print_result(part); });
     };
     if (command_.statistics) tally_.expect(contents_of(archive));
@@ -370,21 +380,24 @@ class Display {
     }
     if (command_.json && archive.entries().empty()) print_result(empty_archive_json(archive.file().path()));
     if (is_list_ && archive.entries().empty())
-      add_to_list({escape_for_terminal(archive.file().path()), "no members", "-", "0"});
+      add_to_list(
+          {escape_for_terminal(archive.file().path()), "no members", "-", facts_.empty() ? "0" : "-"});
     const bool is_shown = archive.entries().empty() || std::ranges::count(chosen, true) != 0;
     if (is_table && is_shown) print_table();
   }
 
   const InfoCommand& command_;
-  const bool is_list_;  ///< one line for each tensor of several files
-  Table list_ = file_table();
+  const bool is_list_;  ///< a row for each tensor, also if there is only one
+  const std::vector<std::string> facts_ = facts_of(command_);
+  Table list_ = tensor_table(facts_, command_.table.value_or(Table::Format::text));
+  std::size_t listed_ = 0;
+  std::string page_;  ///< of the first tensor
   const std::size_t width_ = terminal_columns(STDOUT_FILENO);
   const Paint paint_ = paint_for(STDOUT_FILENO);
   Engine engine_;
   FileTally tally_;
   Progress progress_;
   int status_ = 0;
-  bool is_first_ = true;
 };
 
 }  // namespace

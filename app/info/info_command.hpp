@@ -7,9 +7,11 @@
 #include "command_line/input_names.hpp"
 #include "command_line/shared_options.hpp"
 #include "console/progress.hpp"
+#include "console/table.hpp"
 #include "contract/plan.hpp"
 #include "engine/engine.hpp"
 #include "files/formats.hpp"
+#include "statistics/statistics.hpp"
 
 namespace clipper {
 
@@ -31,6 +33,8 @@ struct InfoCommand {
   [[nodiscard]] bool is_divided() const { return !bounds.per_axis.empty() || bounds.pooled; }
 
   std::optional<std::string> svg;  ///< of --histogram-svg
+  std::optional<Table::Format> table;
+  std::size_t bins = Histogram::kMaxRows;
   Engine::Options engine;
   Progress::When progress = Progress::When::never;  ///< never without statistics: headers are read at once
 };

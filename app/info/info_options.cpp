@@ -18,8 +18,7 @@ namespace {
 
 constexpr std::string_view kDescription =
     "Prints dtype, shape, memory order and size of tensors (.npy, .pb, raw) and of the members of archives "
-    "(.npz, "
-    "safetensors); of several files in a table. With --stats, --percentile, --min or --max it also reads the "
+    "(.npz, safetensors). With --stats, --percentile, --min or --max it also reads the "
     "elements and prints their range, mean, standard deviation, median, NaN count and a histogram.";
 
 constexpr std::array<std::string_view, 1> kForms{"[OPTIONS] FILE..."};
@@ -53,7 +52,7 @@ still shown.)"};
 constexpr Option kRecursive{
     .names = "-r,--recursive",
     .help = "Accepted: info always takes directories",
-    .details = R"(Accepted because other commands need it: info always takes the files below a directory.)"};
+    .details = R"(Changes nothing: info always takes directories.)"};
 
 constexpr Option kStats{
     .names = "--stats",
@@ -72,6 +71,18 @@ constexpr Option kHistogramSvg{
     .help = "Write the histogram of one tensor as a picture",
     .details = R"(Write the histogram of one tensor to FILE.svg, complete or not at all; lines mark `--min` and
 `--max`. Implies `--stats`.)"};
+
+constexpr Option kBins{
+    .names = "--bins", .type = "N",
+    .help = "At most N rows of the histogram; implies --stats",
+    .details = R"(Print at most N rows of the histogram, 2 to 20 (default).)"};
+
+constexpr Option kTable{
+    .names = "--table", .type = "FORMAT", .words = [] { return Words{"text", "csv"}; },
+    .excludes = {{"--json --histogram-svg"}},
+    .help = "A row for each tensor: text or csv",
+    .details = R"(Print a row for each tensor, also of one, as `text` (default of several) or `csv`. Rows have no
+histogram.)"};
 
 constexpr Option kMin{
     .names = "--min", .type = "X", .value = Value::number,
@@ -114,7 +125,8 @@ constexpr Option kJson{
 constexpr std::array kPositionals{Positional{&kFiles, Arity::many}};
 constexpr auto kOptions =
     listed(std::array{&kRecursive}, kWalkOptions,
-           std::array{&kStats, &kPercentile, &kHistogramSvg, &kMin, &kMax, &kNodata, &kPerAxis, &kTotal},
+           std::array{&kStats, &kPercentile, &kBins, &kTable, &kHistogramSvg, &kMin, &kMax, &kNodata,
+                      &kPerAxis, &kTotal},
            kReadingOptions, std::array{&kThreads, &kJson, &kProgress, &kNoProgress, &kColor, &kHelp});
 
 constexpr std::array kCommon{
@@ -144,7 +156,7 @@ std::vector<Number> parse_percentages(std::string_view text) {
 
 constexpr CommandSpec kInfoSpec{
     .name = "info",
-    .summary = "print dtype and shape of tensors; with --stats range, mean and histogram",
+    .summary = "print dtype and shape of tensors, and their statistics",
     .description = kDescription,
     .forms = kForms,
     .footer = kFooter,
@@ -178,8 +190,10 @@ InfoCommand validate_info(const RawOptions& raw) {
   command.svg = raw.value(kHistogramSvg);
   if (command.svg && !command.svg->ends_with(".svg"))
     refuse(fmt::format("--histogram-svg: '{}' does not end in .svg", *command.svg));
-  command.statistics = command.svg || raw.has(kStats) || raw.has(kPercentile) || command.bounds.min ||
-                       command.bounds.max || raw.has(kNodata) || command.is_divided();
+  if (raw.has(kTable)) command.table = static_cast<Table::Format>(word_of(raw, kTable));
+  if (raw.has(kBins)) command.bins = parse_count(long_name(kBins), raw.text(kBins), 2, Histogram::kMaxRows);
+  command.statistics = command.svg || raw.has(kBins) || raw.has(kStats) || raw.has(kPercentile) ||
+                       command.bounds.min || command.bounds.max || raw.has(kNodata) || command.is_divided();
   if (raw.has(kThreads)) command.engine.threads = parse_threads(raw.text(kThreads));
   if (command.statistics) command.progress = progress_when(raw);
   return command;

@@ -299,7 +299,7 @@ std::string share_text(std::uint64_t count, const ElementStatistics& statistics)
                      100 * static_cast<double>(count) / static_cast<double>(statistics.count));
 }
 
-void add_statistics_json(const TensorInfo& tensor, Facts& facts) {
+void add_statistics(const TensorInfo& tensor, Facts& facts) {
   const ElementStatistics& statistics = *tensor.statistics;
   const DType dtype = statistics.dtype;
   const npy::Header& header = tensor.header;
@@ -421,7 +421,7 @@ Json json_about(const std::string& input, const Entry* member, int status) {
 
 std::string as_text(const TensorInfo& tensor, std::size_t width, const Paint& paint) {
   Facts facts = tensor_facts(tensor);
-  if (tensor.statistics) add_statistics_json(tensor, facts);
+  if (tensor.statistics) add_statistics(tensor, facts);
   std::size_t longest = 0;
   for (const auto& [name, value] : facts) longest = std::max(longest, name.size());
   std::string text = escape_for_terminal(tensor.path) + "\n";
@@ -432,29 +432,61 @@ std::string as_text(const TensorInfo& tensor, std::size_t width, const Paint& pa
   return text;
 }
 
+namespace {
+
+/// As numpy gives it for the index. The tensors of a total may have different ones.
+std::string shape_cell(const TensorInfo& tensor) {
+  if (tensor.total) return "-";
+  std::vector<std::int64_t> shape;
+  for (std::size_t axis = 0; axis < tensor.header.shape.size(); ++axis)
+    if (tensor.index.empty() || !tensor.index[axis]) shape.push_back(tensor.header.shape[axis]);
+  return shape_text(shape) + (tensor.header.fortran_order ? ", Fortran order" : "");
+}
+
+/// Without what follows the number in as_text().
+std::string cell_of(const Facts& facts, const std::string& name) {
+  for (const auto& [fact, value] : facts)
+    if (fact == name || fact.starts_with(name + " ") || (fact == "NaT" && name == "NaN"))
+      return value.substr(0, value.find(' '));
+  return "-";
+}
+
+}  // namespace
+
 Table member_table() {
   using enum Table::Align;
-  return Table({{"KEY", left}, {"DTYPE", left}, {"SHAPE", left}, {"SIZE", right}, {"COMPRESSION", left}});
+  return Table({{"key", left}, {"dtype", left}, {"shape", left}, {"size", right}, {"compression", left}});
 }
 
-Table file_table() {
+Table tensor_table(const std::vector<std::string>& facts, Table::Format format) {
   using enum Table::Align;
-  return Table({{"FILE", left}, {"DTYPE", left}, {"SHAPE", left}, {"SIZE", right}});
+  std::vector<Table::Column> columns{{"file", left}, {"dtype", left}, {"shape", left}};
+  if (facts.empty()) columns.push_back({"size", right});
+  for (const std::string& fact : facts) columns.push_back({fact, right});
+  return Table(std::move(columns), format);
 }
 
-Table::Row as_row(const TensorInfo& tensor) {
+Table::Row as_row(const TensorInfo& tensor, const std::vector<std::string>& facts) {
   const npy::Header& header = tensor.header;
-  std::string name = escape_for_terminal(tensor.path);
-  if (!tensor.other.empty())
-    return {std::move(name), std::string(tensor.other), "-", fmt::format("{}", tensor.member->contents.size)};
-  const bool is_usual = header.order == kNativeOrder && header.stored_as.empty();
-  return {std::move(name), is_usual && !header.other ? type_name(header) : dtype_text(header),
-          shape_text(header.shape) + (header.fortran_order ? ", Fortran order" : ""),
-          header.has_objects() ? "-" : fmt::format("{}", header.data_size())};
+  Table::Row row{escape_for_terminal(tensor.path)};
+  if (tensor.other.empty()) {
+    const bool is_usual = header.order == kNativeOrder && header.stored_as.empty() && !header.other;
+    row.insert(row.end(), {is_usual ? type_name(header) : dtype_text(header), shape_cell(tensor)});
+  } else {
+    row.insert(row.end(), {std::string(tensor.other), "-"});
+  }
+  if (facts.empty() && !tensor.other.empty())
+    row.push_back(fmt::format("{}", tensor.member->contents.size));
+  else if (facts.empty())
+    row.push_back(header.has_objects() ? "-" : fmt::format("{}", header.data_size()));
+  Facts found;
+  if (tensor.statistics) add_statistics(tensor, found);
+  for (const std::string& fact : facts) row.push_back(cell_of(found, fact));
+  return row;
 }
 
 Table::Row as_row(const TensorInfo& tensor, std::string_view key) {
-  Table::Row row = as_row(tensor);
+  Table::Row row = as_row(tensor, std::vector<std::string>{});
   row.front() = escape_for_terminal(key);
   row.push_back(compression_text(*tensor.member));
   return row;

@@ -73,9 +73,10 @@ struct TensorInfo {
 [[nodiscard]] Table member_table();
 [[nodiscard]] Table::Row as_row(const TensorInfo& tensor, std::string_view key);
 
-/// The table for several files, without rows, and the row of a tensor, or of a member that is none.
-[[nodiscard]] Table file_table();
-[[nodiscard]] Table::Row as_row(const TensorInfo& tensor);
+/// The table for several tensors, without rows, and the row of a tensor, or of a member that is none. After
+/// the shape are the facts of as_text() that have, or begin with, these names, or the size if there are none.
+[[nodiscard]] Table tensor_table(const std::vector<std::string>& facts, Table::Format format);
+[[nodiscard]] Table::Row as_row(const TensorInfo& tensor, const std::vector<std::string>& facts);
 
 /// One line: the object `info` of data/clipper.schema.json, for a file or a member, or for the failure of a
 /// file or, unless it is null, of a member.

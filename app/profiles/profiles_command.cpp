@@ -422,7 +422,7 @@ constexpr CommandSpec kProfilesSpec{
 
 std::string profile_table(std::span<const std::string_view> headings) {
   std::vector<Table::Column> columns;
-  for (const std::string_view heading : headings) columns.push_back({heading});
+  for (const std::string_view heading : headings) columns.push_back({std::string(heading)});
   Table table(std::move(columns));
   for (const Profile& profile : profiles()) {
     Table::Row row;

@@ -279,6 +279,10 @@ void widen_rows(Histogram& histogram) noexcept {
 
 }  // namespace
 
+void Histogram::merge_rows(std::size_t most) noexcept {
+  while (rows > most) widen_rows(*this);
+}
+
 Histogram& Histogram::operator+=(Histogram other) noexcept {
   if (other.rows == 0) return *this;
   if (rows == 0) return *this = other;

@@ -29,6 +29,7 @@ struct Histogram {
   std::array<std::uint64_t, kMaxRows> counts{};
 
   Histogram& operator+=(Histogram other) noexcept;
+  void merge_rows(std::size_t most) noexcept;  ///< to at most so many, 2 or more: below and above 0
   friend bool operator==(const Histogram&, const Histogram&) = default;
 };
 
