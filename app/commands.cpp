@@ -22,6 +22,7 @@
 #include "console/json.hpp"
 #include "console/terminal.hpp"
 #include "element/text.hpp"
+#include "files/formats.hpp"
 #include "generate/generate_command.hpp"
 #include "info/info_command.hpp"
 #include "os/os.hpp"
@@ -137,9 +138,21 @@ void print_json_failure(const CommandLine& line, const Failure& failure) try {
 
 /// Refuses by name what clipper does on Linux only.
 void check_available(const CommandLine& line) {
-  for (const std::string_view name :
-       {"--direct", "--no-cache", "--shard", "--split-output", "--finalize", "--discard-shards"})
+  for (const std::string_view name : {"--direct", "--no-cache", "--log-file", "--shard", "--split-output",
+                                      "--finalize", "--discard-shards"})
     if (os::kIsWindows && line.has(name)) refuse(fmt::format("{} is not available on Windows", name));
+}
+
+/// Before other mistakes are reported, which the file keeps, too.
+void set_log(const CommandLine& line) {
+  const Option* const verbose = option_named(line.spec(), "--verbose");
+  if (verbose == nullptr) return;
+  const LogLevels levels = log_levels(line.typed(), *verbose);
+  set_log_level(levels.shown);
+  const std::string& path = line.typed().text(kLogFile);
+  if (path.empty()) return;
+  if (format_named(path) != nullptr) refuse(fmt::format("--log-file: {} is the name of a tensor", path));
+  open_log(path, levels.kept);
 }
 
 }  // namespace
@@ -189,9 +202,10 @@ int run_command(int argc, const char* const* argv) {
   const CommandLine line(*row.spec, words);
   try {
     if (named == nullptr) check_command(words[1]);
+    check_available(line);
+    set_log(line);
     const std::optional<RawOptions> raw = parse(line, listed_commands(*row.spec));
     if (!raw) return 0;
-    check_available(line);
     if (named == nullptr) check_first_file(*raw);
     set_color(color_when(*row.spec, *raw));
     return row.run(*raw);

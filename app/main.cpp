@@ -72,7 +72,7 @@ int run(int argc, char** argv) {
     try {
       print_error(failure);
       std::array<char, kLastLine> memory{};
-      if (const std::string_view text = in_place_text(memory); !text.empty()) print_note(text);
+      if (const std::string_view text = in_place_text(memory); !text.empty()) print_note(text, Level::error);
     } catch (const std::bad_alloc&) {
       write_texts(STDERR_FILENO, {"clipper: out of memory\n"});
     }

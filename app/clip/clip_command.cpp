@@ -285,10 +285,10 @@ void find_figures(const Command& command, const Jobs& jobs, TensorPool& pool, Co
     if (!jobs.is_index(i)) pool.add(jobs[i].input, jobs[i].is_named);
   std::vector<LostBound> lost;
   found.settings.request = pool.request(lost);
-  for (const LostBound& bound : lost)
-    if (!command.quiet) print_warning("pooled: " + lost_text(bound));
-  if ((command.verbose || command.dry_run) && !command.quiet && !command.json)
-    print_note("pooled: " + figures_text(command.settings.request, found.settings.request));
+  for (const LostBound& bound : lost) print_warning("pooled: " + lost_text(bound));
+  if (!command.json && command.log.want(command.result_level()))
+    print_note("pooled: " + figures_text(command.settings.request, found.settings.request),
+               command.result_level());
 }
 
 /// The file of --fit is no other file of the run. Several inputs need figures in common.
@@ -316,7 +316,7 @@ std::vector<std::string> plan_jobs(const Command& command, const ClipWay& way, R
     log.stop_after_failure();
   };
   std::vector<std::string> warnings = take_inputs(command, jobs, failed);
-  log.set_passed(jobs.passed());
+  log.set_inputs(jobs.size() > 1, jobs.passed());
   way.name_outputs(jobs);
   bool keeps_inputs = way.keeps_inputs;
   for_each_job(jobs, true, [&](std::size_t i) {
@@ -342,6 +342,7 @@ int clip_files(const Command& command, const ClipWay& way) {
   Command found = command;
   std::optional<TensorPool> pool;
   if (command.settings.request.pooled) pool.emplace(engine, command.settings);
+  if (log.has_totals()) found.settings.counting = true;
   const ClipRun run{found, way, jobs, engine, replacements, log, pool ? &*pool : nullptr};
   const bool many = jobs.size() > 1;
   skip_existing(run, jobs);

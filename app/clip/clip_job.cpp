@@ -85,6 +85,15 @@ ClipWay way_to(const ByTemplate& to) {
   return way;
 }
 
+ClipWay way_to(const Nowhere& /*to*/) {
+  ClipWay way;
+  way.is_trial = true;
+  way.prepare = [](const Clipping& clipping, const Job& job, OutputFile::Existing existing) {
+    return prepare_to_file(clipping, job.input, "/dev/null", existing);
+  };
+  return way;
+}
+
 ClipWay way_to(const InPlace& /*to*/) {
   return {};
 }
@@ -150,7 +159,7 @@ OutputFile::Existing existing_for(const Command& command, const Job& job) {
 std::unique_ptr<Prepared> prepare(const ClipRun& run, const Job& job, const Clipping& clipping,
                                   std::function<void(std::exception_ptr)> done = {}) {
   const OutputFile::Existing existing = existing_for(run.command, job);
-  if (run.way.prepare && job.output) return run.way.prepare(clipping, job, existing);
+  if (run.way.prepare) return run.way.prepare(clipping, job, existing);
   if (job.output)
     return prepare_to_file(clipping, job.input, *job.output, existing, run.way.directories,
                            run.way.root.get());
@@ -164,6 +173,7 @@ class ClipJob : public ClipObserver, public std::enable_shared_from_this<ClipJob
  public:
   ClipJob(const ClipRun& run, const Job& job) : run_(run), report_(run.log.report_of(job)) {
     report_.shard = run.way.shard;
+    report_.has_output = !run.way.is_trial;
   }
 
   void clip() {
@@ -174,7 +184,7 @@ class ClipJob : public ClipObserver, public std::enable_shared_from_this<ClipJob
         throw Error(
             ErrorKind::usage,
             fmt::format("{}: IN is OUT; with --shard, a second run would scale the data twice", job.input));
-      if (run_.pool != nullptr && !job.output)
+      if (run_.pool != nullptr && !job.output && !run_.way.is_trial)
         throw Error(ErrorKind::usage, fmt::format("{}: --pooled and --in-place cannot be used together: {}",
                                                   job.input, clip_options::kPooledInPlace));
       if (run_.pool != nullptr) run_.pool->expect_unchanged(job.input);
@@ -297,7 +307,8 @@ void ClipJob::work() {
         self->run_.log.done(self->lines_);
     };
     prepare(run_, report_.job, clipping(Purpose::run), done)->write();
-    if (lines_.text.is_large() || lines_.json.is_large()) run_.replacements.commit();  // frees the lines
+    if (lines_.members_text.is_large() || lines_.json.is_large())
+      run_.replacements.commit();  // frees the lines
   }
   if (waits_for_batch) return;
   if (!finishing_) lines_.in_place.clear();
@@ -311,7 +322,7 @@ void clip_job(const ClipRun& run, const Job& job) {
 }
 
 std::uint64_t check_job(const ClipRun& run, const Job& job) {
-  if (job.output && !job.regular_file && is_stream(job.input)) {
+  if ((job.output || run.way.is_trial) && !job.regular_file && is_stream(job.input)) {
     expect_no_figures_of_stream(run.command.settings.request);
     return 0;
   }

@@ -25,6 +25,7 @@ struct ClipWay {
   std::shared_ptr<OutputRoot> root;                        ///< that outputs do not leave; null: none
   bool keeps_inputs = false;                               ///< refuses an input that is its own output
   bool is_direct = false;                                  ///< changes files without a second file
+  bool is_trial = false;                                   ///< results have no place
   std::function<void()>
       placing;  ///< if given, this run is a part of another one: called by ClipObserver::placing()
 
@@ -38,6 +39,7 @@ struct ClipWay {
 [[nodiscard]] ClipWay way_to(const IntoDirectory& to);
 [[nodiscard]] ClipWay way_to(const ByTemplate& to);
 [[nodiscard]] ClipWay way_to(const InPlace& to);
+[[nodiscard]] ClipWay way_to(const Nowhere& to);
 [[nodiscard]] ClipWay way_to(const Direct& to);
 [[nodiscard]] ClipWay way_to(const PartOf& to);
 [[nodiscard]] ClipWay way_to(const SlabOf& to);

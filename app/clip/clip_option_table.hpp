@@ -117,7 +117,7 @@ inline constexpr Option kRecursive{
     .help = "Clip the files of tensors below input directories",
     .details = R"(Take directories as inputs: all files of tensors below them (FORMATS), in the order of their
 paths. Symbolic links to directories are followed only if they are inputs. Without it a directory is an error
-(2). Needs a place for results, or `--verify`.)"};
+(2).)"};
 
 inline constexpr Option kFilesFrom{
     .names = "--files-from", .type = "LIST", .value = Value::file,
@@ -125,7 +125,7 @@ inline constexpr Option kFilesFrom{
     .excludes = {{"--finalize"}},
     .help = "Read input names from LIST, one per line (-: stdin)",
     .details = R"(Read further inputs from LIST, a name in each line, or from standard input if LIST is `-`. An
-empty line, or `-` as a name, is an error (2). Needs a place for results, or `--verify`.)"};
+empty line, or `-` as a name, is an error (2).)"};
 
 inline constexpr Option kFiles0From{
     .names = "--files0-from", .type = "LIST", .value = Value::file,
@@ -156,7 +156,7 @@ inline constexpr Option kForce{
     .overrides = "--no-clobber",
     .help = "Replace existing output files (default; undoes -n)",
     .details = R"(Replace existing files, which is the default: it cancels a `--no-clobber` before it and lets
-`--backup` replace a backup. It disables no other safety check.)"};
+`--backup` replace a backup.)"};
 
 inline constexpr Option kSkipExisting{
     .names = "--skip-existing",
@@ -188,7 +188,8 @@ inline constexpr Option kKeepGoing{
     .excludes = {{"--finalize"}},
     .help = "If an input fails, go on with the other inputs",
     .details = R"(After a failure go on with the other inputs; the exit status is the highest of all. By default the
-first failure ends the run, and complete outputs stay.)"};
+first failure ends the run, and complete outputs stay. With `--dry-run`, more than two inputs need no place for
+results.)"};
 
 inline constexpr Option kDryRun{
     .names = "--dry-run",
@@ -263,7 +264,7 @@ arguments of the shards.)"};
 inline constexpr Option kDiscardShards{
     .names = "--discard-shards",
     .group = "shards",
-    .works_with = "--dry-run --threads --progress --no-progress --color --verbose --quiet",
+    .works_with = "--dry-run --threads --progress --no-progress --color --verbose --quiet --log-level --log-file",
     .help = "Remove what abandoned shards of OUT have left",
     .details = R"(Remove the files that shards and `--finalize` have left beside OUT, of every run; OUT stays.
 Refused (5) while a shard is running.)"};
@@ -274,11 +275,18 @@ inline constexpr Option kJson{
     .details = R"(Print a JSON object in one line for every input, or member of an archive, when it is done or has
 failed. See JSON OUTPUT.)"};
 
+inline constexpr Option kSummary{
+    .names = "--summary",
+    .excludes = {{"--verify --finalize"}},
+    .help = "End with a line of counts, time and speed",
+    .details = R"(End with a line on standard error: files, elements, the share that was clipped, seconds, bytes per
+second. The default for several inputs on a terminal.)"};
+
 inline constexpr Option kVerbose{
     .names = "-v,--verbose",
     .help = "Print settings and a summary to stderr",
-    .details = R"(Print for every input its dtype and shape, bounds as converted, threads, SIMD level, and how many
-elements were raised, lowered or NaN.)"};
+    .details = R"(Print threads, SIMD level, options, and for every input how many elements were raised, lowered or
+NaN; of a single input also dtype, shape and bounds as converted. `-vv` prints these of every input and member.)"};
 
 inline constexpr Option kChunkSize{
     .names = "--chunk-size", .type = "BYTES",

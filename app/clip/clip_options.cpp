@@ -197,6 +197,11 @@ void validate_files(const RawOptions& raw, Command& command) {
     command.destination = destination_of_all(raw);
     return;
   }
+  const bool are_many = files.size() > 2 || command.list || raw.has(kRecursive);
+  if (are_many && raw.has(kDryRun) && raw.has(kKeepGoing)) {
+    command.destination = Nowhere{};
+    return;
+  }
   if (files.size() > 1 && (is_directory(files.back()) || files.back().ends_with('/')))
     refuse(fmt::format("{}: is a directory{}; to write results into it, use --output-dir {}", files.back(),
                        is_directory(files.back()) ? "" : " by its name, and does not exist",
@@ -273,10 +278,10 @@ void validate_running(const RawOptions& raw, Command& command) {
   command.keep_going = raw.has(kKeepGoing);
   command.dry_run = raw.has(kDryRun);
   command.json = raw.has(kJson);
-  command.verbose = raw.has(kVerbose);
-  command.quiet = raw.has(kQuiet);
+  command.log = log_levels(raw, kVerbose);
+  command.summary = raw.has(kSummary);
   command.tensor_on_stdout = command.json && tensor_goes_to_stdout(raw);
-  command.progress = raw.has(kQuiet) ? Progress::When::never : progress_when(raw);
+  command.progress = command.log.shown == Level::error ? Progress::When::never : progress_when(raw);
   if (raw.has(kThreads)) command.engine.threads = parse_threads(raw.text(kThreads));
   command.engine.mapping_cpus = 4;  // on two CPUs it takes longer, also with more threads
   if (raw.has(kChunkSize))
@@ -377,15 +382,15 @@ Command validate_clip(const RawOptions& raw) {
                                        command.settings.durability, command.settings.backup);
   // A warning says how many elements become nodata.
   command.settings.counting =
-      command.verbose || command.json || any_typed(raw, kNodata) || (command.dry_run && !command.quiet);
+      command.json || any_typed(raw, kNodata) || command.log.want(command.result_level());
   return command;
 }
 
 namespace {
 
 constexpr std::string_view kDescription =
-    "Clips every element of tensors (.npy, .pb, raw), and of the tensors in archives (.npz, safetensors), to "
-    "[MIN, MAX]. All other elements keep their exact bits.";
+    "Clips every element of tensors (.npy, .pb, raw) and of archives (.npz, safetensors) to [MIN, MAX]. All "
+    "other elements keep their exact bits.";
 
 constexpr std::array<std::string_view, 6> kForms{
     "[OPTIONS] IN OUT",
@@ -430,25 +435,25 @@ Exit status:
 
 constexpr std::array kPositionals{Positional{&kFiles, Arity::many}};
 
-constexpr auto kOptions =
-    listed(std::array{&kMin,         &kMax,          &kScale,        &kBias,          &kProfile, &kNan,
-                      &kMinAboveMax, &kReplaceBelow, &kReplaceAbove, &kMaxNorm,       &kNorm,    &kSubtract,
-                      &kDivide,      &kDivideZero,   &kStretch,      &kStretchFrom,   &kNodata,  &kNodataTo,
-                      &kPerAxis,     &kPooled,       &kMask,         &kFit,           &kApply,   &kRound,
-                      &kZeroPoint,   &kTo,           &kSaturate,     &kFailIfClipped, &kThen,  //
-                      &kInPlace,     &kDirect,       &kOutputDir,    &kRelativeTo,    &kFlat,    &kOutput,
-                      &kRecursive},
-           kWalkOptions, kReadingOptions,
-           std::array{&kUnclipped,  //
-                      &kToRaw,        &kFilesFrom,    &kFiles0From,  &kAllowEmpty,    &kNoClobber, &kForce,
-                      &kSkipExisting, &kNewer,        &kBackup,      &kKeepGoing,     &kDryRun,    &kSync,  //
-                      &kVerify,       &kUpdateGolden, &kGoldenDtype, &kRtol,          &kAtol,      &kUlp,
-                      &kTolerance,    &kNanDiffer,    &kMaxMismatch, &kMetrics,       &kMinCosine, &kMaxRmse,
-                      &kMinSqnr,      &kShow,         &kReport,                        //
-                      &kShard,        &kSplitOutput,  &kFinalize,    &kDiscardShards,  //
-                      &kThreads,      &kJson,         &kProgress,    &kNoProgress,    &kColor,     &kVerbose,
-                      &kQuiet,        &kHelp,         &kVersion,  //
-                      &kChunkSize,    &kSimd});
+constexpr auto kOptions = listed(
+    std::array{&kMin,         &kMax,          &kScale,        &kBias,          &kProfile, &kNan,
+               &kMinAboveMax, &kReplaceBelow, &kReplaceAbove, &kMaxNorm,       &kNorm,    &kSubtract,
+               &kDivide,      &kDivideZero,   &kStretch,      &kStretchFrom,   &kNodata,  &kNodataTo,
+               &kPerAxis,     &kPooled,       &kMask,         &kFit,           &kApply,   &kRound,
+               &kZeroPoint,   &kTo,           &kSaturate,     &kFailIfClipped, &kThen,  //
+               &kInPlace,     &kDirect,       &kOutputDir,    &kRelativeTo,    &kFlat,    &kOutput,
+               &kRecursive},
+    kWalkOptions, kReadingOptions,
+    std::array{&kUnclipped,  //
+               &kToRaw,        &kFilesFrom,    &kFiles0From,  &kAllowEmpty,    &kNoClobber,  &kForce,
+               &kSkipExisting, &kNewer,        &kBackup,      &kKeepGoing,     &kDryRun,     &kSync,  //
+               &kVerify,       &kUpdateGolden, &kGoldenDtype, &kRtol,          &kAtol,       &kUlp,
+               &kTolerance,    &kNanDiffer,    &kMaxMismatch, &kMetrics,       &kMinCosine,  &kMaxRmse,
+               &kMinSqnr,      &kShow,         &kReport,                        //
+               &kShard,        &kSplitOutput,  &kFinalize,    &kDiscardShards,  //
+               &kThreads,      &kJson,         &kSummary,     &kProgress,      &kNoProgress, &kColor,
+               &kVerbose,      &kQuiet,        &kLogLevel,    &kLogFile,       &kHelp,       &kVersion,  //
+               &kChunkSize,    &kSimd});
 
 constexpr std::array kCommon{
     CommonOption{&kMin, "Lower bound: a number, 1%, 99% or @FILE.npy"},

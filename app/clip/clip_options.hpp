@@ -10,6 +10,7 @@
 #include "command_line/input_names.hpp"
 #include "compare/compare_report.hpp"
 #include "compare/match_options.hpp"
+#include "console/diagnostics.hpp"
 #include "console/progress.hpp"
 #include "engine/engine.hpp"
 #include "files/output_file.hpp"
@@ -40,6 +41,9 @@ struct ByTemplate {
 
 /// Replaces every input by its result.
 struct InPlace {};
+
+/// Checks and counts only: --keep-going and --dry-run of any number of inputs.
+struct Nowhere {};
 
 /// Overwrites the elements of every input, without a second file.
 struct Direct {};
@@ -79,8 +83,8 @@ struct DiscardShards {
   std::string path;
 };
 
-using Destination = std::variant<ToFile, IntoDirectory, ByTemplate, InPlace, Direct, PartOf, SlabOf, Verify,
-                                 Finalize, DiscardShards>;
+using Destination = std::variant<ToFile, IntoDirectory, ByTemplate, InPlace, Nowhere, Direct, PartOf, SlabOf,
+                                 Verify, Finalize, DiscardShards>;
 
 class RawOptions;
 
@@ -102,10 +106,13 @@ struct Command {
   bool keep_going = false;  ///< clips the other inputs after a failure
   bool dry_run = false;
   bool json = false;
-  bool verbose = false;
-  bool quiet = false;
+  LogLevels log;
+  bool summary = false;
   bool tensor_on_stdout = false;  // known only with --json
   Progress::When progress = Progress::When::automatic;
+
+  /// Of the lines that say what was done to each input. --dry-run has no other result.
+  [[nodiscard]] Level result_level() const { return dry_run && !json ? Level::info : Level::debug; }
 };
 
 /// Whether OUT or --output is standard output, or leads to its file; also of a command line with mistakes.

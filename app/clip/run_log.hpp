@@ -2,6 +2,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -131,8 +132,11 @@ class RunLog {
   /// What done() prints. Made before the file is in place, because running out of memory after the file is in
   /// place would be reported as a failure of the file.
   struct Lines {
-    LineBlocks text;
+    LineBlocks members_text;
+    std::string text;
     JsonLines json;
+    std::uint64_t elements = 0;
+    std::uint64_t clipped = 0;
     bool written = false;
     std::string_view became;  ///< of a file that was not clipped: see what_became()
     std::set<std::string> reasons;
@@ -148,8 +152,12 @@ class RunLog {
   /// other files, too.
   void finish_sets() noexcept { finishes_sets_ = true; }
 
-  /// So many files below directories are no inputs, because their formats are others.
-  void set_passed(std::size_t files) noexcept { files_passed_ = files; }
+  /// Of several inputs, only Level::trace tells the details. So many files below directories are no inputs,
+  /// because their formats are others.
+  void set_inputs(bool are_many, std::size_t passed) noexcept;
+
+  /// Whether the last line has the numbers of elements, the time and the speed: then elements are counted.
+  [[nodiscard]] bool has_totals() const noexcept { return has_totals_; }
 
   /// Reports that the file failed. Without --keep-going, the next call of stop_after_failure() throws.
   void failed(ClipReport report, std::exception_ptr why) noexcept;
@@ -163,9 +171,9 @@ class RunLog {
   /// print_summary() will be called; a signal that ends the program before prints the JSON in its place.
   void announce_summary() const;
 
-  /// Called at the end. Of many inputs, prints how many were clipped and what became of the others: with -v,
-  /// if there are others or failures, or as JSON. Of one archive, says how many members --to has
-  /// not converted, or the run has removed in place.
+  /// Called at the end. Of many inputs, prints how many were clipped and what became of the others: with -v
+  /// or has_totals(), if there are others, skipped files or failures, or as JSON. Of one archive, says how
+  /// many members --to has not converted, or the run has removed in place.
   void print_summary(bool is_batch);
 
   /// Called at the end: the highest status of all files, 0 if none failed. If lines of --json could not be
@@ -179,6 +187,9 @@ class RunLog {
     std::set<std::string> reasons;
   };
   void tally(const Lines& lines);
+  void add_elements(const ClipReport& report, Lines& lines) const;
+  [[nodiscard]] Level detail_level(Level of_one) const { return are_many_ ? Level::trace : of_one; }
+  [[nodiscard]] std::string totals_text() const;
   [[nodiscard]] std::string others_text() const;
   void note(const std::string& line);  ///< a warning, once for all files
 
@@ -195,7 +206,13 @@ class RunLog {
   const Scope scope_;
   std::atomic<std::uint64_t> bytes_ = 0;
   std::atomic<std::size_t> files_ = 1;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   bool is_expected_ = false;  ///< files_ is known
+  bool are_many_ = false;
+  bool has_totals_ = false;
+  std::atomic<bool> has_settings_ = false;  ///< are printed
+  std::atomic<std::uint64_t> elements_ = 0;
+  std::atomic<std::uint64_t> clipped_ = 0;
   bool finishes_sets_ = false;
   std::atomic<std::size_t> files_done_ = 0;
   std::atomic<std::size_t> files_failed_ = 0;

@@ -38,7 +38,7 @@ std::vector<std::string> notes_on(const Plan& plan, const std::string& name) {
 }
 
 void RunLog::warn(const std::string& line) {
-  if (!command_.quiet) print_warning(line);
+  print_warning(line);
 }
 
 void RunLog::note(const std::string& line) {
@@ -76,7 +76,7 @@ void RunLog::note_integers(const ClipReport& report) {
 }
 
 void RunLog::warn_of_integers() {
-  if (!command_.quiet && has_floats_ && !integers_.empty())
+  if (has_floats_ && !integers_.empty())
     warn(integers_ + ": integers are clipped as the floats are; --only float leaves integers as they are");
 }
 

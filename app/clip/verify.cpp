@@ -52,8 +52,12 @@ class Verifier {
   Verifier(const Command& command, const Verify& to)
       : command_(command),
         to_(to),
-        output_{to.matching.shown, command.json, command.verbose || to.prints_all,
-                command.quiet,     to.reports,   command.allow_empty},
+        output_{to.matching.shown,
+                command.json,
+                command.log.shown >= Level::debug || to.prints_all,
+                command.log.shown == Level::error,
+                to.reports,
+                command.allow_empty},
         engine_(command.engine) {}
 
   [[nodiscard]] int run();
@@ -308,7 +312,7 @@ void Verifier::write_golden(PairReport& report, bool is_named) {
   writing.recursive = writing.keep_going = writing.json = false;
   writing.existing = OutputFile::Existing::replace;
   writing.progress = Progress::When::never;
-  writing.settings.counting = command_.verbose;
+  writing.settings.counting = command_.log.want(Level::debug);
   ClipWay way = way_to(ToFile{report.expected});
   if (to_.layout) way.directories = Directory::made_by_run;
   // Composed before the golden file is in place: afterwards, a lack of memory would make the exit status
@@ -320,7 +324,7 @@ void Verifier::write_golden(PairReport& report, bool is_named) {
   static_cast<void>(clip_files(writing, way));  // 0: without --keep-going, it throws
   if (walk_->is_finishing()) count_in_place(name);
   set_updated(report);
-  if (!command_.quiet) print_note(line);
+  print_note(line);
 }
 
 }  // namespace

@@ -61,14 +61,14 @@ constexpr std::array kMeant{
     Meant{"--resume --continue --restart", "--skip-existing", "--skip-existing goes on where a run stopped"},
     Meant{"--junit --junit-xml --junitxml", "--report", "--report junit=FILE writes it"},
     Meant{"--csv", "--report", "--report csv=FILE writes it"},
-    Meant{"--bins --hist --histogram", "--histogram-svg",
+    Meant{"--hist --histogram", "--histogram-svg",
           "--stats prints a histogram, --histogram-svg writes a picture"},
     Meant{"--bins --hist --histogram", "--help", "clipper info --stats FILE prints a histogram"},
     Meant{"--summary --statistics", "--stats"},
     Meant{"--stats --statistics", "--help", "clipper info --stats FILE prints them"},
     Meant{"--summary", "--verbose", "-v prints one; clipper info --stats FILE describes the elements"},
     Meant{"--percentile --quantile", "--help", "clipper info --percentile P FILE prints it"},
-    Meant{"--log --logfile --log-file", "--verbose", "-v prints to standard error what is done: -v 2>FILE"},
+    Meant{"--log --logfile", "--log-file"},
 };
 
 bool has_word(std::string_view words, std::string_view word) {

@@ -274,6 +274,20 @@ Progress::When progress_when(const RawOptions& raw) {
   return raw.has(kProgress) ? Progress::When::always : Progress::When::automatic;
 }
 
+LogLevels log_levels(const RawOptions& raw, const Option& verbose) {
+  constexpr std::array kLevels{Level::info, Level::error, Level::warning, Level::debug, Level::trace};
+  const Level typed = kLevels.at(word_of(raw, kLogLevel));
+  LogLevels levels{typed, typed};
+  if (raw.has(kQuiet)) levels.shown = Level::error;
+  if (const std::size_t times = raw.texts(verbose).size(); times != 0)
+    levels.shown = times == 1 ? Level::debug : Level::trace;
+  if (!raw.has(kLogFile))
+    levels.kept = levels.shown;
+  else if (!raw.has(kLogLevel))
+    levels.kept = std::max(levels.shown, Level::info);
+  return levels;
+}
+
 ColorWhen color_when(const CommandSpec& spec, const RawOptions& raw) {
   const bool has_color = std::ranges::find(spec.options, &kColor) != spec.options.end();
   return has_color ? static_cast<ColorWhen>(word_of(raw, kColor)) : ColorWhen::automatic;

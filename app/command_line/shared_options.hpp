@@ -10,6 +10,7 @@
 
 #include "command_line/command_spec.hpp"
 #include "command_line/input_names.hpp"
+#include "console/diagnostics.hpp"
 #include "console/progress.hpp"
 #include "console/terminal.hpp"
 #include "contract/profile.hpp"
@@ -53,6 +54,21 @@ inline constexpr Option kQuiet{
     .help = "Print errors only",
     .details = R"(Print no warnings, no progress and no lines about results; the exit status has the result. The
 last of `--quiet` and `--verbose` counts.)"};
+
+inline constexpr Option kLogLevel{
+    .names = "--log-level", .type = "LEVEL",
+    .words = [] { return Words{"info", "error", "warning", "debug", "trace"}; },
+    .page = "clipper.1",
+    .help = "Messages: error, warning, info, debug or trace",
+    .details = R"(Print messages down to this level: `error`, `warning`, `info` (default), `debug` or `trace`.
+On standard error `--quiet`, `-v` and `-vv` (error, debug, trace) count before it.)"};
+
+inline constexpr Option kLogFile{
+    .names = "--log-file", .type = "LOG", .value = Value::file,
+    .page = "clipper.1",
+    .help = "Keep messages in LOG, too, with date and level",
+    .details = R"(Append messages to LOG with date, time, process and level, each line by one write, so that runs may
+share LOG: of `--log-level`, otherwise of standard error and at least info. A full disk ends the log, not the run.)"};
 
 inline constexpr Option kThreads{
     .names = "-j,--threads", .type = "N",
@@ -225,6 +241,9 @@ struct TensorChoice {
 
 /// What --progress and --no-progress ask for. Both must be options of the command.
 [[nodiscard]] Progress::When progress_when(const RawOptions& raw);
+
+/// What --quiet, -v, --log-level and --log-file ask for.
+[[nodiscard]] LogLevels log_levels(const RawOptions& raw, const Option& verbose);
 
 /// What --color asks for; automatic if the command has no such option.
 [[nodiscard]] ColorWhen color_when(const CommandSpec& spec, const RawOptions& raw);

@@ -245,8 +245,7 @@ class Comparer {
     const std::string name = escape_for_terminal(pair.expected);
     count_in_place(name);
     set_updated(report);
-    if (!command_.output.quiet)
-      print_note(fmt::format("{}: {}", name, pair.has_expected ? "updated" : "created"));
+    print_note(fmt::format("{}: {}", name, pair.has_expected ? "updated" : "created"));
   }
 
   Outcome compare_archives(const Container& actual, const Container& expected, const FilePair& files,

@@ -139,7 +139,7 @@ constexpr auto kOptions =
                       &kReport, &kUpdateGolden},
            kReadingOptions, kWalkOptions,
            std::array{&kAllowEmpty, &kThreads, &kJson, &kProgress, &kNoProgress, &kColor, &kVerbose, &kQuiet,
-                      &kHelp});
+                      &kLogLevel, &kLogFile, &kHelp});
 
 constexpr std::array kCommon{
     CommonOption{&kRtol, "Tolerance relative to the expected element"},

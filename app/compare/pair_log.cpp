@@ -172,7 +172,7 @@ void PairLog::attempt(PairReport& report, const std::function<Outcome()>& work) 
 
 /// Who writes a golden file warns by itself.
 void PairLog::warn(const PairReport& report) {
-  if (output_.quiet || (report.result != PairResult::ok && report.result != PairResult::different)) return;
+  if (report.result != PairResult::ok && report.result != PairResult::different) return;
   for (const std::string& note : report.notes)
     if (notes_.insert(note).second) print_warning(note);
 }

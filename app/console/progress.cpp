@@ -47,6 +47,16 @@ Unit unit_of(double bytes) {
   return {1, "B"};
 }
 
+}  // namespace
+
+std::string rate_text(double bytes, double seconds, int width) {
+  const double per_second = seconds > 0 ? bytes / seconds : 0;
+  const Unit unit = unit_of(per_second);
+  return fmt::format("{:>{}.0f} {}/s", per_second / unit.bytes, width, unit.name);
+}
+
+namespace {
+
 std::string time_text(double seconds) {
   const auto whole = static_cast<std::uint64_t>(std::llround(std::min(seconds, 1e9)));
   if (whole < 60) return fmt::format("{} s", whole);
@@ -80,11 +90,9 @@ double share_of(const Extent& extent) {
 Facts facts_of(const Extent& extent, double seconds) {
   const auto all = static_cast<double>(extent.all_bytes);
   const double done = all > 0 ? share_of(extent) * all : static_cast<double>(extent.bytes);
-  const double per_second = seconds > 0 ? done / seconds : 0;
-  const Unit unit = unit_of(per_second);
   Facts facts;
   facts[bytes] = bytes_text(done, all);
-  facts[rate] = fmt::format("{:>4.0f} {}/s", per_second / unit.bytes, unit.name);
+  facts[rate] = rate_text(done, seconds, 4);
   if (extent.all_files > 1) {
     const std::string all_files = fmt::format("{}", extent.all_files);
     facts[files] = fmt::format("{:>{}} of {} files", extent.files, all_files.size(), all_files);

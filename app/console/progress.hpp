@@ -34,6 +34,9 @@ struct Extent {
 /// work has ended, the time it took takes the place of the time left: "in 5 s".
 [[nodiscard]] std::string progress_line(const Extent& extent, double seconds, bool ended);
 
+/// "850 MiB/s", of which the number takes at least `width` columns.
+[[nodiscard]] std::string rate_text(double bytes, double seconds, int width = 0);
+
 /// Shows on standard error how far the work is, as long as this object lives: on a terminal as one line that
 /// is redrawn and erased at the end, elsewhere as a plain line of text every ten seconds and at the end. Work
 /// that takes less than half a second shows no line on a terminal.

@@ -201,6 +201,20 @@ TEST_CASE("a signal erases the progress") {
   CHECK(directory.entries().empty());
 }
 
+TEST_CASE("a run of several inputs ends with its counts on a terminal") {
+  if (!Terminal::exists()) return;
+  const WorkingDirectory directory;
+  directory.write("a.npy", kInput);
+  directory.write("b.npy", kInput);
+  Terminal terminal;
+  Process process(clipper_words({"--max", "6", "--output-dir", "out", "a.npy", "b.npy"}),
+                  {directory.path(), terminal.as(STDERR_FILENO)});
+  process.wait_for_output_or_end();
+  CHECK(process.finish().exit_code == 0);
+  CHECK(contains(terminal.written(), "clipper: 2 files: 2 clipped; "));
+  CHECK(contains(terminal.written(), "B/s"));
+}
+
 TEST_CASE("Ctrl-C leaves nothing of the progress on the screen, however wide it is") {
   if (!Terminal::exists()) return;
   for (const unsigned short columns : std::to_array<unsigned short>({8, 20, 33, 46, 60, 70, 80, 120})) {

@@ -38,7 +38,7 @@ VALUES = {
     **dict.fromkeys(["ACTUAL", "EXPECTED", "GOLDEN", "FILE"], TENSOR),
     **dict.fromkeys(["DIR", "TEMPLATE"], DIRECTORY),
     "LIST": [("tex\t", "text"), ("directory/inner.t\t", "directory/inner.txt")],
-    **dict.fromkeys(["FILE.npz", "FILE.svg"], [("tex\t", "text")]),
+    **dict.fromkeys(["FILE.npz", "FILE.svg", "LOG"], [("tex\t", "text")]),
     **dict.fromkeys(["@FILE.npy", "D", "S", "X"], NUMBER),
     **dict.fromkeys(["A", "A:B", "C", "DB", "E", "GLOB", "INDEX", "K", "NAME|GLOB", "[GLOB=]A", "[GLOB=]N", "[GLOB=]N|P%", "[GLOB=]R", "LO:HI", "N", "N|P%", "NAME", "P%", "PERCENTS", "R", "V", "W", "Z", "DTYPE[:SHAPE][@OFFSET]"], [("tens\t", "tens")]),
 }
@@ -62,6 +62,8 @@ WORDS = {
     ("compare", "--header"): ("st\t", "strict"),
     **{(command, "--dtype"): ("bf\t", "bfloat16") for command in ("", "compare", "info", "show", "profiles")},
     **{(command, "--format"): ("p\t", "pb") for command in ("", "compare", "info", "show")},
+    **{(command, "--log-level"): ("deb\t", "debug") for command in ("", "compare")},
+    ("info", "--table"): ("cs\t", "csv"),
     ("", "--golden-dtype"): ("bf\t", "bfloat16"),
     **{(command, "--trailing"): ("ig\t", "ignore") for command in ("", "compare", "info", "show")},
     **{(command, "--color"): ("ne\t", "never") for command in ("", "compare", "info")},
