@@ -87,6 +87,7 @@ typedef struct clipper_counts {
   uint64_t became_zero;
   uint64_t nodata;
   uint64_t became_nodata;
+  struct clipper_counts *next; /* of the next stage, written like this one; null: not told */
 } clipper_counts;
 
 typedef struct clipper_comparison {
@@ -144,12 +145,17 @@ void clipper_request_free(clipper_request *request);
 /* Sets one option of the program `clipper`, named without its dashes, "min" or "min-above-max" (or "min_above_max"), to a text that the
    command line takes: "6", "1%", "@lo.npy", "2020-02-29", "onnx-13". "true" and "false" are the values of options without one.
    "special_paths" is none of the program's: "true" lets paths be "-", standard input or output, and "a.npz:w", a member of an archive.
-   "member", "exclude_member", "only" and "nodata" add to those set before. After a failure the request is as it was. */
+   "member", "exclude_member", "only" and "nodata" add to those set before. "apply" is of all stages, and set after the last has begun.
+   After a failure the request is as it was. */
 int clipper_request_set(clipper_request *request, const char *name, const char *text);
 
 /* Sets a number of the request, such as "min", to the elements of a tensor, which are copied. Like an array of a file,
    they must broadcast to the tensor that is clipped. */
 int clipper_request_set_array(clipper_request *request, const char *name, const clipper_tensor *array);
+
+/* Begins the next stage, as `--then` does: it clips the result as if a file were between the two. Names about elements that are set from
+   now on are of the new stage, which nobody frees; all other names, such as "threads", are of all stages. Messages say "stage 2". */
+int clipper_request_then(clipper_request *request);
 
 /* The names that clipper_request_set() knows; null from the first index on that has none. */
 const char *clipper_request_name(size_t index);

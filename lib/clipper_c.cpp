@@ -2,6 +2,7 @@
 #include <array>
 #include <atomic>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <limits>
 #include <map>
@@ -28,8 +29,9 @@ struct clipper_request {
   clipper::FileOptions files;
   clipper::CompareOptions compare;
 
-  /// The elements of numbers that are arrays.
-  std::map<std::string, std::shared_ptr<const std::vector<std::byte>>> arrays;
+  /// The elements of numbers that are arrays, by the stage and the name.
+  std::map<std::pair<std::size_t, std::string>, std::shared_ptr<const std::vector<std::byte>>> arrays;
+  bool is_applied = false;  ///< whether figures were set
   std::shared_ptr<std::atomic<bool>> stop = std::make_shared<std::atomic<bool>>(false);
 };
 
@@ -99,8 +101,8 @@ std::string text_of(const char* text, std::string_view name) {
 
 /// The structure, which must be as large as in the first version of this library.
 template <class T>
-T& expect_sized(T* structure, std::string_view name) {
-  if (expect(structure, name).size < sizeof(T))
+T& expect_sized(T* structure, std::string_view name, std::size_t first_size = sizeof(T)) {
+  if (expect(structure, name).size < first_size)
     refuse_argument(name, "has size " + std::to_string(structure->size) + ": must be that of its type, " +
                               std::to_string(sizeof(T)));
   return *structure;
@@ -174,9 +176,21 @@ const char* request_name(std::size_t index) noexcept {
   refuse_argument(name, "has no text");
 }
 
+/// Calls set(stage) for the last stage, which errors name.
+template <class Set>
+void set_in_stage(clipper_request& request, const Set& set) {
+  std::vector<Request>& then = request.request.then;
+  with_path(stage_name(then.size()), [&] { set(then.empty() ? request.request : then.back()); });
+}
+
 void set_text(clipper_request& request, const std::string& name, const std::string& text) {
-  if (const Field* const field = field_named(name)) return set_text(*field, request.request, text, {});
-  if (name == kApply) return set_figures(request.request, text, {});
+  if (const Field* const field = field_named(name))
+    return set_in_stage(request, [&](Request& stage) { set_text(*field, stage, text, {}); });
+  if (name == kApply) {
+    set_figures(request.request, text, {});
+    request.is_applied = true;
+    return;
+  }
   const auto other = std::ranges::find(other_texts(), name, &OtherText::name);
   if (other == other_texts().end()) refuse_name(name);
   other->set(request.files, request.compare, other->name, text);
@@ -195,22 +209,34 @@ void set_array(clipper_request& request, const std::string& name, const clipper_
   const auto elements = std::make_shared<std::vector<std::byte>>(bytes);
   clip({tensor, array->data}, {packed, elements->data()}, {});
   Given given = from_memory(packed, elements->data());
-  request.arrays[name] = elements;
-  request.request.*field->number() = std::move(given);
+  request.arrays[{request.request.then.size(), name}] = elements;
+  set_in_stage(request, [&](Request& stage) { stage.*field->number() = std::move(given); });
+}
+
+/// The structures that are linked, each with the counts of its stage.
+std::vector<clipper_counts*> counts_by_stage(clipper_counts* counts, std::size_t stages) {
+  std::vector<clipper_counts*> all;
+  while (counts != nullptr && all.size() < stages) {
+    all.push_back(&expect_sized(counts, "counts", offsetof(clipper_counts, next)));
+    counts = counts->size < sizeof *counts ? nullptr : counts->next;
+  }
+  return all;
 }
 
 /// Calls work(request), whose result is Counts.
 template <class Work>
 int count(const clipper_request* request, clipper_counts* counts, Work work) noexcept {
   return run([&] {
-    check_result(counts, "counts");
-    check_texts(or_default(request).request);
-    const Counts result = work(or_default(request));
-    clipper_counts told{};
-    told.elements = result.elements;
-    told.changed = result.changed ? 1 : 0;
-    for (const CountedElements& row : kCountedElements) told.*row.told_in_c = result.*row.told;
-    give(counts, told);
+    const clipper_request& r = or_default(request);
+    const std::vector<clipper_counts*> stages = counts_by_stage(counts, 1 + r.request.then.size());
+    check_texts(r.request);
+    const Counts result = work(r);
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+      const Counts& found = i == 0 ? result : i <= result.then.size() ? result.then[i - 1] : Counts{};
+      stages[i]->elements = found.elements;
+      stages[i]->changed = found.changed ? 1 : 0;
+      for (const CountedElements& row : kCountedElements) stages[i]->*row.told_in_c = found.*row.told;
+    }
     return CLIPPER_OK;
   });
 }
@@ -324,6 +350,15 @@ int clipper_request_set(clipper_request* request, const char* name, const char* 
 int clipper_request_set_array(clipper_request* request, const char* name, const clipper_tensor* array) {
   return run([&] {
     set_array(expect(request, "request"), name_of(name), array);
+    return CLIPPER_OK;
+  });
+}
+
+int clipper_request_then(clipper_request* request) {
+  return run([&] {
+    clipper_request& r = expect(request, "request");
+    if (r.is_applied) refuse_argument(kApply, "must be set after clipper_request_then()");
+    r.request.then.emplace_back();
     return CLIPPER_OK;
   });
 }

@@ -216,6 +216,8 @@ std::vector<std::string> texts_of(const Field& field, const Request& request) {
 }
 
 void check_texts(const Request& request) {
+  for (std::size_t i = 0; i < request.then.size(); ++i)
+    with_path(stage_name(i + 1), [&] { check_texts(request.then[i]); });
   if (request.nan.action != OnNan::keep || !request.to || is_floating(*request.to)) return;
   const std::string to(traits(*request.to).name);
   throw Error(ErrorKind::usage, Term{"nan", "nan"} + Message(" keep and ") + Term{"to", "to"} +

@@ -1,3 +1,4 @@
+#include <cstddef>
 #include <thread>
 
 #include "clipper.h"
@@ -123,6 +124,51 @@ TEST_CASE("the C and C++ interfaces take lists of numbers along an axis") {
   CHECK(values == expected);
 }
 
+TEST_CASE("the C interface clips in stages, and counts each") {
+  Elements<3> in{{-4, 1, 9}};
+  Elements<3> out{};
+  Elements<3> highs{{9, 1, 3}};
+  const clipper_tensor from = in.tensor();
+  const clipper_tensor bounds = highs.tensor();
+  const clipper_writable_tensor to = out.writable();
+  clipper_counts third{};
+  third.size = sizeof third;
+  third.next = &third;  // of a fourth stage, which there is not
+  clipper_counts second{};
+  second.size = sizeof second;
+  second.next = &third;
+  clipper_counts first{};
+  first.size = sizeof first;
+  first.next = &second;
+  const CRequest request{{"min", "0"}, {"threads", "1"}};
+  REQUIRE(clipper_request_set_array(request.get(), "max", &bounds) == CLIPPER_OK);  // 0 1 3
+  REQUIRE(clipper_request_then(request.get()) == CLIPPER_OK);
+  REQUIRE(clipper_request_set(request.get(), "scale", "3") == CLIPPER_OK);  // 0 3 9
+  REQUIRE(clipper_request_then(request.get()) == CLIPPER_OK);
+  highs.values = {-1, 9, 9};
+  REQUIRE(clipper_request_set_array(request.get(), "max", &bounds) == CLIPPER_OK);
+  REQUIRE(clipper_request_set(request.get(), "subtract", "min") == CLIPPER_OK);  // -1 3 9 and -1
+  REQUIRE(clipper_clip(request.get(), &from, &to, &first) == CLIPPER_OK);
+  CHECK(out.values == std::array<float, 3>{0, 4, 10});
+  CHECK((first.raised == 1 && first.lowered == 1 && second.raised == 0 && second.lowered == 0));
+  CHECK((third.raised == 0 && third.lowered == 1 && third.elements == 3 && third.changed == 1));
+  first.size = offsetof(clipper_counts, next);
+  third.elements = 0;
+  REQUIRE(clipper_clip(request.get(), &from, &to, &first) == CLIPPER_OK);
+  CHECK((first.lowered == 1 && third.elements == 0));
+  second.size = 8;
+  first.size = sizeof first;
+  CHECK(said(clipper_clip(request.get(), &from, &to, &first)).starts_with("2 counts has size 8"));
+
+  CHECK(said(clipper_request_set(request.get(), "max", "O")) == "2 stage 3: max: 'O' is not a number");
+  CHECK(clipper_last_error_field() == std::string("max"));
+  const CRequest contradicts{{"min", "0"}};
+  REQUIRE(clipper_request_then(contradicts.get()) == CLIPPER_OK);
+  for (const auto& [name, text] : {std::pair{"nan", "keep"}, {"to", "uint8"}})
+    REQUIRE(clipper_request_set(contradicts.get(), name, text) == CLIPPER_OK);
+  CHECK(said(clipper_clip(contradicts.get(), &from, &to, nullptr)).starts_with("2 stage 2: nan keep and to"));
+}
+
 TEST_CASE("the C interface takes arrays of every dtype as exact bounds, but not of bool and dates") {
   const std::array<std::int64_t, 1> shape{3};
   std::array<std::int64_t, 3> values{1, 9007199254740993, 9007199254740993};
@@ -232,6 +278,7 @@ TEST_CASE("each function of the C interface refuses null, and the thread that ca
   clipper_layout layout{};
   layout.size = sizeof layout;
   const std::array results{clipper_request_set(nullptr, "min", "0"),
+                           clipper_request_then(nullptr),
                            clipper_request_set(r, nullptr, "0"),
                            clipper_request_set(r, "min", nullptr),
                            clipper_request_set_array(nullptr, "min", &good),
@@ -409,6 +456,7 @@ TEST_CASE("the C interface saves figures and takes them, and what is set besides
     REQUIRE(clipper_clip_file(applies, in.c_str(), out.c_str(), nullptr) == CLIPPER_OK);
     CHECK(read_file(out) == float32_file({0, 2, 6}));
   }
+  CHECK(said(clipper_request_then(last.get())) == "2 apply must be set after clipper_request_then()");
 }
 
 TEST_CASE("the C interface clips, compares and describes files") {

@@ -265,6 +265,7 @@ int call(Bytes& input, clipper_request* request) {
       return clipper_compare(request, actual.get(), input.take() % 4 == 0 ? actual.get() : expected.get(),
                              comparison.get());
     }
+    case 8: return input.take() % 2 == 0 ? clipper_request_then(request) : describe(input, request);
     case 9: return prepare(input, request);
     default: return describe(input, request);
   }
