@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -373,11 +374,54 @@ unsigned threads_of(nb::handle threads) {
   return static_cast<unsigned>(value);
 }
 
+RequestArguments arguments_of(const nb::dict& given) {
+  RequestArguments arguments;
+  for (const auto& [name, value] : given) {
+    const auto text = nb::cast<std::string>(nb::str(name));
+    const auto* const place = std::ranges::find(kArgumentNames, text);
+    if (place == kArgumentNames.end()) throw nb::type_error(("there is no argument '" + text + "'").c_str());
+    arguments[static_cast<std::size_t>(place - kArgumentNames.begin())] = value;
+  }
+  return arguments;
+}
+
+void for_each_later_stage(nb::handle then,
+                          const std::function<void(const RequestArguments&, const std::string&)>& use) {
+  const nb::object stages = PyDict_Check(then.ptr()) ? nb::make_tuple(then) : nb::borrow(then);
+  if (!is_sequence(stages)) refuse_type("then", then, "a dict or a list of dicts");
+  std::size_t count = 0;
+  for (const nb::handle stage : nb::iter(stages)) {
+    const std::string name = stage_name(++count);
+    with_path(name, [&] {
+      try {
+        if (!PyDict_Check(stage.ptr())) refuse_type("then", stage, "a dict or a list of dicts");
+        const RequestArguments arguments = arguments_of(nb::borrow<nb::dict>(stage));
+        if (arguments.is_given(kThen))
+          throw Error(ErrorKind::usage, argument("then") + ": a stage has none of its own");
+        use(arguments, name);
+      } catch (const nb::builtin_exception& error) {  // a TypeError
+        throw nb::type_error((name + ": " + error.what()).c_str());
+      } catch (const nb::python_error& error) {
+        const nb::object texts = error.value().attr("args");
+        if (nb::len(texts) == 1)
+          error.value().attr("args") = nb::make_tuple(name + ": " + nb::cast<std::string>(nb::str(texts[0])));
+        throw;
+      }
+    });
+  }
+}
+
 HeldRequest request_of(const RequestArguments& arguments, const FileOptions& files) {
   HeldRequest held{.options = &files, .reading = reading_of(files)};
   for (std::size_t i = 0; i < fields::kAll.size(); ++i)
     if (arguments.is_given(i)) set_member(i, arguments[i], held);
   check_texts(held.request);
+  if (!arguments.is_given(kThen)) return held;
+  for_each_later_stage(arguments[kThen], [&](const RequestArguments& stage, const std::string&) {
+    HeldRequest later = request_of(stage, files);
+    held.request.then.push_back(std::move(later.request));
+    std::ranges::move(later.arrays, std::back_inserter(held.arrays));
+  });
   return held;
 }
 

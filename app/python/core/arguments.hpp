@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -59,6 +60,16 @@ inline constexpr std::size_t kProfile = place_of(&Request::profile);
 inline constexpr std::size_t kMinAboveMax = place_of(&Request::min_above_max);
 inline constexpr std::size_t kTo = place_of(&Request::to);
 
+/// The later stages, which are behind those of fields::kAll.
+inline constexpr std::size_t kThen = fields::kAll.size();
+
+inline constexpr auto kArgumentNames = [] {
+  std::array<const char*, kThen + 1> names{};
+  for (std::size_t i = 0; i < kThen; ++i) names[i] = fields::kAll[i].name.data();
+  names[kThen] = "then";
+  return names;
+}();
+
 /// The places of rows in fields::kAll.
 template <std::size_t kCount>
 consteval auto places_of(const std::array<const Field*, kCount>& rows) {
@@ -69,14 +80,14 @@ consteval auto places_of(const std::array<const Field*, kCount>& rows) {
 }
 
 /// The arguments of clip(), clip_file() and clip_in_place() that make the request: one for each of
-/// fields::kAll, with the same place. Borrowed.
+/// fields::kAll, with the same place, and kThen. Borrowed.
 class RequestArguments {
  public:
   RequestArguments() {
     for (std::size_t i = 0; i < handles_.size(); ++i) handles_[i] = absent(i);
   }
 
-  /// One for each of fields::kAll.
+  /// One for each of kArgumentNames.
   explicit RequestArguments(PyObject* const* given) { std::copy_n(given, handles_.size(), handles_.begin()); }
 
   [[nodiscard]] nb::handle& operator[](std::size_t place) { return handles_[place]; }
@@ -104,14 +115,22 @@ class RequestArguments {
 
  private:
   static constexpr auto kIsFlag = [] {
-    std::array<bool, fields::kAll.size()> is_flag{};
-    for (std::size_t i = 0; i < is_flag.size(); ++i)
+    std::array<bool, kArgumentNames.size()> is_flag{};
+    for (std::size_t i = 0; i < kThen; ++i)
       is_flag[i] = std::holds_alternative<bool Request::*>(fields::kAll[i].member);
     return is_flag;
   }();
 
-  std::array<nb::handle, fields::kAll.size()> handles_;
+  std::array<nb::handle, kArgumentNames.size()> handles_;
 };
+
+/// The arguments in a dict, by their names. Throws a TypeError for others.
+[[nodiscard]] RequestArguments arguments_of(const nb::dict& given);
+
+/// Calls use(stage, name) for each dict of the argument `then`; errors begin with the name, "stage 2".
+/// TypeError for what is neither a dict nor a list of dicts.
+void for_each_later_stage(nb::handle then,
+                          const std::function<void(const RequestArguments&, const std::string&)>& use);
 
 /// A request, the arrays that it uses, and how files as its parameters are read.
 struct HeldRequest {

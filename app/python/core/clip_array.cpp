@@ -67,7 +67,8 @@ std::optional<PreparedClip> PlanCache::find(const RequestArguments& arguments, P
   const auto is_large_array = [](nb::handle bound) {
     return PyArray_CheckExact(bound.ptr()) && PyArray_SIZE(reinterpret_cast<PyArrayObject*>(bound.ptr())) > 1;
   };
-  if (is_large_array(arguments[kMin]) || is_large_array(arguments[kMax]) || arguments.act_after_clip())
+  if (is_large_array(arguments[kMin]) || is_large_array(arguments[kMax]) || arguments.act_after_clip() ||
+      arguments.is_given(kThen))
     return std::nullopt;
   Key key;
   key.type = type;
@@ -240,7 +241,7 @@ bool lies_like(PyArrayObject* array, PyArrayObject* x, const ArrayType& type) {
 /// are others, or if elements are refused.
 std::optional<nb::object> clip_to_arrays(PlanCache& cache, const RequestArguments& arguments, const Array& x,
                                          const ArrayType& type, nb::handle out, unsigned threads) {
-  for (std::size_t i = 0; i < fields::kAll.size(); ++i)
+  for (std::size_t i = 0; i < kArgumentNames.size(); ++i)
     if (i != kMin && i != kMax && arguments.is_given(i)) return std::nullopt;
   if (type.order != kNativeOrder) return std::nullopt;
   PreparedClip::BoundArrays bounds;
@@ -303,7 +304,8 @@ bool is_free_of_order(const RequestArguments& arguments) {
     PyObject* const object = parameter.ptr();
     return object == Py_None || PyFloat_Check(object) || PyLong_Check(object);
   };
-  return std::ranges::all_of(arguments.factors_and_bounds(), is_number) && arguments[kNan].is_none();
+  return std::ranges::all_of(arguments.factors_and_bounds(), is_number) && arguments[kNan].is_none() &&
+         !arguments.is_given(kThen);
 }
 
 /// Kernels need elements without gaps, of which those of x are copied a part at a time. Where the result has
@@ -354,17 +356,19 @@ nb::object clip_with(std::optional<PreparedClip> prepared, const RequestArgument
 /// its code is inlined, a clip of a few elements takes 40 ns longer.
 class PlainArguments {
  public:
-  [[gnu::cold]] PlainArguments(const RequestArguments& arguments, PyArrayObject* x, const ArrayType& type)
+  /// `descr` is numpy's dtype of the elements, or None for raw bytes. `place` is in front of warnings.
+  [[gnu::cold]] PlainArguments(const RequestArguments& arguments, nb::handle descr, const ArrayType& type,
+                               const std::string& place = "")
       : plain_(arguments) {
     const std::optional<DType> dtype = arguments.act_after_clip() ? std::nullopt : std::optional(type.dtype);
-    make_plain("min", plain_[kMin], min_, x, dtype);
-    make_plain("max", plain_[kMax], max_, x, dtype);
+    make_plain("min", plain_[kMin], min_, descr, dtype);
+    make_plain("max", plain_[kMax], max_, descr, dtype);
     const bool is_exact =
         !is_floating(type.dtype) && (!arguments[kScale].is_none() || !arguments[kBias].is_none());
     if (!dtype || is_exact) return;
     const auto warn = is_floating(type.dtype) ? warn_of_integer : warn_of_fraction;
-    warn("min", plain_[kMin], arguments[kProfile], type.dtype);
-    warn("max", plain_[kMax], arguments[kProfile], type.dtype);
+    warn(place + "min", plain_[kMin], arguments[kProfile], type.dtype);
+    warn(place + "max", plain_[kMax], arguments[kProfile], type.dtype);
   }
 
   [[nodiscard]] const RequestArguments& get() const { return plain_; }
@@ -390,19 +394,61 @@ class PlainArguments {
   }
 
  private:
-  /// An array or a sequence gets the dtype of x, unless the elements of x are raw bytes.
-  static void make_plain(std::string_view field, nb::handle& bound, nb::object& kept, PyArrayObject* x,
+  /// An array or a sequence gets the dtype of the elements.
+  static void make_plain(std::string_view field, nb::handle& bound, nb::object& kept, nb::handle descr,
                          std::optional<DType> dtype) {
     if (needs_no_conversion(bound, dtype)) return;
-    const std::optional<ArrayType> of_x = type_of(x);
-    const bool has_dtype = dtype && of_x && of_x->dtype == dtype;
-    kept = plain(field, bound, has_dtype ? reinterpret_cast<PyObject*>(PyArray_DESCR(x)) : Py_None);
+    kept = plain(field, bound, dtype ? descr : nb::handle(Py_None));
     bound = kept;
   }
 
   RequestArguments plain_;
   nb::object min_;
   nb::object max_;
+};
+
+/// The dtype of numpy in which x has its elements; None for raw bytes.
+nb::handle descr_of(PyArrayObject* x, const ArrayType& type) {
+  return type_of(x) == type ? reinterpret_cast<PyObject*>(PyArray_DESCR(x)) : Py_None;
+}
+
+/// The type of what a clip gives. ml_dtypes knows only this machine's order.
+ArrayType type_after(const ArrayType& type, nb::handle argument) {
+  const std::optional<OrderedDType> to = to_of_argument(argument);
+  if (!to) return type;
+  return {*to, is_foreign(*to) ? kNativeOrder : to->order.value_or(type.order)};
+}
+
+/// Arguments whose later stages are plain. Only the last result has a byte order.
+class StagedArguments {
+ public:
+  /// `type` is that of the first stage's result, and becomes that of the last one's.
+  [[gnu::cold]] StagedArguments(const RequestArguments& arguments, ArrayType& type) : staged_(arguments) {
+    const auto name_of = [&] { return nb::str(traits(type.dtype).name.data()); };
+    to_ = name_of();
+    if (staged_.is_given(kTo)) staged_[kTo] = to_;
+    for_each_later_stage(arguments[kThen], [&](const RequestArguments& given, const std::string& name) {
+      if (traits(type.dtype).size == 1) type.order = kNativeOrder;
+      const nb::object descr = is_foreign(type.dtype)
+                                   ? nb::none()
+                                   : nb::module_::import_("numpy").attr("dtype")(name_of());
+      const PlainArguments plain(given, descr, type, name + ": ");
+      type = type_after(type, given[kTo]);
+      nb::dict stage;
+      for (std::size_t i = 0; i < kThen; ++i)
+        if (plain.get().is_given(i)) stage[kArgumentNames.at(i)] = plain.get()[i];
+      if (given.is_given(kTo)) stage["to"] = name_of();
+      stages_.append(stage);
+    });
+    staged_[kThen] = stages_;
+  }
+
+  [[nodiscard]] const RequestArguments& get() const { return staged_; }
+
+ private:
+  RequestArguments staged_;
+  nb::object to_;
+  nb::list stages_;
 };
 
 /// That of all threads, of which one has the GIL; without a GIL that of this thread.
@@ -456,25 +502,24 @@ nb::object clip_array(nb::handle x, const RequestArguments& given, nb::handle ou
   std::optional<PlainArguments> plain;
   if (deserves_a_look(given[kMin], array.get(), type) || deserves_a_look(given[kMax], array.get(), type))
       [[unlikely]]
-    plain.emplace(given, array.get(), type);
+    plain.emplace(given, descr_of(array.get(), type), type);
   const bool is_small = is_enlarged(array.get(), plain ? plain->get() : given);
   if (is_small) [[unlikely]] {
-    if (!plain) plain.emplace(given, array.get(), type);
+    if (!plain) plain.emplace(given, descr_of(array.get(), type), type);
     plain->find_percentiles(array.object(), dtype);
   }
-  const RequestArguments& arguments = plain ? plain->get() : given;
-  const std::optional<OrderedDType> to = to_of_argument(arguments[kTo]);
-  // ml_dtypes knows only this machine's order.
-  const ByteOrder order = to && is_foreign(*to) ? kNativeOrder
-                          : to                  ? to->order.value_or(type.order)
-                                                : type.order;
-  if (order != type.order) {
-    array = in_order(array.get(), order);
-    type.order = order;
+  const RequestArguments& first = plain ? plain->get() : given;
+  ArrayType result_type = type_after(type, first[kTo]);
+  std::optional<StagedArguments> staged;
+  if (first.is_given(kThen)) [[unlikely]]
+    staged.emplace(first, result_type);
+  const RequestArguments& arguments = staged ? staged->get() : first;
+  if (result_type.order != type.order) {
+    array = in_order(array.get(), result_type.order);
+    type.order = result_type.order;
   }
   if (is_small) [[unlikely]]
     array = broadcast(array, arrays_in(arguments));
-  const ArrayType result_type = {to ? to->dtype : type.dtype, type.order};
   if (!out.is_none()) check_out(array.get(), type, result_type, out, dtype);
   std::optional<PreparedClip> prepared = cache->find(arguments, array.get(), type);
   if (!prepared)

@@ -133,28 +133,17 @@ nb::object object_of(const Counts& counts) {
   named["elements"] = counts.elements;
   named["changed"] = counts.changed;
   for (const CountedElements& row : kCountedElements) named[row.name.data()] = counts.*row.told;
+  nb::list later;
+  for (const Counts& stage : counts.then) later.append(object_of(stage));
+  named["then"] = later;
   return named;
 }
 
 /// Those among the arguments of one of the package's functions, by name, of which the dict `request` has all
-/// but the bounds. Throws a TypeError for others in it.
+/// but the bounds.
 RequestArguments arguments_in(const nb::dict& given) {
-  RequestArguments arguments;
-  const nb::dict request(given["request"]);
-  std::size_t known = 0;
-  for (std::size_t i = 0; i < fields::kAll.size(); ++i) {
-    const char* const name = fields::kAll[i].name.data();
-    PyObject* const value = PyDict_GetItemString(request.ptr(), name);
-    if (value != nullptr) ++known;
-    if (i == kMin || i == kMax)
-      arguments[i] = given[name];
-    else if (value != nullptr)
-      arguments[i] = value;
-  }
-  if (known == nb::len(request)) return arguments;
-  for (const auto& [name, value] : request)
-    if (field_named(characters_of(name)) == nullptr)
-      throw nb::type_error(("there is no argument '" + nb::cast<std::string>(name) + "'").c_str());
+  RequestArguments arguments = arguments_of(nb::dict(given["request"]));
+  for (const std::size_t bound : {kMin, kMax}) arguments[bound] = given[kArgumentNames.at(bound)];
   return arguments;
 }
 

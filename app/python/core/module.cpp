@@ -68,6 +68,8 @@ Args:
         unless `round` says otherwise, and saturated; NaN is an error unless `nan` replaces it. To a float dtype,
         numbers beyond its range become infinite, or an error if it has no infinity.
     saturate: such numbers become the largest finite number.
+    then: a dict, or a list of dicts, of all arguments above for later stages, each of which clips what the one before
+        gives: clip(clip(x, **a), **b) is clip(x, **a, then=b). Arrays in it do not enlarge x.
     out: array, or another package's tensor in this memory, of the result's shape and dtype that is written and
         returned; out=x clips in place, which needs the same dtype. It may hold anything after Ctrl-C, and after
         an error if `to`, `round` or a replacement is given.
@@ -107,6 +109,8 @@ array([-0.5,  0. ,  0.5,  1. ,  1.5])
 >>> clip(np.array([[3.0, 4], [0, 1]]), max_norm=2.5, per_axis=0)
 array([[1.5, 2. ],
        [0. , 1. ]])
+>>> clip(np.array([1.0, 2, 3, 4, 90]), subtract="mean", divide="std", then={"max": 1, "round": "floor"})
+array([-1., -1., -1., -1.,  1.])
 >>> clip(np.array([[1, 9], [2, 8]]), max=np.array([5, 6]))
 array([[1, 6],
        [2, 6]])
@@ -142,13 +146,13 @@ void translate(const std::exception_ptr& exception, void* make) {
 nb::handle error_maker;  // clipper._errors._error
 
 /// The arguments of clip(): first those of the request.
-constexpr std::size_t kX = fields::kAll.size();
+constexpr std::size_t kX = kArgumentNames.size();
 constexpr std::size_t kOut = kX + 1;
 constexpr std::size_t kDtype = kX + 2;
 constexpr std::size_t kThreads = kX + 3;
 constexpr auto kNames = [] {
   std::array<const char*, kThreads + 1> all{};
-  for (std::size_t i = 0; i < kX; ++i) all[i] = fields::kAll[i].name.data();
+  std::ranges::copy(kArgumentNames, all.begin());
   all[kX] = "x";
   all[kOut] = "out";
   all[kDtype] = "dtype";
@@ -235,10 +239,11 @@ void add_request(nb::module_& module) {
   nb::dict defaults_by_name;
   nb::list dates;
   nb::list factors;
-  for (std::size_t i = 0; i < fields::kAll.size(); ++i) {
-    const Field& field = fields::kAll[i];
-    const nb::str name(field.name.data());
+  for (std::size_t i = 0; i < kX; ++i) {
+    const nb::str name(kNames.at(i));
     defaults_by_name[name] = RequestArguments::absent(i);
+    if (i == kThen) continue;
+    const Field& field = fields::kAll[i];
     if (takes_dates(field))
       dates.append(name);
     else if (field.broadcasts)

@@ -67,6 +67,12 @@ class _Request(TypedDict, total=False):  # besides min, max, and to, on which th
     mask: Union[_HasArray, _ExportsMemory, Sequence[Any], PathLike[Any], str, bool, None]
     nodata: Union[_Number, Sequence[_Number], None]
     nodata_to: Optional[_Number]
+    then: Union["_Stage", Sequence["_Stage"], None]
+
+class _Stage(_Request, total=False):
+    min: _Bound
+    max: _Bound
+    to: _DType
 
 class ClipperError(ValueError):
     kind: Literal["usage", "input", "io", "refused", "different", "not_durable", "cancelled"]
@@ -88,6 +94,7 @@ class Counts(NamedTuple):
     became_zero: int
     nodata: int = 0
     became_nodata: int = 0
+    then: tuple["Counts", ...] = ()
 
 class reciprocal(NamedTuple):
     divisor: _Parameter

@@ -23,6 +23,7 @@ class Counts(NamedTuple):
             before zero_point is added.
         nodata: elements that equal one of nodata, which no other count includes.
         became_nodata: others that became what marks nodata in the result.
+        then: Counts of each later stage; those above are of the first one, but `changed` is of all.
     """
 
     elements: int
@@ -35,6 +36,11 @@ class Counts(NamedTuple):
     became_zero: int
     nodata: int = 0
     became_nodata: int = 0
+    then: tuple["Counts", ...] = ()
+
+
+def _counts(found: dict) -> Counts:
+    return Counts(**found | {"then": tuple(map(_counts, found["then"]))})
 
 
 def _shows_request(function):
@@ -87,8 +93,8 @@ def clip_file(
         only: kinds of members to clip, unless `members` has their exact names: "float", "int", "bool", "date", "all", or names of
             dtypes. Empty: floats and integers that the profile takes, and with `to` only floats; float8 only by its
             name.
-        apply: a file of fit: its members are min, max, scale, bias, subtract and divide, unless they are given here.
-            In memory the same is clip(x, **np.load("fit.npz")).
+        apply: a file of fit: its members are min, max, scale, bias, subtract and divide, unless they are given here, of as many
+            stages, `2/min` of the second. Of one stage in memory the same is clip(x, **np.load("fit.npz")).
         fit: an .npz file that is written last: min, max and the others as they were used.
         dtype: "bfloat16" if the file holds raw bytes (|V2) or integers of two bytes that are bfloat16; the name of a
             float8 for <V1, |V1 and integers of one byte. The output's header says what the input's says.
@@ -111,7 +117,7 @@ def clip_file(
     >>> x, y = os.path.join(directory, "x.npy"), os.path.join(directory, "y.npy")
     >>> np.save(x, np.array([-1.0, 2.0, 9.0]))
     >>> clip_file(x, y, 0, 6)
-    Counts(elements=3, raised=1, lowered=1, nan=0, changed=True, replaced=0, became_infinite=0, became_zero=0, nodata=0, became_nodata=0)
+    Counts(elements=3, raised=1, lowered=1, nan=0, changed=True, replaced=0, became_infinite=0, became_zero=0, nodata=0, became_nodata=0, then=())
     >>> np.load(y)
     array([0., 2., 6.])
     >>> clip_file(x, y, scale=50, bias=128, to="uint8").lowered
@@ -124,7 +130,7 @@ def clip_file(
     >>> np.load(y)
     array([[0., 2.]], dtype=float32)
     """
-    return Counts(**_core.clip_file(input, output, locals()))
+    return _counts(_core.clip_file(input, output, locals()))
 
 
 @_shows_request
@@ -170,4 +176,4 @@ def clip_in_place(
     >>> np.load(x)
     array([-1,  2,  6])
     """
-    return Counts(**_core.clip_in_place(path, locals()))
+    return _counts(_core.clip_in_place(path, locals()))
