@@ -45,7 +45,7 @@ Words help_words() {
 constexpr Option kTopic{
     .names = "TOPIC", .words = &help_words,
     .help = "A command, or a group of options, examples or status",
-    .details = R"(A command, such as compare, whose `--help` is printed; a group of the options of `clipper --help`, which
+    .details = R"(A command, such as compare, whose `--help` is printed; a group of options of `clipper --help`, or `then`, which
 are explained; `examples`; or `status`, the exit statuses. `clipper --help TOPIC` is the same.)"};
 // clang-format on
 constexpr std::array kPositionals{Positional{&kTopic, Arity::optional}};

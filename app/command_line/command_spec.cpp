@@ -295,6 +295,7 @@ Words help_topics(const CommandSpec& spec) {
   Words topics;
   for (const OptionGroup& group : groups_of(spec))
     if (group.heading != kHidden) topics.push_back(group.heading);
+  if (spec.begins_stage != nullptr) topics.push_back(long_name(*spec.begins_stage).substr(2));
   topics.insert(topics.end(), {"examples", "status"});
   return topics;
 }
@@ -307,7 +308,7 @@ std::string help_of_topic(const CommandSpec& spec, std::string_view topic, std::
   Section section(columns);
   for (const auto& [heading, options] : groups_of(spec))
     for (const Option* const option : options)
-      if (heading == topic)
+      if (heading == topic || long_name(*option).substr(2) == topic)
         section.add_details(*option, joined(Words{option->details, rules_of(spec, *option)}, " "));
   return section.text();
 }

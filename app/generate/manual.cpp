@@ -75,7 +75,7 @@ std::string heading_of(const Option& option) {
 /// An option's details, followed by its rules and the list of its words, unless the details name all of them
 /// or the list is long: that of the dtypes or profiles, which have a section.
 std::string text_of(const CommandSpec& command, const Option& option) {
-  constexpr std::size_t kLong = 17;
+  constexpr std::size_t kLong = 18;
   std::string text(option.details);
   if (const std::string rules = rules_of(command, option); !rules.empty()) text += " " + rules;
   std::ranges::replace(text, '\n', ' ');
