@@ -20,6 +20,7 @@
 #include "files/parameter_file.hpp"
 #include "files/place.hpp"
 #include "flows/clip_file.hpp"
+#include "flows/figures.hpp"
 #include "flows/memory_clip.hpp"
 #include "flows/saved_figures.hpp"
 #include "flows/tensor_pool.hpp"
@@ -98,9 +99,7 @@ ClipSettings settings_of(const Request& request, const FileOptions& options,
       .max_clipped = std::nullopt,
       .selection = {{options.members, options.exclude_members}, types_of(options), Selection::Other::copy}};
   if (options.fit.empty()) return settings;
-  if (!request.then.empty())
-    throw Error(ErrorKind::usage, Term{"fit", "fit"} + " cannot be combined with " + Term{"then", "then"});
-  settings.saved = std::make_shared<SavedFigures>(options.fit, request.pooled,
+  settings.saved = std::make_shared<SavedFigures>(options.fit, are_pooled(request),
                                                   options.overwrite ? Existing::replace : Existing::refuse,
                                                   settings.durability);
   std::vector<std::string> others = files_behind(settings.reading, paths.front());
@@ -160,10 +159,12 @@ Counts clip_file(const fs::path& in_path, const fs::path& out_path, const Reques
   Engine engine(engine_options(options));
   const ClipSettings given = settings;
   TensorPool pool(engine, given);
-  if (request.pooled) pool.add(in, true);
-  std::vector<LostBound> lost;
-  if (request.pooled) settings.request = pool.request(lost);
-  if (request.pooled) pool.expect_unchanged(in);
+  if (is_pooled(request)) {
+    std::vector<std::vector<LostBound>> lost;
+    pool.add(in, true);
+    settings.request = pool.request(lost);
+    pool.expect_unchanged(in);
+  }
   ElementCount observer;
   ClipResult result;
   with_figures(settings, [&] {

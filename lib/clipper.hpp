@@ -134,14 +134,14 @@ struct FileOptions {
   bool special_paths = false;
 
   /// clip_file() and clip_in_place() give this .npz file its name after the result: min, max, scale, bias,
-  /// subtract and divide as they were used, for from_fit(). Of an archive only one tensor is clipped, or
-  /// Request::pooled is true. Only for profile clipper.
+  /// subtract and divide as they were used, those of stage 2 as `2/min`, for from_fit(). Of an archive only
+  /// one tensor is clipped, or Request::pooled is true. Only for profile clipper.
   std::string fit{};
 };
 
 /// The request with what a file of FileOptions::fit has of min, max, scale, bias, subtract and
 /// divide, unless the request has it: `from_fit("fit.npz", {.to = clipper::DType::float32})`.
-/// Error{usage} for other members of the file.
+/// Error{usage} for other members of the file, and for another number of stages.
 [[nodiscard]] Request from_fit(const std::filesystem::path& path, Request request = {},
                                const FileOptions& options = {});
 

@@ -273,7 +273,7 @@ std::string_view way_on(const Command& command, const Jobs& jobs) {
   if (command.keep_going) return "";
   if (command.skip != Command::Skip::none)
     return "; --keep-going goes on after an error, the same command goes on from here";
-  if (command.settings.request.pooled || !jobs.are_outputs_new())
+  if (is_pooled(command.settings.request) || !jobs.are_outputs_new())
     return "; --keep-going goes on after an error";
   return "; --keep-going goes on after an error, --skip-existing goes on from here";
 }
@@ -283,12 +283,16 @@ std::string_view way_on(const Command& command, const Jobs& jobs) {
 void find_figures(const Command& command, const Jobs& jobs, TensorPool& pool, Command& found) {
   for (std::size_t i = 0; i < jobs.size(); ++i)
     if (!jobs.is_index(i)) pool.add(jobs[i].input, jobs[i].is_named);
-  std::vector<LostBound> lost;
+  std::vector<std::vector<LostBound>> lost;
   found.settings.request = pool.request(lost);
-  for (const LostBound& bound : lost) print_warning("pooled: " + lost_text(bound));
-  if (!command.json && command.log.want(command.result_level()))
-    print_note("pooled: " + figures_text(command.settings.request, found.settings.request),
-               command.result_level());
+  const bool tells = !command.json && command.log.want(command.result_level());
+  for (std::size_t i = 0; i < lost.size(); ++i) {
+    const std::string pooled = stage_name(i, "pooled") + ": ";
+    for (const LostBound& bound : lost[i]) print_warning(pooled + lost_text(bound));
+    const std::string text =
+        figures_text(stage_of(command.settings.request, i), stage_of(found.settings.request, i));
+    if (tells && !text.empty()) print_note(pooled + text, command.result_level());
+  }
 }
 
 /// The file of --fit is no other file of the run. Several inputs need figures in common.
@@ -302,7 +306,7 @@ void expect_place_for_figures(const Command& command, const Jobs& jobs, const st
     if (jobs[i].output) paths.push_back(*jobs[i].output);
   }
   saved->expect_other_than(paths, command.settings.request);
-  if (jobs.size() > 1 && !command.settings.request.pooled)
+  if (jobs.size() > 1 && !are_pooled(command.settings.request))
     throw Error(ErrorKind::usage, "--fit of several inputs needs --pooled: each has figures of its own");
 }
 
@@ -341,7 +345,7 @@ int clip_files(const Command& command, const ClipWay& way) {
   const std::vector<std::string> warnings = plan_jobs(command, way, log, jobs);
   Command found = command;
   std::optional<TensorPool> pool;
-  if (command.settings.request.pooled) pool.emplace(engine, command.settings);
+  if (is_pooled(command.settings.request)) pool.emplace(engine, command.settings);
   if (log.has_totals()) found.settings.counting = true;
   const ClipRun run{found, way, jobs, engine, replacements, log, pool ? &*pool : nullptr};
   const bool many = jobs.size() > 1;

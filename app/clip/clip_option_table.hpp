@@ -42,8 +42,7 @@ excludes it. See SCALE AND BIAS.)"};
 inline constexpr Option kThen{
     .names = "--then",
     .group = "data",
-    .excludes = {{"--fit --apply"},
-                 {"--direct", "an interrupted run is finished by clipping every element again"}},
+    .excludes = {{"--direct", "an interrupted run is finished by clipping every element again"}},
     .help = "Clip the result again, by the options that follow",
     .details = R"(Clip the result again as if it were in a file: options about elements that follow are of a stage of
 their own. Of archives, tensors are clipped that every stage takes.)"};

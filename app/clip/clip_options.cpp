@@ -14,6 +14,7 @@
 #include "command_line/shared_options.hpp"
 #include "files/container.hpp"
 #include "files/place.hpp"
+#include "flows/figures.hpp"
 #include "flows/saved_figures.hpp"
 #include "npy/dict.hpp"
 #include "os/os.hpp"
@@ -79,12 +80,12 @@ Request typed_request(const RawOptions& raw) {
   return request;
 }
 
-/// Whether the request would change no element of any tensor.
+/// Whether the stage that is typed would change no element of any tensor.
 bool is_without_effect(const RawOptions& raw, const Request& request) {
   const Profile& profile = *request.profile;
   const bool changes = std::ranges::any_of(
       fields::kAll, [&](const Field& field) { return !field.is_detail && raw.has(option_of(field)); });
-  return !changes && !raw.has(kApply) && profile.bounds == Profile::Bounds::optional &&
+  return !changes && profile.bounds == Profile::Bounds::optional &&
          profile.absent_bound == Profile::AbsentBound::none && request.action_on_nan() == OnNan::keep;
 }
 
@@ -244,8 +245,8 @@ void validate_finalize(const RawOptions& raw, Command& command) {
   const std::vector<std::string>& files = raw.texts(kFiles);
   if (files.empty()) refuse("OUT is missing; --finalize takes the OUT of the shards");
   const auto is_of_shards = [&](const Option* option) { return option != &kNoCache && raw.has(*option); };
-  const bool has_operation = !is_without_effect(raw, command.settings.request) || raw.has(kShard) ||
-                             raw.has(kThen) || std::ranges::any_of(kReadingOptions, is_of_shards);
+  const bool has_operation = !is_without_effect(raw, command.settings.request) || raw.has(kApply) ||
+                             raw.has(kShard) || raw.has(kThen) || std::ranges::any_of(kReadingOptions, is_of_shards);
   if (files.size() != (has_operation ? 2 : 1) || has_standard_input(raw))
     refuse("--finalize takes only OUT, or all options of the shards with their IN OUT");
   command.destination =
@@ -367,8 +368,9 @@ Command validate_clip(const RawOptions& raw) {
       (i == 0 ? command.settings.max_clipped : command.settings.then_max_clipped[i - 1]) =
           parse_share("--fail-if-clipped", typed.text(kFailIfClipped));
     const bool needs_none = raw.then().empty() && (raw.has(kFinalize) || raw.has(kDiscardShards));
-    if (!needs_none && is_without_effect(typed, stage))
+    if (!needs_none && !raw.has(kApply) && is_without_effect(typed, stage))
       refuse(
+          std::string(i == 0 && raw.has(kThen) ? "stage 1: " : "") +
           "nothing to do without --min, --max, --scale, --bias, --max-norm, --subtract, --divide, "
           "--stretch, --nan, --nodata-to, --to or --round; " +
           (raw.then().empty() ? way_to_do_nothing(raw, command.settings.reading)
@@ -378,7 +380,7 @@ Command validate_clip(const RawOptions& raw) {
   if (raw.has(kApply)) set_figures(command.settings.request, raw.text(kApply), command.settings.reading);
   if (raw.has(kFit))
     command.settings.saved =
-        std::make_shared<SavedFigures>(raw.text(kFit), command.settings.request.pooled, command.existing,
+        std::make_shared<SavedFigures>(raw.text(kFit), are_pooled(command.settings.request), command.existing,
                                        command.settings.durability, command.settings.backup);
   // A warning says how many elements become nodata.
   command.settings.counting =

@@ -96,7 +96,7 @@ inline constexpr Option kSubtract{
     .names = "--subtract", .type = "S", .value = Value::number,
     .group = "data",
     .help = "After the clip, subtract S: number, mean, @FILE.npy",
-    .details = R"(Calculate (y - S) / D for every clipped element y. S is a number, @FILE.npy, a figure such as
+    .details = R"(Calculate (y - S) / D for every clipped element y, of which `--then` clips the result. S is a number, @FILE.npy, a figure such as
 `mean`, or a percentile; default: 0. Integers need `--to` or `--round`. See AFTER THE CLIP
 and FIGURES OF THE ELEMENTS.)"};
 

@@ -20,6 +20,7 @@
 #include "console/ending.hpp"
 #include "console/progress.hpp"
 #include "console/terminal.hpp"
+#include "contract/fields.hpp"
 #include "error.hpp"
 #include "files/container.hpp"
 #include "files/formats.hpp"
@@ -132,8 +133,9 @@ int Verifier::run() {
   expect_files(jobs.size() + failures.size());
   const Command given = command_;
   TensorPool pool(engine_, given.settings);
-  if (given.settings.request.pooled && !failures.empty()) std::rethrow_exception(failures.front().second);
-  if (given.settings.request.pooled) find_figures(given, jobs, pool, command_);
+  const bool pools = is_pooled(given.settings.request);
+  if (pools && !failures.empty()) std::rethrow_exception(failures.front().second);
+  if (pools) find_figures(given, jobs, pool, command_);
   walk_.emplace(PairWalk::Settings{output_, "verify", to_.matching, {}, to_.updates, command_.progress},
                 engine_, jobs.size(), [&](std::size_t i) { return expected_bytes(jobs[i].input); });
   for (const auto& [input, why] : failures)
@@ -141,7 +143,7 @@ int Verifier::run() {
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const Job job = jobs[i];
     const auto verify_job = [&](PairReport& report) {
-      if (given.settings.request.pooled) pool.expect_unchanged(job.input);
+      if (pools) pool.expect_unchanged(job.input);
       return verify(report, job);
     };
     walk_->take(job.input, *job.output, verify_job);

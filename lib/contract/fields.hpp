@@ -251,6 +251,11 @@ template <class Holds>
   return any_stage(request, [](const Request& stage) { return stage.to.has_value(); });
 }
 
+/// Whether a stage has figures of all tensors together.
+[[nodiscard]] inline bool is_pooled(const Request& request) {
+  return any_stage(request, [](const Request& stage) { return stage.pooled; });
+}
+
 /// Stages are counted from 0, the request without the later ones, on.
 [[nodiscard]] inline const Request& stage_of(const Request& request, std::size_t stage) {
   return stage == 0 ? request : request.then[stage - 1];

@@ -176,6 +176,12 @@ bool has_figures(const Request& request) {
   });
 }
 
+bool are_pooled(const Request& request) {
+  return is_pooled(request) && !any_stage(request, [](const Request& stage) {
+    return needs_elements(stage) && !stage.pooled;
+  });
+}
+
 void expect_no_figures_of_stream(const Request& request) {
   for (std::size_t i = 0; i < request.then.size(); ++i)
     with_path(stage_name(i + 1), [&] { expect_no_figures_of_stream(request.then[i]); });

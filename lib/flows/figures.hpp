@@ -24,6 +24,9 @@ namespace clipper {
 /// Whether the request has figures, or parameters that only figures need.
 [[nodiscard]] bool has_figures(const Request& request);
 
+/// Whether all figures are those of all tensors together.
+[[nodiscard]] bool are_pooled(const Request& request);
+
 /// Error{usage}, which names the parameter, if the request has figures: a stream cannot be read twice.
 void expect_no_figures_of_stream(const Request& request);
 

@@ -108,6 +108,34 @@ Plan read_plan(Engine& engine, const ClipSettings& settings, InputFile& input, s
   return plan;
 }
 
+/// Calls work(). A stage that clips more than it may comes before elements that a later one refuses.
+template <class Work>
+auto FileClip::in_order_of_stages(const Work& work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    const ClipSettings& settings = clipping_.settings;
+    if (error.kind() != ErrorKind::input || !has_limit(settings) || !input_.is_regular()) throw;
+    for (std::size_t stages = 0; stages < settings.request.then.size(); ++stages) {
+      ClipSettings first = settings;
+      first.saved = nullptr;
+      first.request.then.resize(stages);
+      first.then_max_clipped.resize(stages);
+      ClipResult result;
+      result.name = input_.path();
+      try {
+        input_.rewind();
+        result.plan = read_plan(clipping_.engine, first, input_);
+        result.counts = clipping_.engine.scan(*result.plan, input_, Counting::on);
+      } catch (const Error&) {
+        break;  // this stage refuses them
+      }
+      check_clip_limit(first, result);
+    }
+    throw;
+  }
+}
+
 FileClip::FileClip(const Clipping& clipping, InputFile& input, std::optional<npy::Start> start)
     : clipping_(clipping), input_(input), format_(format_of(clipping, input)) {
   if (format_.in_c_order && clipping.purpose != Purpose::check && input.is_regular()) {
@@ -117,7 +145,9 @@ FileClip::FileClip(const Clipping& clipping, InputFile& input, std::optional<npy
   }
   take(clipping.purpose == Purpose::check
            ? plan_header(clipping.settings, input, plan_before_reading, start)
-           : read_plan(clipping.engine, clipping.settings, input, &header_, start));
+           : in_order_of_stages([&] {
+               return read_plan(clipping.engine, clipping.settings, input, &header_, start);
+             }));
 }
 
 FileClip::FileClip(const Clipping& clipping, InputFile& input, Plan part)
@@ -150,7 +180,7 @@ std::uint64_t FileClip::least_room() const {
 
 bool FileClip::changes() {
   ClipResult& result = clipping_.result;
-  result.counts = clipping_.engine.scan(*result.plan, input_);
+  result.counts = in_order_of_stages([&] { return clipping_.engine.scan(*result.plan, input_); });
   if (result.counts->changed || result.plan->changes_dtype()) return true;
   check_clip_limit(clipping_.settings, result);  // elements may be clipped to their own bits
   return false;
@@ -164,7 +194,8 @@ void FileClip::count() {
   }
   const bool counting = counting_of(settings) == Counting::on;
   if (input_.is_regular() && (result.plan->may_refuse_elements() || counting))
-    result.counts = engine.scan(*result.plan, input_, Counting::on);
+    result.counts =
+        in_order_of_stages([&] { return engine.scan(*result.plan, input_, Counting::on); });
   check_clip_limit(settings, result);
 }
 
@@ -174,7 +205,8 @@ void FileClip::check_limit_of_stream() {
     throw Error(ErrorKind::usage, Term{"max_clipped", "a limit"} + ": " + Term{"input", "the input"} +
                                       " or " + Term{"output", "the output"} +
                                       " must be a file, not a stream");
-  clipping_.result.counts = clipping_.engine.scan(*clipping_.result.plan, input_, Counting::on);
+  clipping_.result.counts = in_order_of_stages(
+      [&] { return clipping_.engine.scan(*clipping_.result.plan, input_, Counting::on); });
   check_clip_limit(clipping_.settings, clipping_.result);
 }
 
@@ -211,7 +243,9 @@ void FileClip::write(OutputFile& output) {
   const bool shared = out && sharing != Sharing::none && input_.size() == header.size() + size() &&
                       !changes() && output.share(input_, 0, input_.size());
   const StageCounts counts =
-      shared ? *result.counts : engine.run(*result.plan, input_, output, header, counting, {}, sharing);
+      shared ? *result.counts : in_order_of_stages([&] {
+        return engine.run(*result.plan, input_, output, header, counting, {}, sharing);
+      });
   const std::span back = std::as_bytes(std::span(frame.back));
   if (output.is_regular() && !back.empty())
     output.write_at(back, header.size() + result.plan->output_size());

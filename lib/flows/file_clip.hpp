@@ -57,6 +57,8 @@ class FileClip : public ContentsClip {
  private:
   void take(Plan plan);
   void check_limit_of_stream();
+  template <class Work>
+  auto in_order_of_stages(const Work& work);
 
   const Clipping& clipping_;
   InputFile& input_;

@@ -74,9 +74,9 @@ bool leads_to(const std::string& a, const std::string& b) {
 }
 
 /// Refuses to save what has not been found.
-[[noreturn]] void refuse_lost(const std::string& path, const LostBound& lost) {
+[[noreturn]] void refuse_lost(const LostBound& lost) {
   throw Error(ErrorKind::input,
-              path + ": " + parameter(lost.field) + fmt::format(" {} is not saved: {}", lost.text, lost.why));
+              parameter(lost.field) + fmt::format(" {} is not saved: {}", lost.text, lost.why));
 }
 
 /// What a plan does with its numbers; arrays are the same in all plans that are compared.
@@ -86,30 +86,44 @@ std::string without_arrays(Plan plan) {
   return plan.fingerprint();
 }
 
+/// Whether a stage has what members say.
+bool has_members(const Request& stage) {
+  return first_given(stage, [](const Field& field) {
+           return field.broadcasts || field.name == "stretch_from";
+         }) != nullptr;
+}
+
+[[noreturn]] void refuse_nothing() {
+  Message why = "nothing to save without ";
+  for (const Field* const field : fields::kBroadcasting)
+    why += Message(field == fields::kBroadcasting.front()  ? ""
+                   : field == fields::kBroadcasting.back() ? " or "
+                                                           : ", ") +
+           parameter(field->name);
+  refuse_figures(why);
+}
+
 /// Error{usage} for what the members of a file do not say.
-void check_saved(const std::string& path, const Request& request, const Plan& plan) {
-  const auto is_saved = [](const Field& field) { return field.broadcasts || field.name == "stretch_from"; };
-  if (first_given(request, is_saved) == nullptr) {
-    Message why = path + ": nothing to save without ";
-    for (const Field* const field : fields::kBroadcasting)
-      why += Message(field == fields::kBroadcasting.front()  ? ""
-                     : field == fields::kBroadcasting.back() ? " or "
-                                                             : ", ") +
-             parameter(field->name);
-    refuse_figures(why);
-  }
+void check_saved(const Request& request, const Plan& plan) {
   if (request.profile->family != "clipper")
-    refuse_figures(fmt::format("{}: figures are not saved of {}, only of profile clipper", path,
-                               request.profile->system));
-  if (plan.input.meaning.kind != LogicalType::Kind::number)
     refuse_figures(
-        fmt::format("{}: figures are saved of numbers, but the tensor is {}", path, type_name(plan.input)));
+        fmt::format("figures are not saved of {}, only of profile clipper", request.profile->system));
+  if (plan.input.meaning.kind != LogicalType::Kind::number)
+    refuse_figures(fmt::format("figures are saved of numbers, but the tensor is {}", type_name(plan.input)));
   if (request.scale && request.scale->divides)
-    refuse_figures(path + ": cannot say " + label("scale", *request.scale) + ", which divides");
+    refuse_figures("cannot say " + label("scale", *request.scale) + ", which divides");
   const auto& step = plan.operation.normalization;
   if (request.stretch_from && step && (step->low != 0 || step->high != 1))
-    refuse_figures(path + ": " + parameter("stretch_from") +
-                   " is saved as subtract and divide, which needs " + parameter("stretch") + " 0:1");
+    refuse_figures(parameter("stretch_from") + " is saved as subtract and divide, which needs " +
+                   parameter("stretch") + " 0:1");
+}
+
+/// Says how many stages a file of several has.
+constexpr std::string_view kStages = "stages";
+
+/// In front of the members of a stage.
+std::string stage_prefix(std::size_t stage) {
+  return stage == 0 ? "" : fmt::format("{}/", stage + 1);
 }
 
 /// Error{usage} for a header of more than figures, before it is read.
@@ -146,9 +160,11 @@ void SavedFigures::expect_other_than(const std::vector<std::string>& paths, cons
     const std::optional<MemberPath> member = member_path(path);
     if (leads_to(path_, member ? member->archive : path)) refuse_figures(path_ + ": is also " + why);
   };
-  for (const Field* const field : fields::kNumbers)
-    if (const std::string path = parameter_path(request.*field->number()); !path.empty())
-      check_path(path, "read by " + parameter(field->name));
+  for_each_stage(request, [&](const Request& stage) {
+    for (const Field* const field : fields::kNumbers)
+      if (const std::string path = parameter_path(stage.*field->number()); !path.empty())
+        check_path(path, "read by " + parameter(field->name));
+  });
   for (const std::string& path : paths) check_path(path, "an input or an output");
 }
 
@@ -179,7 +195,7 @@ void SavedFigures::for_each_block(const Member& member, const Use& use) {
 }
 
 void SavedFigures::add_number(Parameter parameter, DType dtype, const Number& number) {
-  Member& member = members_.emplace_back(Member{.name = name_of(parameter)});
+  Member& member = stages_.back().emplace_back(Member{.name = name_of(parameter)});
   member.layout.dtype = numpy_dtype(dtype);
   member.layout.order = kNativeOrder;
   member.layout.count = 1;
@@ -189,7 +205,7 @@ void SavedFigures::add_number(Parameter parameter, DType dtype, const Number& nu
 
 void SavedFigures::add_array(const ArrayParameter& row, const Plan& plan) {
   const ParameterArray& array = *row.array;
-  Member& member = members_.emplace_back(
+  Member& member = stages_.back().emplace_back(
       Member{.name = name_of(row.parameter), .layout = array.layout(), .array = row.array});
   const bool is_bound = row.parameter == Parameter::min || row.parameter == Parameter::max;
   // x * scale + bias may be beyond the element that stands for no bound.
@@ -197,8 +213,8 @@ void SavedFigures::add_array(const ArrayParameter& row, const Plan& plan) {
       plan.operation.arithmetic != Arithmetic::none && !traits(plan.input.dtype).has_infinity;
   const bool is_needed = plan.arrays->nan == row.parameter || plan.operation.uses_bounds() || may_be_beyond;
   if (is_bound && is_needed && !array.lost().empty())
-    throw Error(ErrorKind::input, fmt::format("{}: ", path_) + parameter(name_of(row.parameter)) + " " +
-                                      row.text + ": an index has none, which a file of figures cannot say");
+    throw Error(ErrorKind::input, parameter(name_of(row.parameter)) + " " + row.text +
+                                      ": an index has none, which a file of figures cannot say");
   if (row.parameter == Parameter::divide) member.zero = plan.arrays->zero_divisor;
   const DType to = member.zero ? DType::float64 : numpy_dtype(array.layout().dtype);
   if (to == array.layout().dtype && !member.zero) return;
@@ -243,9 +259,10 @@ Request SavedFigures::applied(const Request& request, const Plan& plan) const {
   for (std::size_t i = 0; i < fields::kBroadcasting.size(); ++i) {
     const Field& field = *fields::kBroadcasting[i];
     std::optional<Given>& given = result.*field.number();
-    const auto member = std::ranges::find(members_, field.name, &Member::name);
+    const std::vector<Member>& members = stages_.back();
+    const auto member = std::ranges::find(members, field.name, &Member::name);
     given.reset();
-    if (member == members_.end()) continue;
+    if (member == members.end()) continue;
     given.emplace(Number(), "", member->layout.dtype);
     if (const ArrayParameter* const row = plan.array(static_cast<Parameter>(i))) {
       given->array = row->array;
@@ -273,16 +290,16 @@ void SavedFigures::expect_same_result(const Request& request, const Plan& plan) 
   } catch (const Error&) {
     // The file is of no use.
   }
-  if (!plan.lost.empty()) refuse_lost(path_, plan.lost.front());
-  for (const Member& member : members_) {
+  if (!plan.lost.empty()) refuse_lost(plan.lost.front());
+  for (const Member& member : stages_.back()) {
     const auto& given = request.*field_named(member.name)->number();
     const DType dtype = member.layout.dtype;
     if (member.array || !given || number_of(dtype, bits_in(member.elements, kNativeOrder)) == member.number)
       continue;
-    refuse_figures(path_ + ": " + label(member.name, *given) +
+    refuse_figures(label(member.name, *given) +
                    fmt::format(": no dtype that {} elements take has this number", type_name(plan.input)));
   }
-  refuse_figures(path_ + ": applied, these figures would not give the bytes of this run");
+  refuse_figures("applied, these figures would not give the bytes of this run");
 }
 
 void SavedFigures::add(const std::string& name, const Request& request, const Plan& plan) {
@@ -292,10 +309,12 @@ void SavedFigures::add(const std::string& name, const Request& request, const Pl
     refuse_figures(fmt::format("{}: {} and {} have figures of their own; ", path_, tensor_, name) +
                    parameter("pooled") + " finds those of all together");
   }
-  check_saved(path_, request, plan);
-  members_.clear();  // of a tensor that found no room, and is tried again
-  add_members(request, plan);
-  expect_same_result(request, plan);
+  if (!any_stage(request, has_members)) with_path(path_, refuse_nothing);
+  stages_.clear();  // of a tensor that found no room, and is tried again
+  for_each_stage(plan, [&](const Plan& stage, std::size_t i) {
+    stages_.emplace_back();
+    with_path(stage_name(i, path_), [&] { add_stage(stage_of(request, i), stage); });
+  });
   if (examine(path_, existing_).kind != OutputTarget::Kind::stream) {
     OutputFile output = create();
     write(output);
@@ -306,7 +325,9 @@ void SavedFigures::add(const std::string& name, const Request& request, const Pl
   tensor_ = name;
 }
 
-void SavedFigures::add_members(const Request& request, const Plan& plan) {
+void SavedFigures::add_stage(const Request& request, const Plan& plan) {
+  if (!has_members(request)) return;
+  check_saved(request, plan);
   const bool has_numbers = plan.operation.normalization && !plan.operation.normalization->stretches;
   for (std::size_t i = 0; i < fields::kBroadcasting.size(); ++i) {
     const auto parameter = static_cast<Parameter>(i);
@@ -324,7 +345,8 @@ void SavedFigures::add_members(const Request& request, const Plan& plan) {
     else if (has_numbers)
       add_normalization(parameter, plan);
   }
-  if (members_.empty()) refuse_lost(path_, plan.lost.front());
+  if (stages_.back().empty()) refuse_lost(plan.lost.front());
+  expect_same_result(request, plan);
 }
 
 void SavedFigures::commit(const std::function<void()>& placing) {
@@ -352,7 +374,7 @@ void SavedFigures::write(OutputFile& output) const {
     at += bytes.size();
   };
   const auto write_text = [&](std::string_view text) { write(std::as_bytes(std::span(text))); };
-  for (const Member& member : members_) {
+  const auto write_member = [&](const std::string& name, const Member& member) {
     const std::string header = npy::format(member.layout);
     const auto for_each = [&](const auto& use) {
       use(std::as_bytes(std::span(header)));
@@ -363,11 +385,21 @@ void SavedFigures::write(OutputFile& output) const {
       contents.crc = npz::crc32(bytes, contents.crc);
       contents.size = contents.stored_size += bytes.size();
     });
-    const npz::Member record = npz::new_member(fmt::format("{}.npy", member.name));
+    const npz::Member record = npz::new_member(fmt::format("{}.npy", name));
     const std::uint64_t begin = at;
     write_text(npz::ArchiveWriter::local_header(record, contents));
     for_each(write);
     archive.add(record, contents, begin);
+  };
+  for (std::size_t i = 0; i < stages_.size(); ++i)
+    for (const Member& member : stages_[i]) write_member(stage_prefix(i) + std::string(member.name), member);
+  if (stages_.size() > 1) {
+    Member count{.name = kStages};
+    count.layout.dtype = DType::int64;
+    count.layout.order = kNativeOrder;
+    count.layout.count = 1;
+    append(DType::int64, stages_.size(), count.elements);
+    write_member(std::string(kStages), count);
   }
   const std::uint64_t end = at;
   write_text(archive.list());
@@ -375,7 +407,6 @@ void SavedFigures::write(OutputFile& output) const {
 }
 
 void set_figures(Request& request, const std::string& path, const Reading& how) {
-  if (!request.then.empty()) refuse_figures(path + ": the figures are of one stage, but there are several");
   const InputFile file = InputFile::open_regular_file(path);
   const Format* const format = archive_format(file);
   if (format == nullptr || !member_path(path + ":"))
@@ -385,13 +416,24 @@ void set_figures(Request& request, const std::string& path, const Reading& how) 
   expect_few(file, *format);
   const Container archive(file, *format, KeptFor::reading);
   if (archive.entries().empty()) refuse_figures(path + ": has no figures");
+  const auto count = std::ranges::find(archive.entries(), kStages, &Entry::key);
+  const Number stages =
+      count == archive.entries().end() ? 1 : read_parameter(archive.path_of(*count), how).number;
+  if (stages != Number(1 + request.then.size()))
+    refuse_figures(fmt::format("{}: has the figures of {} stage(s), but the request has {}", path,
+                               round_to<double>(stages), 1 + request.then.size()));
   Request found = request;
   for (const Entry& entry : archive.entries()) {
-    const auto* const field = std::ranges::find(fields::kBroadcasting, entry.key(), &Field::name);
+    if (entry.key() == kStages) continue;
+    std::size_t at = request.then.size();
+    while (!entry.key().starts_with(stage_prefix(at))) --at;
+    Request& stage = at == 0 ? found : found.then[at - 1];
+    const auto* const field = std::ranges::find(fields::kBroadcasting,
+                                                entry.key().substr(stage_prefix(at).size()), &Field::name);
     if (field == fields::kBroadcasting.end())
       refuse_figures(fmt::format("{}: is no parameter; the members of a file of figures are {}",
                                  archive.path_of(entry), joined(names, ", ")));
-    if (!(*field)->is_given(found)) found.*(*field)->number() = read_parameter(archive.path_of(entry), how);
+    if (!(*field)->is_given(stage)) stage.*(*field)->number() = read_parameter(archive.path_of(entry), how);
   }
   request = std::move(found);
 }

@@ -15,7 +15,8 @@
 #include "files/output_file.hpp"
 
 /// Files of figures: .npz archives whose members are min, max, scale, bias, subtract and divide as a run has
-/// used them, with the names of these members of Request.
+/// used them, with the names of these members of Request. Those of stage 2 are `2/min`, and so on; `stages`
+/// says how many there are, if there are several.
 namespace clipper {
 
 /// The parameters of a tensor, or of all tensors of a pool, until they are written to a file. May be called
@@ -66,7 +67,7 @@ class SavedFigures {
   void add_normalization(Parameter factor, const Plan& plan);
   [[nodiscard]] Request applied(const Request& request, const Plan& plan) const;
   void expect_same_result(const Request& request, const Plan& plan) const;
-  void add_members(const Request& request, const Plan& plan);
+  void add_stage(const Request& request, const Plan& plan);
   [[nodiscard]] OutputFile create() const;
   void write(OutputFile& output) const;
 
@@ -77,13 +78,14 @@ class SavedFigures {
   std::optional<Backup> backup_;
   mutable std::mutex mutex_;
   std::string tensor_;  ///< the first one
-  std::vector<Member> members_;
+  std::vector<std::vector<Member>> stages_;  ///< the last one is being added, until all are there
   std::optional<OutputFile> output_;  ///< complete; nothing for a pipe or a device
   bool is_there_ = false;             ///< the file has these bytes, and a backup
 };
 
 /// Gives the request the parameters that the members of a file have and that it lacks, as read_parameter()
-/// reads PATH:NAME. Error{usage} for other members, for none, and for a file that is no archive of figures.
+/// reads PATH:NAME. Error{usage} for other members, for none, for a file of another number of stages, and for
+/// one that is no archive of figures.
 void set_figures(Request& request, const std::string& path, const Reading& how);
 
 }  // namespace clipper

@@ -13,6 +13,7 @@
 #include "files/descriptor.hpp"
 #include "files/formats.hpp"
 #include "files/place.hpp"
+#include "flows/clipped_elements.hpp"
 #include "flows/figure_parts.hpp"
 #include "flows/figure_requests.hpp"
 #include "flows/selection.hpp"
@@ -76,24 +77,32 @@ void TensorPool::add(const std::string& path, bool is_named) {
   }
 }
 
+/// Of tensors that a stage takes.
+void TensorPool::expect_alike(const Request& stage, const TensorLayout& layout, const std::string& path,
+                              const TensorLayout& first) const {
+  const std::string& other = sources_.front().path;
+  const bool may_differ = is_floating(layout.dtype) && is_floating(first.dtype) && finds_only_norm(stage);
+  if (layout.dtype != first.dtype && !may_differ)
+    throw Error(ErrorKind::input,
+                fmt::format("{}: is {}, but {} is {}; all inputs must have one dtype: ", path,
+                            traits(layout.dtype).name, other, traits(first.dtype).name) +
+                    Term{"only", "only="} +
+                    Message(std::string(one_of(layout.dtype, first.dtype)) + " chooses one"));
+  if (lengths_of_groups(stage, layout) != lengths_of_groups(stage, first))
+    throw Error(ErrorKind::input, fmt::format("{}: has shape {}, but {} has {}; ", path,
+                                              shape_text(layout.shape), other, shape_text(first.shape)) +
+                                      parameter("per_axis") + " needs equal lengths along the axis");
+}
+
 void TensorPool::add_tensor(const Origin& origin, const std::string& path, TensorLayout layout) {
-  static_cast<void>(with_path(path, [&] { return plan_before_reading(settings_.request, layout); }));
-  if (!sources_.empty()) {
-    const TensorSource& first = sources_.front();
-    const bool may_differ =
-        is_floating(layout.dtype) && is_floating(first.layout.dtype) && finds_only_norm(settings_.request);
-    if (layout.dtype != first.layout.dtype && !may_differ)
-      throw Error(ErrorKind::input,
-                  fmt::format("{}: is {}, but {} is {}; all inputs must have one dtype: ", path,
-                              traits(layout.dtype).name, first.path, traits(first.layout.dtype).name) +
-                      Term{"only", "only="} +
-                      Message(std::string(one_of(layout.dtype, first.layout.dtype)) + " chooses one"));
-    if (lengths_of_groups(settings_.request, layout) != lengths_of_groups(settings_.request, first.layout))
-      throw Error(ErrorKind::input,
-                  fmt::format("{}: has shape {}, but {} has {}; ", path, shape_text(layout.shape), first.path,
-                              shape_text(first.layout.shape)) +
-                      parameter("per_axis") + " needs equal lengths along the axis");
-  }
+  const Plan plan = with_path(path, [&] { return plan_before_reading(settings_.request, layout); });
+  for_each_stage(plan, [&](const Plan& stage, std::size_t i) {
+    const Request& request = stage_of(settings_.request, i);
+    if (sources_.empty())
+      first_.push_back(stage.input);
+    else if (request.pooled)
+      expect_alike(request, stage.input, stage_name(i, path), first_[i]);
+  });
   origins_.push_back(origin);
   sources_.push_back(
       {std::move(layout), path,
@@ -121,21 +130,49 @@ void TensorPool::read(std::size_t source, const TensorSource::Wanted& wanted,
 }
 
 /// A norm of all that is NaN or infinite is reported of the first tensor that has one alone.
-Request TensorPool::with_figures_of_all(std::vector<LostBound>& lost) const {
+Request TensorPool::with_figures_of_all(const Request& stage, std::span<const TensorSource> sources,
+                                        std::vector<LostBound>& lost) const {
   const KernelOptions options = engine_.kernel_options();
   try {
-    return with_figures(settings_.request, sources_, options, lost);
+    return with_figures(stage, sources, options, lost);
   } catch (const Error& error) {
     if (error.field() == "max_norm")
-      for (const TensorSource& source : sources_)
-        static_cast<void>(with_figures(settings_.request, {&source, 1}, options, lost));
+      for (const TensorSource& source : sources)
+        static_cast<void>(with_figures(stage, {&source, 1}, options, lost));
     throw;
   }
 }
 
-Request TensorPool::request(std::vector<LostBound>& lost) {
-  if (sources_.empty()) return settings_.request;
-  Request found = with_figures_of_all(lost);
+/// Finds the figures of a later stage in what those before it, whose pooled figures are found, give.
+void TensorPool::find_after(Request before, Request& stage, const std::string& name,
+                            std::vector<LostBound>& lost) const {
+  const KernelOptions options = engine_.kernel_options();
+  std::vector<Plan> plans;
+  for (const TensorSource& source : sources_)
+    plans.push_back(has_figures(before)
+                        ? plan_with_figures(before, source, options)
+                        : with_path(source.path, [&] { return make_plan(before, source.layout); }));
+  std::vector<TensorSource> sources;
+  for (std::size_t i = 0; i < plans.size(); ++i)
+    sources.push_back(source_after(plans[i], sources_[i], plans[i].output, name, options));
+  stage = with_figures_of_all(stage, sources, lost);
+}
+
+Request TensorPool::request(std::vector<std::vector<LostBound>>& lost) {
+  Request found = settings_.request;
+  lost.resize(1 + found.then.size());
+  if (sources_.empty()) return found;
+  if (found.pooled) {
+    std::vector<Request> later = std::exchange(found.then, {});
+    found = with_figures_of_all(found, sources_, lost[0]);
+    found.then = std::move(later);
+  }
+  for (std::size_t i = 0; i < found.then.size(); ++i) {
+    if (!found.then[i].pooled) continue;
+    Request before = found;
+    before.then.resize(i);
+    find_after(std::move(before), found.then[i], stage_name(i + 1), lost[i + 1]);
+  }
   opened_.reset();
   sources_ = {};
   origins_ = {};
@@ -159,6 +196,7 @@ void TensorPool::expect_unchanged(const std::string& path) const {
 
 std::string figures_text(const Request& figures, const Request& found) {
   std::string text;
+  if (!figures.pooled) return text;
   for (const Field& field : fields::kAll) {
     if (field.number() == nullptr) continue;
     const std::optional<Given>& figure = figures.*field.number();
