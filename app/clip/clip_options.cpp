@@ -246,7 +246,8 @@ void validate_finalize(const RawOptions& raw, Command& command) {
   if (files.empty()) refuse("OUT is missing; --finalize takes the OUT of the shards");
   const auto is_of_shards = [&](const Option* option) { return option != &kNoCache && raw.has(*option); };
   const bool has_operation = !is_without_effect(raw, command.settings.request) || raw.has(kApply) ||
-                             raw.has(kShard) || raw.has(kThen) || std::ranges::any_of(kReadingOptions, is_of_shards);
+                             raw.has(kShard) || raw.has(kThen) ||
+                             std::ranges::any_of(kReadingOptions, is_of_shards);
   if (files.size() != (has_operation ? 2 : 1) || has_standard_input(raw))
     refuse("--finalize takes only OUT, or all options of the shards with their IN OUT");
   command.destination =
@@ -369,12 +370,11 @@ Command validate_clip(const RawOptions& raw) {
           parse_share("--fail-if-clipped", typed.text(kFailIfClipped));
     const bool needs_none = raw.then().empty() && (raw.has(kFinalize) || raw.has(kDiscardShards));
     if (!needs_none && !raw.has(kApply) && is_without_effect(typed, stage))
-      refuse(
-          std::string(i == 0 && raw.has(kThen) ? "stage 1: " : "") +
-          "nothing to do without --min, --max, --scale, --bias, --max-norm, --subtract, --divide, "
-          "--stretch, --nan, --nodata-to, --to or --round; " +
-          (raw.then().empty() ? way_to_do_nothing(raw, command.settings.reading)
-                              : "--then stands between two stages"));
+      refuse(std::string(i == 0 && raw.has(kThen) ? "stage 1: " : "") +
+             "nothing to do without --min, --max, --scale, --bias, --max-norm, --subtract, --divide, "
+             "--stretch, --nan, --nodata-to, --to or --round; " +
+             (raw.then().empty() ? way_to_do_nothing(raw, command.settings.reading)
+                                 : "--then stands between two stages"));
     take_texts(typed, NumberSource::files, stage, command.settings.reading);
   });
   if (raw.has(kApply)) set_figures(command.settings.request, raw.text(kApply), command.settings.reading);

@@ -177,9 +177,8 @@ bool has_figures(const Request& request) {
 }
 
 bool are_pooled(const Request& request) {
-  return is_pooled(request) && !any_stage(request, [](const Request& stage) {
-    return needs_elements(stage) && !stage.pooled;
-  });
+  return is_pooled(request) &&
+         !any_stage(request, [](const Request& stage) { return needs_elements(stage) && !stage.pooled; });
 }
 
 void expect_no_figures_of_stream(const Request& request) {

@@ -145,9 +145,8 @@ FileClip::FileClip(const Clipping& clipping, InputFile& input, std::optional<npy
   }
   take(clipping.purpose == Purpose::check
            ? plan_header(clipping.settings, input, plan_before_reading, start)
-           : in_order_of_stages([&] {
-               return read_plan(clipping.engine, clipping.settings, input, &header_, start);
-             }));
+           : in_order_of_stages(
+                 [&] { return read_plan(clipping.engine, clipping.settings, input, &header_, start); }));
 }
 
 FileClip::FileClip(const Clipping& clipping, InputFile& input, Plan part)
@@ -194,8 +193,7 @@ void FileClip::count() {
   }
   const bool counting = counting_of(settings) == Counting::on;
   if (input_.is_regular() && (result.plan->may_refuse_elements() || counting))
-    result.counts =
-        in_order_of_stages([&] { return engine.scan(*result.plan, input_, Counting::on); });
+    result.counts = in_order_of_stages([&] { return engine.scan(*result.plan, input_, Counting::on); });
   check_clip_limit(settings, result);
 }
 
@@ -205,8 +203,8 @@ void FileClip::check_limit_of_stream() {
     throw Error(ErrorKind::usage, Term{"max_clipped", "a limit"} + ": " + Term{"input", "the input"} +
                                       " or " + Term{"output", "the output"} +
                                       " must be a file, not a stream");
-  clipping_.result.counts = in_order_of_stages(
-      [&] { return clipping_.engine.scan(*clipping_.result.plan, input_, Counting::on); });
+  clipping_.result.counts =
+      in_order_of_stages([&] { return clipping_.engine.scan(*clipping_.result.plan, input_, Counting::on); });
   check_clip_limit(clipping_.settings, clipping_.result);
 }
 
@@ -242,10 +240,9 @@ void FileClip::write(OutputFile& output) {
   const Sharing sharing = std::ranges::equal(header, header_) ? output.may_share(input_) : Sharing::none;
   const bool shared = out && sharing != Sharing::none && input_.size() == header.size() + size() &&
                       !changes() && output.share(input_, 0, input_.size());
-  const StageCounts counts =
-      shared ? *result.counts : in_order_of_stages([&] {
-        return engine.run(*result.plan, input_, output, header, counting, {}, sharing);
-      });
+  const StageCounts counts = shared ? *result.counts : in_order_of_stages([&] {
+    return engine.run(*result.plan, input_, output, header, counting, {}, sharing);
+  });
   const std::span back = std::as_bytes(std::span(frame.back));
   if (output.is_regular() && !back.empty())
     output.write_at(back, header.size() + result.plan->output_size());

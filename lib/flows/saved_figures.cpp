@@ -428,8 +428,8 @@ void set_figures(Request& request, const std::string& path, const Reading& how) 
     std::size_t at = request.then.size();
     while (!entry.key().starts_with(stage_prefix(at))) --at;
     Request& stage = at == 0 ? found : found.then[at - 1];
-    const auto* const field = std::ranges::find(fields::kBroadcasting,
-                                                entry.key().substr(stage_prefix(at).size()), &Field::name);
+    const auto* const field =
+        std::ranges::find(fields::kBroadcasting, entry.key().substr(stage_prefix(at).size()), &Field::name);
     if (field == fields::kBroadcasting.end())
       refuse_figures(fmt::format("{}: is no parameter; the members of a file of figures are {}",
                                  archive.path_of(entry), joined(names, ", ")));

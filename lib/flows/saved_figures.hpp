@@ -77,10 +77,10 @@ class SavedFigures {
   OutputFile::Durability durability_;
   std::optional<Backup> backup_;
   mutable std::mutex mutex_;
-  std::string tensor_;  ///< the first one
+  std::string tensor_;                       ///< the first one
   std::vector<std::vector<Member>> stages_;  ///< the last one is being added, until all are there
-  std::optional<OutputFile> output_;  ///< complete; nothing for a pipe or a device
-  bool is_there_ = false;             ///< the file has these bytes, and a backup
+  std::optional<OutputFile> output_;         ///< complete; nothing for a pipe or a device
+  bool is_there_ = false;                    ///< the file has these bytes, and a backup
 };
 
 /// Gives the request the parameters that the members of a file have and that it lacks, as read_parameter()

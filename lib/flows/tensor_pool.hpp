@@ -62,7 +62,7 @@ class TensorPool {
   std::map<std::string, os::Status> files_;  ///< as they were added
   std::unique_ptr<Opened> opened_;           ///< the file that was read last
   std::vector<TensorSource> sources_;
-  std::vector<Origin> origins_;       ///< of sources_
+  std::vector<Origin> origins_;      ///< of sources_
   std::vector<TensorLayout> first_;  ///< of the first source, as each stage takes it
 };
 

@@ -429,9 +429,8 @@ class StagedArguments {
     if (staged_.is_given(kTo)) staged_[kTo] = to_;
     for_each_later_stage(arguments[kThen], [&](const RequestArguments& given, const std::string& name) {
       if (traits(type.dtype).size == 1) type.order = kNativeOrder;
-      const nb::object descr = is_foreign(type.dtype)
-                                   ? nb::none()
-                                   : nb::module_::import_("numpy").attr("dtype")(name_of());
+      const nb::object descr =
+          is_foreign(type.dtype) ? nb::none() : nb::module_::import_("numpy").attr("dtype")(name_of());
       const PlainArguments plain(given, descr, type, name + ": ");
       type = type_after(type, given[kTo]);
       nb::dict stage;
