@@ -126,7 +126,10 @@ Given mask_of_text(std::string_view name, const std::string& text, Files files) 
 }
 
 Given given_of_text(const Field& field, const std::string& text, Files files) {
-  if (std::optional<Given> list = field.broadcasts ? Given::list_in(text) : std::nullopt)
+  if (std::optional<Given> list =
+          std::ranges::find(fields::kLists, field.name, &Field::name) != fields::kLists.end()
+              ? Given::list_in(text)
+              : std::nullopt)
     return *std::move(list);
   switch (field.grammar) {
     case Field::Grammar::typed: return typed_number_of_text(field.name, text);

@@ -124,7 +124,11 @@ bool has_output(const Command& command, const Job& job, const std::vector<ReadFi
   if (!job.output || os::stat(job.output->c_str(), &output) != 0 || !S_ISREG(output.st_mode)) return false;
   if (command.skip == Command::Skip::existing) return true;
   const auto is_later_than_output = [&](const std::string& path) { return is_newer(path, output); };
-  return !is_later_than_output(job.input) &&
+  bool has_later_mask = false;
+  for_each_stage(command.settings.request, [&](const Request& stage) {
+    has_later_mask |= is_mask_of_each(stage.mask) && is_later_than_output(mask_of(*stage.mask, job.input));
+  });
+  return !has_later_mask && !is_later_than_output(job.input) &&
          std::ranges::none_of(also_read, is_later_than_output, &ReadFile::path) &&
          std::ranges::none_of(files_behind(command.settings.reading, job.input), is_later_than_output);
 }
@@ -136,7 +140,7 @@ void skip_existing(const ClipRun& run, Jobs& jobs) {
   std::vector<char> kept(jobs.size(), 1);
   std::vector<std::string> unfinished(jobs.size());
   const std::vector<ReadFile> read =
-      everything_read(run.command.settings.reading, {}, number_files(run.command.settings.request));
+      everything_read(run.command.settings, {}, number_files(run.command.settings.request));
   const auto look = [&](std::size_t i) {
     const Job job = jobs[i];
     if (!has_output(run.command, job, read)) return;
@@ -327,7 +331,7 @@ std::vector<std::string> plan_jobs(const Command& command, const ClipWay& way, R
     log.finish_sets();
     if (jobs[i].output) keeps_inputs = true;  // one that becomes its result would leave the old index false
   });
-  const std::vector<ReadFile> read = everything_read(command.settings.reading, jobs, also_read(command));
+  const std::vector<ReadFile> read = everything_read(command.settings, jobs, also_read(command));
   check_conflicts(jobs, read, keeps_inputs, command.settings.backup);
   expect_place_for_figures(command, jobs, read);
   if (command.share) keep_share(*command.share, jobs);

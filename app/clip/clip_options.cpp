@@ -9,10 +9,12 @@
 #include <vector>
 
 #include "clip/clip_option_table.hpp"
+#include "clip/layout.hpp"
 #include "command_line/command_line.hpp"
 #include "command_line/input_names.hpp"
 #include "command_line/shared_options.hpp"
 #include "files/container.hpp"
+#include "files/parameter_file.hpp"
 #include "files/place.hpp"
 #include "flows/figures.hpp"
 #include "flows/saved_figures.hpp"
@@ -38,7 +40,10 @@ void take_texts(const RawOptions& raw, NumberSource source, Request& request, co
     const Option& option = option_of(field);
     const bool names_one = field.number() != nullptr && names_file(raw.text(option));
     if (!raw.has(option) || names_one != (source == NumberSource::files)) continue;
-    if (!field.is_list()) set_text(field, request, option.type.empty() ? "true" : raw.text(option), files);
+    if (&option == &kMask && raw.text(option).find('{') != std::string::npos)
+      request.mask = Given(Number(1), raw.text(option));  // is read by read_masks()
+    else if (!field.is_list())
+      set_text(field, request, option.type.empty() ? "true" : raw.text(option), files);
     for (const std::string& text : raw.texts(option))
       if (field.is_list()) set_text(field, request, text, files);
   }
@@ -55,6 +60,16 @@ void for_each_typed(const RawOptions& raw, const Use& use) {
 bool any_typed(const RawOptions& raw, const Option& option) {
   return raw.has(option) ||
          std::ranges::any_of(raw.then(), [&](const RawOptions& each) { return each.has(option); });
+}
+
+/// Reads the masks of an input, if each has its own.
+void read_masks(Request& request, const std::string& input, const Reading& files) {
+  const auto read = [&](Request& stage) {
+    if (is_mask_of_each(stage.mask))
+      set_text(*field_named("mask"), stage, "@" + mask_of(*stage.mask, input), files);
+  };
+  read(request);
+  std::ranges::for_each(request.then, read);
 }
 
 /// The request, still without the numbers in files, which are read after all other options are validated.
@@ -377,6 +392,12 @@ Command validate_clip(const RawOptions& raw) {
                                  : "--then stands between two stages"));
     take_texts(typed, NumberSource::files, stage, command.settings.reading);
   });
+  const auto has_own_mask = [](const Request& stage) { return is_mask_of_each(stage.mask); };
+  if (any_stage(command.settings.request, has_own_mask))
+    command.settings.read_masks = [files = command.settings.reading](Request& request,
+                                                                     const std::string& input) {
+      read_masks(request, input, files);
+    };
   if (raw.has(kApply)) set_figures(command.settings.request, raw.text(kApply), command.settings.reading);
   if (raw.has(kFit))
     command.settings.saved =
@@ -441,7 +462,7 @@ constexpr auto kOptions = listed(
     std::array{&kMin,         &kMax,          &kScale,        &kBias,          &kProfile, &kNan,
                &kMinAboveMax, &kReplaceBelow, &kReplaceAbove, &kMaxNorm,       &kNorm,    &kSubtract,
                &kDivide,      &kDivideZero,   &kStretch,      &kStretchFrom,   &kNodata,  &kNodataTo,
-               &kPerAxis,     &kPooled,       &kMask,         &kFit,           &kApply,   &kRound,
+               &kPerAxis,     &kPooled,       &kMask,         &kMaskTo,         &kFit,           &kApply,   &kRound,
                &kZeroPoint,   &kTo,           &kSaturate,     &kFailIfClipped, &kThen,  //
                &kInPlace,     &kDirect,       &kOutputDir,    &kRelativeTo,    &kFlat,    &kOutput,
                &kRecursive},

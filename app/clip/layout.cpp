@@ -122,16 +122,16 @@ std::string path_below(const IntoDirectory& to, const Job& job) {
   return path;
 }
 
-std::string part_of(const fs::path& input, std::string_view name) {
+std::string part_of(std::string_view option, const fs::path& input, std::string_view name) {
   if (input == "-")
-    throw Error(ErrorKind::usage, fmt::format("--output: standard input has no {{{}}}", name));
+    throw Error(ErrorKind::usage, fmt::format("{}: standard input has no {{{}}}", option, name));
   if (name == "dir") return input.has_parent_path() ? os::text_of(input.parent_path()) : ".";
   if (name == "name") return os::text_of(input.filename());
   if (name == "stem") return os::text_of(input.stem());
   if (name == "ext") return os::text_of(input.extension());
-  throw Error(
-      ErrorKind::usage,
-      fmt::format("--output: unknown placeholder {{{}}}; use {{dir}}, {{name}}, {{stem}} or {{ext}}", name));
+  throw Error(ErrorKind::usage,
+              fmt::format("{}: unknown placeholder {{{}}}; use {{dir}}, {{name}}, {{stem}} or {{ext}}",
+                          option, name));
 }
 
 }  // namespace
@@ -144,7 +144,7 @@ void write_below(const IntoDirectory& to, Jobs& jobs) {
     jobs.set_output(i, paths ? paths->of(jobs[i].input) : path_below(to, jobs[i]));
 }
 
-std::string named_by(std::string_view output_template, const std::string& path) {
+std::string named_by(std::string_view output_template, const std::string& path, std::string_view option) {
   const fs::path input = os::native(path);
   std::string output;
   for (std::size_t i = 0; i < output_template.size(); ++i) {
@@ -154,7 +154,7 @@ std::string named_by(std::string_view output_template, const std::string& path) 
       ++i;
     } else if (rest.front() == '{') {
       const std::size_t end = rest.find('}');
-      output += part_of(input, end == std::string_view::npos ? rest : rest.substr(1, end - 1));
+      output += part_of(option, input, end == std::string_view::npos ? rest : rest.substr(1, end - 1));
       i += end;
     } else {
       output += rest.front();
@@ -165,6 +165,15 @@ std::string named_by(std::string_view output_template, const std::string& path) 
 
 void write_named(const std::string& output_template, Jobs& jobs) {
   for (std::size_t i = 0; i < jobs.size(); ++i) jobs.set_output(i, named_by(output_template, jobs[i].input));
+}
+
+bool is_mask_of_each(const std::optional<Given>& mask) {
+  return mask && !mask->dtype && mask->text.find('{') != std::string::npos;
+}
+
+std::string mask_of(const Given& mask, const std::string& input) {
+  const std::optional<MemberPath> member = member_path(input);
+  return named_by(mask.text.substr(1), member ? member->archive : input, "--mask");
 }
 
 bool has_placeholder(std::string_view output_template) {
@@ -348,8 +357,9 @@ class Conflicts {
 }  // namespace
 
 /// An index whose files are jobs names no other files.
-std::vector<ReadFile> everything_read(const Reading& reading, const Jobs& jobs,
+std::vector<ReadFile> everything_read(const ClipSettings& settings, const Jobs& jobs,
                                       std::vector<ReadFile> of_options) {
+  const Reading& reading = settings.reading;
   std::vector<ReadFile> files = std::move(of_options);
   std::set<std::string> added;
   const auto add = [&](const Reading& how, const std::string& reader, const std::string& path) {
@@ -362,6 +372,10 @@ std::vector<ReadFile> everything_read(const Reading& reading, const Jobs& jobs,
     add(of_option, std::string(files[i].reader), std::string(files[i].path));
   for (std::size_t i = 0; i < jobs.size(); ++i)
     if (!jobs.is_index(i)) add(reading, jobs[i].input, jobs[i].input);
+  for_each_stage(settings.request, [&](const Request& stage) {
+    for (std::size_t i = 0; i < jobs.size() && is_mask_of_each(stage.mask); ++i)
+      files.push_back({"--mask", mask_of(*stage.mask, jobs[i].input)});
+  });
   return files;
 }
 

@@ -23,14 +23,19 @@ void write_below(const IntoDirectory& to, Jobs& jobs);
 /// {name} is NAME, which is {stem} followed by {ext}; {ext} includes its dot. {{ and }} are literal braces.
 /// Error{usage} for any other text in braces.
 void write_named(const std::string& output_template, Jobs& jobs);
-[[nodiscard]] std::string named_by(std::string_view output_template, const std::string& input);
+[[nodiscard]] std::string named_by(std::string_view output_template, const std::string& input,
+                                   std::string_view option = "--output");
+
+/// Whether each input has a mask of its own, and the file of an input's: an archive has one.
+[[nodiscard]] bool is_mask_of_each(const std::optional<Given>& mask);
+[[nodiscard]] std::string mask_of(const Given& mask, const std::string& input);
 
 /// Whether the template depends on the input.
 [[nodiscard]] bool has_placeholder(std::string_view output_template);
 
-/// All files that a run reads besides the inputs of its jobs: those of options, and those behind all of them,
-/// see files_behind(), each once.
-[[nodiscard]] std::vector<ReadFile> everything_read(const Reading& reading, const Jobs& jobs,
+/// All files that a run reads besides the inputs of its jobs: those of options, masks, and those behind all
+/// of them, see files_behind(), each once.
+[[nodiscard]] std::vector<ReadFile> everything_read(const ClipSettings& settings, const Jobs& jobs,
                                                     std::vector<ReadFile> of_options);
 
 /// Error{usage} if two jobs would write the same file, or if a job would write a file that another job reads

@@ -165,7 +165,15 @@ inline constexpr Option kMask{
     .group = "statistics",
     .help = "Figures of the elements where FILE is not 0",
     .details = R"(Find percentiles, figures and norms among the elements for which FILE, of bool or numbers, is not
-0. All elements are clipped.)"};
+0. All elements are clipped, without `--mask-to`. In FILE, {dir}, {name}, {stem} and {ext} stand for parts of
+the input's path, as with `--output`: `--mask '@{dir}/{stem}_mask.npy'`.)"};
+
+inline constexpr Option kMaskTo{
+    .names = "--mask-to", .type = "V", .value = Value::number,
+    .group = "statistics",
+    .help = "Write V for the elements where the mask is 0",
+    .details = R"(Elements for which the mask is 0 become V, as `--nodata-to` takes it; no step changes, and no count
+has them.)"};
 
 inline constexpr Option kFit{
     .names = "--fit", .type = "FILE.npz", .value = Value::file,

@@ -119,8 +119,7 @@ Verifier::Failures Verifier::find_jobs(Jobs& jobs) const {
   }
   if (to_.updates) {
     std::vector<ReadFile> read = number_files(command_.settings.request);
-    check_conflicts(jobs, everything_read(command_.settings.reading, jobs, std::move(read)),
-                    to_.layout.has_value());
+    check_conflicts(jobs, everything_read(command_.settings, jobs, std::move(read)), to_.layout.has_value());
   }
   for (std::size_t i = 0; i < jobs.size(); ++i)
     for (const std::string& path : {jobs[i].input, *jobs[i].output}) expect_apart(to_.reports, path);

@@ -36,8 +36,8 @@ namespace clipper {
 void refuse_percentile(std::string_view field, const std::optional<Given>& given);
 void expect_no_percentage(std::string_view field, const std::optional<Given>& bound);
 
-/// Error{usage} for Request::per_axis or pooled without a percentile and a statistic.
-[[noreturn]] void refuse_no_figure(const Request& request);
+/// Error{usage} for Request::per_axis, pooled or mask: of a request without a figure and mask_to.
+void expect_no_groups(const Request& request);
 
 /// Makes words numbers of the tensor's elements: dates units since 1970, true 1. Error{usage} for bounds that
 /// the type does not have, and for what it does not take: scale, bias, conversions except another dtype for

@@ -209,7 +209,13 @@ inline constexpr std::array kAll{
     Field{.name = "nodata_to",
           .option = "--nodata-to",
           .member = &Request::nodata_to,
-          .grammar = Grammar::figure}};
+          .grammar = Grammar::figure},
+    Field{.name = "mask_to",
+          .option = "--mask-to",
+          .member = &Request::mask_to,
+          .grammar = Grammar::figure,
+          .repeats = true,
+          .of = "mask"}};
 
 /// The rows of which `holds` is true.
 template <class Holds>

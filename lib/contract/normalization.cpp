@@ -80,7 +80,7 @@ void check_normalization(const Request& request) {
   expect_no_percentage("subtract", request.subtract);
   expect_no_percentage("divide", request.divide);
   check_divide_zero(request);
-  if (first_given(request, is_grouping) != nullptr) refuse_no_figure(request);
+  expect_no_groups(request);
   if (request.stretch) check_stretch(request);
   if (normalizes(request) && request.min_above_max)
     refuse_normalization(parameter(name_of_step(request)) + " cannot be combined with " +
@@ -245,11 +245,14 @@ std::string subtrahend_text(const Normalization& step) {
   return text_of(Operation::Integer::of(static_cast<Int128>(step.a) + static_cast<Int128>(step.a_rest)));
 }
 
-void refuse_no_figure(const Request& request) {
-  refuse_normalization(parameter(first_given(request, is_grouping)->name) + " requires a percentile as " +
-                       parameter("min") + " or " + parameter("max") + ", a statistic as " +
-                       parameter("subtract") + " or " + parameter("divide") + ", or " +
-                       parameter("max_norm"));
+void expect_no_groups(const Request& request) {
+  const Field* const field = first_given(request, [&](const Field& each) {
+    return is_grouping(each) && !(each.name == "mask" && request.mask_to);
+  });
+  if (field == nullptr) return;
+  refuse_normalization(parameter(field->name) + " requires a percentile as " + parameter("min") + " or " +
+                       parameter("max") + ", a statistic as " + parameter("subtract") + " or " +
+                       parameter("divide") + ", or " + parameter("max_norm"));
 }
 
 bool only_scales(const Plan& plan) {

@@ -112,15 +112,8 @@ Plan planned(const Request& request, const TensorLayout& layout) {
 
 /// A plan for each set of figures that elements lack, the smallest set first, of which the others are part.
 Plan planned_by_figures(const Request& request, const TensorLayout& layout) {
-  std::optional<Broadcast> missing = missing_figures(request, layout);
-  if (!missing) return planned(request, layout);
-  const std::span<const std::byte> held = missing->arrays.front().array->held();
-  std::vector<std::byte> sets(held.begin(), held.end());
-  std::ranges::sort(sets, {}, [](std::byte set) {
-    const auto bits = std::to_integer<ParameterSet>(set);
-    return std::pair(std::popcount(bits), bits);
-  });
-  sets.erase(std::unique(sets.begin(), sets.end()), sets.end());
+  std::optional<Variants> variants = variants_of(request, layout);
+  if (!variants) return planned(request, layout);
   std::vector<Plan> plans;
   for (const std::byte set : sets) {
     Request own = request;

@@ -44,6 +44,12 @@ struct NodataPlan {
   std::string text;               ///< as given: "-9999, nan"
 };
 
+/// What becomes of elements outside of a mask.
+struct MaskPlan {
+  Given mask;  ///< elements where it is not 0 are in it
+  ElementBits to = 0;
+};
+
 /// Everything that is decided about clipping a tensor, or a slice of it.
 struct Plan {
   TensorLayout input;
@@ -54,6 +60,7 @@ struct Plan {
   std::optional<Broadcast> arrays;              ///< replace numbers of the operation
   std::shared_ptr<const ParameterArray> norms;  ///< that were found, of which max_norm makes factors
   std::optional<NodataPlan> nodata;             ///< the operation is for all elements but these
+  std::optional<MaskPlan> mask;                 ///< the operation is for the elements in it
   DType bound_dtype = DType::float32;           ///< of min and max: the input's, or that of the arithmetic
   ElementBits min = 0;              ///< the numbers as converted, for people: operation.lo and hi, unless
   ElementBits max = 0;              ///< min exceeds max and every element becomes min
@@ -122,7 +129,7 @@ struct Plan {
 
   /// Whether any stage has parameters that differ from element to element.
   [[nodiscard]] bool has_arrays() const {
-    return arrays || std::ranges::any_of(then, [](const Plan& later) { return later.has_arrays(); });
+    return arrays || mask || std::ranges::any_of(then, [](const Plan& later) { return later.has_arrays(); });
   }
 
   /// Whether elements that are not clipped have other bytes: also if bool becomes uint8, or the byte order

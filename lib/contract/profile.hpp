@@ -368,8 +368,11 @@ struct Request {
   std::vector<std::int64_t> per_axis{};
 
   /// Of the elements for which this number or array, which broadcasts to the tensor, is not 0; NaN counts as
-  /// true. Needs a figure. What is clipped are all elements.
+  /// true. Needs a figure, or mask_to. What is clipped are all elements, without mask_to.
   std::optional<Given> mask{};
+
+  /// What the other elements become, whatever they are; no step and no count has them.
+  std::optional<Given> mask_to{};
 
   /// Of all clipped tensors together, which must have one dtype, floats with max_norm alone any of floats:
   /// for the members of an archive in clip_file().

@@ -326,6 +326,9 @@ void check_nodata(const Request& request) {
     if (given.needs_meaning) throw Error(ErrorKind::usage, label(field, given) + " is not a number");
   };
   for (const Given& given : request.nodata) expect_number("nodata", given);
+  if (request.mask_to && !is_figure(request.mask_to)) expect_number("mask_to", *request.mask_to);
+  if (request.mask_to && !request.mask)
+    throw Error(ErrorKind::usage, parameter("mask_to") + " requires " + parameter("mask"));
   if (!request.nodata_to) return;
   if (!is_figure(request.nodata_to)) expect_number("nodata_to", *request.nodata_to);
   if (request.nodata.empty())
@@ -352,6 +355,10 @@ ElementBits nodata_result(const Given& given, DType dtype) {
 }
 
 void convert_nodata(const Request& request, Plan& plan) {
+  if (request.mask_to) {
+    check_shape("mask", *request.mask, plan.input.shape);
+    plan.mask = {*request.mask, nodata_result("mask_to", *request.mask_to, plan.output.dtype)};
+  }
   if (request.nodata.empty()) return;
   const DType from = plan.input.dtype;
   const DType to = plan.output.dtype;
@@ -378,6 +385,10 @@ void convert_nodata(const Request& request, Plan& plan) {
   }
 }
 
+  if (const auto& mask = plan.mask)
+    text += fmt::format(" mask={:x}:{:x}",
+                        mask->mask.array ? mask->mask.array->fingerprint() : mask->mask.number != Number(0),
+                        mask->to);
 void identify_nodata(const Plan& plan, std::string& text) {
   if (!plan.has_nodata()) return;
   text += plan.nodata->read.nan ? " nodata=nan" : " nodata=";
@@ -385,6 +396,9 @@ void identify_nodata(const Plan& plan, std::string& text) {
   if (plan.nodata->to) text += fmt::format(":{:x}", *plan.nodata->to);
 }
 
+  if (plan.mask)
+    text += fmt::format(", what is outside of {} becomes {}", plan.mask->mask.text,
+                        element_text(plan.output.dtype, plan.mask->to));
 void describe_nodata(const Plan& plan, std::string& text) {
   if (!plan.nodata) return;
   text += ", nodata " + plan.nodata->text;

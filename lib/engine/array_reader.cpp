@@ -3,6 +3,7 @@
 #include <span>
 
 #include "clip/codec.hpp"
+#include "element/element.hpp"
 #include "engine/parameter_tile.hpp"
 
 namespace clipper {
@@ -214,6 +215,27 @@ Bits ArrayReader::element(std::uint64_t offset) {
     window_end_ = offset + length;
   }
   return reinterpret_cast<const Bits*>(window_)[offset - window_begin_];
+}
+
+MaskFlags flags_of(const Given& mask, const TensorLayout& layout) {
+  if (!mask.array) {
+    const std::byte flag{mask.number != Number(0)};
+    return [flag](std::uint64_t /*position*/, std::span<std::byte> flags) { std::ranges::fill(flags, flag); };
+  }
+  const auto broadcast = std::make_shared<Broadcast>();
+  broadcast->arrays.push_back({Parameter::min, mask.text, mask.array, {}});
+  lay_out(*broadcast, layout.shape, layout.fortran_order);
+  return [broadcast](std::uint64_t position, std::span<std::byte> flags) {
+    const ArrayParameter& row = broadcast->arrays.front();
+    const DType dtype = row.array->layout().dtype;
+    const std::size_t size = traits(dtype).size;
+    const auto elements = std::make_unique_for_overwrite<std::byte[]>(flags.size() * size);
+    ArrayReader(*broadcast, row, 0).read(position, flags.size(), elements.get());
+    with_reader(dtype, [&](auto at) {
+      for (std::size_t i = 0; i < flags.size(); ++i)
+        flags[i] = std::byte{comparable(at(elements.get(), i)) != 0};
+    });
+  };
 }
 
 }  // namespace clipper

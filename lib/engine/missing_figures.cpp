@@ -5,12 +5,14 @@
 #include <memory>
 #include <vector>
 
+#include "clip/codec.hpp"
 #include "clip/nodata.hpp"
 #include "clip/operands.hpp"
 #include "engine/parameter_tile.hpp"
 #include "engine/tensor_clip.hpp"
 
-/// Elements of groups that lack figures, which plans of their own clip: see Plan::others.
+/// Elements of groups that lack figures, which plans of their own clip: see Plan::others; and those in a
+/// mask.
 namespace clipper {
 namespace {
 
@@ -94,22 +96,53 @@ ElementCounts TensorClip::clip_by_figures(std::uint64_t position, const std::byt
 
 /// Clips elements that may lack different figures.
 ElementCounts TensorClip::clip_block(std::uint64_t position, const std::byte* in, std::byte* out,
-                                     std::size_t count, Counting counting) {
+                                     std::size_t count, Counting counting, Chosen mask) {
   const Broadcast& missing = *plan_.missing_figures;
   std::array<std::byte, NodataPlaces::kMax> sets;
   ArrayReader(missing, missing.arrays.front(), 0).read(position, count, sets.data());
   if (std::memcmp(sets.data(), sets.data() + 1, count - 1) == 0)
-    return clip_of(sets.front()).clip_own(position, in, out, count, counting);
+    return clip_of(sets.front()).clip_own(position, in, out, count, counting, mask);
   ChosenBlock elements;  // `out` may overlap `in`
   std::memcpy(elements.data(), in, count * in_size_);
   ElementCounts total;
   const auto clip_by = [&](TensorClip& clip) {
     std::array<std::uint8_t, NodataPlaces::kMax> chosen;
-    for (std::size_t i = 0; i < count; ++i) chosen[i] = sets[i] == std::byte{clip.plan_.missing} ? 1 : 0;
+    for (std::size_t i = 0; i < count; ++i)
+      chosen[i] = sets[i] == std::byte{clip.plan_.missing} && (mask.empty() || mask[i] != 0) ? 1 : 0;
     total += clip.clip_own(position, elements.data(), out, count, counting, Chosen(chosen).first(count));
   };
   clip_by(*this);
   for (const auto& other : others_) clip_by(*other);
+  return total;
+}
+
+/// Clips the elements in the mask; the others become its number.
+ElementCounts TensorClip::clip_in_mask(std::uint64_t position, const std::byte* in, std::byte* out,
+                                       std::size_t count, Counting counting) {
+  alignas(ElementBits) std::array<std::byte, sizeof(ElementBits)> to;
+  with_size(out_size_, [&]<std::size_t kSize>() {
+    const auto element = static_cast<UnsignedOfSize<kSize>>(plan_.mask->to);
+    std::memcpy(to.data(), &element, kSize);
+  });
+  encode(plan_.output, to.data(), std::span(to).first(out_size_));
+  std::vector<std::uint8_t> flags(count);
+  in_mask_(position, std::as_writable_bytes(std::span(flags)));
+  ElementCounts total;
+  for (std::size_t done = 0; done < count; done += NodataPlaces::kMax) {
+    const std::size_t length = std::min(NodataPlaces::kMax, count - done);
+    const Chosen chosen = std::span(flags).subspan(done, length);
+    const std::byte* const from = in + done * in_size_;
+    std::byte* const to_here = out == nullptr ? nullptr : out + done * out_size_;
+    bool is_other = false;
+    for (std::size_t i = 0; i < length && counting == Counting::on; ++i)
+      is_other |= chosen[i] == 0 &&
+                  (plan_.changes_dtype() || std::memcmp(from + i * in_size_, to.data(), in_size_) != 0);
+    total += others_.empty() ? clip_own(position + done, from, to_here, length, counting, chosen)
+                             : clip_block(position + done, from, to_here, length, counting, chosen);
+    total.changed |= is_other;
+    for (std::size_t i = 0; i < length && out != nullptr; ++i)
+      if (chosen[i] == 0) std::memcpy(to_here + i * out_size_, to.data(), out_size_);
+  }
   return total;
 }
 

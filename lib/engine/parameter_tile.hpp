@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -266,5 +267,10 @@ class ParameterTile {
   std::optional<ArrayReader> missing_;  ///< see Plan::missing_figures
   std::vector<std::byte> sets_;         ///< what the elements lack
 };
+
+/// Reads the flags of elements from a position on: 1 where the mask, which broadcasts to the tensor, is not
+/// 0.
+using MaskFlags = std::function<void(std::uint64_t, std::span<std::byte>)>;
+[[nodiscard]] MaskFlags flags_of(const Given& mask, const TensorLayout& layout);
 
 }  // namespace clipper

@@ -112,6 +112,7 @@ TensorClip::TensorClip(const Plan& plan, const KernelOptions& options, std::stri
       out_size_(traits(plan.output.dtype).size),
       is_decoded_(is_decoded(plan.input) && is_decoded(plan.output)),
       capacity_(capacity_of(plan)) {
+  if (plan.mask) in_mask_ = flags_of(plan.mask->mask, plan.input);
   if (!plan.then.empty())
     add_stages(options);
   else
@@ -222,8 +223,9 @@ StageCounts TensorClip::clip_in_stages(std::uint64_t position, const std::byte* 
 StageCounts TensorClip::clip(std::uint64_t position, const std::byte* in, std::byte* out, std::size_t count,
                              Counting counting) {
   if (!plan_.then.empty()) return clip_in_stages(position, in, out, count, counting);
-  StageCounts counts{others_.empty() ? clip_own(position, in, out, count, counting)
-                                     : clip_by_figures(position, in, out, count, counting)};
+  StageCounts counts{in_mask_          ? clip_in_mask(position, in, out, count, counting)
+                     : others_.empty() ? clip_own(position, in, out, count, counting)
+                                       : clip_by_figures(position, in, out, count, counting)};
   counts.changed = counts.changed || (count != 0 && plan_.changes_order());
   return counts;
 }
@@ -456,6 +458,7 @@ Converted TensorClip::clip_around_nodata(const Operation& operation, const Opera
 }
 
 void TensorClip::expect_own_valid() const {
+  if (plan_.mask && plan_.mask->mask.array) plan_.mask->mask.array->expect_unwritten();
   if (plan_.arrays) expect_valid_arrays();
   const DTypeTraits& to = traits(plan_.output.dtype);
   const std::optional<std::uint64_t> nan = first_nan_.position();

@@ -110,7 +110,9 @@ class TensorClip {
   ElementCounts clip_by_figures(std::uint64_t position, const std::byte* in, std::byte* out,
                                 std::size_t count, Counting counting);
   ElementCounts clip_block(std::uint64_t position, const std::byte* in, std::byte* out, std::size_t count,
-                           Counting counting);
+                           Counting counting, Chosen mask = {});
+  ElementCounts clip_in_mask(std::uint64_t position, const std::byte* in, std::byte* out, std::size_t count,
+                             Counting counting);
   [[nodiscard]] std::uint64_t first_refusal() const noexcept;
   void expect_own_valid() const;
   void expect_valid_arrays() const;
@@ -146,6 +148,7 @@ class TensorClip {
   bool checked_ = true;
   std::uint64_t repeats_ = 0;              ///< elements after which the parameters and what is missing repeat
   std::unique_ptr<ParameterTile> period_;  ///< the parameters of all elements, if they repeat soon
+  MaskFlags in_mask_;                      ///< null without Plan::mask
   std::vector<Plan> plans_;                ///< of the stages, or of the elements that lack other figures
   std::vector<std::unique_ptr<TensorClip>> others_;  ///< by these plans
   std::once_flag makes_bytes_;

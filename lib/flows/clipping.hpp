@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -49,6 +50,12 @@ struct ClipSettings {
   Selection selection{};
   std::optional<Backup> backup{};         ///< of files that are replaced
   std::shared_ptr<SavedFigures> saved{};  ///< takes the figures of each tensor that is clipped or counted
+
+  /// Gives the request the masks of an input, if each has its own.
+  std::function<void(Request&, const std::string& input)> read_masks{};
+
+  /// The request for an input, which `own` holds if it is another one.
+  [[nodiscard]] const Request& request_for(const std::string& input, std::optional<Request>& own) const;
 };
 
 /// What is known about one file, or about one member of an .npz archive. After an error, the members that

@@ -186,6 +186,8 @@ Request first_steps(const Request& request, DType dtype) {
   first.to.reset();
   first.saturate = false;
   first.per_axis.clear();
+  first.mask.reset();
+  first.mask_to.reset();
   const bool is_wide = request.max_norm || request.scale || request.bias || request.replace_below ||
                        request.replace_above || request.nan.number || may_be_far(request.min, dtype) ||
                        may_be_far(request.max, dtype) ||
@@ -239,28 +241,6 @@ std::vector<Groups> groups_of(const Request& request, std::span<const TensorSour
 std::vector<std::int64_t> lengths_of_groups(const Request& request, const TensorLayout& layout) {
   const std::vector<std::int64_t> shape = Groups(layout, axes_of(request, layout)).shape();
   return {std::ranges::find_if(shape, [](std::int64_t size) { return size != 1; }), shape.end()};
-}
-
-std::function<void(std::uint64_t, std::span<std::byte>)> flags_of(const Given& mask,
-                                                                  const TensorLayout& layout) {
-  if (!mask.array) {
-    const std::byte flag{mask.number != Number(0)};
-    return [flag](std::uint64_t /*position*/, std::span<std::byte> flags) { std::ranges::fill(flags, flag); };
-  }
-  const auto broadcast = std::make_shared<Broadcast>();
-  broadcast->arrays.push_back({Parameter::min, mask.text, mask.array, {}});
-  lay_out(*broadcast, layout.shape, layout.fortran_order);
-  return [broadcast](std::uint64_t position, std::span<std::byte> flags) {
-    const ArrayParameter& row = broadcast->arrays.front();
-    const DType dtype = row.array->layout().dtype;
-    const std::size_t size = traits(dtype).size;
-    const auto elements = std::make_unique_for_overwrite<std::byte[]>(flags.size() * size);
-    ArrayReader(*broadcast, row, 0).read(position, flags.size(), elements.get());
-    with_reader(dtype, [&](auto at) {
-      for (std::size_t i = 0; i < flags.size(); ++i)
-        flags[i] = std::byte{comparable(at(elements.get(), i)) != 0};
-    });
-  };
 }
 
 Number within_floats(const Request& request, DType dtype, const Field& bound, const Number& rule) {

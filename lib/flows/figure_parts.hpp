@@ -129,10 +129,6 @@ struct Scaled {
 /// The shape of arrays of figures, without sizes of 1 in front.
 [[nodiscard]] std::vector<std::int64_t> lengths_of_groups(const Request& request, const TensorLayout& layout);
 
-/// TensorSource::flag of a mask that broadcasts to the tensor: an element counts where the mask is not 0.
-[[nodiscard]] std::function<void(std::uint64_t, std::span<std::byte>)> flags_of(const Given& mask,
-                                                                                const TensorLayout& layout);
-
 /// A rule of floats that leaves their range, which bounds nothing unless a later step gives it a meaning.
 [[nodiscard]] Number within_floats(const Request& request, DType dtype, const Field& bound,
                                    const Number& rule);

@@ -49,6 +49,13 @@ std::vector<Expression> expressions_of(const Request& request, const std::vector
   return expressions;
 }
 
+Request without_groups(Request request) {
+  std::optional<Given> mask = request.mask_to ? std::move(request.mask) : std::nullopt;
+  for (const Field* const field : fields::kGroupings) field->copy({}, request);
+  request.mask = std::move(mask);
+  return request;
+}
+
 void choose_norm(Request& request) {
   const Norm norm = request.norm.value_or(Norm::two);
   bool has_norm = false;
@@ -132,13 +139,14 @@ void check_places(std::string_view field, const Given& figure) {
 }
 
 void check_figures(const Request& request) {
-  const bool has_any = needs_elements(request) || (has_lists(request) && !request.pooled && !request.mask);
+  const bool has_any = needs_elements(request) ||
+                       (has_lists(request) && !request.pooled && (!request.mask || request.mask_to));
   if (const Field* const grouping = first_given(request, is_grouping)) {
     if (request.profile->family != "clipper")
       throw Error(ErrorKind::usage, parameter(grouping->name) +
                                         fmt::format(" is not supported by {}; only profile clipper has it",
                                                     request.profile->system));
-    if (!has_any) refuse_no_figure(request);
+    if (!has_any) expect_no_groups(request);
   }
   for (const Field* const field : fields::kNumbers)
     if (const auto& given = request.*field->number()) check_places(field->name, *given);
@@ -217,7 +225,7 @@ Plan plan_before_reading(const Request& given, const TensorLayout& layout) {
   Request request = with_lists(given, layout);
   set_units(request, layout);
   choose_norm(request);
-  for (const Field* const field : fields::kGroupings) field->copy({}, request);
+  request = without_groups(std::move(request));
   for (const Field& factor : statistics_in(request))
     set_number(*(request.*factor.number()), factor.number() == &Request::divide ? 1 : 0, "unknown");
   if (has_norm(request)) request.max_norm->found = "unknown";

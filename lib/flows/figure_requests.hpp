@@ -23,6 +23,10 @@ namespace clipper {
 [[nodiscard]] std::vector<Expression> expressions_of(const Request& request,
                                                      const std::vector<Field>& figures);
 
+/// The request without what says of which elements its figures are, after they are found. A mask stays if it
+/// says what becomes of the elements outside.
+[[nodiscard]] Request without_groups(Request request);
+
 /// Makes the figure `norm` of all expressions that which Request::norm says.
 void choose_norm(Request& request);
 
@@ -34,7 +38,8 @@ replacements_in(R& request) {
       {"replace_below", &request.replace_below},
       {"replace_above", &request.replace_above},
       {"nan", &request.nan.number},
-      {"nodata_to", &request.nodata_to}};
+      {"nodata_to", &request.nodata_to},
+      {"mask_to", &request.mask_to}};
   std::erase_if(found, [](const auto& each) { return !is_figure(*each.second); });
   return found;
 }

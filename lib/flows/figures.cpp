@@ -40,10 +40,10 @@ class Figures {
         groups_(groups_of(request, sources)),
         has_mask_(request.mask.has_value()) {
     for (TensorSource& source : sources_)
-      if (request.mask) source.flag = flags_of(*request.mask, source.layout);
+      if (request.mask && !source.flag) source.flag = flags_of(*request.mask, source.layout);
     shape_ = sources.size() == 1 ? groups_.front().shape() : lengths_of_groups(request, layout());
     for (const Groups& groups : groups_) row_ += groups.members();
-    for (const Field* const field : fields::kGroupings) field->copy({}, request_);
+    request_ = without_groups(std::move(request_));
   }
 
   void find_replacements();

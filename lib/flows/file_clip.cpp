@@ -66,6 +66,12 @@ void expect_other_file(const InputFile& input, const OutputFile& output) {
 
 }  // namespace
 
+const Request& ClipSettings::request_for(const std::string& input, std::optional<Request>& own) const {
+  if (!read_masks) return request;
+  read_masks(own.emplace(request), input);
+  return *own;
+}
+
 bool has_limit(const ClipSettings& settings) {
   return settings.max_clipped ||
          std::ranges::any_of(settings.then_max_clipped, [](const auto& limit) { return limit.has_value(); });
@@ -95,12 +101,14 @@ void check_clip_limit(const ClipSettings& settings, const ClipResult& result) {
 Plan plan_header(const ClipSettings& settings, InputFile& input,
                  Plan (*make)(const Request&, const TensorLayout&), std::optional<npy::Start> start) {
   const npy::Header header = header_of(settings, input, start);
-  return with_path(input.path(), [&] { return make(settings.request, header); });
+  std::optional<Request> own;
+  return with_path(input.path(), [&] { return make(settings.request_for(input.path(), own), header); });
 }
 
 Plan read_plan(Engine& engine, const ClipSettings& settings, InputFile& input, std::vector<std::byte>* header,
                std::optional<npy::Start> start) {
-  const Request& request = settings.request;
+  std::optional<Request> own;
+  const Request& request = settings.request_for(input.path(), own);
   const npy::Header parsed = header_of(settings, input, start, header);
   Plan plan = has_figures(request) ? plan_with_figures(request, parsed, engine, input)
                                    : with_path(input.path(), [&] { return make_plan(request, parsed); });

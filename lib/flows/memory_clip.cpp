@@ -36,7 +36,7 @@ bool streams(const ElementsInMemory& elements, std::size_t size, unsigned thread
 
 /// Whether a kernel does all of the work on aligned elements. Scaled bytes are looked up in a table.
 bool is_alone(const Plan& plan, Counting counting) {
-  return plan.then.empty() && is_decoded(plan.input) && !plan.arrays && !plan.has_nodata() &&
+  return plan.then.empty() && is_decoded(plan.input) && !plan.arrays && !plan.has_nodata() && !plan.mask &&
          !plan.operation.cast &&
          (!plan.may_lose() || (counting == Counting::off && traits(plan.input.dtype).size > 1));
 }
@@ -155,8 +155,8 @@ class MemoryClip {
 bool is_one_step(const Plan& plan, const ElementsInMemory& elements, std::size_t size) {
   if (elements.gather != nullptr) return false;
   if (!plan.looks_for_nan()) return true;
-  return plan.then.empty() && is_decoded(plan.input) && !plan.has_nodata() && is_aligned(elements.in, size) &&
-         plan.operation.arithmetic == Arithmetic::none;
+  return plan.then.empty() && is_decoded(plan.input) && !plan.has_nodata() && !plan.mask &&
+         is_aligned(elements.in, size) && plan.operation.arithmetic == Arithmetic::none;
 }
 
 /// Does more than a kernel.
@@ -350,7 +350,7 @@ class BoundsClip {
 
 bool can_have_other_bounds(const Plan& plan) {
   return plan.takes_other_bounds && plan.then.empty() && is_decoded(plan.input) && !plan.arrays &&
-         !plan.has_nodata() && !plan.refuse_nan && !plan.replaces_nan() &&
+         !plan.has_nodata() && !plan.mask && !plan.refuse_nan && !plan.replaces_nan() &&
          plan.operation.arithmetic == Arithmetic::none;
 }
 

@@ -23,6 +23,7 @@
 #include "files/parameter_file.hpp"
 #include "files/place.hpp"
 #include "flows/figure_parts.hpp"
+#include "flows/figure_requests.hpp"
 #include "npy/header.hpp"
 #include "npz/archive_writer.hpp"
 #include "npz/codecs.hpp"
@@ -252,8 +253,7 @@ void SavedFigures::add_normalization(Parameter factor, const Plan& plan) {
 
 /// The request that takes the saved parameters from the file.
 Request SavedFigures::applied(const Request& request, const Plan& plan) const {
-  Request result = request;
-  for (const Field* const field : fields::kGroupings) field->copy({}, result);
+  Request result = without_groups(request);
   if (request.stretch_from) result.stretch.reset();
   result.stretch_from.reset();
   for (std::size_t i = 0; i < fields::kBroadcasting.size(); ++i) {

@@ -94,8 +94,10 @@ MemberUse use_of(const ClipSettings& settings, const TypeChoice& types, const Co
   const std::string_view reason = why_other(settings, types, *read.header);
   if (!reason.empty()) return {.action = MemberAction::copied, .reason = reason};
   if (!is_named) expect_rounding_of_others(settings, archive.path_of(member), read.header->dtype);
+  const std::string path = archive.path_of(member);
+  std::optional<Request> own;
   const Plan plan =
-      with_path(archive.path_of(member), [&] { return plan_before_reading(settings.request, *read.header); });
+      with_path(path, [&] { return plan_before_reading(settings.request_for(path, own), *read.header); });
   const auto to = plan.output.dtype == plan.input.dtype ? std::nullopt : std::optional(plan.output.dtype);
   expect_byte_order(archive.format(), plan, archive.file().path());
   if (to && !archive.format().has_dtype(*to))

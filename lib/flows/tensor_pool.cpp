@@ -8,6 +8,7 @@
 
 #include "contract/bounds.hpp"
 #include "contract/steps.hpp"
+#include "engine/parameter_tile.hpp"
 #include "error.hpp"
 #include "files/container.hpp"
 #include "files/descriptor.hpp"
@@ -95,20 +96,23 @@ void TensorPool::expect_alike(const Request& stage, const TensorLayout& layout, 
 }
 
 void TensorPool::add_tensor(const Origin& origin, const std::string& path, TensorLayout layout) {
-  const Plan plan = with_path(path, [&] { return plan_before_reading(settings_.request, layout); });
+  std::optional<Request> own;
+  const Request& request = settings_.request_for(path, own);
+  const Plan plan = with_path(path, [&] { return plan_before_reading(request, layout); });
   for_each_stage(plan, [&](const Plan& stage, std::size_t i) {
-    const Request& request = stage_of(settings_.request, i);
     if (sources_.empty())
       first_.push_back(stage.input);
-    else if (request.pooled)
-      expect_alike(request, stage.input, stage_name(i, path), first_[i]);
+    else if (const Request& pooled = stage_of(request, i); pooled.pooled)
+      expect_alike(pooled, stage.input, stage_name(i, path), first_[i]);
   });
   origins_.push_back(origin);
+  MaskFlags flag = own && own->mask ? flags_of(*own->mask, layout) : nullptr;
   sources_.push_back(
       {std::move(layout), path,
        [this, source = sources_.size()](const TensorSource::Wanted& wanted, const TensorSource::Look& look) {
          read(source, wanted, look);
-       }});
+       },
+       std::move(flag)});
 }
 
 void TensorPool::read(std::size_t source, const TensorSource::Wanted& wanted,

@@ -49,7 +49,8 @@ std::string between(const std::string& text, std::string_view begin, std::string
 /// y.npy, which is float32 1 9.
 const std::array kEveryField{
     Words{"--profile", "numpy-2", "--min", "6", "--max", "0", "--min-above-max", "max", "--nan", "keep"},
-    Words{"--scale", "1/@y.npy", "--bias", "5", "--nodata", "2", "--nodata", "nan", "--nodata-to", "3"},
+    Words{"--scale", "1/@y.npy", "--bias", "5", "--nodata", "2", "--nodata", "nan", "--nodata-to", "3",
+          "--mask", "@y.npy", "--mask-to", "4"},
     Words{"--max", "@y.npy", "--min", "0%", "--subtract", "mean", "--divide", "2", "--divide-zero", "keep",
           "--per-axis", "-1", "--round", "floor", "--saturate", "--to", "float16"},
     Words{"--min", "25%", "--max", "75%", "--stretch", "0:255", "--to", "uint8", "--pooled"},
@@ -147,7 +148,9 @@ TEST_CASE("values of --json are as typed") {
   CHECK(request(kEveryField[1]) == Json{{"scale", {{"file", "y.npy"}, {"shape", {2}}, {"divides", true}}},
                                         {"bias", 5},
                                         {"nodata", {2, "nan"}},
-                                        {"nodata_to", 3}});
+                                        {"nodata_to", 3},
+                                        {"mask", {{"file", "y.npy"}, {"shape", {2}}}},
+                                        {"mask_to", 4}});
   CHECK(request(kEveryField[3]) ==
         Json{{"min", "25%"}, {"max", "75%"}, {"stretch", "0:255"}, {"to", "uint8"}, {"pooled", true}});
 }

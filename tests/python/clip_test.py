@@ -330,6 +330,17 @@ def test_nodata(request_, expected, dtype):
     np.testing.assert_array_equal(clipper.clip(np.repeat(x, 2)[::2], **request_), expected)
 
 
+def test_mask_to():
+    x = np.array([[1, 2, 9], [-5, np.nan, 7]])
+    mask = x < 8
+    np.testing.assert_array_equal(clipper.clip(x, 0, 6, mask=mask, mask_to=-1), [[1, 2, -1], [0, -1, 6]])
+    np.testing.assert_array_equal(
+        clipper.clip(x, max="mean", mask=mask.tolist(), mask_to="median/2", to="int8"), [[1, 1, 1], [-5, 1, 1]])
+    np.testing.assert_array_equal(clipper.clip(x.T, 0, mask=False, mask_to=np.nan), np.full((3, 2), np.nan))
+    assert error_of(x, mask_to=1).field == "mask_to"
+    assert error_of(x, mask=mask, mask_to=300, to="uint8").field == "mask_to"
+
+
 def test_nodata_that_is_refused():
     assert error_of(np.zeros(2), nodata="x").field == "nodata"
     assert error_of(np.zeros(2), nodata_to=1).field == "nodata_to"

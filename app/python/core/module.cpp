@@ -59,6 +59,7 @@ Args:
         all others, as with keepdims in numpy. With one axis a text such as subtract="0.485,0.456,0.406" has a
         number for each index along it.
     mask: an array or path that broadcasts to x, of bool or numbers: figures are of the elements where it is not 0.
+    mask_to: what the elements where it is 0 become; no step changes, and no count has them.
     pooled: for clip_file() only: figures are found in all clipped members of an archive together, which must have one
         dtype, of a norm alone any float dtypes.
     round: "half-even", "half-away", "trunc", "floor" or "ceil": makes the result integers, in any dtype.

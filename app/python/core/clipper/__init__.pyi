@@ -67,6 +67,7 @@ class _Request(TypedDict, total=False):  # besides min, max, and to, on which th
     mask: Union[_HasArray, _ExportsMemory, Sequence[Any], PathLike[Any], str, bool, None]
     nodata: Union[_Number, Sequence[_Number], None]
     nodata_to: Optional[_Number]
+    mask_to: Optional[_Number]
     then: Union["_Stage", Sequence["_Stage"], None]
 
 class _Stage(_Request, total=False):
