@@ -231,9 +231,10 @@ Given number_of_text(std::string_view name, const std::string& text, Files files
   if (text.starts_with('@')) return number_in_file(name, text.substr(1), files);
   if (std::optional<Number> number = parse_number(text)) return {*std::move(number), text};
   const std::string is_none = fmt::format(": '{}' is not a number", text);
-  constexpr std::string_view kMinus = "\u2212";
-  if (text.starts_with(kMinus))
-    refuse_text(name, fmt::format("{}: its minus is U+2212; write -{}", is_none, text.substr(kMinus.size())));
+  for (const auto& [minus, what] : {std::pair("\u2212", "U+2212"), std::pair("\u2013", "an en dash")})
+    if (const std::string_view sign = minus; text.starts_with(sign))
+      refuse_text(name,
+                  fmt::format("{}: its minus is {}; write -{}", is_none, what, text.substr(sign.size())));
   if (percentage_in(text)) refuse_text(name, is_none + ", and cannot be a percentile");
   if (looks_like_file(text))
     refuse_text(name, fmt::format("{}; to read the number from a file, write @{}", is_none, text));

@@ -349,9 +349,10 @@ def factors(case):
 
 def array_factor(case, option, arithmetic):
     """An array as numbers of the arithmetic, which must be finite."""
-    wide = {"int64", "uint64"} if case.x.dtype in ("int64", "uint64") else set()
-    given, name = checked_array(case, option, {case.x.dtype, "float32", "float64"} | wide)
-    elements = numbers(given.elements, given.dtype)
+    given, elements = case.parameters[option], numbers(case.parameters[option].elements, case.parameters[option].dtype)
+    is_exact = given.dtype == "float16" or given.dtype in INTS and (
+        case.x.dtype in ("int64", "uint64") or all(int(float(each)) == each for each in np.ravel(elements).tolist()))
+    given, name = checked_array(case, option, {case.x.dtype, "float32", "float64"} | ({given.dtype} if is_exact else set()))
     number = plain(elements) if arithmetic is object else elements.astype(arithmetic)
     beyond = ~np.isfinite(number.astype(float))
     if beyond.any() and case.x.elements.size:
@@ -685,6 +686,20 @@ def by_index(case, lists):
                     *map(total, ("nodata", "became_nodata")))
 
 
+def on_axis(case):
+    """The case with arrays of shape (C,) that belong to the only axis of --per-axis in a shape that says so."""
+    if "," in case.parameters.get("--per-axis", ","):
+        return case
+    axis, shape, given = int(case.parameters["--per-axis"]), case.x.shape, {}
+    for option, each in case.arrays().items():
+        if each.elements.ndim != 1 or each.elements.size == 1 or not -len(shape) <= axis < len(shape) or axis in (-1, len(shape) - 1) or shape[axis] != each.elements.size:
+            continue
+        if shape[-1] == shape[axis]:
+            raise Refused("ambiguous axis", USAGE, option)
+        given[option] = each.like(each.elements.reshape(-1, *[1] * ((len(shape) - axis if axis >= 0 else -axis) - 1)))
+    return replace(case, parameters=case.parameters | given)
+
+
 def take_mask(case):
     """The case with --mask as the places where it is not 0."""
     given = case.parameters["--mask"]
@@ -698,6 +713,7 @@ def take_mask(case):
 
 def result(case):
     """The output and what is counted. Raises Refused for a case that clipper must refuse, Unspecified if no rule says what it does."""
+    case = on_axis(case)
     lists = {option: given.split(",") for option, given in case.parameters.items() if option in LISTS and isinstance(given, str) and "," in given}
     if lists:
         return by_index(case, lists)

@@ -112,8 +112,8 @@ inline constexpr Option kDivideZero{
     .group = "data",
     .needs = "--divide --apply",
     .help = "For a divisor found as 0: keep, error or a number",
-    .details = R"(Replace a divisor that a file or a figure gives as 0: by 1 (`keep`) or by the number V. Default:
-`error` (3).)"};
+    .details = R"(Replace a divisor that a file or a figure gives as 0, also B - A of `--stretch-from`: by 1 (`keep`)
+or by the number V. Default: `error` (3).)"};
 
 inline constexpr Option kStretch{
     .names = "--stretch", .type = "LO:HI",
@@ -150,7 +150,7 @@ inline constexpr Option kPerAxis{
     .group = "statistics",
     .help = "Figures of each index along axis K; repeatable",
     .details = R"(Find percentiles, figures and norms for each index along axis K, negative from the end. Repeat it
-for pairs of indexes. With one axis, a list such as `--subtract 0.5,0.4,0.4` has a number for each index. See FIGURES OF THE ELEMENTS.)"};
+for pairs of indexes. With one axis, a list such as `--subtract 0.5,0.4,0.4`, or a file of shape (C,), has a number for each index. See FIGURES OF THE ELEMENTS.)"};
 
 inline constexpr Option kPooled{
     .names = "--pooled",

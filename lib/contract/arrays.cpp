@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <functional>
 #include <numeric>
@@ -77,6 +78,10 @@ class RetypedArray : public ParameterArray {
     layout_.dtype = dtype;
   }
 
+  /// The same elements in another shape.
+  RetypedArray(std::shared_ptr<const ParameterArray> array, TensorLayout layout)
+      : array_(std::move(array)), layout_(std::move(layout)) {}
+
   /// The same numbers as elements of another dtype.
   RetypedArray(std::shared_ptr<const ParameterArray> array, TensorLayout layout,
                std::vector<std::byte> converted)
@@ -136,8 +141,10 @@ void give_type(std::optional<Given>& given, DType dtype) {
     given->number = number_of(dtype, given->element);
 }
 
-/// The element of a float dtype with this value; nothing if it has none.
+/// The element of a dtype with this value; nothing if it has none.
 std::optional<ElementBits> exact_element(DType dtype, const Number& number) {
+  if (!is_floating(dtype))
+    return has_integer(dtype, number) ? std::optional(integer_element(dtype, number)) : std::nullopt;
   const ElementBits nearest = nearest_element(dtype, number);
   const bool is_exact = number.kind == Number::Kind::nan || number_of(dtype, nearest) == number;
   return is_exact ? std::optional(nearest) : std::nullopt;
@@ -163,11 +170,10 @@ std::shared_ptr<const ParameterArray> exact_array(const std::shared_ptr<const Pa
   return std::make_shared<RetypedArray>(array, std::move(layout), std::move(held));
 }
 
-/// Gives a number or an array from a file of another dtype this dtype, if that is a float dtype and has each
-/// of the numbers exactly. Otherwise, and for an array that is not held in memory, leaves it as it is and
-/// returns false.
+/// Gives a number or an array from a file of another dtype this dtype, if that has each of the numbers
+/// exactly. Otherwise, and for an array that is not held in memory, leaves it as it is and returns false.
 bool give_dtype_if_exact(std::optional<Given>& given, DType dtype) {
-  if (!given || !given->dtype || given->dtype == dtype || given->opaque || !is_floating(dtype)) return false;
+  if (!given || !given->dtype || given->dtype == dtype || given->opaque) return false;
   if (!given->array) {
     const std::optional<ElementBits> element = exact_element(dtype, given->number);
     if (!element) return false;
@@ -316,15 +322,30 @@ std::optional<Broadcast> plan_arrays(const Request& request, const TensorLayout&
   return result;
 }
 
-std::optional<Broadcast> missing_figures(const Request& request, const TensorLayout& layout) {
+namespace {
+
+/// The number of each element of an array of zero points.
+std::vector<Number> zero_points(const Given& given, const TensorLayout& layout) {
+  check_shape("zero_point", given, layout.shape);
+  const TensorLayout& own = given.array->layout();
+  const std::size_t size = traits(own.dtype).size;
+  std::vector<Number> numbers;
+  for (std::size_t at = 0; at < given.array->held().size(); at += size)
+    numbers.push_back(number_of(own.dtype, bits_in(given.array->held().subspan(at, size), own.order)));
+  return numbers;
+}
+
+}  // namespace
+
+std::optional<Variants> variants_of(const Request& request, const TensorLayout& layout) {
   std::shared_ptr<const ParameterArray> one;
-  std::vector<std::byte> sets;
+  std::vector<Variant> each;
   const auto note = [&](Parameter parameter, const std::shared_ptr<const ParameterArray>& array,
                         const auto& is_missing) {
     one = array;
-    sets.resize(array->layout().count);
-    for (std::size_t i = 0; i < sets.size(); ++i)
-      if (is_missing(i)) sets[i] |= std::byte{bit_of(parameter)};
+    each.resize(array->layout().count);
+    for (std::size_t i = 0; i < each.size(); ++i)
+      if (is_missing(i)) each[i].missing |= bit_of(parameter);
   };
   for (std::size_t i = 0; i < fields::kBroadcasting.size(); ++i)
     if (const auto& given = request.*fields::kBroadcasting[i]->number();
@@ -338,14 +359,39 @@ std::optional<Broadcast> missing_figures(const Request& request, const TensorLay
     note(Parameter::max_norm, norm->array,
          [&](std::size_t group) { return from_bits<double>(found_element(*factors, group)) == 1; });
   }
-  if (std::ranges::all_of(sets, [](std::byte set) { return set == std::byte{}; })) return std::nullopt;
+  if (std::ranges::all_of(each, [](const Variant& variant) { return variant.missing == 0; })) each.clear();
+  const auto& zero_point = request.zero_point;
+  const bool has_zero_points = zero_point && zero_point->array;
+  if (has_zero_points) {
+    const std::vector<Number> numbers = zero_points(*zero_point, layout);
+    one = zero_point->array;
+    if (each.empty()) each.resize(numbers.size());
+    if (numbers.empty() || each.size() != numbers.size())
+      throw Error(ErrorKind::usage,
+                  label("zero_point", *zero_point) + " must have one number for each index");
+    for (std::size_t i = 0; i < each.size(); ++i) each[i].zero_point = numbers[i];
+  }
+  if (each.empty()) return std::nullopt;
+  Variants variants;
+  variants.all = each;
+  std::ranges::sort(variants.all, [](const Variant& a, const Variant& b) {
+    const auto missing = [](const Variant& v) { return std::pair(std::popcount(v.missing), v.missing); };
+    return missing(a) != missing(b) ? missing(a) < missing(b) : a.zero_point && *a.zero_point < *b.zero_point;
+  });
+  variants.all.erase(std::unique(variants.all.begin(), variants.all.end()), variants.all.end());
+  if (variants.all.size() > 256)
+    throw Error(ErrorKind::usage, label("zero_point", *zero_point) + " has more than 256 different numbers");
+  for (std::size_t i = 0; i < variants.all.size(); ++i)
+    variants.keys.push_back(has_zero_points ? static_cast<std::uint8_t>(i) : variants.all[i].missing);
+  std::vector<std::byte> keys;
+  for (const Variant& variant : each)
+    keys.push_back(std::byte{variants.keys[std::ranges::find(variants.all, variant) - variants.all.begin()]});
   TensorLayout own = one->layout();
   own.dtype = DType::uint8;
-  Broadcast missing;
-  missing.arrays.push_back(
-      {Parameter::min, "", std::make_shared<RetypedArray>(one, std::move(own), std::move(sets)), {}});
-  lay_out(missing, layout.shape, layout.fortran_order);
-  return missing;
+  variants.places.arrays.push_back(
+      {Parameter::min, "", std::make_shared<RetypedArray>(one, std::move(own), std::move(keys)), {}});
+  lay_out(variants.places, layout.shape, layout.fortran_order);
+  return variants;
 }
 
 bool has_dtype(const Request& request, DType dtype) {
@@ -355,15 +401,39 @@ bool has_dtype(const Request& request, DType dtype) {
   });
 }
 
+bool takes_factor(DType dtype, DType factor) {
+  const auto is_long = [](DType d) { return d == DType::int64 || d == DType::uint64; };
+  return factor == dtype || factor == DType::float32 || factor == DType::float64 ||
+         (is_long(dtype) && is_long(factor));
+}
+
+std::shared_ptr<const ParameterArray> with_shape(std::shared_ptr<const ParameterArray> array,
+                                                 std::vector<std::int64_t> shape) {
+  TensorLayout layout = array->layout();
+  layout.shape = std::move(shape);
+  return std::make_shared<RetypedArray>(std::move(array), std::move(layout));
+}
+
 void set_dtype(Request& request, DType dtype) {
-  for (const Field* const field : fields::kBroadcasting) give_type(request.*field->number(), dtype);
+  for (const Field* const field : fields::kBroadcasting) {
+    std::optional<Given>& given = request.*field->number();
+    give_type(given, dtype);
+    if (field->grammar == fields::Grammar::bound || !given || !given->dtype ||
+        takes_factor(dtype, *given->dtype))
+      continue;
+    const bool is_long = traits(dtype).size == sizeof(std::int64_t) && !is_floating(dtype);
+    for (const DType wide : {DType::int64, DType::uint64, DType::float64})
+      if ((is_long && !is_floating(*given->dtype)) || is_floating(wide))
+        if (give_dtype_if_exact(given, wide)) break;
+  }
   if (request.scale || request.bias) return;
+  if (!is_floating(dtype)) return;
   for (const Field* const bound : fields::kBounds) give_dtype_if_exact(request.*bound->number(), dtype);
 }
 
 void give_dtype(std::optional<Given>& given, DType dtype) {
   give_type(given, dtype);
-  static_cast<void>(give_dtype_if_exact(given, dtype));
+  if (is_floating(dtype)) static_cast<void>(give_dtype_if_exact(given, dtype));
 }
 
 }  // namespace clipper

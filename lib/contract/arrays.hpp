@@ -133,14 +133,37 @@ void check_dtype(std::string_view field, const std::optional<Given>& given, DTyp
 /// parameters. Error{usage} for an array that the profile does not take: see Profile::Arrays.
 [[nodiscard]] std::optional<Broadcast> plan_arrays(const Request& request, const TensorLayout& layout);
 
-/// Which parameters the elements of the tensor lack, as an array of ParameterSets: figures that their groups
-/// do not have, and norms because of which nothing is multiplied, so that 64-bit integers do not become
-/// float64. Nothing if no element lacks any.
-[[nodiscard]] std::optional<Broadcast> missing_figures(const Request& request, const TensorLayout& layout);
+/// What distinguishes a plan for some of the elements.
+struct Variant {
+  ParameterSet missing = 0;            ///< the parameters that they lack
+  std::optional<Number> zero_point{};  ///< theirs, if zero_point is an array
+
+  friend bool operator==(const Variant&, const Variant&) = default;
+};
+
+/// Which variant each element of the tensor has: an array of uint8, elements of `keys`.
+struct Variants {
+  Broadcast places;
+  std::vector<Variant> all;        ///< those that lack least first
+  std::vector<std::uint8_t> keys;  ///< of each
+};
+
+/// Parameters are lacking that are figures which their groups do not have, and norms because of which nothing
+/// is multiplied, so that 64-bit integers do not become float64. Nothing if no element lacks any, and there
+/// is one zero point.
+[[nodiscard]] std::optional<Variants> variants_of(const Request& request, const TensorLayout& layout);
+
+/// Whether elements of a dtype are scaled, normalized, ... with numbers of this dtype as they are.
+[[nodiscard]] bool takes_factor(DType dtype, DType factor);
+
+/// The array with another shape of as many elements.
+[[nodiscard]] std::shared_ptr<const ParameterArray> with_shape(std::shared_ptr<const ParameterArray> array,
+                                                               std::vector<std::int64_t> shape);
 
 /// Gives the tensor's dtype to parameters from files that leave it open, and to bounds from files of another
 /// dtype, unless there is a scale or a bias, if the tensor's is a float dtype that has each of the numbers
-/// exactly. An array that is not held in memory keeps its dtype.
+/// exactly. Scale, bias, subtract and divide of a dtype for which takes_factor() is false become int64,
+/// uint64 or float64 if that has each of the numbers. An array that is not held in memory keeps its dtype.
 void set_dtype(Request& request, DType dtype);
 
 /// Whether set_dtype() leaves the request as it is.

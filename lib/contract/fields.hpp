@@ -228,6 +228,9 @@ template <class Holds>
 }
 
 inline constexpr auto kBroadcasting = rows([](const Field& field) { return field.broadcasts; });
+inline constexpr auto kLists = rows([](const Field& field) {
+  return field.broadcasts || field.member == Field::Member(&Request::zero_point);
+});
 inline constexpr auto kNumbers = rows([](const Field& field) { return field.number() != nullptr; });
 inline constexpr auto kBounds = rows([](const Field& field) { return field.grammar == Grammar::bound; });
 inline constexpr auto kFactors = rows([](const Field& field) { return field.grammar == Grammar::factor; });

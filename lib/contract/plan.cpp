@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <iterator>
 #include <span>
 #include <utility>
@@ -110,24 +109,30 @@ Plan planned(const Request& request, const TensorLayout& layout) {
   return plan;
 }
 
-/// A plan for each set of figures that elements lack, the smallest set first, of which the others are part.
+/// A plan for each set of figures that elements lack, the smallest set first, of which the others are part,
+/// and for each zero point.
 Plan planned_by_figures(const Request& request, const TensorLayout& layout) {
   std::optional<Variants> variants = variants_of(request, layout);
   if (!variants) return planned(request, layout);
   std::vector<Plan> plans;
-  for (const std::byte set : sets) {
+  for (std::size_t at = 0; at < variants->all.size(); ++at) {
+    const auto& [missing, zero_point] = variants->all[at];
     Request own = request;
     for (std::size_t i = 0; i <= fields::kBroadcasting.size(); ++i)
-      if (const auto parameter = static_cast<Parameter>(i);
-          (std::to_integer<ParameterSet>(set) & bit_of(parameter)) != 0)
+      if (const auto parameter = static_cast<Parameter>(i); (missing & bit_of(parameter)) != 0)
         omit(own, *field_named(name_of(parameter)));
+    if (zero_point) {
+      own.zero_point->number = *zero_point;
+      own.zero_point->array.reset();
+    }
     plans.push_back(planned(own, layout));
-    plans.back().missing = std::to_integer<ParameterSet>(set);
+    plans.back().missing = variants->keys[at];
   }
   Plan plan = std::move(plans.front());
   if (request.max_norm) plan.norms = request.max_norm->array;
+  if (request.zero_point && request.zero_point->array) plan.zero_points = request.zero_point->text;
   plan.others.assign(std::move_iterator(plans.begin() + 1), std::move_iterator(plans.end()));
-  if (!plan.others.empty()) plan.missing_figures = std::move(missing);
+  if (!plan.others.empty()) plan.missing_figures = std::move(variants->places);
   return plan;
 }
 
@@ -222,6 +227,8 @@ std::string Plan::fingerprint() const {
   for (const Step* const step : steps()) step->identify(*this, text);
   if (arrays) text += arrays->fingerprint();
   if (const OrderedDType type = output_type(); type.order) text += " to " + text_of(type);
+  if (!zero_points.empty() && missing_figures)
+    text += fmt::format(" zeros={:016x}", missing_figures->arrays.front().array->fingerprint());
   for (const Plan& other : others)
     text += fmt::format("; without {:x}: {}", other.missing, other.fingerprint());
   return text;
@@ -232,6 +239,7 @@ std::string describe(const Plan& plan) {
       "{} {}, {}-endian, {} order", type_name(plan.input), shape_text(plan.output.shape),
       plan.input.order == ByteOrder::little ? "little" : "big", plan.input.fortran_order ? "Fortran" : "C");
   for (const Step* const step : steps()) step->describe(plan, text);
+  if (!plan.zero_points.empty()) text += ", other zero points of " + plan.zero_points;
   if (plan.output_type().order)
     text += fmt::format(", written {}-endian", plan.output.order == ByteOrder::little ? "little" : "big");
   return text;

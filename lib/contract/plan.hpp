@@ -70,8 +70,10 @@ struct Plan {
   std::vector<LostBound> lost;      ///< no bounds: about which the user should be told
 
   // Of a tensor with groups that lack figures, each of which is left as it is by the steps that need them.
-  std::optional<Broadcast> missing_figures;  ///< which parameters each element lacks
-  ParameterSet missing = 0;                  ///< which the elements lack that this plan is for
+  // Or of a tensor with several zero points.
+  std::optional<Broadcast> missing_figures;  ///< the key of the plan for each element
+  std::uint8_t missing = 0;                  ///< the key of this plan: see Variants
+  std::string zero_points;                   ///< as given, if there are several
   std::vector<Plan> others;                  ///< without these steps: for the elements that lack others
 
   bool takes_other_bounds =

@@ -345,12 +345,12 @@ Number looked_for(const Given& given, DType dtype) {
 }
 
 /// What nodata elements become. Error{usage} for a number that the dtype does not have.
-ElementBits nodata_result(const Given& given, DType dtype) {
-  if (!is_floating(dtype)) return integer_element("nodata_to", given, dtype);
+ElementBits nodata_result(std::string_view field, const Given& given, DType dtype) {
+  expect_no_percentage(field, given);
+  if (!is_floating(dtype)) return integer_element(field, given, dtype);
   const ElementBits element = nearest_element(dtype, given.number);
   if (number_of(dtype, element).kind != given.number.kind)
-    throw Error(ErrorKind::usage,
-                label("nodata_to", given) + fmt::format(" cannot become {}", traits(dtype).name));
+    throw Error(ErrorKind::usage, label(field, given) + fmt::format(" cannot become {}", traits(dtype).name));
   return element;
 }
 
@@ -376,30 +376,29 @@ void convert_nodata(const Request& request, Plan& plan) {
                     fmt::format(" cannot become {}; what nodata elements become, says ", traits(to).name) +
                     parameter("nodata_to"));
   }
-  expect_no_percentage("nodata_to", request.nodata_to);
   if (request.nodata_to) {
-    nodata.to = nodata_result(*request.nodata_to, to);
+    nodata.to = nodata_result("nodata_to", *request.nodata_to, to);
     nodata.written.add(number_of(to, *nodata.to));
   } else if (from != to) {
     nodata.keeping = conversion(from, to);
   }
 }
 
+void identify_nodata(const Plan& plan, std::string& text) {
   if (const auto& mask = plan.mask)
     text += fmt::format(" mask={:x}:{:x}",
                         mask->mask.array ? mask->mask.array->fingerprint() : mask->mask.number != Number(0),
                         mask->to);
-void identify_nodata(const Plan& plan, std::string& text) {
   if (!plan.has_nodata()) return;
   text += plan.nodata->read.nan ? " nodata=nan" : " nodata=";
   for (const ElementBits element : plan.nodata->read.elements) text += fmt::format(",{:x}", element);
   if (plan.nodata->to) text += fmt::format(":{:x}", *plan.nodata->to);
 }
 
+void describe_nodata(const Plan& plan, std::string& text) {
   if (plan.mask)
     text += fmt::format(", what is outside of {} becomes {}", plan.mask->mask.text,
                         element_text(plan.output.dtype, plan.mask->to));
-void describe_nodata(const Plan& plan, std::string& text) {
   if (!plan.nodata) return;
   text += ", nodata " + plan.nodata->text;
   if (plan.nodata->to) text += " becomes " + element_text(plan.output.dtype, *plan.nodata->to);
@@ -428,17 +427,12 @@ double finite_factor(std::string_view field, const Given& given, DType dtype, bo
 }
 
 void check_factor_dtype(std::string_view field, const std::optional<Given>& given, DType dtype) {
-  const auto is_long = [](DType d) { return d == DType::int64 || d == DType::uint64; };
-  const auto takes = [&](DType d) {
-    return d == dtype || d == DType::float32 || d == DType::float64 || (is_long(dtype) && is_long(d));
-  };
-  if (!given || !given->dtype || takes(*given->dtype)) return;
-  const bool is_float = dtype == DType::float32 || dtype == DType::float64;
-  const std::string own = is_long(dtype) ? "int64, uint64, "
-                          : is_float     ? ""
-                                         : fmt::format("{}, ", traits(dtype).name);
-  throw Error(ErrorKind::usage, label(field, *given) + fmt::format(" is {}; it must be {}float32 or float64",
-                                                                   traits(*given->dtype).name, own));
+  if (!given || !given->dtype || takes_factor(dtype, *given->dtype)) return;
+  throw Error(
+      ErrorKind::usage,
+      label(field, *given) +
+          fmt::format(" is {}; it must be float32 or float64{}", traits(*given->dtype).name,
+                      given->opaque ? "" : ", or have at most 2 MiB of numbers that float64 has exactly"));
 }
 
 Nodata nodata_of(const Request& request, DType dtype) {

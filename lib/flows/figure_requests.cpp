@@ -266,6 +266,12 @@ bool is_list(const std::optional<Given>& given) {
   return given && !given->list.empty();
 }
 
+/// Whether a file, or an array in memory, may have a number for each index along the only axis.
+bool is_of_axis(const Request& request, const std::optional<Given>& given) {
+  return given && given->array && !given->array->is_found() && given->shape.size() == 1 &&
+         request.per_axis.size() == 1;
+}
+
 bool is_bound(const Field& field) {
   return field.grammar == Field::Grammar::bound;
 }
@@ -350,15 +356,40 @@ Given array_of(const Field& field, const Given& given, const TensorLayout& layou
 
 }  // namespace
 
+namespace {
+
+/// Error{usage} if numpy would give the numbers to the last axis, which is another one.
+void give_axis(const Request& request, const Field& field, const TensorLayout& layout, Given& given) {
+  const std::size_t axis = axes_of(request, layout).front();
+  const std::int64_t length = given.shape.front();
+  if (axis + 1 == layout.shape.size() || layout.shape[axis] != length) return;
+  std::vector<std::int64_t> shape(layout.shape.size() - axis, 1);
+  shape.front() = length;
+  if (layout.shape.back() == length)
+    throw Error(
+        ErrorKind::usage,
+        label(field.name, given) +
+            fmt::format(" has shape {}, which fits axis {} and the last axis of {}; it must have shape {} "
+                        "or (1, {})",
+                        shape_text(given.shape), request.per_axis.front(), shape_text(layout.shape),
+                        shape_text(shape), length));
+  given.shape = shape;
+  given.array = with_shape(std::move(given.array), std::move(shape));
+}
+
+}  // namespace
+
 bool has_lists(const Request& request) {
-  return std::ranges::any_of(fields::kBroadcasting,
-                             [&](const Field* field) { return is_list(request.*field->number()); });
+  return std::ranges::any_of(fields::kLists, [&](const Field* field) {
+    return is_list(request.*field->number()) || is_of_axis(request, request.*field->number());
+  });
 }
 
 Request with_lists(const Request& request, const TensorLayout& layout) {
   Request found = request;
-  for (const Field* const field : fields::kBroadcasting) {
+  for (const Field* const field : fields::kLists) {
     std::optional<Given>& given = found.*field->number();
+    if (is_of_axis(request, given)) give_axis(request, *field, layout, *given);
     if (!is_list(given)) continue;
     std::size_t axis = 0;
     const std::int64_t length = length_of_axis(request, *field, layout, axis);
