@@ -69,6 +69,7 @@ constexpr Wording kWordings[] = {
     {"max_clipped", "a limit", "--fail-if-clipped"},
     {"fit", "fit", "--fit"},
     {"then", "then", "--then"},
+    {"value", "value", "--value"},
     {"bytes", "a comparison of bytes", "--bytes"},
     {"diff_out", "the difference file", "--diff-out"},
     {"split_output", "a slab", "--split-output"},

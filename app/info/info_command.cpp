@@ -86,6 +86,31 @@ std::string selection_text(const std::vector<std::optional<std::int64_t>>& index
   return "[" + text + "]";
 }
 
+/// The values that the command asks for, of each group.
+std::vector<std::vector<FoundValue>> find_values(const InfoCommand& command,
+                                                 std::span<const TensorSource> sources,
+                                                 std::span<const Groups> groups, const Nodata& nodata,
+                                                 SimdLevel level) {
+  std::vector<Expression> expressions;
+  for (const Given& value : command.values) expressions.push_back(value.expression);
+  std::vector<TensorSource> masked(sources.begin(), sources.end());
+  for (TensorSource& source : masked) {
+    if (source.layout.meaning.kind != LogicalType::Kind::number)
+      throw Error(ErrorKind::input, "--value is of numbers, but the tensor is " + type_name(source.layout));
+    if (!command.bounds.mask) continue;
+    check_shape("mask", *command.bounds.mask, source.layout.shape);
+    source.flag = flags_of(*command.bounds.mask, source.layout);
+  }
+  std::vector<std::vector<FoundValue>> found;
+  figures_of_groups(elements_of(masked, groups, nodata, level), expressions, level,
+                    [&](std::uint64_t /*group*/, const GroupNumbers& numbers) {
+                      found.emplace_back();
+                      for (std::size_t i = 0; i < command.values.size(); ++i)
+                        found.back().push_back({command.values[i].text, numbers.figures[i]});
+                    });
+  return found;
+}
+
 /// Uses what info prints about each group of the sources' elements: all that `tensor` says of the first one.
 void use_groups(const InfoCommand& command, std::span<const TensorSource> sources, SimdLevel level,
                 TensorInfo tensor, const Use& use) {
@@ -96,11 +121,15 @@ void use_groups(const InfoCommand& command, std::span<const TensorSource> source
   tensor.count /= std::max<std::uint64_t>(groups.front().count(), 1);
   const std::vector<std::int64_t> shape = groups.front().shape();
   const std::string path = tensor.path;
+  std::vector<std::vector<FoundValue>> values;
+  if (!command.values.empty())
+    values = with_path(path, [&] { return find_values(command, sources, groups, nodata, level); });
   const auto found = [&](std::uint64_t group, const ElementStatistics& statistics,
                          const Percentiles& percentiles) {
     tensor.statistics = statistics;
     tensor.statistics->histogram.merge_rows(command.bins);
     set_percentiles(command, percentiles, tensor);
+    if (!values.empty()) tensor.values = std::move(values[group]);
     if (!command.bounds.nodata.empty()) tensor.nodata = tensor.count - statistics.count;
     tensor.index.assign(axes.empty() ? 0 : shape.size(), std::nullopt);
     for (std::size_t axis = tensor.index.size(); axis-- != 0;) {
@@ -120,11 +149,15 @@ void use_statistics(const InfoCommand& command, Engine& engine, InputFile& input
                     const Use& use) {
   const npy::Header& header = tensor.header;
   tensor.is_file = input.is_regular();
-  if (!tensor.is_file && (!command.percentages.empty() || command.is_divided()))
-    throw Error(ErrorKind::usage,
-                fmt::format("{}: must be a file, not a stream: for {} it needs to be read twice",
-                            input.path(), command.is_divided() ? "--per-axis" : "--percentile"));
-  if (command.is_divided()) {
+  const bool has_groups = command.is_divided() || !command.values.empty();
+  if (!tensor.is_file && (!command.percentages.empty() || has_groups))
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("{}: must be a file, not a stream: for {} it needs to be read twice", input.path(),
+                    command.is_divided() ? "--per-axis"
+                    : has_groups         ? "--value"
+                                         : "--percentile"));
+  if (has_groups) {
     const TensorSource source = source_of(header, engine, input);
     return use_groups(command, {&source, 1}, engine.level(), tensor, use);
   }

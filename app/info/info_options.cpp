@@ -9,6 +9,7 @@
 #include "command_line/command_line.hpp"
 #include "command_line/input_names.hpp"
 #include "command_line/shared_options.hpp"
+#include "flows/figure_requests.hpp"
 #include "info/info_command.hpp"
 #include "request_text.hpp"
 #include "statistics/percentiles.hpp"
@@ -65,6 +66,18 @@ constexpr Option kPercentile{
     .help = "Print percentiles, such as 1,50,99; implies --stats",
     .details = R"(Print the values below which these percentages of the elements lie: numbers from 0 to 100, with at
 most 16 decimal places, with or without a percent sign. Not of a stream. See THE STATISTICS.)"};
+
+constexpr Option kValue{
+    .names = "--value", .type = "EXPRESSION",
+    .help = "Print absmax/127, mean+3std, ...; repeatable",
+    .details = R"(Print the number that EXPRESSION is, such as `median+3*1.4826*mad`: see NUMBERS FROM THE DATA. Not of
+a stream. Implies `--stats`.)"};
+
+constexpr Option kMask{
+    .names = "--mask", .type = "@FILE.npy", .value = Value::number,
+    .needs = "--value",
+    .help = "--value of the elements where FILE is not 0",
+    .details = R"(Find `--value` among the elements for which FILE, of bool or numbers, is not 0.)"};
 
 constexpr Option kHistogramSvg{
     .names = "--histogram-svg", .type = "FILE.svg", .value = Value::file,
@@ -125,8 +138,8 @@ constexpr Option kJson{
 constexpr std::array kPositionals{Positional{&kFiles, Arity::many}};
 constexpr auto kOptions =
     listed(std::array{&kRecursive}, kWalkOptions,
-           std::array{&kStats, &kPercentile, &kBins, &kTable, &kHistogramSvg, &kMin, &kMax, &kNodata,
-                      &kPerAxis, &kTotal},
+           std::array{&kStats, &kPercentile, &kValue, &kBins, &kTable, &kHistogramSvg, &kMin, &kMax, &kNodata,
+                      &kMask, &kPerAxis, &kTotal},
            kReadingOptions, std::array{&kThreads, &kJson, &kProgress, &kNoProgress, &kColor, &kHelp});
 
 constexpr std::array kCommon{
@@ -150,6 +163,18 @@ std::vector<Number> parse_percentages(std::string_view text) {
     begin = end + 1;
   }
   return result;
+}
+
+/// An expression with a figure.
+Given value_of_text(const std::string& text) {
+  Given value = end_of_text({.name = "value",
+                             .option = "--value",
+                             .member = &Request::nodata_to,
+                             .grammar = Field::Grammar::figure},
+                            text);
+  if (!is_figure(value)) refuse(fmt::format("--value: '{}' is a number", text));
+  check_places("value", value);
+  return value;
 }
 
 }  // namespace
@@ -178,6 +203,8 @@ InfoCommand validate_info(const RawOptions& raw) {
   command.bounds.min = given_limit(raw, kMin, command.reading);
   command.bounds.max = given_limit(raw, kMax, command.reading);
   if (raw.has(kPercentile)) command.percentages = parse_percentages(raw.text(kPercentile));
+  for (const std::string& text : raw.texts(kValue)) command.values.push_back(value_of_text(text));
+  if (raw.has(kMask)) set_text(*field_named("mask"), command.bounds, raw.text(kMask), command.reading);
   for (const std::string& text : raw.texts(kNodata))
     command.bounds.nodata.push_back(typed_number_of_text("nodata", text));
   for (const std::string& text : raw.texts(kPerAxis))
@@ -193,7 +220,8 @@ InfoCommand validate_info(const RawOptions& raw) {
   if (raw.has(kTable)) command.table = static_cast<Table::Format>(word_of(raw, kTable));
   if (raw.has(kBins)) command.bins = parse_count(long_name(kBins), raw.text(kBins), 2, Histogram::kMaxRows);
   command.statistics = command.svg || raw.has(kBins) || raw.has(kStats) || raw.has(kPercentile) ||
-                       command.bounds.min || command.bounds.max || raw.has(kNodata) || command.is_divided();
+                       raw.has(kValue) || command.bounds.min || command.bounds.max || raw.has(kNodata) ||
+                       command.is_divided();
   if (raw.has(kThreads)) command.engine.threads = parse_threads(raw.text(kThreads));
   if (command.statistics) command.progress = progress_when(raw);
   return command;

@@ -299,6 +299,13 @@ std::string share_text(std::uint64_t count, const ElementStatistics& statistics)
                      100 * static_cast<double>(count) / static_cast<double>(statistics.count));
 }
 
+/// Exact for integers of 64 bits.
+std::string value_text(const Figure& value) {
+  constexpr double kEnd = 18446744073709551616.0;
+  const double nearest = value.nearest();
+  return std::fabs(nearest) < kEnd && is_integer(value) ? decimal_text(value) : fmt::format("{}", nearest);
+}
+
 void add_statistics(const TensorInfo& tensor, Facts& facts) {
   const ElementStatistics& statistics = *tensor.statistics;
   const DType dtype = statistics.dtype;
@@ -313,6 +320,8 @@ void add_statistics(const TensorInfo& tensor, Facts& facts) {
   for (const Percentile& each : tensor.percentiles)
     facts.emplace_back(fmt::format("percentile {}", decimal_text(each.percentage)),
                        optional_text(header, each.value));
+  for (const auto& [expression, value] : tensor.values)
+    facts.emplace_back(expression, value ? value_text(*value) : "none");
   if (tensor.nodata) facts.emplace_back("nodata", fmt::format("{}", *tensor.nodata));
   if (header.meaning.is_time()) facts.emplace_back("NaT", share_text(statistics.nan, statistics));
   if (is_floating(dtype)) {
@@ -374,6 +383,11 @@ Json statistics_json(const TensorInfo& tensor) {
               {"max", limit_json(header, tensor.max)},
               {"below", statistics.below},
               {"above", statistics.above}}}};
+  Json values = Json::list();
+  for (const auto& [expression, value] : tensor.values)
+    values.add({{"expression", expression},
+                {"value", value ? Json::number(DType::int64, value_text(*value)) : Json()}});
+  if (!tensor.values.empty()) json.add("values", std::move(values));
   if (tensor.nodata) json.add("nodata", *tensor.nodata);
   return json;
 }

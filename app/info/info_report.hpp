@@ -14,6 +14,7 @@
 #include "element/dtype.hpp"
 #include "files/container.hpp"
 #include "npy/header.hpp"
+#include "statistics/figure.hpp"
 #include "statistics/statistics.hpp"
 
 namespace clipper {
@@ -41,6 +42,11 @@ struct Percentile {
   std::optional<Scalar> value;  ///< nothing if all elements are NaN
 };
 
+struct FoundValue {
+  std::string expression;
+  std::optional<Figure> value{};  ///< nothing if all elements are NaN
+};
+
 /// What info prints about one file, or about one member of an archive.
 struct TensorInfo {
   std::string input;              ///< path as given
@@ -56,6 +62,7 @@ struct TensorInfo {
   bool is_file = true;           ///< not a stream, which can be read only once: it has no percentiles
   std::optional<Scalar> median;  ///< nothing if all elements are NaN
   std::vector<Percentile> percentiles;
+  std::vector<FoundValue> values;
   std::optional<Limit> min;  ///< --min, whose violations are counted
   std::optional<Limit> max;
   std::optional<std::size_t>

@@ -94,6 +94,12 @@ void refuse_figure(ErrorKind kind, const Request& request, const Field& figure, 
   throw Error(kind, label(figure.name, *(request.*figure.number())) + ": " + why);
 }
 
+void check_places(std::string_view field, const Given& figure) {
+  for (const Expression::Term& term : figure.expression.terms)
+    if (term.figure && term.figure->percentage && !is_percentile(*term.figure->percentage))
+      throw Error(ErrorKind::usage, label(field, figure) + ": a percentile has max 16 decimal places");
+}
+
 void set_number(Given& given, const Number& number, const std::string& text) {
   given.expression = {};
   given.number = number;
@@ -130,12 +136,6 @@ void check_rule(const Request& request, std::string_view field, const Given& fig
     refuse(" is no bound; that of the greatest element is 100%");
   for (const std::string_view step : {"scale", "bias"})
     if (field_named(step)->is_given(request)) refuse(": cannot be combined with " + parameter(step));
-}
-
-void check_places(std::string_view field, const Given& figure) {
-  for (const Expression::Term& term : figure.expression.terms)
-    if (term.figure && term.figure->percentage && !is_percentile(*term.figure->percentage))
-      throw Error(ErrorKind::usage, label(field, figure) + ": a percentile has max 16 decimal places");
 }
 
 void check_figures(const Request& request) {

@@ -53,6 +53,9 @@ replacements_in(R& request) {
 /// Whether a figure that is a bound is more than a percentile.
 [[nodiscard]] bool is_rule(const Given& figure);
 
+/// Error{usage} for a percentile of too many digits.
+void check_places(std::string_view field, const Given& figure);
+
 [[noreturn]] void refuse_figure(ErrorKind kind, const Request& request, const Field& figure,
                                 const Message& why);
 
