@@ -110,7 +110,7 @@ status 2 if the 0 was typed, status 3 if it came from a file or the elements, un
 inline constexpr Option kDivideZero{
     .names = "--divide-zero", .type = "V", .value = Value::number,
     .group = "data",
-    .needs = "--divide --apply",
+    .needs = "--divide --stretch-from --apply",
     .help = "For a divisor found as 0: keep, error or a number",
     .details = R"(Replace a divisor that a file or a figure gives as 0, also B - A of `--stretch-from`: by 1 (`keep`)
 or by the number V. Default: `error` (3).)"};

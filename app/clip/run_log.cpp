@@ -335,6 +335,7 @@ void RunLog::planned(const ClipReport& report) {
   for_each_stage(*report.plan, [&](const Plan& stage, std::size_t i) {
     const std::string name = stage_name(i, report.name);
     for (const std::string& line : notes_on(stage, name)) note(line);
+    note_order(stage_of(*report.request, i));
     if (command_.log.want(level))
       print_note(fmt::format("{}: {}, profile {}", escape_for_terminal(name), describe(stage),
                              stage_of(*report.request, i).profile->name),

@@ -195,6 +195,7 @@ class RunLog {
 
   /// Integers that are clipped beside floats of the same run, and that nobody chose, are a warning at its
   /// end.
+  void note_order(const Request& request);
   void note_integers(const ClipReport& report);
   void warn_of_integers();
   void print_json(const Lines& lines) noexcept;

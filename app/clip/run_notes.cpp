@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -7,6 +8,7 @@
 
 #include "clip/run_log.hpp"
 #include "console/diagnostics.hpp"
+#include "contract/bounds.hpp"
 #include "contract/fields.hpp"
 #include "contract/steps.hpp"
 #include "element/element.hpp"
@@ -44,6 +46,31 @@ void RunLog::warn(const std::string& line) {
 void RunLog::note(const std::string& line) {
   const std::lock_guard lock(mutex_);
   if (notes_.insert(line).second) warn(line);
+}
+
+/// What may surprise about the order of the steps: `--min 0 --subtract 1` raises to 0, then subtracts.
+void RunLog::note_order(const Request& request) {
+  const auto is_figure_alone = [](const std::optional<Given>& given) {
+    const auto has_figure = [](const Expression::Term& term) { return term.figure.has_value(); };
+    return is_figure(given) && std::ranges::all_of(given->expression.terms, has_figure);
+  };
+  const auto is_free = [&](const std::optional<Given>& given) { return !given || is_figure_alone(given); };
+  const bool is_one = request.scale && !request.scale->array && request.scale->number > Number(0);
+  if (is_one && !request.bias && !request.max_norm && !request.nan.number &&
+      is_figure_alone(request.divide) && is_free(request.subtract) && is_free(request.min) &&
+      is_free(request.max))
+    note(fmt::format("--scale {} has no effect: --divide {} is of the scaled elements", request.scale->text,
+                     request.divide->text));
+  const Field* const later = first_given(
+      request, [](const Field& field) { return field.grammar == Field::Grammar::factor || field.is_range; });
+  const bool says_order = (command_.verbose || command_.dry_run) && !command_.quiet;
+  if (!says_order || later == nullptr || (!request.min && !request.max)) return;
+  const std::string bounds = !request.max   ? "min applies"
+                             : !request.min ? "max applies"
+                                            : "min and max apply";
+  const std::string line = fmt::format("{} before {}", bounds, later->option);
+  const std::lock_guard lock(mutex_);
+  if (notes_.insert(line).second) print_note(line);
 }
 
 void RunLog::note_nodata(const ClipReport& report) {

@@ -44,7 +44,9 @@ void check_stretch(const Request& request) {
 void check_divide_zero(const Request& request) {
   if (!request.divide_zero) return;
   const Given& given = *request.divide_zero;
-  if (!request.divide) refuse_normalization(parameter("divide_zero") + " requires " + parameter("divide"));
+  if (!request.divide && !request.stretch_from)
+    refuse_normalization(parameter("divide_zero") + " requires " + parameter("divide") + " or " +
+                         parameter("stretch_from"));
   refuse_percentile("divide_zero", given);
   if (given.array) refuse_normalization(label("divide_zero", given) + " must be one number, not an array");
   static_cast<void>(finite_factor("divide_zero", given, DType::float64, true));

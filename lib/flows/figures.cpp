@@ -305,7 +305,8 @@ std::optional<std::pair<Figure, double>> Figures::range_of(const GroupNumbers& n
                         ? Figure(nearest)
                         : Figure(subtracted(found_bound(Number(*number)), layout().dtype));
   }
-  const double length = sum(*ends[1], -*ends[0]).nearest();
+  double length = sum(*ends[1], -*ends[0]).nearest();
+  if (length == 0 && request_.divide_zero) length = round_to<double>(request_.divide_zero->number);
   if (length == 0) refuse_range("both ends are " + percentile_text(layout(), {}, *ends[0]));
   if (!std::isfinite(length)) refuse_range("the range is not a finite float64 number");
   return std::pair(*ends[0], length);
@@ -337,6 +338,7 @@ void Figures::find_range() {
   if (count() <= 1 && !range) {
     request_.stretch.reset();
     request_.stretch_from.reset();
+    request_.divide_zero.reset();
     return;
   }
   begins.expect_one_dtype(parameter("stretch_from"), path_);
