@@ -63,14 +63,14 @@ void RunLog::note_order(const Request& request) {
                      request.divide->text));
   const Field* const later = first_given(
       request, [](const Field& field) { return field.grammar == Field::Grammar::factor || field.is_range; });
-  const bool says_order = (command_.verbose || command_.dry_run) && !command_.quiet;
+  const bool says_order = command_.log.want(command_.result_level());
   if (!says_order || later == nullptr || (!request.min && !request.max)) return;
   const std::string bounds = !request.max   ? "min applies"
                              : !request.min ? "max applies"
                                             : "min and max apply";
   const std::string line = fmt::format("{} before {}", bounds, later->option);
   const std::lock_guard lock(mutex_);
-  if (notes_.insert(line).second) print_note(line);
+  if (notes_.insert(line).second) print_note(line, command_.result_level());
 }
 
 void RunLog::note_nodata(const ClipReport& report) {

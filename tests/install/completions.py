@@ -40,7 +40,7 @@ VALUES = {
     "LIST": [("tex\t", "text"), ("directory/inner.t\t", "directory/inner.txt")],
     **dict.fromkeys(["FILE.npz", "FILE.svg", "LOG"], [("tex\t", "text")]),
     **dict.fromkeys(["@FILE.npy", "D", "S", "X"], NUMBER),
-    **dict.fromkeys(["A", "A:B", "C", "DB", "E", "GLOB", "INDEX", "K", "NAME|GLOB", "[GLOB=]A", "[GLOB=]N", "[GLOB=]N|P%", "[GLOB=]R", "LO:HI", "N", "N|P%", "NAME", "P%", "PERCENTS", "R", "V", "W", "Z", "DTYPE[:SHAPE][@OFFSET]"], [("tens\t", "tens")]),
+    **dict.fromkeys(["A", "A:B", "C", "DB", "E", "EXPRESSION", "GLOB", "INDEX", "K", "NAME|GLOB", "[GLOB=]A", "[GLOB=]N", "[GLOB=]N|P%", "[GLOB=]R", "LO:HI", "N", "N|P%", "NAME", "P%", "PERCENTS", "R", "V", "W", "Z", "DTYPE[:SHAPE][@OFFSET]"], [("tens\t", "tens")]),
 }
 
 # The same for options and arguments that take fixed words.

@@ -56,8 +56,8 @@ Args:
     stretch_from: (a, b) or "a:b": maps a to low and b to high in place of min and max, and extrapolates beyond them; each is
         a number, a percentile or a rule of x.
     per_axis: an int or a tuple of ints: percentiles, norms and other figures are found for each index along these axes, over
-        all others, as with keepdims in numpy. With one axis a text such as subtract="0.485,0.456,0.406" has a
-        number for each index along it.
+        all others, as with keepdims in numpy. With one axis a text such as subtract="0.485,0.456,0.406", a list
+        or an array of one axis has a number for each index along it.
     mask: an array or path that broadcasts to x, of bool or numbers: figures are of the elements where it is not 0.
     mask_to: what the elements where it is 0 become; no step changes, and no count has them.
     pooled: for clip_file() only: figures are found in all clipped members of an archive together, which must have one
