@@ -125,7 +125,7 @@ void compare_files(Engine& engine, const CompareSettings& settings, InputFile& a
 ElementComparison verify_result(Engine& engine, const Plan& plan, InputFile& input, const TensorInput& golden,
                                 const ComparisonRule& rule) {
   Plan in_order = decoded(plan);  // positions of pairs are those of the golden file
-  const bool looks_for_nan = plan.then.empty() && plan.looks_for_nan();
+  const bool looks_for_nan = plan.then.empty() && plan.looks_for_nan() && !plan.has_nodata() && !plan.mask;
   in_order.refuse_nan = plan.refuse_nan && !looks_for_nan;
   const auto reorder = [&](Plan& stage) {
     stage.input.fortran_order = golden.layout.fortran_order;

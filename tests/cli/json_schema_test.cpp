@@ -79,7 +79,7 @@ const std::array kExamples{
     Example{"info",
             {{"info", "--json", "--percentile", "1", "--nodata", "2", "x.npy", "text.npy", "a.npz",
               "empty.npz", kNotUtf8 + ".npz"},
-             {"info", "--json", "--per-axis", "0", "--total", "x.npy"}}},
+             {"info", "--json", "--per-axis", "0", "--total", "--value", "mean", "x.npy"}}},
     Example{"compare",
             {{"compare", "--json", "x.npy", "y.npy"},
              {"compare", "--json", "--metrics", "x.npy", "y.npy"},
