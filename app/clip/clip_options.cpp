@@ -387,7 +387,7 @@ Command validate_clip(const RawOptions& raw) {
     if (!needs_none && !raw.has(kApply) && is_without_effect(typed, stage))
       refuse(std::string(i == 0 && raw.has(kThen) ? "stage 1: " : "") +
              "nothing to do without --min, --max, --scale, --bias, --max-norm, --subtract, --divide, "
-             "--stretch, --nan, --nodata-to, --to or --round; " +
+             "--stretch, --nan, --nodata-to, --mask-to, --to or --round; " +
              (raw.then().empty() ? way_to_do_nothing(raw, command.settings.reading)
                                  : "--then stands between two stages"));
     take_texts(typed, NumberSource::files, stage, command.settings.reading);
