@@ -459,12 +459,12 @@ Exit status:
 constexpr std::array kPositionals{Positional{&kFiles, Arity::many}};
 
 constexpr auto kOptions = listed(
-    std::array{&kMin,         &kMax,          &kScale,        &kBias,          &kProfile, &kNan,
-               &kMinAboveMax, &kReplaceBelow, &kReplaceAbove, &kMaxNorm,       &kNorm,    &kSubtract,
-               &kDivide,      &kDivideZero,   &kStretch,      &kStretchFrom,   &kNodata,  &kNodataTo,
-               &kPerAxis,     &kPooled,       &kMask,         &kMaskTo,         &kFit,           &kApply,   &kRound,
-               &kZeroPoint,   &kTo,           &kSaturate,     &kFailIfClipped, &kThen,  //
-               &kInPlace,     &kDirect,       &kOutputDir,    &kRelativeTo,    &kFlat,    &kOutput,
+    std::array{&kMin,         &kMax,          &kScale,        &kBias,        &kProfile,       &kNan,
+               &kMinAboveMax, &kReplaceBelow, &kReplaceAbove, &kMaxNorm,     &kNorm,          &kSubtract,
+               &kDivide,      &kDivideZero,   &kStretch,      &kStretchFrom, &kNodata,        &kNodataTo,
+               &kPerAxis,     &kPooled,       &kMask,         &kMaskTo,      &kFit,           &kApply,
+               &kRound,       &kZeroPoint,    &kTo,           &kSaturate,    &kFailIfClipped, &kThen,  //
+               &kInPlace,     &kDirect,       &kOutputDir,    &kRelativeTo,  &kFlat,          &kOutput,
                &kRecursive},
     kWalkOptions, kReadingOptions,
     std::array{&kUnclipped,  //
