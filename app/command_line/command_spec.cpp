@@ -283,7 +283,7 @@ std::string help_of(const CommandSpec& spec, const CommandSpecs& commands, std::
   if (spec.has_groups) {
     sections.emplace_back(columns).add(
         "",
-        fmt::format("More: clipper help TOPIC, which is a command or one of {}. Everything: man clipper.",
+        fmt::format("More: clipper help TOPIC (a command, {}), and man clipper.",
                     joined(help_topics(spec), ", ")),
         0);
     return joined_sections(sections);

@@ -49,8 +49,8 @@ Group:
                             of help
       --with-a-long-name VALUE  On the same line
 
-More: clipper help TOPIC, which is a command or one of
-group, examples, status. Everything: man clipper.
+More: clipper help TOPIC (a command, group, examples,
+status), and man clipper.
 )");
 }
 
@@ -72,9 +72,9 @@ Group:
       --with-a-long-name VALUE
           On the same line
 
-More: clipper help TOPIC, which is a
-command or one of group, examples,
-status. Everything: man clipper.
+More: clipper help TOPIC (a command,
+group, examples, status), and man
+clipper.
 )");
 }
 
