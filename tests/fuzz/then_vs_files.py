@@ -18,7 +18,7 @@ from contract import FLOAT8
 from draws import ALL
 from exact import Tensor
 
-SAVED = {"--min", "--max", "--scale", "--bias", "--subtract", "--divide", "--stretch-from"}  # what --apply need not be told again
+SAVED = {"--min", "--max", "--scale", "--bias", "--subtract", "--divide", "--divide-zero", "--stretch-from"}  # what --apply need not be told again
 GROUPS = {"--per-axis", "--mask", "--pooled"}
 OF_FILE = {"object", "version", "input", "output", "status", "error", "written", "dry_run", "resumed", "request", "seconds", "notes", "changed", "then"}
 
@@ -67,8 +67,11 @@ def try_fit(trial, stages, dtype, result):
     first = trial.run(*chained(stages), *dtype, "--fit", "fit.npz", "in.npy", "fitted.npy")
     if first.code:
         return trial.check(first.code in (2, 3) and "fit.npz: " in first.err, f"--fit: exit {first.code}: {first.err}")
-    named = {pair[0].partition("=")[0] for words in stages for pair in pairs_of(words)}
-    left = without(stages, SAVED | (GROUPS if "--max-norm" not in named else set()) | ({"--stretch"} if "--stretch-from" in named else set()))
+    left = []
+    for words in stages:
+        named = {pair[0].partition("=")[0] for pair in pairs_of(words)}
+        [kept] = without([words], SAVED | ({"--stretch"} if "--stretch-from" in named else set()))
+        left += without([kept], set() if "--max-norm" in named or has_figures(kept) else GROUPS)
     run = trial.run(*chained(left), *dtype, "--apply", "fit.npz", "in.npy", "applied.npy")
     trial.check(run.code == 0 and trial.path("fitted.npy").read_bytes() == trial.path("applied.npy").read_bytes() == result, f"--apply: exit {run.code}: {run.err}")
 
@@ -93,8 +96,8 @@ def try_pooled(trial, stages, sources, first):
 
 
 def has_figures(words):
-    return any(word.endswith("%") or any(figure in word for figure in figures.STATISTICS) for pair in pairs_of(words) for word in pair[-1:]
-               if pair[0].partition("=")[0] in SAVED)
+    return any(word.endswith("%") or any(figure in word for figure in figures.STATISTICS if word not in ("min", "max")) for pair in pairs_of(words)
+               for word in [pair[-1].partition("=")[2] or pair[-1]] if pair[0].partition("=")[0] not in ("--fail-if-clipped", "--min-above-max"))
 
 
 def lines_of(run, number):
