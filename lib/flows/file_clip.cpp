@@ -123,7 +123,8 @@ auto FileClip::in_order_of_stages(const Work& work) {
     return work();
   } catch (const Error& error) {
     const ClipSettings& settings = clipping_.settings;
-    if (error.kind() != ErrorKind::input || !has_limit(settings) || !input_.is_regular()) throw;
+    const bool is_refused = error.kind() == ErrorKind::input || error.kind() == ErrorKind::usage;
+    if (!is_refused || !has_limit(settings) || !input_.is_regular()) throw;
     for (std::size_t stages = 0; stages < settings.request.then.size(); ++stages) {
       ClipSettings first = settings;
       first.saved = nullptr;
