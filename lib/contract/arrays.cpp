@@ -384,8 +384,10 @@ std::optional<Variants> variants_of(const Request& request, const TensorLayout& 
   for (std::size_t i = 0; i < variants.all.size(); ++i)
     variants.keys.push_back(has_zero_points ? static_cast<std::uint8_t>(i) : variants.all[i].missing);
   std::vector<std::byte> keys;
-  for (const Variant& variant : each)
-    keys.push_back(std::byte{variants.keys[std::ranges::find(variants.all, variant) - variants.all.begin()]});
+  for (const Variant& variant : each) {
+    const auto place = std::ranges::find(variants.all, variant) - variants.all.begin();
+    keys.push_back(std::byte{variants.keys[static_cast<std::size_t>(place)]});
+  }
   TensorLayout own = one->layout();
   own.dtype = DType::uint8;
   variants.places.arrays.push_back(

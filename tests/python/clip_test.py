@@ -400,7 +400,7 @@ def test_nan():
         (dict(zero_point=1, to="float16"), "usage", "zero_point"),
         (dict(zero_point=1.5, to="int8"), "usage", "zero_point"),
         (dict(zero_point=200, to="int8"), "usage", "zero_point"),
-        (dict(zero_point=np.zeros(4, int), to="int8"), "usage", "zero_point"),
+        (dict(zero_point=np.full(4, 300), to="int8"), "usage", "zero_point"),
         (dict(saturate=True), "usage", "saturate"),
         (dict(replace_below=1), "usage", "replace_below"),
         (dict(replace_above=1), "usage", "replace_above"),

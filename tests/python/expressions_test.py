@@ -22,6 +22,6 @@ def test_expressions(seed):
         found = np.array([value(text, x[group].astype("f8")) for group in groups])
         others = tuple(i for i in range(x.ndim) if i != axis)
         wanted = x.astype("f8") - (np.expand_dims(found, others) if way == "axis" else found[0])
-        given = {"axis": {"per_axis": axis}, "mask": {"mask": mask}, "nodata": {"nodata": mark, "nodata_to": 0}, "tensor": {}}[way]
+        given = {"axis": {"per_axis": axis}, "mask": {"mask": mask}, "nodata": {"nodata": mark}, "tensor": {}}[way]
         y = clipper.clip(x, subtract=text, to="float64", **given)
-        np.testing.assert_array_equal(y, np.where(x == mark, 0, wanted) if way == "nodata" else wanted, f"{way}: {text}")
+        np.testing.assert_array_equal(y, np.where(x == mark, mark, wanted) if way == "nodata" else wanted, f"{way}: {text}")
