@@ -1,8 +1,10 @@
 #include "clipper.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
@@ -45,17 +47,47 @@ Counts counts_of(const StageCounts& counts, std::uint64_t elements) {
   return told;
 }
 
-/// Counts the elements of the tensors that were clipped.
-class ElementCount : public ClipObserver {
+/// Counts the elements of the tensors that were clipped, and tells FileOptions::progress how far the work is.
+class FileWork : public ClipObserver {
  public:
-  void planned(const ClipResult& result) override { elements_ += result.plan->slice.count; }
+  explicit FileWork(const FileOptions& options) : progress_(options.progress), engine_(with_look(options)) {}
 
+  [[nodiscard]] Engine& engine() { return engine_; }
   [[nodiscard]] Counts counts_of(const ClipResult& result) const {
     return clipper::counts_of(result.counts.value_or(StageCounts{}), elements_);
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
+  Engine::Options with_look(const FileOptions& options) {
+    Engine::Options result = engine_options(options);
+    if (progress_) result.look = [this] { look(); };
+    return result;
+  }
+
+  void look() {
+    constexpr std::chrono::milliseconds kBetween{100};
+    if (const auto now = Clock::now(); now - last_ >= kBetween) {
+      last_ = now;
+      progress_(std::min(engine_.done().load(), bytes_), bytes_);
+    }
+  }
+
+  void sized(std::uint64_t bytes) override { bytes_ = bytes; }
+  void planned(const ClipResult& result) override {
+    elements_ += result.plan->slice.count;
+    if (bytes_ == 0) bytes_ = result.plan->input_size();
+  }
+  void complete(const ClipResult& /*result*/) override {
+    if (progress_) progress_(bytes_, bytes_);
+  }
+
+  std::function<void(std::uint64_t, std::uint64_t)> progress_;
   std::uint64_t elements_ = 0;
+  std::uint64_t bytes_ = 0;
+  Clock::time_point last_ = Clock::now();
+  Engine engine_;
 };
 
 const Request& checked(const Request& request) {
@@ -156,7 +188,8 @@ Counts clip_file(const fs::path& in_path, const fs::path& out_path, const Reques
   if (is_in_place(in, out, existing)) return clip_in_place(in_path, request, options);
   expect_unread(in, out, request, options);
   ClipSettings settings = settings_of(request, options, {in, out});
-  Engine engine(engine_options(options));
+  FileWork work(options);
+  Engine& engine = work.engine();
   const ClipSettings given = settings;
   TensorPool pool(engine, given);
   if (is_pooled(request)) {
@@ -165,34 +198,33 @@ Counts clip_file(const fs::path& in_path, const fs::path& out_path, const Reques
     settings.request = pool.request(lost);
     pool.expect_unchanged(in);
   }
-  ElementCount observer;
   ClipResult result;
   with_figures(settings, [&] {
-    prepare_to_file({settings, engine, observer, result}, in, out, existing)->write();
+    prepare_to_file({settings, engine, work, result}, in, out, existing)->write();
   });
-  return observer.counts_of(result);
+  return work.counts_of(result);
 }
 
 Counts clip_in_place(const fs::path& file, const Request& request, const FileOptions& options) {
   const std::string path = output_named(file, options);
   expect_unread(path, path, request, options);
   const ClipSettings settings = settings_of(request, options, {path});
-  Engine engine(engine_options(options));
-  ElementCount observer;
+  FileWork work(options);
+  Engine& engine = work.engine();
   ClipResult result;
   if (options.direct) {
-    with_figures(settings, [&] { prepare_direct({settings, engine, observer, result}, path)->write(); });
-    return observer.counts_of(result);
+    with_figures(settings, [&] { prepare_direct({settings, engine, work, result}, path)->write(); });
+    return work.counts_of(result);
   }
   std::exception_ptr failure;
   ReplacementBatch batch;
   const auto done = [&](std::exception_ptr why) { failure = std::move(why); };
   with_figures(settings, [&] {
-    prepare_in_place({settings, engine, observer, result}, path, batch, done)->write();
+    prepare_in_place({settings, engine, work, result}, path, batch, done)->write();
     batch.commit();
     if (failure) std::rethrow_exception(failure);
   });
-  return observer.counts_of(result);
+  return work.counts_of(result);
 }
 
 namespace {

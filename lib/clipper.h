@@ -164,6 +164,12 @@ const char *clipper_request_name(size_t index);
    run again. May be called while the request is in use, also by a signal handler. */
 void clipper_request_stop(clipper_request *request, int stop);
 
+/* clipper_clip_file() and clipper_clip_in_place() call `progress` in the thread that called them, at most ten
+   times a second and before the complete result gets its name: the bytes of elements that are done, and of
+   all. It may call clipper_request_stop(). Null: none. */
+void clipper_request_on_progress(clipper_request* request,
+                                 void (*progress)(uint64_t done, uint64_t all, void* data), void* data);
+
 /* Clips the elements of `in` to those of `out`: the same shape, and the dtype that "to" names, or that of `in`. They may be the same
    memory if they are the same view. `counts` may be null. After a failure `out` may hold anything. */
 int clipper_clip(const clipper_request *request, const clipper_tensor *in, const clipper_writable_tensor *out, clipper_counts *counts);

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <ranges>
@@ -107,6 +108,11 @@ struct FileOptions {
   /// Becomes true in another thread to stop the work: the function then throws Error{cancelled} before the
   /// next chunk is read, and leaves files as after any other failure. Must outlive the call.
   const std::atomic<bool>* stop = nullptr;
+
+  /// clip_file() and clip_in_place() call this in the thread that called them, at most ten times a second and
+  /// before the complete result gets its name: the bytes of elements that are done, and of all. An exception
+  /// from it ends the work as after any other failure.
+  std::function<void(std::uint64_t done, std::uint64_t all)> progress{};
 
   /// Names or np.load's keys of the members of an archive to clip, or patterns of fnmatch() for them; empty:
   /// all that `only` has. Each must match a member.

@@ -367,6 +367,14 @@ const char* clipper_request_name(size_t index) {
   return request_name(index);
 }
 
+void clipper_request_on_progress(clipper_request* request,
+                                 void (*progress)(std::uint64_t, std::uint64_t, void*), void* data) {
+  if (request == nullptr) return;
+  request->files.progress = nullptr;
+  if (progress != nullptr)
+    request->files.progress = [=](std::uint64_t done, std::uint64_t all) { progress(done, all, data); };
+}
+
 void clipper_request_stop(clipper_request* request, int stop) {
   if (request != nullptr) *request->stop = stop != 0;
 }

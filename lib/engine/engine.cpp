@@ -193,6 +193,11 @@ void expect_going_on(const std::atomic<bool>* stop) {
   if (stop != nullptr && *stop) throw Error(ErrorKind::cancelled, "cancelled");
 }
 
+void Engine::go_on() const {
+  expect_going_on(options_.stop);
+  if (options_.look && std::this_thread::get_id() == caller_) options_.look();
+}
+
 std::size_t Engine::chunk_in_memory(std::uint64_t size) const noexcept {
   const auto parts = [](std::uint64_t whole, std::uint64_t part) { return (whole + part - 1) / part; };
   const std::uint64_t rounds = std::max<std::uint64_t>(parts(size, options_.chunk_size * threads_), 1);
@@ -207,7 +212,7 @@ std::byte* Engine::buffer(std::size_t index) const noexcept {
 
 void Engine::for_each_chunk(std::uint64_t count, bool parallel, const Step& step) {
   take_each(count, parallel, [&](std::uint64_t i) {
-    expect_going_on(options_.stop);
+    go_on();
     step(i, buffer(pool_ ? Pool::this_thread() : 0));
   });
 }
@@ -233,7 +238,7 @@ void Engine::stream_chunks(std::uint64_t count, const InputFile& input,
   pool_->in_turns(
       count, input.is_regular() ? Pool::Reads::at_once : Pool::Reads::in_order,
       [&](std::uint64_t i) {
-        expect_going_on(options_.stop);
+        go_on();
         return read(i, memory());
       },
       [&](std::uint64_t i) { clip(i, memory()); }, [&](std::uint64_t i) { write(i, memory()); });
@@ -247,12 +252,12 @@ std::size_t Engine::slots() const noexcept {
 void Engine::in_order(std::uint64_t count, const SlotStep& make, const SlotStep& write) {
   const std::size_t slots = this->slots();
   const auto make_one = [&](std::uint64_t i) {
-    expect_going_on(options_.stop);
+    go_on();
     make(i, i % slots);
   };
   if (!pool_ || count == 1)
     for (std::uint64_t i = 0; i < count; ++i) {
-      expect_going_on(options_.stop);
+      go_on();
       make(i, 0);
       write(i, 0);
     }

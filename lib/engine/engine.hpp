@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <thread>
 
 #include "clip/clip.hpp"
 #include "contract/plan.hpp"
@@ -50,6 +51,7 @@ class Engine {
     std::size_t chunk_size = 0;  ///< bytes that a thread handles at a time, at least 4096; 0: cached_chunk()
     SimdLevel level = simd_levels().back();
     const std::atomic<bool>* stop = nullptr;  ///< see FileOptions
+    std::function<void()> look{};             ///< called before each chunk of the thread that made the Engine
     bool is_team = false;                     ///< whether the threads are a Team: for for_each_chunk() only
     unsigned mapping_cpus = 0;  ///< CPUs that mapping a large new file takes (MappedBlock); 0: never
   };
@@ -163,6 +165,7 @@ class Engine {
 
   /// Calls `step` for every chunk of `size` bytes, several at once.
   void for_each_chunk_of(std::uint64_t size, const ByteStep& step);
+  void go_on() const;  ///< expect_going_on(), and Options::look
   std::uint64_t choose_threads(std::uint64_t data_size);
   void take_each(std::uint64_t count, bool parallel, const std::function<void(std::uint64_t)>& take);
   void stream_chunks(std::uint64_t count, const InputFile& input,
@@ -185,6 +188,7 @@ class Engine {
   [[nodiscard]] std::byte* buffer(std::size_t index) const noexcept;
 
   Options options_;
+  const std::thread::id caller_ = std::this_thread::get_id();
   std::uint64_t prepared_for_ = 0;  ///< the largest data_size of prepare()
   unsigned threads_ = 1;
   unsigned most_ = std::numeric_limits<unsigned>::max();

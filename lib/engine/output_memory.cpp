@@ -127,7 +127,7 @@ void Engine::map_chunks(const Chunks& chunks, std::size_t part, std::uint64_t he
       for (std::uint64_t i = 0; i < each; ++i) {
         const std::uint64_t chunk = block * each + i - before;  // a very large number before the first
         if (chunk >= chunks.size()) continue;
-        expect_going_on(options_.stop);
+        go_on();
         step(chunk, buffer(Pool::this_thread()), mapped != nullptr ? mapped + i * part : nullptr);
       }
       memory.expect_stored();

@@ -370,6 +370,31 @@ TEST_CASE("a prepared clip of the C interface outlives its request and the array
   clipper_prepared_free(prepared);
 }
 
+TEST_CASE("clipper_request_on_progress() tells the calling thread all bytes, and may stop the call") {
+  const TemporaryDirectory directory{{"in.npy", float32_file({7, 8})}};
+  const std::string in = directory / "in.npy";
+  const std::string out = directory / "out.npy";
+  const CRequest request{{"max", "6"}};
+  struct Told {
+    clipper_request* stopped = nullptr;
+    std::vector<std::uint64_t> numbers{};
+    std::thread::id thread{};
+  } told;
+  const auto tell = [](std::uint64_t done, std::uint64_t all, void* data) {
+    auto& to = *static_cast<Told*>(data);
+    to.numbers.insert(to.numbers.end(), {done, all});
+    to.thread = std::this_thread::get_id();
+    clipper_request_stop(to.stopped, 1);
+  };
+  clipper_request_on_progress(request.get(), tell, &told);
+  CHECK(clipper_clip_file(request.get(), in.c_str(), out.c_str(), nullptr) == CLIPPER_OK);
+  CHECK(told.numbers == std::vector<std::uint64_t>{8, 8});
+  CHECK(told.thread == std::this_thread::get_id());
+  clipper_request_on_progress(request.get(), nullptr, nullptr);
+  CHECK(clipper_clip_in_place(request.get(), in.c_str(), nullptr) == CLIPPER_OK);
+  CHECK(told.numbers.size() == 2);
+}
+
 TEST_CASE("clipper_request_stop() ends what uses the request, until it is taken back") {
   const TemporaryDirectory directory{{"in.npy", float32_file({7})}};
   const std::string in = directory / "in.npy";

@@ -1,6 +1,12 @@
 #include "clipper.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <stdexcept>
+#include <thread>
 
 #include "support/files.hpp"
 #include "support/fork.hpp"
@@ -360,5 +366,49 @@ TEST_CASE("version() is the version of the CMake project") {
 }
 
 }  // namespace
+
+TEST_CASE("progress is told to the calling thread, at most ten times a second, and may end the work") {
+  const TemporaryDirectory directory{{"in.npy", testing::float32_file({7, 8})}};
+  const std::string pipe = directory / "pipe.npy";
+  const std::string out = directory / "out.npy";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  std::vector<std::uint64_t> told;
+  bool is_caller = true;
+  const auto caller = std::this_thread::get_id();
+  FileOptions options;
+  options.progress = [&](std::uint64_t done, std::uint64_t all) {
+    told.push_back(done);
+    is_caller = is_caller && std::this_thread::get_id() == caller && all == std::uint64_t{30} << 18;
+  };
+  for (const unsigned threads : {1U, 2U}) {
+    told.clear();
+    options.threads = threads;
+    const auto begin = std::chrono::steady_clock::now();
+    std::jthread writer([&] {
+      const std::string tensor = testing::float32_file(std::vector<float>(30UL << 16, 7));
+      const std::size_t header = tensor.size() - (30UL << 18);
+      std::ofstream file(pipe, std::ios::binary);
+      file.write(tensor.data(), static_cast<std::streamsize>(header));
+      for (std::size_t at = header; at < tensor.size(); at += 1UL << 18) {
+        file.write(tensor.data() + at, 1L << 18).flush();
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      }
+    });
+    CHECK(clip_file(pipe, out, {.max = 6}, options).lowered == 30U << 16);
+    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
+    CHECK(told.size() >= 3);
+    CHECK(static_cast<double>(told.size()) <= 10 * time.count() + 1);
+    CHECK(std::ranges::is_sorted(told));
+    CHECK(told.back() == std::uint64_t{30} << 18);
+    CHECK(is_caller);
+  }
+  options.progress = [](std::uint64_t, std::uint64_t) { throw std::runtime_error("enough"); };
+  const std::string in = directory / "in.npy";
+  std::filesystem::remove(out);
+  CHECK_THROWS_WITH(clip_file(in, out, {.max = 6}, options), "enough");
+  CHECK_THROWS_WITH(clip_in_place(in, {.max = 6}, options), "enough");
+  CHECK(!std::filesystem::exists(out));
+  CHECK(clip_in_place(in, {.max = 6}).lowered == 2);
+}
 
 }  // namespace clipper::testing

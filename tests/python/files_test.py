@@ -7,6 +7,8 @@ import os
 import pickle
 import signal
 import subprocess
+import threading
+import time
 
 import clipper
 import clipper._assertions
@@ -391,3 +393,38 @@ def test_a_signal_stops_the_work_and_leaves_nothing(tmp_path, work):
         raise AssertionError("the work never lasted until the signal")
     assert os.listdir(tmp_path) == ["x.npy"]
     assert (os.stat(path).st_ino, os.stat(path).st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+def test_progress_is_told_in_this_thread_and_may_end_the_call(tmp_path):
+    np.save(tmp_path / "x.npy", np.arange(1 << 16, dtype=np.float32))
+    told = []
+    thread = threading.get_ident()
+    clipper.clip_file(tmp_path / "x.npy", tmp_path / "y.npy", 0, 6, progress=lambda *bytes: told.append((*bytes, threading.get_ident())))
+    assert told[-1] == (1 << 18, 1 << 18, thread)
+    told.clear()
+    clipper.clip_in_place(tmp_path / "y.npy", 0, 5, progress=lambda *bytes: told.append(bytes))
+    assert told[-1] == (1 << 18, 1 << 18)
+
+
+def test_an_exception_of_progress_ends_the_call(tmp_path):
+    pipe = tmp_path / "pipe.npy"
+    os.mkfifo(pipe)
+
+    def write():
+        with pytest.raises(BrokenPipeError), open(pipe, "wb") as file:
+            np.lib.format.write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": (1 << 24,)})
+            for _ in range(64):
+                file.write(bytes(1 << 20))
+                file.flush()
+                time.sleep(0.02)
+
+    def end(done, all):
+        assert all == 1 << 26
+        raise LookupError(done)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    with pytest.raises(LookupError):
+        clipper.clip_file(pipe, tmp_path / "y.npy", 0, 6, progress=end)
+    writer.join()
+    assert not (tmp_path / "y.npy").exists()

@@ -50,11 +50,15 @@ auto without_gil(Work work) {
   return *std::move(result);
 }
 
-/// The same for long work in a thread of its own, while this thread looks for signals. If a signal raises an
-/// exception, such as KeyboardInterrupt, `stop` becomes true, and the exception is thrown as soon as work()
-/// has ended.
-template <class Work>
-auto interruptible(std::atomic<bool>& stop, Work work) {
+inline bool has_no_signal() {
+  return PyErr_CheckSignals() >= 0;
+}
+
+/// The same for long work in a thread of its own, while this thread looks for signals. If look() is false,
+/// because it or a signal raised an exception, such as KeyboardInterrupt, `stop` becomes true, and the
+/// exception is thrown as soon as work() has ended.
+template <class Work, class Look = bool (*)()>
+auto interruptible(std::atomic<bool>& stop, Work work, Look look = &has_no_signal) {
   std::packaged_task<decltype(work())()> task(std::move(work));
   auto result = task.get_future();
   std::optional<std::thread> thread;
@@ -74,7 +78,7 @@ auto interruptible(std::atomic<bool>& stop, Work work) {
     result.wait();
     return true;
   };
-  while (!without_gil(wait)) stop = raised = PyErr_CheckSignals() < 0;
+  while (!without_gil(wait)) stop = raised = !look();
   thread->join();
   if (raised) throw nanobind::python_error();
   return result.get();

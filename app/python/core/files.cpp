@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <atomic>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -120,12 +121,36 @@ FileOptions options_of(const nb::dict& given) {
   return options;
 }
 
-/// Calls work(options) until it ends, or until a signal such as Ctrl-C raises an exception.
+/// Calls work(options) until it ends, or until `progress` or a signal such as Ctrl-C raises an exception.
+/// This thread calls progress(done, all), which may be None, at most ten times a second, and at the end.
 template <class Work>
-auto run(FileOptions options, Work work) {
+auto run(FileOptions options, Work work, nb::handle progress = nb::none()) {
+  using Clock = std::chrono::steady_clock;
   std::atomic<bool> stop = false;
+  std::atomic<std::uint64_t> done = 0;
+  std::atomic<std::uint64_t> all = 0;
   options.stop = &stop;
-  return interruptible(stop, [&] { return work(options); });
+  if (progress.is_none()) return interruptible(stop, [&] { return work(options); });
+  options.progress = [&](std::uint64_t bytes, std::uint64_t of) {
+    all = of;
+    done = bytes;
+  };
+  const auto tell = [&] {
+    return nb::steal(PyObject_CallFunction(progress.ptr(), "KK", static_cast<unsigned long long>(done.load()),
+                                           static_cast<unsigned long long>(all.load())))
+        .is_valid();
+  };
+  auto last = Clock::now();
+  const auto look = [&] {
+    if (!has_no_signal()) return false;
+    if (all == 0 || Clock::now() - last < std::chrono::milliseconds(100)) return true;
+    last = Clock::now();
+    return tell();
+  };
+  auto result = interruptible(
+      stop, [&] { return work(options); }, look);
+  if (!tell()) throw nb::python_error();
+  return result;
 }
 
 nb::object object_of(const Counts& counts) {
@@ -160,14 +185,18 @@ nb::object clip_path(nb::handle in, nb::handle out, const nb::dict& given) {
   const std::string from = path_of(in);
   const std::string to = path_of(out);
   const HeldRequest held = request_in(given, options);
-  return object_of(run(options, [&](const FileOptions& o) { return clip_file(from, to, held.request, o); }));
+  return object_of(run(
+      options, [&](const FileOptions& o) { return clip_file(from, to, held.request, o); },
+      given["progress"]));
 }
 
 nb::object clip_path_in_place(nb::handle path, const nb::dict& given) {
   const FileOptions options = options_of(given);
   const std::string name = path_of(path);
   const HeldRequest held = request_in(given, options);
-  return object_of(run(options, [&](const FileOptions& o) { return clip_in_place(name, held.request, o); }));
+  return object_of(run(
+      options, [&](const FileOptions& o) { return clip_in_place(name, held.request, o); },
+      given["progress"]));
 }
 
 /// An int, 0 or more. Error{usage} or TypeError.

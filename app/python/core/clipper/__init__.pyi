@@ -1,7 +1,7 @@
 from array import array
 from datetime import date, timedelta
 from os import PathLike
-from typing import Any, Iterable, Literal, Mapping, NamedTuple, Optional, Protocol, Sequence, SupportsFloat, SupportsIndex, TypedDict, TypeVar, Union, Unpack, overload
+from typing import Any, Callable, Iterable, Literal, Mapping, NamedTuple, Optional, Protocol, Sequence, SupportsFloat, SupportsIndex, TypedDict, TypeVar, Union, Unpack, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -190,6 +190,7 @@ def clip_file(
     sync: bool = False,
     no_cache: bool = False,
     threads: int = 0,
+    progress: Optional[Callable[[int, int], object]] = None,
     **request: Unpack[_Request],
 ) -> Counts: ...
 def clip_in_place(
@@ -210,6 +211,7 @@ def clip_in_place(
     direct: bool = False,
     no_cache: bool = False,
     threads: int = 0,
+    progress: Optional[Callable[[int, int], object]] = None,
     **request: Unpack[_Request],
 ) -> Counts: ...
 def compare(

@@ -77,6 +77,7 @@ def clip_file(
     sync=False,
     no_cache=False,
     threads=0,
+    progress=None,
     **request,
 ):
     """Clips the tensor in a file, or the tensors in an archive, and writes them to another file.
@@ -108,6 +109,8 @@ def clip_file(
         sync: flush the output to disk before returning.
         no_cache: leave the files out of the kernel's page cache, except an input of which half or more is there already.
         threads: max number of threads; 0: all CPUs that this process may use.
+        progress: progress(done, all) is called in this thread, at most ten times a second and once at the end: the bytes of
+            elements that are done, and of all. An exception from it ends the call, and nothing is written.
 
     Returns:
         Counts.
@@ -151,6 +154,7 @@ def clip_in_place(
     direct=False,
     no_cache=False,
     threads=0,
+    progress=None,
     **request,
 ):
     """Replaces a file by its clipped tensor.
