@@ -11,6 +11,7 @@
 
 #include "error.hpp"
 #include "files/descriptor.hpp"
+#include "files/formats.hpp"
 #include "npy/other.hpp"
 #include "os/os.hpp"
 
@@ -195,6 +196,19 @@ bool for_each_match(const Container& archive, const std::string& pattern, const 
   return found;
 }
 
+/// Whether a file of the archive's set, NAME-00001-of-00002.safetensors, has a member for the pattern.
+bool set_has(const std::string& path, const std::string& pattern) try {
+  const std::size_t end = path.rfind("-of-");
+  const std::size_t begin = end == path.npos ? end : path.rfind('-', end - 1);
+  if (begin == path.npos) return false;
+  const InputFile file = InputFile::open_regular_file(path.substr(0, begin) + std::string(kIndexSuffix));
+  const Format* const format = archive_format(file);
+  return format != nullptr && for_each_match(Container(file, *format, KeptFor::reading), pattern,
+                                             [](std::size_t, NameChoice::How) {});
+} catch (const Error&) {  // there is no whole set
+  return false;
+}
+
 constexpr Term kMembers{"member", "a choice of members"};
 constexpr Term kExcluded{"exclude_member", "an exclusion of members"};
 
@@ -217,16 +231,18 @@ NameChoice::NameChoice(std::vector<std::string> patterns, std::vector<std::strin
 std::vector<NameChoice::How> NameChoice::of(const Container& archive) const {
   std::vector<How> chosen(archive.entries().size(), has_patterns() ? How::not_chosen : How::by_pattern);
   auto used = used_->begin();
-  const auto match = [&](const std::string& pattern, const auto& take) {
+  const auto match = [&](const std::string& pattern, bool is_excluded, const auto& take) {
     const bool found = for_each_match(archive, pattern, take);
     if (found) *used = true;
-    if (!found && needed_ == Needed::in_each) static_cast<void>(archive.named(pattern));  // throws
+    if (!found && needed_ == Needed::in_each && !(is_excluded && set_has(archive.file().path(), pattern)))
+      static_cast<void>(archive.named(pattern));  // throws
     ++used;
   };
   for (const std::string& pattern : patterns_)
-    match(pattern, [&](std::size_t member, How how) { chosen[member] = std::max(chosen[member], how); });
+    match(pattern, false,
+          [&](std::size_t member, How how) { chosen[member] = std::max(chosen[member], how); });
   for (const std::string& pattern : excluded_)
-    match(pattern, [&](std::size_t member, How /*how*/) { chosen[member] = How::not_chosen; });
+    match(pattern, true, [&](std::size_t member, How /*how*/) { chosen[member] = How::not_chosen; });
   return chosen;
 }
 
