@@ -176,7 +176,7 @@ std::string_view version() noexcept {
   return CLIPPER_VERSION;
 }
 
-Given from_file(const fs::path& path, const FileOptions& options) {
+Parameter from_file(const fs::path& path, const FileOptions& options) {
   return read_parameter(input_named(path, options), reading_of(options));
 }
 
@@ -292,7 +292,7 @@ Tensor tensor_in(const fs::path& path, const FileOptions& options) {
   return {header.dtype, header.shape, header.fortran_order, header.order, header.meaning, {}};
 }
 
-Given from_memory(const Tensor& tensor, const void* elements) {
+Parameter from_memory(const Tensor& tensor, const void* elements) {
   return parameter_in_memory(layout_of(tensor), static_cast<const std::byte*>(elements));
 }
 

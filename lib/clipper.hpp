@@ -158,7 +158,7 @@ struct FileOptions {
 /// or float64. Profile::Arrays says which profiles take arrays. Large arrays are read while they are used;
 /// Error{io} if the file changes meanwhile. Of the options only raw, format and special_paths count: a raw
 /// file has the dtype and, if it fits, the shape.
-[[nodiscard]] Given from_file(const std::filesystem::path& path, const FileOptions& options = {});
+[[nodiscard]] Parameter from_file(const std::filesystem::path& path, const FileOptions& options = {});
 
 /// Clips the tensor in the file `in` and writes it to the file `out`, which is replaced atomically: a reader
 /// sees the old file or the complete new one. If `out` is the same file as `in`, this is clip_in_place().
@@ -284,7 +284,7 @@ Counts clip(const TensorView& in, const WritableTensor& out, const Request& requ
 
 /// min, max, scale or bias from elements in memory, by the rules of from_file(). They are not copied: they
 /// must exist and stay as they are while the result is used.
-[[nodiscard]] Given from_memory(const Tensor& tensor, const void* elements);
+[[nodiscard]] Parameter from_memory(const Tensor& tensor, const void* elements);
 
 /// The tensor in a file, by its header alone. The dtype of elements of `|V2` is options.dtype.
 [[nodiscard]] Tensor tensor_in(const std::filesystem::path& path, const FileOptions& options = {});
@@ -405,9 +405,9 @@ template <ReadableElements Actual, ReadableElements Expected>
 }
 
 /// For each percentage the number below which this share of the elements of the tensor in a file lies: see
-/// Given::percentile(). Of floats it is rounded once to their dtype; of integers it is an element, or, with a
-/// fraction, the nearest float64; a fraction is cut off from 2^53 on. Of bool, dates and durations it is
-/// always an element: of two, the lower one. Nothing if all elements are NaN, NaN between -inf and inf.
+/// Parameter::percentile(). Of floats it is rounded once to their dtype; of integers it is an element, or,
+/// with a fraction, the nearest float64; a fraction is cut off from 2^53 on. Of bool, dates and durations it
+/// is always an element: of two, the lower one. Nothing if all elements are NaN, NaN between -inf and inf.
 /// from_bits<double>(scalar.bits) is the value if scalar.dtype is float64.
 /// Error{usage} for a stream, and for a percentage that is not from 0 to 100 or has more than 16 decimal
 /// places: parse_number("99.9") is exact, the double 99.9 is not.

@@ -122,9 +122,9 @@ void give(T* structure, T values) noexcept {
 }
 
 /// Of a clipper_tensor or a clipper_writable_tensor.
-template <class Given>
-Tensor tensor_of(const Given* given, std::string_view name) {
-  const Given& tensor = expect_sized(given, name);
+template <class Parameter>
+Tensor tensor_of(const Parameter* given, std::string_view name) {
+  const Parameter& tensor = expect_sized(given, name);
   const std::string dtype = text_of(tensor.dtype, std::string(name) + "->dtype");
   constexpr std::size_t kMaxRank = 64;
   if (tensor.rank > kMaxRank) refuse_argument(name, "has a rank greater than 64");
@@ -208,7 +208,7 @@ void set_array(clipper_request& request, const std::string& name, const clipper_
       refuse_argument("array", "has a shape that no memory has");
   const auto elements = std::make_shared<std::vector<std::byte>>(bytes);
   clip({tensor, array->data}, {packed, elements->data()}, {});
-  Given given = from_memory(packed, elements->data());
+  Parameter given = from_memory(packed, elements->data());
   request.arrays[{request.request.then.size(), name}] = elements;
   set_in_stage(request, [&](Request& stage) { stage.*field->number() = std::move(given); });
 }

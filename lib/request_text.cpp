@@ -29,8 +29,8 @@ using Files = const Reading&;
 }
 
 /// Errors keep the library's words: what a program would advise applies to its input only.
-Given number_in_file(std::string_view name, const std::string& path, Files files,
-                     npy::Types types = npy::Types::dtypes) {
+Parameter number_in_file(std::string_view name, const std::string& path, Files files,
+                         npy::Types types = npy::Types::dtypes) {
   if (path.empty()) refuse_text(name, " @ has no file name (is a shell variable empty?)");
   if (path == "-") refuse_text(name, " @-: cannot be read from standard input; use a file");
   try {
@@ -53,9 +53,9 @@ std::optional<Number> percentage_in(const std::string& text) {
 }
 
 /// An expression of figures; nothing for a number and a file. Refuses what is nearly an expression.
-std::optional<Given> figure_of_text(std::string_view name, const std::string& text) {
+std::optional<Parameter> figure_of_text(std::string_view name, const std::string& text) {
   if (parse_number(text) || names_file(text)) return std::nullopt;
-  if (std::optional<Given> figure = Given::expression_in(text)) return figure;
+  if (std::optional<Parameter> figure = Parameter::expression_in(text)) return figure;
   if (percentage_in(text))
     refuse_text(name, fmt::format(" {}: a percentile is a number from 0% to 100%", text));
   if (const std::optional<std::string> meant = expression_meant_by(text))
@@ -71,27 +71,27 @@ std::optional<Given> figure_of_text(std::string_view name, const std::string& te
 }
 
 /// A number, an array, or an expression of figures.
-Given factor_of_text(std::string_view name, const std::string& text, Files files) {
-  std::optional<Given> figure = figure_of_text(name, text);
+Parameter factor_of_text(std::string_view name, const std::string& text, Files files) {
+  std::optional<Parameter> figure = figure_of_text(name, text);
   return figure ? *std::move(figure) : number_of_text(name, text, files);
 }
 
 /// A bound is also an expression of figures, a date, true or false.
-Given bound_of_text(std::string_view name, const std::string& text, Files files) {
-  if (std::optional<Given> word = Given::word(text)) return *std::move(word);
+Parameter bound_of_text(std::string_view name, const std::string& text, Files files) {
+  if (std::optional<Parameter> word = Parameter::word(text)) return *std::move(word);
   return factor_of_text(name, text, files);
 }
 
-Given scale_of_text(std::string_view name, const std::string& text, Files files) {
+Parameter scale_of_text(std::string_view name, const std::string& text, Files files) {
   constexpr std::string_view kReciprocal = "1/";
   if (!text.starts_with(kReciprocal)) return number_of_text(name, text, files);
   const std::string divisor = text.substr(kReciprocal.size());
-  std::optional<Given> list = Given::list_in(divisor);
-  return Given::reciprocal(list ? *std::move(list) : number_of_text(name, divisor, files));
+  std::optional<Parameter> list = Parameter::list_in(divisor);
+  return Parameter::reciprocal(list ? *std::move(list) : number_of_text(name, divisor, files));
 }
 
 /// "0:255", or "1%:99%".
-std::pair<Given, Given> range_of_text(const Field& field, const std::string& text) {
+std::pair<Parameter, Parameter> range_of_text(const Field& field, const std::string& text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos)
     refuse_text(field.name, fmt::format(": '{}' is not {}", text,
@@ -101,7 +101,7 @@ std::pair<Given, Given> range_of_text(const Field& field, const std::string& tex
 }
 
 /// "keep" or a number.
-Given divisor_of_text(std::string_view name, const std::string& text) {
+Parameter divisor_of_text(std::string_view name, const std::string& text) {
   if (text == "keep") return {1, text};
   if (!parse_number(text)) refuse_text(name, fmt::format(": '{}' is not keep, error or a number", text));
   return typed_number_of_text(name, text);
@@ -120,15 +120,15 @@ const Profile* profile_of_text(std::string_view name, const std::string& text) {
   return nullptr;
 }
 
-Given mask_of_text(std::string_view name, const std::string& text, Files files) {
+Parameter mask_of_text(std::string_view name, const std::string& text, Files files) {
   if (!text.starts_with('@')) refuse_text(name, fmt::format(": '{}' is not @FILE.npy", text));
   return number_in_file(name, text.substr(1), files, npy::Types::clipped);
 }
 
-Given given_of_text(const Field& field, const std::string& text, Files files) {
-  if (std::optional<Given> list =
+Parameter given_of_text(const Field& field, const std::string& text, Files files) {
+  if (std::optional<Parameter> list =
           std::ranges::find(fields::kLists, field.name, &Field::name) != fields::kLists.end()
-              ? Given::list_in(text)
+              ? Parameter::list_in(text)
               : std::nullopt)
     return *std::move(list);
   switch (field.grammar) {
@@ -153,16 +153,20 @@ struct SetMember {
   const std::string& text;
   Files files;
 
-  void operator()(std::optional<Given>& number) const {
+  void operator()(std::optional<Parameter>& number) const {
     const bool is_none = field.grammar == Field::Grammar::divisor && text == "error";
     number = is_none ? std::nullopt : std::optional(given_of_text(field, text, files));
   }
-  void operator()(std::vector<Given>& numbers) const { numbers.push_back(given_of_text(field, text, files)); }
+  void operator()(std::vector<Parameter>& numbers) const {
+    numbers.push_back(given_of_text(field, text, files));
+  }
   void operator()(std::vector<std::int64_t>& axes) const { axes.push_back(axis_of_text(field.name, text)); }
   void operator()(OnNan& nan) const { nan = nan_of_text(text); }
   void operator()(ProfileChoice& profile) const { profile = profile_of_text(field.name, text); }
   void operator()(std::optional<OrderedDType>& dtype) const { dtype = dtype_of_text(field.name, text); }
-  void operator()(std::optional<std::pair<Given, Given>>& range) const { range = range_of_text(field, text); }
+  void operator()(std::optional<std::pair<Parameter, Parameter>>& range) const {
+    range = range_of_text(field, text);
+  }
   void operator()(bool& flag) const { flag = flag_of_text(field.name, text); }
   void operator()(std::optional<MinAboveMax>& rule) const {
     rule = static_cast<MinAboveMax>(place_of_text(field.name, text, kAboveWords));
@@ -179,8 +183,8 @@ struct SetMember {
 struct TextsOfMember {
   using Texts = std::vector<std::string>;
 
-  Texts operator()(const std::optional<Given>& number) const { return {number->text}; }
-  Texts operator()(const std::optional<std::pair<Given, Given>>& range) const {
+  Texts operator()(const std::optional<Parameter>& number) const { return {number->text}; }
+  Texts operator()(const std::optional<std::pair<Parameter, Parameter>>& range) const {
     return {range->first.text + ":" + range->second.text};
   }
   Texts operator()(const std::optional<OrderedDType>& dtype) const { return {text_of(*dtype)}; }
@@ -192,9 +196,9 @@ struct TextsOfMember {
     return nan.number ? Texts{nan.number->text} : word_of(kNanWords, nan.action);
   }
   Texts operator()(bool flag) const { return {flag ? "true" : "false"}; }
-  Texts operator()(const std::vector<Given>& numbers) const {
+  Texts operator()(const std::vector<Parameter>& numbers) const {
     Texts texts;
-    for (const Given& number : numbers) texts.push_back(number.text);
+    for (const Parameter& number : numbers) texts.push_back(number.text);
     return texts;
   }
   Texts operator()(const std::vector<std::int64_t>& axes) const {
@@ -227,7 +231,7 @@ void check_texts(const Request& request) {
                                     fmt::format(" {0} cannot be used together: {0} has no NaN", to));
 }
 
-Given number_of_text(std::string_view name, const std::string& text, Files files) {
+Parameter number_of_text(std::string_view name, const std::string& text, Files files) {
   if (text.starts_with('@')) return number_in_file(name, text.substr(1), files);
   if (std::optional<Number> number = parse_number(text)) return {*std::move(number), text};
   const std::string is_none = fmt::format(": '{}' is not a number", text);
@@ -241,13 +245,13 @@ Given number_of_text(std::string_view name, const std::string& text, Files files
   refuse_text(name, is_none);
 }
 
-Given end_of_text(const Field& field, const std::string& text) {
-  std::optional<Given> figure;
+Parameter end_of_text(const Field& field, const std::string& text) {
+  std::optional<Parameter> figure;
   if (field.grammar == Field::Grammar::figure) figure = figure_of_text(field.name, text);
   return figure ? *std::move(figure) : typed_number_of_text(field.name, text);
 }
 
-Given typed_number_of_text(std::string_view name, const std::string& text) {
+Parameter typed_number_of_text(std::string_view name, const std::string& text) {
   if (names_file(text)) refuse_text(name, fmt::format(": '{}' is not a number", text));
   return number_of_text(name, text);
 }
@@ -256,9 +260,9 @@ OnNan nan_of_text(const std::string& text) {
   const auto* const word = std::ranges::find(kNanWords, text);
   if (word != kNanWords.end()) return static_cast<OnNan::Action>(word - kNanWords.begin());
   std::optional<Number> number = parse_number(text);
-  if (number && number->kind != Number::Kind::nan) return Given(*std::move(number), text);
-  if (std::optional<Given> given = Given::word(text)) return *std::move(given);
-  if (std::optional<Given> figure = Given::expression_in(text)) return *std::move(figure);
+  if (number && number->kind != Number::Kind::nan) return Parameter(*std::move(number), text);
+  if (std::optional<Parameter> given = Parameter::word(text)) return *std::move(given);
+  if (std::optional<Parameter> figure = Parameter::expression_in(text)) return *std::move(figure);
   if (nearest_name(text, kNanWords)) static_cast<void>(place_of_text("nan", text, kNanWords));
   static_cast<void>(figure_of_text("nan", text));
   refuse_text("nan", fmt::format(": '{}' is not keep, error, min, max or a number", text));

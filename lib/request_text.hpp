@@ -44,14 +44,15 @@ void check_texts(const Request& request);
 
 /// A number or @FILE.npy: a number or an array, see read_parameter(), whose errors get the name. Error{usage}
 /// for any other text.
-[[nodiscard]] Given number_of_text(std::string_view name, const std::string& text, const Reading& files = {});
+[[nodiscard]] Parameter number_of_text(std::string_view name, const std::string& text,
+                                       const Reading& files = {});
 
 /// An end of a range: a number, or if the field's grammar is figure an expression. Error{usage} for
 /// any other text.
-[[nodiscard]] Given end_of_text(const Field& field, const std::string& text);
+[[nodiscard]] Parameter end_of_text(const Field& field, const std::string& text);
 
 /// A number, which is typed. Error{usage} for any other text.
-[[nodiscard]] Given typed_number_of_text(std::string_view name, const std::string& text);
+[[nodiscard]] Parameter typed_number_of_text(std::string_view name, const std::string& text);
 
 /// One of kNanWords, or a number.
 [[nodiscard]] OnNan nan_of_text(const std::string& text);

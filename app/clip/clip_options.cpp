@@ -41,7 +41,7 @@ void take_texts(const RawOptions& raw, NumberSource source, Request& request, co
     const bool names_one = field.number() != nullptr && names_file(raw.text(option));
     if (!raw.has(option) || names_one != (source == NumberSource::files)) continue;
     if (&option == &kMask && raw.text(option).find('{') != std::string::npos)
-      request.mask = Given(Number(1), raw.text(option));  // is read by read_masks()
+      request.mask = Parameter(Number(1), raw.text(option));  // is read by read_masks()
     else if (!field.is_list())
       set_text(field, request, option.type.empty() ? "true" : raw.text(option), files);
     for (const std::string& text : raw.texts(option))

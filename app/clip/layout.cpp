@@ -167,11 +167,11 @@ void write_named(const std::string& output_template, Jobs& jobs) {
   for (std::size_t i = 0; i < jobs.size(); ++i) jobs.set_output(i, named_by(output_template, jobs[i].input));
 }
 
-bool is_mask_of_each(const std::optional<Given>& mask) {
+bool is_mask_of_each(const std::optional<Parameter>& mask) {
   return mask && !mask->dtype && mask->text.find('{') != std::string::npos;
 }
 
-std::string mask_of(const Given& mask, const std::string& input) {
+std::string mask_of(const Parameter& mask, const std::string& input) {
   const std::optional<MemberPath> member = member_path(input);
   return named_by(mask.text.substr(1), member ? member->archive : input, "--mask");
 }

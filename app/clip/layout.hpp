@@ -27,8 +27,8 @@ void write_named(const std::string& output_template, Jobs& jobs);
                                    std::string_view option = "--output");
 
 /// Whether each input has a mask of its own, and the file of an input's: an archive has one.
-[[nodiscard]] bool is_mask_of_each(const std::optional<Given>& mask);
-[[nodiscard]] std::string mask_of(const Given& mask, const std::string& input);
+[[nodiscard]] bool is_mask_of_each(const std::optional<Parameter>& mask);
+[[nodiscard]] std::string mask_of(const Parameter& mask, const std::string& input);
 
 /// Whether the template depends on the input.
 [[nodiscard]] bool has_placeholder(std::string_view output_template);

@@ -99,13 +99,13 @@ std::string text_of(const ActionCounts& members) {
   return text.empty() ? "no members" : text;
 }
 
-Json bound_json(const Plan& plan, Parameter parameter) {
+Json bound_json(const Plan& plan, ParameterId parameter) {
   const ArrayParameter* const array = plan.array(parameter);
   if (array != nullptr) return array_json(*array);
   const LogicalType& meaning = plan.input.meaning;
   if (meaning.kind == LogicalType::Kind::number)
     return Json::number(plan.bound_dtype, bound_text(plan, parameter));
-  return element_json(plan.bound_dtype, meaning, parameter == Parameter::min ? plan.min : plan.max);
+  return element_json(plan.bound_dtype, meaning, parameter == ParameterId::min ? plan.min : plan.max);
 }
 
 /// Whether groups have norms, of which no factors are made if all are small enough.
@@ -116,8 +116,8 @@ bool has_norms(const Plan& plan) {
 /// The norms of groups before their factors: see json_rest().
 void add_norm(const Plan& plan, Json& json) {
   if (!plan.norms) return;
-  const ArrayParameter* const factors = plan.array(Parameter::max_norm);
-  json.add("norm", has_norms(plan) ? array_json({Parameter::max_norm, "", plan.norms, {}})
+  const ArrayParameter* const factors = plan.array(ParameterId::max_norm);
+  json.add("norm", has_norms(plan) ? array_json({ParameterId::max_norm, "", plan.norms, {}})
                                    : Json(from_bits<double>(found_element(*plan.norms, 0))));
   json.add("factor", factors != nullptr
                          ? array_json(*factors)
@@ -132,9 +132,10 @@ void add_plan(const Plan& plan, const std::string& name, Json& json) {
   json.add("byte_order", plan.output.order == ByteOrder::little ? "little" : "big");
   json.add("elements", plan.slice.count);
   json.add("bytes", plan.input_size());
-  json.add("min", bound_json(plan, Parameter::min));
-  json.add("max", bound_json(plan, Parameter::max));
-  for (const Parameter factor : {Parameter::scale, Parameter::bias, Parameter::subtract, Parameter::divide})
+  json.add("min", bound_json(plan, ParameterId::min));
+  json.add("max", bound_json(plan, ParameterId::max));
+  for (const ParameterId factor :
+       {ParameterId::scale, ParameterId::bias, ParameterId::subtract, ParameterId::divide})
     if (const ArrayParameter* const array = plan.array(factor))
       json.add(name_of(factor), array_json(*array));
     else if (const std::optional<std::string> number = number_text(plan, factor))
@@ -148,7 +149,7 @@ void add_found(const Plan& plan, std::vector<std::shared_ptr<const ParameterArra
   const auto add = [&](const std::shared_ptr<const ParameterArray>& array) {
     if (array->is_found()) found.push_back(array);
   };
-  const ArrayParameter* const factors = plan.array(Parameter::max_norm);
+  const ArrayParameter* const factors = plan.array(ParameterId::max_norm);
   if (plan.arrays)
     for (const ArrayParameter& row : plan.arrays->arrays)
       if (&row != factors) add(row.array);

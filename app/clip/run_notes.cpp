@@ -24,7 +24,7 @@ std::vector<std::string> notes_on(const Plan& plan, const std::string& name) {
   for (const LostBound& bound : plan.lost) notes.push_back(name + ": " + lost_text(bound));
   const DType dtype = plan.bound_dtype;
   for (const CutBound& bound : plan.cut) {
-    const bool is_array = plan.array(bound.field == "min" ? Parameter::min : Parameter::max) != nullptr;
+    const bool is_array = plan.array(bound.field == "min" ? ParameterId::min : ParameterId::max) != nullptr;
     notes.push_back(is_array
                         ? fmt::format("fractions of --{} {} are cut off for {}", bound.field, bound.text,
                                       traits(dtype).name)
@@ -50,11 +50,13 @@ void RunLog::note(const std::string& line) {
 
 /// What may surprise about the order of the steps: `--min 0 --subtract 1` raises to 0, then subtracts.
 void RunLog::note_order(const Request& request) {
-  const auto is_figure_alone = [](const std::optional<Given>& given) {
+  const auto is_figure_alone = [](const std::optional<Parameter>& given) {
     const auto has_figure = [](const Expression::Term& term) { return term.figure.has_value(); };
     return is_figure(given) && std::ranges::all_of(given->expression.terms, has_figure);
   };
-  const auto is_free = [&](const std::optional<Given>& given) { return !given || is_figure_alone(given); };
+  const auto is_free = [&](const std::optional<Parameter>& given) {
+    return !given || is_figure_alone(given);
+  };
   const bool is_one = request.scale && !request.scale->array && request.scale->number > Number(0);
   if (is_one && !request.bias && !request.max_norm && !request.nan.number &&
       is_figure_alone(request.divide) && is_free(request.subtract) && is_free(request.min) &&

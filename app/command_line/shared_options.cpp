@@ -305,16 +305,16 @@ void refuse_percentage(std::string_view flag, const std::string& text) {
 
 }  // namespace
 
-std::optional<Given> given(const RawOptions& raw, const Option& option, const Reading& file) {
+std::optional<Parameter> given(const RawOptions& raw, const Option& option, const Reading& file) {
   if (!raw.has(option)) return std::nullopt;
   const std::string_view flag = long_name(option);
   refuse_percentage(flag, raw.text(option));
   return number_of_text(flag.substr(2), raw.text(option), file);
 }
 
-std::optional<Given> given_limit(const RawOptions& raw, const Option& option, const Reading& file) {
+std::optional<Parameter> given_limit(const RawOptions& raw, const Option& option, const Reading& file) {
   if (raw.has(option))
-    if (std::optional<Given> word = Given::word(raw.text(option))) return word;
+    if (std::optional<Parameter> word = Parameter::word(raw.text(option))) return word;
   return given(raw, option, file);
 }
 

@@ -252,12 +252,12 @@ class RawOptions;
 struct Option;
 
 /// number_of_text() of the option's value; nothing if the option was not given.
-[[nodiscard]] std::optional<Given> given(const RawOptions& raw, const Option& option,
-                                         const Reading& file = {});
+[[nodiscard]] std::optional<Parameter> given(const RawOptions& raw, const Option& option,
+                                             const Reading& file = {});
 
 /// The same for a number of elements of any type, which may be a date, true or false.
-[[nodiscard]] std::optional<Given> given_limit(const RawOptions& raw, const Option& option,
-                                               const Reading& file = {});
+[[nodiscard]] std::optional<Parameter> given_limit(const RawOptions& raw, const Option& option,
+                                                   const Reading& file = {});
 
 /// A file that a run reads besides its inputs.
 struct ReadFile {

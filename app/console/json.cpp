@@ -190,7 +190,7 @@ Json typed_json(const std::string& text) {
   return parse_number(text) ? Json::number(DType::float64, text) : Json(text);
 }
 
-Json file_json(const Given& given) {
+Json file_json(const Parameter& given) {
   Json json = Json::object();
   json.add_name("file", file_in(given.text));
   json.add("shape", given.shape);

@@ -92,7 +92,7 @@ std::vector<std::vector<FoundValue>> find_values(const InfoCommand& command,
                                                  std::span<const Groups> groups, const Nodata& nodata,
                                                  SimdLevel level) {
   std::vector<Expression> expressions;
-  for (const Given& value : command.values) expressions.push_back(value.expression);
+  for (const Parameter& value : command.values) expressions.push_back(value.expression);
   std::vector<TensorSource> masked(sources.begin(), sources.end());
   for (TensorSource& source : masked) {
     if (source.layout.meaning.kind != LogicalType::Kind::number)
@@ -302,7 +302,7 @@ class Display {
   /// Shows all tensors of all files together.
   void show_total() {
     ClipSettings settings;
-    settings.request.max = Given::percentile(50.0);  // the median
+    settings.request.max = Parameter::percentile(50.0);  // the median
     settings.request.per_axis = command_.bounds.per_axis;
     settings.request.nodata = command_.bounds.nodata;
     settings.request.pooled = true;

@@ -29,7 +29,7 @@ struct InfoCommand {
   Request bounds;
   std::vector<Number> percentages;  ///< of --percentile, in the order given
 
-  std::vector<Given> values;  ///< of --value: expressions
+  std::vector<Parameter> values;  ///< of --value: expressions
 
   /// Whether each tensor's statistics are not those of all its elements alone.
   [[nodiscard]] bool is_divided() const { return !bounds.per_axis.empty() || bounds.pooled; }

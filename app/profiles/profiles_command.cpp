@@ -86,7 +86,7 @@ std::vector<ElementBits> clipped(const Plan& plan, const std::vector<ElementBits
   });
 }
 
-bool is_nan(const std::optional<Given>& bound) {
+bool is_nan(const std::optional<Parameter>& bound) {
   return bound && bound->number.kind == Number::Kind::nan;
 }
 
@@ -147,8 +147,8 @@ std::vector<ProfileCheck> check_profiles(const Request& bounds, const TensorLayo
   for (const Profile& profile : profiles()) {
     ProfileCheck check{&profile, std::nullopt, "", "", {}, {}};
     if (const std::optional<Plan> plan = plan_for(profile, bounds, layout, check.refusal)) {
-      check.min = bound_text(*plan, Parameter::min);
-      check.max = bound_text(*plan, Parameter::max);
+      check.min = bound_text(*plan, ParameterId::min);
+      check.max = bound_text(*plan, ParameterId::max);
       check.differs = own ? differences(*plan, *own) : std::vector{refused_by_own(bounds)};
       check.unspecified = unspecified(profile, bounds, *plan);
     }

@@ -45,14 +45,14 @@ void remove_axis(Broadcast& broadcast, std::size_t axis) {
 }
 
 /// Error{usage} or Error{input} if the profile does not take this array for a tensor of this shape.
-void check_array(const Request& request, std::string_view field, const Given& given,
+void check_array(const Request& request, std::string_view field, const Parameter& given,
                  const std::vector<std::int64_t>& shape) {
   const Profile& profile = *request.profile;
   const auto refuse = [&](ErrorKind kind, std::string_view why) {
     throw Error(kind, label(field, given) +
                           fmt::format(" has shape {}; {} {}", shape_text(given.shape), profile.system, why));
   };
-  const auto is_typed = [](const std::optional<Given>& bound) { return bound && !bound->dtype; };
+  const auto is_typed = [](const std::optional<Parameter>& bound) { return bound && !bound->dtype; };
   switch (profile.arrays) {
     case Profile::Arrays::broadcast: return;
     case Profile::Arrays::none:
@@ -126,13 +126,13 @@ class FactorArray : public RetypedArray {
 };
 
 /// Whether the parameter's file leaves open whether its dtype is that of the tensor.
-bool is_untyped(const std::optional<Given>& given, DType dtype) {
+bool is_untyped(const std::optional<Parameter>& given, DType dtype) {
   return given && given->opaque && given->dtype && given->dtype != dtype &&
          traits(*given->dtype).descr == traits(dtype).descr;
 }
 
 /// The parameter, which is_untyped(), with the tensor's dtype.
-void give_type(std::optional<Given>& given, DType dtype) {
+void give_type(std::optional<Parameter>& given, DType dtype) {
   if (!is_untyped(given, dtype)) return;
   given->dtype = dtype;
   if (given->array)
@@ -172,7 +172,7 @@ std::shared_ptr<const ParameterArray> exact_array(const std::shared_ptr<const Pa
 
 /// Gives a number or an array from a file of another dtype this dtype, if that has each of the numbers
 /// exactly. Otherwise, and for an array that is not held in memory, leaves it as it is and returns false.
-bool give_dtype_if_exact(std::optional<Given>& given, DType dtype) {
+bool give_dtype_if_exact(std::optional<Parameter>& given, DType dtype) {
   if (!given || !given->dtype || given->dtype == dtype || given->opaque) return false;
   if (!given->array) {
     const std::optional<ElementBits> element = exact_element(dtype, given->number);
@@ -189,7 +189,7 @@ bool give_dtype_if_exact(std::optional<Given>& given, DType dtype) {
 
 }  // namespace
 
-const ArrayParameter* Broadcast::find(Parameter parameter) const {
+const ArrayParameter* Broadcast::find(ParameterId parameter) const {
   const auto row = std::ranges::find(arrays, parameter, &ArrayParameter::parameter);
   return row == arrays.end() ? nullptr : &*row;
 }
@@ -256,7 +256,7 @@ std::string advice_on_axis(const std::vector<std::int64_t>& own, const std::vect
 
 }  // namespace
 
-void check_shape(std::string_view field, const Given& given, const std::vector<std::int64_t>& shape) {
+void check_shape(std::string_view field, const Parameter& given, const std::vector<std::int64_t>& shape) {
   const std::vector<std::int64_t>& own = given.shape;
   const bool broadcasts = own.size() <= shape.size() && std::equal(own.rbegin(), own.rend(), shape.rbegin(),
                                                                    [](std::int64_t size, std::int64_t to) {
@@ -268,7 +268,7 @@ void check_shape(std::string_view field, const Given& given, const std::vector<s
                                                 shape_text(shape), advice_on_axis(own, shape)));
 }
 
-void check_dtype(std::string_view field, const std::optional<Given>& given, DType dtype, DType other) {
+void check_dtype(std::string_view field, const std::optional<Parameter>& given, DType dtype, DType other) {
   if (!given || !given->dtype || given->dtype == dtype || given->dtype == other) return;
   const std::string file = given->text.substr(given->text.starts_with('@') ? 1 : 0);
   if (given->opaque)
@@ -282,7 +282,7 @@ void check_dtype(std::string_view field, const std::optional<Given>& given, DTyp
                                                             : "; both must have the same dtype"));
 }
 
-std::shared_ptr<const ParameterArray> norm_factors(const Given& max_norm) {
+std::shared_ptr<const ParameterArray> norm_factors(const Parameter& max_norm) {
   const auto limit = round_to<double>(max_norm.number);
   const std::span<const std::byte> norms = max_norm.array->held();
   std::vector<std::byte> factors(norms.size());
@@ -300,32 +300,32 @@ std::optional<Broadcast> plan_arrays(const Request& request, const TensorLayout&
   const Profile& profile = *request.profile;
   for (std::size_t i = 0; i < fields::kBroadcasting.size(); ++i) {
     const Field& field = *fields::kBroadcasting[i];
-    const std::optional<Given>& given = request.*field.number();
+    const std::optional<Parameter>& given = request.*field.number();
     if (!given) continue;
     if (given->array) check_array(request, field.name, *given, layout.shape);
     if (profile.arrays == Profile::Arrays::broadcast || profile.arrays == Profile::Arrays::both)
       check_shape(field.name, *given, layout.shape);
     if (!given->array) continue;
-    result.arrays.push_back({static_cast<Parameter>(i), given->text, given->array, {}});
+    result.arrays.push_back({static_cast<ParameterId>(i), given->text, given->array, {}});
   }
   if (const auto& norm = request.max_norm; norm && norm->array && norm->array->layout().count != 1) {
     check_shape("max_norm", *norm, layout.shape);
-    result.arrays.push_back({Parameter::max_norm, norm->text, norm_factors(*norm), {}});
+    result.arrays.push_back({ParameterId::max_norm, norm->text, norm_factors(*norm), {}});
   }
   if (result.arrays.empty()) return std::nullopt;
   lay_out(result, layout.shape, layout.fortran_order);
   result.min_above_max = request.min_above_max.value_or(profile.min_above_max);
   if (request.divide_zero) result.zero_divisor = round_to<double>(request.divide_zero->number);
   result.takes_nan = profile.nan_bound == Profile::NanBound::poisons;
-  if (is_floating(layout.dtype) && request.action_on_nan() == OnNan::min) result.nan = Parameter::min;
-  if (is_floating(layout.dtype) && request.action_on_nan() == OnNan::max) result.nan = Parameter::max;
+  if (is_floating(layout.dtype) && request.action_on_nan() == OnNan::min) result.nan = ParameterId::min;
+  if (is_floating(layout.dtype) && request.action_on_nan() == OnNan::max) result.nan = ParameterId::max;
   return result;
 }
 
 namespace {
 
 /// The number of each element of an array of zero points.
-std::vector<Number> zero_points(const Given& given, const TensorLayout& layout) {
+std::vector<Number> zero_points(const Parameter& given, const TensorLayout& layout) {
   check_shape("zero_point", given, layout.shape);
   const TensorLayout& own = given.array->layout();
   const std::size_t size = traits(own.dtype).size;
@@ -340,7 +340,7 @@ std::vector<Number> zero_points(const Given& given, const TensorLayout& layout) 
 std::optional<Variants> variants_of(const Request& request, const TensorLayout& layout) {
   std::shared_ptr<const ParameterArray> one;
   std::vector<Variant> each;
-  const auto note = [&](Parameter parameter, const std::shared_ptr<const ParameterArray>& array,
+  const auto note = [&](ParameterId parameter, const std::shared_ptr<const ParameterArray>& array,
                         const auto& is_missing) {
     one = array;
     each.resize(array->layout().count);
@@ -350,13 +350,13 @@ std::optional<Variants> variants_of(const Request& request, const TensorLayout& 
   for (std::size_t i = 0; i < fields::kBroadcasting.size(); ++i)
     if (const auto& given = request.*fields::kBroadcasting[i]->number();
         given && given->array && !given->array->lost().empty())
-      note(static_cast<Parameter>(i), given->array,
+      note(static_cast<ParameterId>(i), given->array,
            [lost = given->array->lost()](std::size_t group) { return lost[group] != 0; });
   const bool is_long = layout.dtype == DType::int64 || layout.dtype == DType::uint64;
   if (const auto& norm = request.max_norm;
       is_long && norm && norm->array && norm->array->layout().count > 1) {
     const auto factors = norm_factors(*norm);
-    note(Parameter::max_norm, norm->array,
+    note(ParameterId::max_norm, norm->array,
          [&](std::size_t group) { return from_bits<double>(found_element(*factors, group)) == 1; });
   }
   if (std::ranges::all_of(each, [](const Variant& variant) { return variant.missing == 0; })) each.clear();
@@ -391,14 +391,14 @@ std::optional<Variants> variants_of(const Request& request, const TensorLayout& 
   TensorLayout own = one->layout();
   own.dtype = DType::uint8;
   variants.places.arrays.push_back(
-      {Parameter::min, "", std::make_shared<RetypedArray>(one, std::move(own), std::move(keys)), {}});
+      {ParameterId::min, "", std::make_shared<RetypedArray>(one, std::move(own), std::move(keys)), {}});
   lay_out(variants.places, layout.shape, layout.fortran_order);
   return variants;
 }
 
 bool has_dtype(const Request& request, DType dtype) {
   return std::ranges::none_of(fields::kBroadcasting, [&](const Field* field) {
-    const std::optional<Given>& given = request.*field->number();
+    const std::optional<Parameter>& given = request.*field->number();
     return given && given->dtype && given->dtype != dtype;
   });
 }
@@ -418,7 +418,7 @@ std::shared_ptr<const ParameterArray> with_shape(std::shared_ptr<const Parameter
 
 void set_dtype(Request& request, DType dtype) {
   for (const Field* const field : fields::kBroadcasting) {
-    std::optional<Given>& given = request.*field->number();
+    std::optional<Parameter>& given = request.*field->number();
     give_type(given, dtype);
     if (field->grammar == fields::Grammar::bound || !given || !given->dtype ||
         takes_factor(dtype, *given->dtype))
@@ -433,7 +433,7 @@ void set_dtype(Request& request, DType dtype) {
   for (const Field* const bound : fields::kBounds) give_dtype_if_exact(request.*bound->number(), dtype);
 }
 
-void give_dtype(std::optional<Given>& given, DType dtype) {
+void give_dtype(std::optional<Parameter>& given, DType dtype) {
   give_type(given, dtype);
   if (is_floating(dtype)) static_cast<void>(give_dtype_if_exact(given, dtype));
 }

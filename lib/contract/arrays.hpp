@@ -55,23 +55,23 @@ class ParameterArray {
 };
 
 /// In the order of fields::kBroadcasting; and the factors that max_norm makes of the norms of groups.
-enum class Parameter : std::uint8_t { min, max, scale, bias, subtract, divide, max_norm };
+enum class ParameterId : std::uint8_t { min, max, scale, bias, subtract, divide, max_norm };
 
-[[nodiscard]] constexpr std::string_view name_of(Parameter parameter) {
-  if (parameter == Parameter::max_norm) return "max_norm";
+[[nodiscard]] constexpr std::string_view name_of(ParameterId parameter) {
+  if (parameter == ParameterId::max_norm) return "max_norm";
   return fields::kBroadcasting[static_cast<std::size_t>(parameter)]->name;
 }
 
 /// Some Parameters, each a bit.
 using ParameterSet = std::uint8_t;
 
-[[nodiscard]] constexpr ParameterSet bit_of(Parameter parameter) {
+[[nodiscard]] constexpr ParameterSet bit_of(ParameterId parameter) {
   return static_cast<ParameterSet>(1U << static_cast<unsigned>(parameter));
 }
 
 /// An array that gives a parameter for each element of a tensor.
 struct ArrayParameter {
-  Parameter parameter;
+  ParameterId parameter;
   std::string text;  ///< as it was typed: "@lo.npy", or "1%" for a figure
   std::shared_ptr<const ParameterArray> array;
 
@@ -91,14 +91,14 @@ struct Broadcast {
   /// The shape of the tensor in its file: the last axis is contiguous. Axes that no array distinguishes are
   /// merged. Empty if the tensor has at most one element.
   std::vector<std::uint64_t> axes;
-  std::vector<ArrayParameter> arrays;  ///< at most one per Parameter, in the order of the enumerators
+  std::vector<ArrayParameter> arrays;  ///< at most one per ParameterId, in the order of the enumerators
 
   MinAboveMax min_above_max = MinAboveMax::error;
   bool takes_nan = false;              ///< whether bounds may be NaN: see Operation::poisons
-  std::optional<Parameter> nan;        ///< the bound that replaces NaN, if a bound does: min or max
+  std::optional<ParameterId> nan;      ///< the bound that replaces NaN, if a bound does: min or max
   std::optional<double> zero_divisor;  ///< in place of a 0 of divisors
 
-  [[nodiscard]] const ArrayParameter* find(Parameter parameter) const;
+  [[nodiscard]] const ArrayParameter* find(ParameterId parameter) const;
 
   /// The number of the tensor's elements.
   [[nodiscard]] std::uint64_t count() const { return count_from(0); }
@@ -119,15 +119,15 @@ void lay_out(Broadcast& broadcast, const std::vector<std::int64_t>& shape, bool 
 
 /// Error{input} if the shape of a parameter's file does not broadcast to `shape` by numpy's rule, or would
 /// enlarge it.
-void check_shape(std::string_view field, const Given& given, const std::vector<std::int64_t>& shape);
+void check_shape(std::string_view field, const Parameter& given, const std::vector<std::int64_t>& shape);
 
 /// Error{usage} if a number or an array from a file has neither the tensor's dtype nor `other`, unless a
 /// bound may have any dtype: see exact_bounds.hpp.
-void check_dtype(std::string_view field, const std::optional<Given>& given, DType dtype, DType other);
+void check_dtype(std::string_view field, const std::optional<Parameter>& given, DType dtype, DType other);
 
 /// What elements are multiplied by because of Request::max_norm, whose array has the norms that were found: a
 /// float64 for each of them.
-[[nodiscard]] std::shared_ptr<const ParameterArray> norm_factors(const Given& max_norm);
+[[nodiscard]] std::shared_ptr<const ParameterArray> norm_factors(const Parameter& max_norm);
 
 /// The arrays of the request, laid out for the tensor; nothing if there are none. Calls check_shape() for all
 /// parameters. Error{usage} for an array that the profile does not take: see Profile::Arrays.
@@ -170,6 +170,6 @@ void set_dtype(Request& request, DType dtype);
 [[nodiscard]] bool has_dtype(const Request& request, DType dtype);
 
 /// set_dtype() for a parameter that may have any dtype.
-void give_dtype(std::optional<Given>& given, DType dtype);
+void give_dtype(std::optional<Parameter>& given, DType dtype);
 
 }  // namespace clipper

@@ -14,11 +14,11 @@
 namespace clipper {
 namespace {
 
-[[noreturn]] void refuse_word(std::string_view field, const Given& given, const std::string& why) {
+[[noreturn]] void refuse_word(std::string_view field, const Parameter& given, const std::string& why) {
   throw Error(ErrorKind::usage, label(field, given) + why);
 }
 
-Number date_number(std::string_view field, const Given& given, const TensorLayout& layout) {
+Number date_number(std::string_view field, const Parameter& given, const TensorLayout& layout) {
   const std::optional<DateText> date = given.needs_meaning ? parse_date(given.text) : std::nullopt;
   if (!date)
     refuse_word(field, given,
@@ -30,7 +30,7 @@ Number date_number(std::string_view field, const Given& given, const TensorLayou
 }
 
 /// A duration in a unit of its own.
-Number duration_in(std::string_view field, const Given& given, const TensorLayout& layout) {
+Number duration_in(std::string_view field, const Parameter& given, const TensorLayout& layout) {
   const auto ticks = static_cast<std::int64_t>(to_integer(given.number, Rounding::toward_zero));
   const std::optional<std::int64_t> converted = ticks_of(ticks, *given.unit, layout.meaning.unit);
   if (ticks == kNaT || !converted)
@@ -38,7 +38,7 @@ Number duration_in(std::string_view field, const Given& given, const TensorLayou
   return *converted;
 }
 
-Number duration_number(std::string_view field, const Given& given, const TensorLayout& layout) {
+Number duration_number(std::string_view field, const Parameter& given, const TensorLayout& layout) {
   if (given.unit) return duration_in(field, given, layout);
   const Number lowest = kNaT + 1;
   const Number highest = std::numeric_limits<std::int64_t>::max();
@@ -49,7 +49,7 @@ Number duration_number(std::string_view field, const Given& given, const TensorL
   return given.number;
 }
 
-Number flag_number(std::string_view field, const Given& given) {
+Number flag_number(std::string_view field, const Parameter& given) {
   if (given.needs_meaning && (given.text == "true" || given.text == "false"))
     return given.text == "true" ? 1 : 0;
   if (given.needs_meaning || (given.number != Number(0) && given.number != Number(1)))
@@ -58,7 +58,7 @@ Number flag_number(std::string_view field, const Given& given) {
 }
 
 /// The given number, date or flag as a number of the tensor's elements.
-Number number_in_units(std::string_view field, const Given& given, const TensorLayout& layout) {
+Number number_in_units(std::string_view field, const Parameter& given, const TensorLayout& layout) {
   if (given.dtype || given.array)
     refuse_word(field, given, fmt::format(" cannot be a bound of {}; write it out", type_name(layout)));
   if (given.needs_meaning && (given.text == "NaT" || given.text == "nat"))
@@ -87,14 +87,14 @@ void expect_only_bounds(const Request& request, const TensorLayout& layout) {
 }
 
 bool needs_meaning(const Request& request) {
-  const auto is_one = [](const std::optional<Given>& given) { return given && given->needs_meaning; };
+  const auto is_one = [](const std::optional<Parameter>& given) { return given && given->needs_meaning; };
   return is_one(request.min) || is_one(request.max) || is_one(request.nan.number);
 }
 
 enum class Side : std::uint8_t { min, max };
 
 /// NaN as a bound that poisons: that of a file keeps its bits, unless it becomes a Python number.
-ElementBits poison(const Profile& profile, DType dtype, const Given& bound) {
+ElementBits poison(const Profile& profile, DType dtype, const Parameter& bound) {
   const bool keeps_bits = bound.dtype && profile.carrier == Profile::Carrier::element;
   return keeps_bits ? bound.element : canonical_nan(dtype);
 }
@@ -115,17 +115,17 @@ constexpr std::string_view field_of(Side side) {
 }
 
 /// The default bound of a profile has no text.
-Message label(Side side, const Given& bound) {
+Message label(Side side, const Parameter& bound) {
   if (bound.text.empty()) return fmt::format("the default {}", field_of(side));
   return label(field_of(side), bound);
 }
 
-[[noreturn]] void refuse(Side side, const Given& bound, const Message& why) {
+[[noreturn]] void refuse(Side side, const Parameter& bound, const Message& why) {
   throw Error(ErrorKind::usage, label(side, bound) + why);
 }
 
 /// For a bound above or below all finite elements of `dtype`.
-[[noreturn]] void refuse_out_of_range(Side side, const Given& bound, DType dtype,
+[[noreturn]] void refuse_out_of_range(Side side, const Parameter& bound, DType dtype,
                                       const std::string& advice = {}) {
   refuse(side, bound, beyond_text(dtype, bound.number > Number()) + advice);
 }
@@ -185,7 +185,7 @@ ElementBits nearest_float(const Profile& profile, DType dtype, const Number& num
 
 /// Refuses a finite min that rounds to inf, and a finite max that rounds to -inf; without infinity, a min
 /// above and a max below all elements.
-ElementBits convert_float(const Profile& profile, DType dtype, const Given& bound, Side side) {
+ElementBits convert_float(const Profile& profile, DType dtype, const Parameter& bound, Side side) {
   const ElementBits element = nearest_float(profile, dtype, bound.number);
   if (is_beyond(dtype, bound.number) && (side == Side::min) == (bound.number > Number()))
     refuse_out_of_range(side, bound, dtype);
@@ -213,14 +213,14 @@ Rounding rounding_of(Profile::Inexact inexact, Side side) {
 }
 
 /// Whether the profile requires elements of the dtype as bounds of integers, also for this one.
-bool requires_element(const Profile& profile, DType dtype, const Given& bound, Side side) {
+bool requires_element(const Profile& profile, DType dtype, const Parameter& bound, Side side) {
   if (profile.inexact != Profile::Inexact::no_bound) return profile.inexact == Profile::Inexact::error;
   return bound.is_float || (side == Side::min ? bound.number > number_of(dtype, lowest_element(dtype))
                                               : bound.number < number_of(dtype, highest_element(dtype)));
 }
 
 template <class T>
-ElementBits convert_integer(const Profile& profile, DType dtype, const Given& bound, Side side) {
+ElementBits convert_integer(const Profile& profile, DType dtype, const Parameter& bound, Side side) {
   constexpr Int128 kLowest = std::numeric_limits<T>::lowest();
   constexpr Int128 kHighest = std::numeric_limits<T>::max();
   const Int128 value =
@@ -237,7 +237,7 @@ ElementBits convert_integer(const Profile& profile, DType dtype, const Given& bo
   return element;
 }
 
-ElementBits convert(const Profile& profile, DType dtype, const Given& bound, Side side) {
+ElementBits convert(const Profile& profile, DType dtype, const Parameter& bound, Side side) {
   if (bound.number.kind == Number::Kind::nan) {
     if (profile.nan_bound == Profile::NanBound::error || !is_floating(dtype))
       refuse(side, bound, ": NaN cannot be a bound");
@@ -254,12 +254,12 @@ ElementBits convert(const Profile& profile, DType dtype, const Given& bound, Sid
 }
 
 /// The given bound, or the profile's default.
-std::optional<Given> or_default(const Profile& profile, DType dtype, const std::optional<Given>& bound,
-                                Side side) {
+std::optional<Parameter> or_default(const Profile& profile, DType dtype,
+                                    const std::optional<Parameter>& bound, Side side) {
   if (bound || profile.absent_bound == Profile::AbsentBound::none) return bound;
   const DType limits = profile.absent_bound == Profile::AbsentBound::float32_limits ? DType::float32 : dtype;
-  if (side == Side::min) return Given(number_of(limits, lowest_finite(limits)), "", dtype);
-  return Given(number_of(limits, highest_finite(limits)), "", dtype);
+  if (side == Side::min) return Parameter(number_of(limits, lowest_finite(limits)), "", dtype);
+  return Parameter(number_of(limits, highest_finite(limits)), "", dtype);
 }
 
 /// Whether a number becomes an integer that is another number. Numbers of more than 20 digits, such as 1e30,
@@ -270,7 +270,7 @@ bool is_other_integer(const Number& number, const Number& element) {
          element.kind == Number::Kind::finite && is_integer(element);
 }
 
-bool is_cut(const Profile& profile, DType dtype, const std::optional<Given>& bound, Side side) {
+bool is_cut(const Profile& profile, DType dtype, const std::optional<Parameter>& bound, Side side) {
   if (!bound || !bound->found.empty()) return false;  // what is cut off is not the user's mistake
   if (is_floating(dtype))
     return !is_beyond(dtype, bound->number) &&
@@ -333,11 +333,11 @@ std::string beyond_text(DType dtype, bool is_above) {
                      is_above ? "maximum" : "minimum", text);
 }
 
-Message label(std::string_view field, const Given& given) {
+Message label(std::string_view field, const Parameter& given) {
   return parameter(field) + Message(" " + given.text);
 }
 
-void refuse_percentile(std::string_view field, const std::optional<Given>& given) {
+void refuse_percentile(std::string_view field, const std::optional<Parameter>& given) {
   if (given && !given->list.empty())
     throw Error(ErrorKind::usage, label(field, *given) + ": a list of numbers requires " +
                                       parameter("per_axis") + " with one axis");
@@ -346,7 +346,7 @@ void refuse_percentile(std::string_view field, const std::optional<Given>& given
                                     (given->expression.is_percentile() ? "percentile" : "statistic"));
 }
 
-void expect_no_percentage(std::string_view field, const std::optional<Given>& bound) {
+void expect_no_percentage(std::string_view field, const std::optional<Parameter>& bound) {
   if (bound && !bound->list.empty()) refuse_percentile(field, bound);
   if (!is_figure(bound)) return;
   const std::string_view what = bound->expression.is_percentile() ? "percentile" : "statistic";
@@ -362,7 +362,7 @@ bool is_in_units(const Request& request, const TensorLayout& layout) {
 void set_units(Request& request, const TensorLayout& layout) {
   const bool are_numbers = layout.meaning.kind == LogicalType::Kind::number;
   if (!are_numbers) expect_only_bounds(request, layout);
-  const auto convert = [&](std::string_view field, std::optional<Given>& given) {
+  const auto convert = [&](std::string_view field, std::optional<Parameter>& given) {
     if (!given || (are_numbers && !given->needs_meaning)) return;
     if (given->expression.is_percentile() && field != "nan") return;
     if (is_figure(*given))
@@ -376,11 +376,11 @@ void set_units(Request& request, const TensorLayout& layout) {
   convert("nan", request.nan.number);
 }
 
-ElementBits convert_min(const Profile& profile, DType dtype, const Given& min) {
+ElementBits convert_min(const Profile& profile, DType dtype, const Parameter& min) {
   return convert(profile, dtype, min, Side::min);
 }
 
-ElementBits convert_max(const Profile& profile, DType dtype, const Given& max) {
+ElementBits convert_max(const Profile& profile, DType dtype, const Parameter& max) {
   return convert(profile, dtype, max, Side::max);
 }
 
@@ -389,11 +389,11 @@ Message order_advice(const Operation& operation) {
   return operation.normalization || replaces ? Message("") : Term{"min_above_max", ""};
 }
 
-Bounds convert_bounds(const Profile& profile, DType dtype, const std::optional<Given>& given_min,
-                      const std::optional<Given>& given_max, MinAboveMax min_above_max,
+Bounds convert_bounds(const Profile& profile, DType dtype, const std::optional<Parameter>& given_min,
+                      const std::optional<Parameter>& given_max, MinAboveMax min_above_max,
                       const Message& advice) {
-  const std::optional<Given> min = or_default(profile, dtype, given_min, Side::min);
-  const std::optional<Given> max = or_default(profile, dtype, given_max, Side::max);
+  const std::optional<Parameter> min = or_default(profile, dtype, given_min, Side::min);
+  const std::optional<Parameter> max = or_default(profile, dtype, given_max, Side::max);
   const ElementBits lo = min ? convert_min(profile, dtype, *min) : lowest_element(dtype);
   const ElementBits hi = max ? convert_max(profile, dtype, *max) : highest_element(dtype);
   const Bounds bounds = converted_bounds(dtype, lo, hi, min_above_max);
@@ -415,17 +415,17 @@ Bounds convert_bounds(const Profile& profile, DType dtype, const std::optional<G
   return bounds;
 }
 
-std::vector<CutBound> cut_bounds(const Profile& profile, DType dtype, const std::optional<Given>& min,
-                                 const std::optional<Given>& max) {
+std::vector<CutBound> cut_bounds(const Profile& profile, DType dtype, const std::optional<Parameter>& min,
+                                 const std::optional<Parameter>& max) {
   std::vector<CutBound> cut;
-  const auto number = [&](const std::optional<Given>& bound) {
+  const auto number = [&](const std::optional<Parameter>& bound) {
     return carried_number(profile.carrier, bound->number);
   };
   // Where the cuts leave one number of a range, both are said.
   const bool collapses = min && max && !is_floating(dtype) && profile.inexact == Profile::Inexact::truncate &&
                          min->found.empty() && max->found.empty() && number(min) != number(max) &&
                          convert_min(profile, dtype, *min) == convert_max(profile, dtype, *max);
-  const auto is_said = [&](const std::optional<Given>& bound, Side side) {
+  const auto is_said = [&](const std::optional<Parameter>& bound, Side side) {
     return is_cut(profile, dtype, bound, side) || (collapses && !is_integer(number(bound)));
   };
   if (is_said(min, Side::min)) cut.push_back({"min", min->text, convert_min(profile, dtype, *min)});

@@ -18,23 +18,23 @@ namespace clipper {
 
 /// A parameter of the request in a message: "min"; with its number: "min 300".
 [[nodiscard]] Message parameter(std::string_view field);
-[[nodiscard]] Message label(std::string_view field, const Given& given);
+[[nodiscard]] Message label(std::string_view field, const Parameter& given);
 
 /// " exceeds the uint8 maximum (255)", or " is below the uint8 minimum (0)".
 [[nodiscard]] std::string beyond_text(DType dtype, bool is_above);
 
 /// Whether the parameter is a number that is found in the elements.
-[[nodiscard]] inline bool is_figure(const Given& given) {
+[[nodiscard]] inline bool is_figure(const Parameter& given) {
   return !given.expression.terms.empty();
 }
-[[nodiscard]] inline bool is_figure(const std::optional<Given>& given) {
+[[nodiscard]] inline bool is_figure(const std::optional<Parameter>& given) {
   return given && is_figure(*given);
 }
 
 /// Error{usage} for a percentile in place of a number: of a parameter that is no bound, or of a bound whose
 /// percentile has not been found in the elements. The same for a statistic.
-void refuse_percentile(std::string_view field, const std::optional<Given>& given);
-void expect_no_percentage(std::string_view field, const std::optional<Given>& bound);
+void refuse_percentile(std::string_view field, const std::optional<Parameter>& given);
+void expect_no_percentage(std::string_view field, const std::optional<Parameter>& bound);
 
 /// Error{usage} for Request::per_axis, pooled or mask: of a request without a figure and mask_to.
 void expect_no_groups(const Request& request);
@@ -57,8 +57,8 @@ struct Bounds {
 
 /// The bound as an element of the dtype. Error{usage} if the profile forbids the number for this dtype, or if
 /// no element can be within the bound.
-[[nodiscard]] ElementBits convert_min(const Profile& profile, DType dtype, const Given& min);
-[[nodiscard]] ElementBits convert_max(const Profile& profile, DType dtype, const Given& max);
+[[nodiscard]] ElementBits convert_min(const Profile& profile, DType dtype, const Parameter& min);
+[[nodiscard]] ElementBits convert_max(const Profile& profile, DType dtype, const Parameter& max);
 
 /// What a refusal of a min above max advises: nothing with a step that refuses `min_above_max`.
 [[nodiscard]] Message order_advice(const Operation& operation);
@@ -66,8 +66,8 @@ struct Bounds {
 /// Both bounds, with the profile's defaults for those not given. If min exceeds max, as given or as
 /// converted, `min_above_max` decides: Error{usage} with `advice`, or a lo and hi with which every element
 /// becomes min or max. Also throws what convert_min() and convert_max() throw.
-[[nodiscard]] Bounds convert_bounds(const Profile& profile, DType dtype, const std::optional<Given>& min,
-                                    const std::optional<Given>& max, MinAboveMax min_above_max,
+[[nodiscard]] Bounds convert_bounds(const Profile& profile, DType dtype, const std::optional<Parameter>& min,
+                                    const std::optional<Parameter>& max, MinAboveMax min_above_max,
                                     const Message& advice = "");
 
 /// A bound of integers whose fraction the profile cuts off, so that `element`, which is outside of the bound
@@ -80,8 +80,8 @@ struct CutBound {
 };
 
 [[nodiscard]] std::vector<CutBound> cut_bounds(const Profile& profile, DType dtype,
-                                               const std::optional<Given>& min,
-                                               const std::optional<Given>& max);
+                                               const std::optional<Parameter>& min,
+                                               const std::optional<Parameter>& max);
 
 /// The least element >= the number, and the greatest element <= the number; nothing if there is none. The
 /// number must not be NaN.

@@ -20,7 +20,7 @@ namespace {
 }
 
 /// A number after the clip: a replacement or the zero point.
-void expect_number(std::string_view field, const std::optional<Given>& given) {
+void expect_number(std::string_view field, const std::optional<Parameter>& given) {
   if (field == "zero_point")
     refuse_percentile(field, given);
   else
@@ -29,7 +29,7 @@ void expect_number(std::string_view field, const std::optional<Given>& given) {
 }
 
 /// The number as an element of a float dtype. Error{usage} if the dtype does not have it.
-ElementBits exact_float(std::string_view field, const Given& given, DType dtype) {
+ElementBits exact_float(std::string_view field, const Parameter& given, DType dtype) {
   const ElementBits element = nearest_element(dtype, given.number);
   const Number nearest = number_of(dtype, element);
   if (given.number.kind == Number::Kind::nan || nearest == given.number) return element;
@@ -42,7 +42,7 @@ ElementBits exact_float(std::string_view field, const Given& given, DType dtype)
 /// The dtype in which elements are compared with bounds without arithmetic: float64 for those of int32 if a
 /// stretch takes a bound beyond them.
 DType compared_dtype(const Request& request, DType from) {
-  const auto is_far = [=](const std::optional<Given>& bound) {
+  const auto is_far = [=](const std::optional<Parameter>& bound) {
     if (bound && bound->array) return has_any_beyond(*bound->array, from);
     return bound && bound->number.kind == Number::Kind::finite && is_beyond(bound->number, from);
   };
@@ -61,7 +61,7 @@ void choose_working_dtype(const Request& request, Plan& plan) {
   if (has_arithmetic_bounds(request, plan)) plan.bound_dtype = plan.operation.dtype;
 }
 
-std::optional<ElementBits> replacement(std::string_view field, const std::optional<Given>& given,
+std::optional<ElementBits> replacement(std::string_view field, const std::optional<Parameter>& given,
                                        const Operation& operation) {
   if (!given) return std::nullopt;
   const Cast& cast = *operation.cast;
@@ -72,7 +72,7 @@ std::optional<ElementBits> replacement(std::string_view field, const std::option
 }
 
 /// Error{usage} for a min above, or a max below, all elements of the output's dtype.
-[[noreturn]] void refuse_out_of_range(std::string_view field, const Given& bound,
+[[noreturn]] void refuse_out_of_range(std::string_view field, const Parameter& bound,
                                       const Operation& operation) {
   const Operation::Integer zero = operation.cast->zero_point;
   const std::string plus = zero.magnitude == 0 ? "" : " plus zero point " + text_of(zero);
@@ -81,7 +81,7 @@ std::optional<ElementBits> replacement(std::string_view field, const std::option
 
 /// 1: above all elements of the output; -1: below; 0 also without a number. An infinite bound is within a
 /// dtype that has infinities.
-int beyond_output(const Plan& plan, const std::optional<Given>& bound, ElementBits element) {
+int beyond_output(const Plan& plan, const std::optional<Parameter>& bound, ElementBits element) {
   const Operation& operation = plan.operation;
   if (!is_number(bound)) return 0;
   if (traits(operation.to).has_infinity && bound->number.kind == Number::Kind::infinite) return 0;
@@ -106,7 +106,7 @@ bool needs_cast(const Request& request, const Plan& plan) {
   if (normalizes(request)) return true;
   const bool has_fractions = !is_floating(from) && (has_fraction(request.min) || has_fraction(request.max));
   const bool rounds = is_floating(from) || plan.operation.arithmetic == Arithmetic::float64;
-  const auto is_other = [=](const std::optional<Given>& bound) {
+  const auto is_other = [=](const std::optional<Parameter>& bound) {
     return bound && bound->array && bound->array->layout().dtype != from;
   };
   if (scales && !is_floating(from) && (is_other(request.min) || is_other(request.max))) return true;
@@ -168,7 +168,7 @@ void choose_cast(const Request& request, Plan& plan) {
 /// Error{usage} for a number that replaces NaN and that the output's dtype does not have.
 void plan_nan(const OnNan& nan, Plan& plan) {
   if (nan.action != OnNan::replace || !is_floating(plan.input.dtype)) return;
-  const Given& given = *nan.number;
+  const Parameter& given = *nan.number;
   const auto [element, beyond] = result_of(plan.operation, given.number);
   const bool may_be_infinite =
       traits(plan.operation.to).has_infinity && given.number.kind == Number::Kind::infinite;
@@ -254,7 +254,7 @@ void describe_cast(const Plan& plan, std::string& text) {
 
 }  // namespace
 
-ElementBits integer_element(std::string_view field, const Given& given, DType dtype,
+ElementBits integer_element(std::string_view field, const Parameter& given, DType dtype,
                             Operation::Integer zero_point) {
   std::optional<ElementBits> element;
   if (is_integer(given.number))

@@ -192,11 +192,11 @@ bool has_arithmetic_bounds(const Request& request, const Plan& plan) {
   return request.to || request.round || request.max_norm || normalizes(request) || has_exact_bounds(plan);
 }
 
-bool is_number(const std::optional<Given>& bound) {
+bool is_number(const std::optional<Parameter>& bound) {
   return bound && !bound->array;
 }
 
-bool is_far_bound(const Plan& plan, const std::optional<Given>& bound) {
+bool is_far_bound(const Plan& plan, const std::optional<Parameter>& bound) {
   if (!plan.operation.cast || has_exact_bounds(plan) || !is_number(bound)) return false;
   const auto highest = [](DType dtype) { return number_of(dtype, highest_finite(dtype)); };
   const Number::Kind nearest =
@@ -219,7 +219,7 @@ bool is_beyond(const Number& number, DType dtype) {
          number > number_of(dtype, highest_element(dtype));
 }
 
-bool has_fraction(const std::optional<Given>& bound) {
+bool has_fraction(const std::optional<Parameter>& bound) {
   if (bound && bound->array) return is_floating(bound->array->layout().dtype);
   return bound && bound->number.kind == Number::Kind::finite && !is_integer(bound->number);
 }
@@ -245,9 +245,9 @@ void plan_far_bounds(const Request& request, Plan& plan) {
   if (is_far_bound(plan, request.min)) plan.exact_min = request.min->number;
   if (is_far_bound(plan, request.max)) plan.exact_max = request.max->number;
   // A dtype without infinity has a limit, which a far bound on the other side may exceed.
-  if (!request.max && (plan.exact_min || plan.array(Parameter::min) != nullptr))
+  if (!request.max && (plan.exact_min || plan.array(ParameterId::min) != nullptr))
     operation.hi = highest_element(operation.dtype);
-  if (!request.min && (plan.exact_max || plan.array(Parameter::max) != nullptr))
+  if (!request.min && (plan.exact_max || plan.array(ParameterId::max) != nullptr))
     operation.lo = lowest_element(operation.dtype);
   if (!plan.exact_min && !plan.exact_max) return;
   Number min = plan.exact_min ? *plan.exact_min : number_of(plan.bound_dtype, plan.min);

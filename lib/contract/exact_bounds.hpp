@@ -39,11 +39,11 @@ struct Result {
 [[nodiscard]] bool has_arithmetic_bounds(const Request& request, const Plan& plan);
 
 /// Whether the bound is a number, not an array.
-[[nodiscard]] bool is_number(const std::optional<Given>& bound);
+[[nodiscard]] bool is_number(const std::optional<Parameter>& bound);
 
 /// Whether the bound of floats is a number beyond its dtype that takes effect as it is, because results may
 /// lie there: a finite one, or beside a scale any one beyond a dtype without infinity.
-[[nodiscard]] bool is_far_bound(const Plan& plan, const std::optional<Given>& bound);
+[[nodiscard]] bool is_far_bound(const Plan& plan, const std::optional<Parameter>& bound);
 
 /// The text of a bound of `dtype` for a tensor, which is that bound when it is typed: of integers, a whole
 /// number of 64 bits is exact, and has all its digits.
@@ -53,7 +53,7 @@ struct Result {
 [[nodiscard]] bool is_beyond(const Number& number, DType dtype);
 
 /// Whether the bound is a number that is no integer, or may have such numbers.
-[[nodiscard]] bool has_fraction(const std::optional<Given>& bound);
+[[nodiscard]] bool has_fraction(const std::optional<Parameter>& bound);
 
 /// Whether any element of an array, which is read, has a fraction.
 [[nodiscard]] bool has_any_fraction(const ParameterArray& array);

@@ -36,21 +36,21 @@ namespace {
 struct ExpectUnderstood {
   const Field& field;
 
-  void operator()(const Given& given) const {
+  void operator()(const Parameter& given) const {
     if (!given.objection.empty())
       throw Error(ErrorKind::usage, Term{field.name, field.name} + given.objection);
   }
-  void operator()(const std::optional<Given>& given) const {
+  void operator()(const std::optional<Parameter>& given) const {
     if (given) (*this)(*given);
   }
   void operator()(const OnNan& nan) const { (*this)(nan.number); }
-  void operator()(const std::optional<std::pair<Given, Given>>& ends) const {
+  void operator()(const std::optional<std::pair<Parameter, Parameter>>& ends) const {
     if (!ends) return;
     (*this)(ends->first);
     (*this)(ends->second);
   }
-  void operator()(const std::vector<Given>& numbers) const {
-    for (const Given& number : numbers) (*this)(number);
+  void operator()(const std::vector<Parameter>& numbers) const {
+    for (const Parameter& number : numbers) (*this)(number);
   }
   template <class Other>
   void operator()(const Other& /*has_no_number*/) const {}

@@ -19,11 +19,11 @@ namespace clipper {
 
 struct Field {
   using Member =
-      std::variant<std::optional<Given> Request::*, OnNan Request::*, ProfileChoice Request::*,
+      std::variant<std::optional<Parameter> Request::*, OnNan Request::*, ProfileChoice Request::*,
                    std::optional<MinAboveMax> Request::*, std::optional<OrderedDType> Request::*,
                    std::optional<Round> Request::*, std::optional<Norm> Request::*,
-                   std::optional<std::pair<Given, Given>> Request::*, std::vector<Given> Request::*,
-                   std::vector<std::int64_t> Request::*, bool Request::*>;
+                   std::optional<std::pair<Parameter, Parameter>> Request::*,
+                   std::vector<Parameter> Request::*, std::vector<std::int64_t> Request::*, bool Request::*>;
 
   /// What a number may be besides a number: request_text.cpp has a function for each.
   enum class Grammar : std::uint8_t {
@@ -64,14 +64,14 @@ struct Field {
   void copy(const Request& from, Request& to) const;
 
   /// The member that is a number; null for others, and for lists of numbers.
-  [[nodiscard]] constexpr std::optional<Given> Request::*number() const {
-    const auto* const found = std::get_if<std::optional<Given> Request::*>(&member);
+  [[nodiscard]] constexpr std::optional<Parameter> Request::*number() const {
+    const auto* const found = std::get_if<std::optional<Parameter> Request::*>(&member);
     return found == nullptr ? nullptr : *found;
   }
 
   /// Whether several texts are a list.
   [[nodiscard]] constexpr bool is_list() const {
-    return std::holds_alternative<std::vector<Given> Request::*>(member) ||
+    return std::holds_alternative<std::vector<Parameter> Request::*>(member) ||
            std::holds_alternative<std::vector<std::int64_t> Request::*>(member);
   }
 };
@@ -281,7 +281,7 @@ template <class Holds>
   return nullptr;
 }
 
-/// Error{usage} for a text that is no number of its field: see Given::objection.
+/// Error{usage} for a text that is no number of its field: see Parameter::objection.
 void expect_understood(const Request& request);
 
 /// The field that calculates with both bounds; null if the request gives none.

@@ -24,7 +24,7 @@ std::string_view name_of_step(const Request& request) {
 
 /// Error{usage} for what stretch cannot be combined with, and unless it has both bounds.
 void check_stretch(const Request& request) {
-  const auto expect_not = [](std::string_view field, const std::optional<Given>& given) {
+  const auto expect_not = [](std::string_view field, const std::optional<Parameter>& given) {
     if (given)
       refuse_normalization(parameter("stretch") + " cannot be combined with " + label(field, *given));
   };
@@ -35,7 +35,7 @@ void check_stretch(const Request& request) {
       if (!bound->is_given(request))
         refuse_normalization(parameter("stretch") + " requires " + parameter(bound->name));
   }
-  for (const Given* const end : {&request.stretch->first, &request.stretch->second}) {
+  for (const Parameter* const end : {&request.stretch->first, &request.stretch->second}) {
     refuse_percentile("stretch", *end);
     if (end->array) refuse_normalization(label("stretch", *end) + " must be one number, not an array");
   }
@@ -43,7 +43,7 @@ void check_stretch(const Request& request) {
 
 void check_divide_zero(const Request& request) {
   if (!request.divide_zero) return;
-  const Given& given = *request.divide_zero;
+  const Parameter& given = *request.divide_zero;
   if (!request.divide && !request.stretch_from)
     refuse_normalization(parameter("divide_zero") + " requires " + parameter("divide") + " or " +
                          parameter("stretch_from"));
@@ -60,7 +60,7 @@ void check_max_norm(const Request& request) {
                            ", or the figure norm in an expression");
     return;
   }
-  const Given& given = *request.max_norm;
+  const Parameter& given = *request.max_norm;
   refuse_percentile("max_norm", given);
   const bool is_found = !given.found.empty();
   if (given.array && !is_found)
@@ -90,7 +90,7 @@ void check_normalization(const Request& request) {
 }
 
 /// A number or an array that is subtracted, or by which is divided; the number is `otherwise` for an array.
-double factor_of(std::string_view field, const std::optional<Given>& given, const Plan& plan,
+double factor_of(std::string_view field, const std::optional<Parameter>& given, const Plan& plan,
                  double otherwise) {
   check_factor_dtype(field, given, plan.input.dtype);
   if (!given || given->array) return otherwise;
@@ -98,8 +98,8 @@ double factor_of(std::string_view field, const std::optional<Given>& given, cons
 }
 
 /// The divisor; that of divide_zero in place of a 0 in a file.
-std::optional<Given> divisor_of(const Request& request) {
-  std::optional<Given> divide = request.divide;
+std::optional<Parameter> divisor_of(const Request& request) {
+  std::optional<Parameter> divide = request.divide;
   if (divide && divide->dtype && !divide->array && divide->number == Number(0) && request.divide_zero)
     divide->number = request.divide_zero->number;
   return divide;
@@ -114,7 +114,7 @@ void expect_divisor(const Request& request, const Plan& plan) {
 }
 
 /// An end of the stretch, which the output's dtype must have: an integer dtype with the zero point.
-double end_of(const Given& given, const Normalization& normalization) {
+double end_of(const Parameter& given, const Normalization& normalization) {
   const DType to = normalization.to;
   if (!is_floating(to))
     static_cast<void>(integer_element("stretch", given, to, normalization.cast.zero_point));
@@ -124,7 +124,7 @@ double end_of(const Given& given, const Normalization& normalization) {
   return finite_factor("stretch", given, DType::float64, false);
 }
 
-void expect_number_of_output(std::string_view field, const std::optional<Given>& replacement, DType to) {
+void expect_number_of_output(std::string_view field, const std::optional<Parameter>& replacement, DType to) {
   if (replacement && replacement->number.kind == Number::Kind::nan && !is_floating(to))
     refuse_normalization(label(field, *replacement) + fmt::format(" cannot become {}", traits(to).name));
 }
@@ -160,14 +160,15 @@ void choose_normalization(const Request& request, Plan& plan) {
 }
 
 /// The bound with which elements are compared.
-Number stretched_bound(const Plan& plan, Parameter bound) {
-  const bool is_min = bound == Parameter::min;
+Number stretched_bound(const Plan& plan, ParameterId bound) {
+  const bool is_min = bound == ParameterId::min;
   if (const std::optional<Number>& exact = is_min ? plan.exact_min : plan.exact_max) return *exact;
   return number_of(plan.operation.dtype, is_min ? plan.operation.lo : plan.operation.hi);
 }
 
 /// Error{usage} for a number that would not be stretched to a number within the ends.
-void expect_within(std::string_view field, const std::optional<Given>& given, const Normalization& stretch) {
+void expect_within(std::string_view field, const std::optional<Parameter>& given,
+                   const Normalization& stretch) {
   if (!given || given->number.kind == Number::Kind::nan) return;
   const auto number = round_to<double>(given->number);
   if (number < stretch.a || number > stretch.b)
@@ -182,10 +183,10 @@ void convert_normalization(const Request& request, Plan& plan) {
   Normalization& stretch = *plan.operation.normalization;
   const std::array ends{std::pair(&stretch.a, &stretch.a_rest), std::pair(&stretch.b, &stretch.b_rest)};
   for (std::size_t i = 0; i < ends.size(); ++i) {
-    const Given& given = *(request.*fields::kBounds[i]->number());
+    const Parameter& given = *(request.*fields::kBounds[i]->number());
     if (given.array) continue;
     const auto [to, rest] = ends[i];
-    const Number number = stretched_bound(plan, static_cast<Parameter>(i));
+    const Number number = stretched_bound(plan, static_cast<ParameterId>(i));
     *to = round_to<double>(number);
     if (!is_floating(plan.input.dtype)) *rest = rest_of(number);
     if (!std::isfinite(*to) || given.number.kind == Number::Kind::infinite)
@@ -223,12 +224,12 @@ void describe_normalization(const Plan& plan, std::string& text) {
   if (plan.norms) text += ", norm " + found_text(*plan.norms);
   if (!plan.operation.normalization) return;
   const Normalization& step = *plan.operation.normalization;
-  if (plan.norms) text += fmt::format(", y * {} in float64", text_of(plan, Parameter::max_norm));
+  if (plan.norms) text += fmt::format(", y * {} in float64", text_of(plan, ParameterId::max_norm));
   if (step.stretches)
     text += fmt::format(", stretched to {}:{} in float64", step.low, step.high);
   else if (!only_scales(plan))
-    text += fmt::format(", (y - {}) / {} in float64", text_of(plan, Parameter::subtract),
-                        text_of(plan, Parameter::divide));
+    text += fmt::format(", (y - {}) / {} in float64", text_of(plan, ParameterId::subtract),
+                        text_of(plan, ParameterId::divide));
   if (step.maps()) text += fmt::format(", stretched to {}:{}", step.low, step.high);
   describe_rounding(step.cast, true, plan.operation.from, step.to, text);
 }
@@ -260,7 +261,7 @@ void expect_no_groups(const Request& request) {
 bool only_scales(const Plan& plan) {
   const auto& step = plan.operation.normalization;
   return plan.norms && step && !step->stretches && step->a == 0 && step->b == 1 && !step->maps() &&
-         plan.array(Parameter::subtract) == nullptr && plan.array(Parameter::divide) == nullptr;
+         plan.array(ParameterId::subtract) == nullptr && plan.array(ParameterId::divide) == nullptr;
 }
 
 Number subtracted(const Number& number, DType dtype) {
@@ -283,7 +284,7 @@ void set_range(Request& request, DType dtype) {
   for (const std::string_view field : {"subtract", "divide"})
     if (field_named(field)->is_given(request))
       refuse_normalization(parameter("stretch_from") + " cannot be combined with " + parameter(field));
-  for (const Given* const end : {&from, &to}) {
+  for (const Parameter* const end : {&from, &to}) {
     if (is_figure(*end))
       refuse_normalization(label("stretch_from", *end) + ": a percentile needs all elements of the tensor");
     if (end->array) refuse_normalization(label("stretch_from", *end) + " must be one number, not an array");
@@ -296,8 +297,8 @@ void set_range(Request& request, DType dtype) {
     refuse_normalization(
         parameter("stretch_from") + fmt::format(" {}:{}: ", from.text, to.text) +
         (range == Number(0) ? "both ends are equal" : "the range is not a finite float64 number"));
-  request.subtract = Given(a, from.text);
-  request.divide = Given(Number(round_to<double>(range)));
+  request.subtract = Parameter(a, from.text);
+  request.divide = Parameter(Number(round_to<double>(range)));
 }
 
 Message no_range(const Message& from, const Message& to) {
@@ -305,11 +306,11 @@ Message no_range(const Message& from, const Message& to) {
 }
 
 std::optional<Message> collapse_note(const Plan& plan) {
-  if (!plan.operation.uses_bounds() || plan.array(Parameter::min) != nullptr ||
-      plan.array(Parameter::max) != nullptr)
+  if (!plan.operation.uses_bounds() || plan.array(ParameterId::min) != nullptr ||
+      plan.array(ParameterId::max) != nullptr)
     return std::nullopt;
-  const std::string bound = bound_text(plan, Parameter::min);
-  if (parse_number(bound) != parse_number(bound_text(plan, Parameter::max))) return std::nullopt;
+  const std::string bound = bound_text(plan, ParameterId::min);
+  if (parse_number(bound) != parse_number(bound_text(plan, ParameterId::max))) return std::nullopt;
   return parameter("min") + " and " + parameter("max") + fmt::format(" are both {}: ", bound) +
          parameter("stretch") + fmt::format(" makes {} of every element", plan.operation.normalization->low);
 }

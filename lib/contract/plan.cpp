@@ -24,7 +24,7 @@ std::string file_text(DType dtype, const Number& number, const std::optional<Ele
 }
 
 /// The limit of a request that has only one bound, `bound`.
-std::optional<Limit> limit(std::string_view field, Request request, std::optional<Given> bound,
+std::optional<Limit> limit(std::string_view field, Request request, std::optional<Parameter> bound,
                            const TensorLayout& layout, decltype(least_from)* within) {
   if (!bound) return std::nullopt;
   give_dtype(bound, layout.dtype);
@@ -119,7 +119,7 @@ Plan planned_by_figures(const Request& request, const TensorLayout& layout) {
     const auto& [missing, zero_point] = variants->all[at];
     Request own = request;
     for (std::size_t i = 0; i <= fields::kBroadcasting.size(); ++i)
-      if (const auto parameter = static_cast<Parameter>(i); (missing & bit_of(parameter)) != 0)
+      if (const auto parameter = static_cast<ParameterId>(i); (missing & bit_of(parameter)) != 0)
         omit(own, *field_named(name_of(parameter)));
     if (zero_point) {
       own.zero_point->number = *zero_point;

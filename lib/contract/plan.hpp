@@ -46,7 +46,7 @@ struct NodataPlan {
 
 /// What becomes of elements outside of a mask.
 struct MaskPlan {
-  Given mask;  ///< elements where it is not 0 are in it
+  Parameter mask;  ///< elements where it is not 0 are in it
   ElementBits to = 0;
 };
 
@@ -90,7 +90,7 @@ struct Plan {
   bool truncates_fractions = false;
 
   /// The array that gives the parameter; null if a number does.
-  [[nodiscard]] const ArrayParameter* array(Parameter parameter) const {
+  [[nodiscard]] const ArrayParameter* array(ParameterId parameter) const {
     return arrays ? arrays->find(parameter) : nullptr;
   }
 
@@ -204,7 +204,7 @@ struct Limit {
 
 /// The number of a bound as converted, for people: "6". If there is no such bound, the limit of the bounds'
 /// dtype, or of integer arithmetic before a cast, which has none, "-inf" or "inf".
-[[nodiscard]] std::string bound_text(const Plan& plan, Parameter bound);
+[[nodiscard]] std::string bound_text(const Plan& plan, ParameterId bound);
 
 /// What replaces NaN, for people: an element, or "min" if an array gives it. Only if plan.replaces_nan().
 [[nodiscard]] std::string replacement_text(const Plan& plan);

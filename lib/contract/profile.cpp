@@ -210,10 +210,10 @@ OnNan::Action Request::action_on_nan() const noexcept {
   __builtin_unreachable();
 }
 
-Given::Given(Number value)
+Parameter::Parameter(Number value)
     : number(std::move(value)), text(decimal_text(number)), is_float(!is_integer(number)) {}
 
-Given::Given(Number value, std::string quoted, std::optional<DType> of_file, bool is_opaque)
+Parameter::Parameter(Number value, std::string quoted, std::optional<DType> of_file, bool is_opaque)
     : number(std::move(value)),
       text(std::move(quoted)),
       dtype(of_file),
@@ -221,14 +221,14 @@ Given::Given(Number value, std::string quoted, std::optional<DType> of_file, boo
       is_float(number.kind != Number::Kind::finite ||
                text.find_first_of(text.find_first_of("xX") == text.npos ? ".eE" : ".pP") != text.npos) {}
 
-Given Given::of_text(std::string_view typed) {
+Parameter Parameter::of_text(std::string_view typed) {
   std::string text(typed);
   if (std::optional<Number> number = parse_number(typed)) return {*std::move(number), std::move(text)};
-  if (std::optional<Given> given = word(typed)) return *std::move(given);
-  if (std::optional<Given> numbers = list_in(typed)) return *std::move(numbers);
-  if (std::optional<Given> expression = expression_in(typed)) return *std::move(expression);
+  if (std::optional<Parameter> given = word(typed)) return *std::move(given);
+  if (std::optional<Parameter> numbers = list_in(typed)) return *std::move(numbers);
+  if (std::optional<Parameter> expression = expression_in(typed)) return *std::move(expression);
   const bool is_percent = typed.ends_with('%') && parse_number(typed.substr(0, typed.size() - 1));
-  Given given(Number{}, std::move(text));
+  Parameter given(Number{}, std::move(text));
   given.objection =
       is_percent ? " " + given.text + ": a percentile is a number from 0% to 100%"
                  : ": '" + given.text + "' is not a number, a percentage, a statistic, a date, true or false";
@@ -238,7 +238,7 @@ Given Given::of_text(std::string_view typed) {
 OnNan OnNan::of_text(std::string_view typed) {
   const auto* const word = std::ranges::find(kNanWords, typed);
   if (word != kNanWords.end()) return static_cast<Action>(word - kNanWords.begin());
-  return Given(typed);
+  return Parameter(typed);
 }
 
 const Profile* ProfileChoice::known(std::string_view name) {
@@ -247,42 +247,42 @@ const Profile* ProfileChoice::known(std::string_view name) {
               Term{"profile", "profile"} + Message(" '" + std::string(name) + "' is unknown"));
 }
 
-Given Given::percentile(const Number& percentage) {
+Parameter Parameter::percentile(const Number& percentage) {
   const std::string text = decimal_text(percentage) + "%";
   if (!is_percentage(percentage))
     throw Error(ErrorKind::usage, text + ": a percentile is a number from 0% to 100%");
-  Given given{Number{}, text};
+  Parameter given{Number{}, text};
   given.expression.terms = {{.figure = Expression::Figure{.percentage = percentage}}};
   return given;
 }
 
-Given::Given(Statistic of_elements)
+Parameter::Parameter(Statistic of_elements)
     : text(kStatisticWords.at(static_cast<std::size_t>(of_elements))),
       expression{.terms = {{.figure = Expression::Figure{.statistic = of_elements}}}} {}
 
-Given Given::percentile(double percentage) {
+Parameter Parameter::percentile(double percentage) {
   return percentile(*parse_number(shortest_text(percentage)));
 }
 
-std::optional<Given> Given::expression_in(std::string_view text) {
+std::optional<Parameter> Parameter::expression_in(std::string_view text) {
   std::optional<Expression> read = clipper::expression_in(text);
   if (!read) return std::nullopt;
-  Given given(Number{}, std::string(text));
+  Parameter given(Number{}, std::string(text));
   given.expression = *std::move(read);
   return given;
 }
 
-std::optional<Given> Given::word(std::string_view text) {
+std::optional<Parameter> Parameter::word(std::string_view text) {
   constexpr std::array<std::string_view, 4> kWords{"true", "false", "NaT", "nat"};
   if (std::ranges::find(kWords, text) == kWords.end() && !parse_date(text)) return std::nullopt;
-  Given word(Number{}, std::string(text));
+  Parameter word(Number{}, std::string(text));
   word.needs_meaning = true;
   return word;
 }
 
-std::optional<Given> Given::list_in(std::string_view text) {
+std::optional<Parameter> Parameter::list_in(std::string_view text) {
   if (text.find(',') == text.npos) return std::nullopt;
-  Given given(Number{}, std::string(text));
+  Parameter given(Number{}, std::string(text));
   if (text.starts_with('[') && text.ends_with(']')) text = text.substr(1, text.size() - 2);
   for (std::size_t end = 0; end != text.npos; text.remove_prefix(end == text.npos ? 0 : end + 1)) {
     end = text.find(',');
@@ -295,16 +295,16 @@ std::optional<Given> Given::list_in(std::string_view text) {
   return given;
 }
 
-Given Given::duration(std::int64_t ticks, TimeUnit in) {
+Parameter Parameter::duration(std::int64_t ticks, TimeUnit in) {
   if (in.base == TimeUnit::Base::generic) return ticks;
   const std::string unit = unit_text(in);
-  Given given(ticks, std::to_string(ticks) + " " + unit.substr(1, unit.size() - 2));
+  Parameter given(ticks, std::to_string(ticks) + " " + unit.substr(1, unit.size() - 2));
   given.needs_meaning = true;
   given.unit = in;
   return given;
 }
 
-Given Given::reciprocal(Given divisor) {
+Parameter Parameter::reciprocal(Parameter divisor) {
   divisor.text.insert(0, "1/");
   divisor.divides = true;
   return divisor;

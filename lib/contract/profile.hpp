@@ -176,7 +176,7 @@ inline constexpr std::array<std::string_view, 3> kNormWords{"2", "1", "inf"};
 /// A parameter of a request, and how messages quote it: a number, an array with a number for each element, or
 /// an expression of the tensor's own elements. Plain numbers convert to it: `{.min = 0, .max =
 /// 6}`.
-struct Given {
+struct Parameter {
   Number number;               ///< meaningless if there is an array, an expression, a list or a word
   std::string text;            ///< as it was typed: "300", "1e3", "@lo.npy", "1%"
   std::optional<DType> dtype;  ///< of the .npy file that was read; empty if the number was typed
@@ -203,54 +203,54 @@ struct Given {
   /// The exact value of an integer, float or double. The text is the shortest that converts back to the
   /// value: for 0.1F it is "0.1", although the number is the float's value and not 1/10.
   template <class T>
-  requires(std::is_arithmetic_v<T>&& std::constructible_from<Number, T>) Given(T value)
+  requires(std::is_arithmetic_v<T>&& std::constructible_from<Number, T>) Parameter(T value)
       : number(value), text(shortest_text(value)), is_float(std::is_floating_point_v<T>) {}
 
   /// The text is all decimal digits of the number.
-  Given(Number value);
+  Parameter(Number value);
 
   /// `{.subtract = clipper::Statistic::mean}`.
-  Given(Statistic of_elements);
+  Parameter(Statistic of_elements);
 
   /// What a text means, as the program reads it, without files: `{.min = "1%"}`. A number, which is exact, a
   /// date, "true" or "false", a list, or an expression: "1%", "mean-3std". Other texts have an objection.
   template <Text T>
-  Given(const T& typed) : Given(of_text(typed)) {}
+  Parameter(const T& typed) : Parameter(of_text(typed)) {}
   // NOLINTEND(google-explicit-constructor)
 
   /// For programs that read numbers from a command line or a file.
-  Given(Number value, std::string quoted, std::optional<DType> of_file = std::nullopt,
-        bool is_opaque = false);
+  Parameter(Number value, std::string quoted, std::optional<DType> of_file = std::nullopt,
+            bool is_opaque = false);
 
   /// The percentile of the tensor's elements that are not NaN, from 0 to 100, as numpy's default method
   /// defines it, but exactly; it is converted once, as if it had been typed. Error{usage} for any other
   /// number.
-  [[nodiscard]] static Given percentile(const Number& percentage);
+  [[nodiscard]] static Parameter percentile(const Number& percentage);
 
   /// The percentile for the shortest decimal number that converts to this double: 99.9 is 999/10.
-  [[nodiscard]] static Given percentile(double percentage);
+  [[nodiscard]] static Parameter percentile(double percentage);
 
   /// A bound of bool, datetime64 or timedelta64, or what replaces NaT: "2020-02-29" (see parse_date()),
   /// "true", "false"; "NaT" is refused as a bound. Nothing for other texts.
-  [[nodiscard]] static std::optional<Given> word(std::string_view text);
+  [[nodiscard]] static std::optional<Parameter> word(std::string_view text);
 
   /// An expression of figures; nothing for other texts.
-  [[nodiscard]] static std::optional<Given> expression_in(std::string_view text);
+  [[nodiscard]] static std::optional<Parameter> expression_in(std::string_view text);
 
   /// The numbers of "0.485,0.456,0.406", which are those of the indexes along the only axis of
   /// Request::per_axis; nothing for other texts.
-  [[nodiscard]] static std::optional<Given> list_in(std::string_view text);
+  [[nodiscard]] static std::optional<Parameter> list_in(std::string_view text);
 
   /// A bound of timedelta64 in any unit, of which the tensor's unit must have an exact number. The text is
   /// "36 h".
-  [[nodiscard]] static Given duration(std::int64_t ticks, TimeUnit in);
+  [[nodiscard]] static Parameter duration(std::int64_t ticks, TimeUnit in);
 
   /// As scale: x is divided by the number or array, x / S, as ONNX QuantizeLinear does. The product with a
   /// rounded 1/S would differ. The text is "1/S".
-  [[nodiscard]] static Given reciprocal(Given divisor);
+  [[nodiscard]] static Parameter reciprocal(Parameter divisor);
 
  private:
-  [[nodiscard]] static Given of_text(std::string_view typed);
+  [[nodiscard]] static Parameter of_text(std::string_view typed);
 
   template <class T>
   [[nodiscard]] static std::string shortest_text(T value) {
@@ -272,7 +272,7 @@ struct OnNan {
   };
 
   Action action = by_profile;
-  std::optional<Given> number;  ///< for `replace`; Error{usage} if it is NaN
+  std::optional<Parameter> number;  ///< for `replace`; Error{usage} if it is NaN
 
   OnNan() = default;
 
@@ -282,10 +282,10 @@ struct OnNan {
   OnNan(Action what) : action(what) {}
 
   /// `{.nan = 0}`: `replace` by this number, rounded to the dtype of the result.
-  template <std::convertible_to<Given> T>
+  template <std::convertible_to<Parameter> T>
   requires(!Text<T>) OnNan(T value) : action(replace), number(std::move(value)) {}
 
-  /// One of kNanWords, or `replace` by what the text means to Given: `{.nan = "error"}`.
+  /// One of kNanWords, or `replace` by what the text means to Parameter: `{.nan = "error"}`.
   template <Text T>
   OnNan(const T& typed) : OnNan(of_text(typed)) {}
   // NOLINTEND(google-explicit-constructor)
@@ -301,10 +301,10 @@ inline constexpr std::array<std::string_view, 4> kNanWords{"keep", "error", "min
 /// min and y > max becomes max. A bound that is not given is the profile's default (AbsentBound). Functions
 /// that take a request throw Error{usage} for what the profile forbids.
 struct Request {
-  std::optional<Given> min{};
-  std::optional<Given> max{};
-  std::optional<Given> scale{};
-  std::optional<Given> bias{};
+  std::optional<Parameter> min{};
+  std::optional<Parameter> max{};
+  std::optional<Parameter> scale{};
+  std::optional<Parameter> bias{};
   OnNan nan{};
   ProfileChoice profile = profile_named("clipper");  ///< not owned; Error{usage} if null
   std::optional<MinAboveMax> min_above_max{};        ///< overrides the profile's rule
@@ -315,37 +315,37 @@ struct Request {
 
   /// Elements beyond a bound become this number, not the bound. Error{usage} without the bound, and if the
   /// output's dtype does not have the number. NaN is a number of the float dtypes.
-  std::optional<Given> replace_below{};
-  std::optional<Given> replace_above{};
+  std::optional<Parameter> replace_below{};
+  std::optional<Parameter> replace_above{};
 
   /// y = y * (max_norm / n) if the norm n of the clipped elements is more than max_norm, a number above 0:
   /// n is exact and rounded once to float64, quotient and product are float64. Error{input} for a norm that
   /// is NaN or infinite. An integer tensor needs `to` or `round`.
-  std::optional<Given> max_norm{};
+  std::optional<Parameter> max_norm{};
   std::optional<Norm> norm{};  ///< of max_norm; by default Norm::two
 
   /// y = (y - subtract) / divide in float64, with the clipped y. Numbers, arrays, or statistics or
   /// percentiles of the tensor's clipped elements. An integer tensor needs `to` or `round`.
-  std::optional<Given> subtract{};
-  std::optional<Given> divide{};  ///< Error{usage} for 0; Error{input} for a 0 of an array or statistic
+  std::optional<Parameter> subtract{};
+  std::optional<Parameter> divide{};  ///< Error{usage} for 0; Error{input} for a 0 of an array or statistic
 
   /// The divisor in place of a 0 of an array, a file or a statistic; not 0. 1 leaves such elements undivided.
-  std::optional<Given> divide_zero{};
+  std::optional<Parameter> divide_zero{};
 
   /// From min, which becomes the first number, to max, which becomes the second: in float64,
   /// t = (y - min) / (max - min) and y = t * (second - first) + first. Error{usage} without two finite
   /// bounds, together with subtract, divide or min_above_max, and for a number that the output does not have.
   /// An integer tensor needs `to` or `round`.
-  std::optional<std::pair<Given, Given>> stretch{};
+  std::optional<std::pair<Parameter, Parameter>> stretch{};
 
   /// What the stretch maps to its two numbers in place of min and max, which are then optional: in float64,
   /// y = (y - a) / (b - a) * (second - first) + first, also beyond the two. Numbers, or percentiles or rules
   /// of the tensor's elements. Error{usage} if they are equal, Error{input} if they are found equal.
-  std::optional<std::pair<Given, Given>> stretch_from{};
+  std::optional<std::pair<Parameter, Parameter>> stretch_from{};
 
   /// Elements are rounded to integers. By default only if `to` is an integer dtype, half_even.
   std::optional<Round> round{};
-  std::optional<Given>
+  std::optional<Parameter>
       zero_point{};  ///< is added to the integer; Error{usage} unless `to` is an integer dtype
 
   /// The output's dtype. Integers saturate, and a NaN that `nan` does not replace is an Error{input}. Floats
@@ -358,8 +358,8 @@ struct Request {
   /// their value in every step, and no percentile, count, or `nan` sees them. NaN stands for every NaN.
   /// Integers lack fractions, which no element equals. Error{usage} for a number that the output's dtype does
   /// not have, unless nodata_to says what nodata elements become.
-  std::vector<Given> nodata{};
-  std::optional<Given> nodata_to{};
+  std::vector<Parameter> nodata{};
+  std::optional<Parameter> nodata_to{};
 
   // Whose percentiles, statistics and norms parameters are: those of all elements of the tensor by default.
 
@@ -369,10 +369,10 @@ struct Request {
 
   /// Of the elements for which this number or array, which broadcasts to the tensor, is not 0; NaN counts as
   /// true. Needs a figure, or mask_to. What is clipped are all elements, without mask_to.
-  std::optional<Given> mask{};
+  std::optional<Parameter> mask{};
 
   /// What the other elements become, whatever they are; no step and no count has them.
-  std::optional<Given> mask_to{};
+  std::optional<Parameter> mask_to{};
 
   /// Of all clipped tensors together, which must have one dtype, floats with max_norm alone any of floats:
   /// for the members of an archive in clip_file().

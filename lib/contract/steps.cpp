@@ -15,7 +15,7 @@
 namespace clipper {
 namespace {
 
-[[noreturn]] void refuse_infinite(std::string_view field, const Given& given, DType dtype) {
+[[noreturn]] void refuse_infinite(std::string_view field, const Parameter& given, DType dtype) {
   throw Error(ErrorKind::usage,
               label(field, given) + fmt::format(" is not a finite {} number", traits(dtype).name));
 }
@@ -30,7 +30,7 @@ void check_scaling(const Request& request) {
 /// A scale or a bias.
 struct Factor {
   std::string_view field;
-  Given given;
+  Parameter given;
 
   [[nodiscard]] double rounded(DType dtype) const {
     return finite_factor(field, given, dtype, given.divides);
@@ -48,24 +48,24 @@ std::optional<Operation::Integer> as_integer(const Number& number) {
 }
 
 /// The given number; `otherwise` if none is given, or an array.
-Given number_or(const std::optional<Given>& given, int otherwise) {
-  return given && !given->array ? *given : Given(otherwise);
+Parameter number_or(const std::optional<Parameter>& given, int otherwise) {
+  return given && !given->array ? *given : Parameter(otherwise);
 }
 
 /// The factor as an integer. Elements of a float file are not integers, whatever their values.
-std::optional<Operation::Integer> exact(const std::optional<Given>& given, const Factor& factor) {
+std::optional<Operation::Integer> exact(const std::optional<Parameter>& given, const Factor& factor) {
   if (given && given->dtype && is_floating(*given->dtype)) return std::nullopt;
   return as_integer(factor.given.number);
 }
 
-bool is_fraction(const std::optional<Given>& factor) {
+bool is_fraction(const std::optional<Parameter>& factor) {
   return factor && !factor->array && (factor->divides || !is_integer(factor->number));
 }
 
 /// Whether stretch calculates with a bound that is beyond all integers of 64 bits: all elements are compared
 /// with it, and no element equals it.
 bool is_stretched_from_far(const Request& request, DType dtype) {
-  const auto is_far = [=](const std::optional<Given>& bound) {
+  const auto is_far = [=](const std::optional<Parameter>& bound) {
     if (bound && bound->array)
       return bound->array->layout().dtype != dtype && has_any_beyond(*bound->array, dtype);
     return bound && bound->number.kind == Number::Kind::finite && is_beyond(bound->number, dtype);
@@ -134,8 +134,8 @@ void describe_scaling(const Plan& plan, std::string& text) {
   if (operation.arithmetic == Arithmetic::none) return;
   constexpr std::array kHow{"", "in float32", "in float64", "exactly"};
   text +=
-      fmt::format(", x {} {} + {} {}", operation.divides ? '/' : '*', text_of(plan, Parameter::scale),
-                  text_of(plan, Parameter::bias), kHow.at(static_cast<std::size_t>(operation.arithmetic)));
+      fmt::format(", x {} {} + {} {}", operation.divides ? '/' : '*', text_of(plan, ParameterId::scale),
+                  text_of(plan, ParameterId::bias), kHow.at(static_cast<std::size_t>(operation.arithmetic)));
 }
 
 std::optional<std::string> scaling_text(const Operation& operation, bool is_scale) {
@@ -178,11 +178,11 @@ void convert_clip(const Request& request, Plan& plan) {
   const bool is_wide =
       has_exact_bounds(plan) && (operation.arithmetic == Arithmetic::integer ||
                                  (operation.arithmetic == Arithmetic::none && operation.uses_bounds()));
-  const auto number_in = [&](const std::optional<Given>& given) {
+  const auto number_in = [&](const std::optional<Parameter>& given) {
     return is_wide || (given && given->array) || is_far_bound(plan, given) ? std::nullopt : given;
   };
-  const std::optional<Given> min = number_in(request.min);
-  const std::optional<Given> max = number_in(request.max);
+  const std::optional<Parameter> min = number_in(request.min);
+  const std::optional<Parameter> max = number_in(request.max);
   const Bounds bounds =
       convert_bounds(profile, plan.bound_dtype, min, max,
                      request.min_above_max.value_or(profile.min_above_max), order_advice(operation));
@@ -192,7 +192,7 @@ void convert_clip(const Request& request, Plan& plan) {
   plan.max = bounds.max;
   if (!has_exact_bounds(plan)) {
     plan.cut = cut_bounds(profile, plan.bound_dtype, min, max);
-    for (const Parameter bound : {Parameter::min, Parameter::max})
+    for (const ParameterId bound : {ParameterId::min, ParameterId::max})
       if (const ArrayParameter* const row = plan.array(bound);
           row != nullptr && !is_floating(plan.input.dtype) && has_any_fraction(*row->array))
         plan.cut.push_back({name_of(bound), row->text, 0});
@@ -211,7 +211,7 @@ void identify_clip(const Plan& plan, std::string& text) {
 }
 
 void describe_clip(const Plan& plan, std::string& text) {
-  for (const Parameter bound : {Parameter::min, Parameter::max})
+  for (const ParameterId bound : {ParameterId::min, ParameterId::max})
     text += fmt::format(", {} {}", name_of(bound), text_of(plan, bound));
 }
 
@@ -227,7 +227,7 @@ void choose_specials(const Request& request, Plan& plan) {
 
 /// The element that replaces NaN. Error{usage} for a finite number that rounds to an infinity, and for a
 /// number beyond the elements of a dtype without infinity.
-ElementBits replacement(const Given& given, DType dtype) {
+ElementBits replacement(const Parameter& given, DType dtype) {
   const ElementBits element = nearest_element(dtype, given.number);
   const Number::Kind kind = number_of(dtype, element).kind;
   if (kind == Number::Kind::nan || (kind != given.number.kind)) refuse_infinite("nan", given, dtype);
@@ -241,7 +241,7 @@ bool has_nan(const TensorLayout& layout) {
 /// The bound that replaces NaN; nothing if the tensor has none.
 std::optional<ElementBits> bound_for_nan(const Request& request, const Plan& plan) {
   const bool is_min = request.action_on_nan() == OnNan::min;
-  const std::optional<Given>& bound = is_min ? request.min : request.max;
+  const std::optional<Parameter>& bound = is_min ? request.min : request.max;
   const std::string_view field = is_min ? "min" : "max";
   if (!bound)
     throw Error(ErrorKind::usage, parameter("nan") + fmt::format(" {} requires ", field) + parameter(field));
@@ -265,7 +265,7 @@ std::optional<ElementBits> nan_replacement(const Request& request, const Plan& p
   }
   if (!request.nan.number)
     throw Error(ErrorKind::usage, parameter("nan") + ": the number that replaces NaN is missing");
-  const Given& given = *request.nan.number;
+  const Parameter& given = *request.nan.number;
   if (given.number.kind == Number::Kind::nan)
     throw Error(ErrorKind::usage, label("nan", given) + ": NaN cannot replace NaN");
   if (!is_floating(plan.input.dtype) || plan.operation.cast) return std::nullopt;
@@ -320,12 +320,12 @@ void describe_specials(const Plan& plan, std::string& text) {
 // Elements that are no data.
 
 void check_nodata(const Request& request) {
-  const auto expect_number = [](std::string_view field, const Given& given) {
+  const auto expect_number = [](std::string_view field, const Parameter& given) {
     refuse_percentile(field, given);
     if (given.array) throw Error(ErrorKind::usage, label(field, given) + " must be one number, not an array");
     if (given.needs_meaning) throw Error(ErrorKind::usage, label(field, given) + " is not a number");
   };
-  for (const Given& given : request.nodata) expect_number("nodata", given);
+  for (const Parameter& given : request.nodata) expect_number("nodata", given);
   if (request.mask_to && !is_figure(request.mask_to)) expect_number("mask_to", *request.mask_to);
   if (request.mask_to && !request.mask)
     throw Error(ErrorKind::usage, parameter("mask_to") + " requires " + parameter("mask"));
@@ -338,14 +338,14 @@ void check_nodata(const Request& request) {
 void choose_nodata(const Request& /*request*/, Plan& /*plan*/) {}
 
 /// A number as it is looked for: rounded to a float, unless that is infinite.
-Number looked_for(const Given& given, DType dtype) {
+Number looked_for(const Parameter& given, DType dtype) {
   if (!is_floating(dtype) || given.number.kind != Number::Kind::finite) return given.number;
   const Number nearest = number_of(dtype, nearest_element(dtype, given.number));
   return nearest.kind == Number::Kind::finite ? nearest : given.number;
 }
 
 /// What nodata elements become. Error{usage} for a number that the dtype does not have.
-ElementBits nodata_result(std::string_view field, const Given& given, DType dtype) {
+ElementBits nodata_result(std::string_view field, const Parameter& given, DType dtype) {
   expect_no_percentage(field, given);
   if (!is_floating(dtype)) return integer_element(field, given, dtype);
   const ElementBits element = nearest_element(dtype, given.number);
@@ -365,7 +365,7 @@ void convert_nodata(const Request& request, Plan& plan) {
   NodataPlan& nodata = plan.nodata.emplace();
   nodata.read = nodata_of(request, from);
   nodata.written.dtype = to;
-  for (const Given& given : request.nodata) {
+  for (const Parameter& given : request.nodata) {
     nodata.text += (nodata.text.empty() ? "" : ", ") + given.text;
     Nodata found{from};
     if (request.nodata_to || !found.add(looked_for(given, from)) ||
@@ -417,7 +417,7 @@ std::span<const Step* const> steps() noexcept {
   return kSteps;
 }
 
-double finite_factor(std::string_view field, const Given& given, DType dtype, bool divides) {
+double finite_factor(std::string_view field, const Parameter& given, DType dtype, bool divides) {
   const double value = dtype == DType::float32 ? static_cast<double>(round_to<float>(given.number))
                                                : round_to<double>(given.number);
   if (divides && value == 0)
@@ -426,7 +426,7 @@ double finite_factor(std::string_view field, const Given& given, DType dtype, bo
   return value;
 }
 
-void check_factor_dtype(std::string_view field, const std::optional<Given>& given, DType dtype) {
+void check_factor_dtype(std::string_view field, const std::optional<Parameter>& given, DType dtype) {
   if (!given || !given->dtype || takes_factor(dtype, *given->dtype)) return;
   throw Error(
       ErrorKind::usage,
@@ -438,7 +438,7 @@ void check_factor_dtype(std::string_view field, const std::optional<Given>& give
 Nodata nodata_of(const Request& request, DType dtype) {
   check_nodata(request);
   Nodata nodata{dtype};
-  for (const Given& given : request.nodata) nodata.add(looked_for(given, dtype));
+  for (const Parameter& given : request.nodata) nodata.add(looked_for(given, dtype));
   std::ranges::sort(nodata.elements);  // whatever the order in which they are given
   nodata.elements.erase(std::unique(nodata.elements.begin(), nodata.elements.end()), nodata.elements.end());
   return nodata;
@@ -455,26 +455,26 @@ std::string found_text(const ParameterArray& array, std::size_t shown) {
   return text + (count > shown ? ", ...]" : "]");
 }
 
-std::optional<std::string> number_text(const Plan& plan, Parameter parameter) {
+std::optional<std::string> number_text(const Plan& plan, ParameterId parameter) {
   const auto& normalization = plan.operation.normalization;
   switch (parameter) {
-    case Parameter::min:
-    case Parameter::max: return bound_text(plan, parameter);
-    case Parameter::scale:
-    case Parameter::bias: return scaling_text(plan.operation, parameter == Parameter::scale);
-    case Parameter::subtract:
-    case Parameter::divide:
+    case ParameterId::min:
+    case ParameterId::max: return bound_text(plan, parameter);
+    case ParameterId::scale:
+    case ParameterId::bias: return scaling_text(plan.operation, parameter == ParameterId::scale);
+    case ParameterId::subtract:
+    case ParameterId::divide:
       if (!normalization || plan.operation.uses_bounds() || only_scales(plan)) return std::nullopt;
-      return parameter == Parameter::subtract ? subtrahend_text(*normalization)
-                                              : fmt::format("{}", normalization->b);
-    case Parameter::max_norm:
+      return parameter == ParameterId::subtract ? subtrahend_text(*normalization)
+                                                : fmt::format("{}", normalization->b);
+    case ParameterId::max_norm:
       if (!normalization || !plan.norms) return std::nullopt;
       return fmt::format("{}", normalization->factor);
   }
   __builtin_unreachable();
 }
 
-std::string text_of(const Plan& plan, Parameter parameter) {
+std::string text_of(const Plan& plan, ParameterId parameter) {
   const ArrayParameter* const row = plan.array(parameter);
   if (row == nullptr) return number_text(plan, parameter).value_or("");
   const std::string found = found_text(*row->array);
@@ -486,8 +486,8 @@ std::string text_of(const Operation::Integer& integer) {
   return fmt::format("{}{}", integer.negative ? "-" : "", integer.magnitude);
 }
 
-std::string bound_text(const Plan& plan, Parameter bound) {
-  const bool is_min = bound == Parameter::min;
+std::string bound_text(const Plan& plan, ParameterId bound) {
+  const bool is_min = bound == ParameterId::min;
   if (const std::optional<Number>& exact = is_min ? plan.exact_min : plan.exact_max;
       exact && plan.operation.cast)
     return decimal_text(*exact);

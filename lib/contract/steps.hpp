@@ -75,21 +75,21 @@ void set_range(Request& request, DType dtype);
 
 /// The number of a parameter as the plan calculates with it, for people: "0.5". Nothing unless a step of the
 /// plan has the parameter; 1 or 0 for one that is not given beside one that is.
-[[nodiscard]] std::optional<std::string> number_text(const Plan& plan, Parameter parameter);
+[[nodiscard]] std::optional<std::string> number_text(const Plan& plan, ParameterId parameter);
 
 /// The same, or the text of an array: "@bias.npy (3,)", "1% (3, 1, 1) [0.5, 1, 2]".
-[[nodiscard]] std::string text_of(const Plan& plan, Parameter parameter);
+[[nodiscard]] std::string text_of(const Plan& plan, ParameterId parameter);
 
 /// A scale, bias, subtrahend or divisor, rounded to float32 or float64. Error{usage} unless that is finite,
 /// and for a divisor of 0.
-[[nodiscard]] double finite_factor(std::string_view field, const Given& given, DType dtype, bool divides);
+[[nodiscard]] double finite_factor(std::string_view field, const Parameter& given, DType dtype, bool divides);
 
 /// Error{usage} if a factor from a file is neither a float32 or float64 nor of the tensor's dtype. 64-bit
 /// integer tensors also take both 64-bit integer dtypes.
-void check_factor_dtype(std::string_view field, const std::optional<Given>& given, DType dtype);
+void check_factor_dtype(std::string_view field, const std::optional<Parameter>& given, DType dtype);
 
 /// The number, plus `zero_point`, as an element of an integer dtype. Error{usage} if there is none.
-[[nodiscard]] ElementBits integer_element(std::string_view field, const Given& given, DType dtype,
+[[nodiscard]] ElementBits integer_element(std::string_view field, const Parameter& given, DType dtype,
                                           Operation::Integer zero_point = {});
 
 /// What a cast to `to` does besides replacements, of elements that were scaled or normalized if `scales`.

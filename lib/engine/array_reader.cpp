@@ -217,13 +217,13 @@ Bits ArrayReader::element(std::uint64_t offset) {
   return reinterpret_cast<const Bits*>(window_)[offset - window_begin_];
 }
 
-MaskFlags flags_of(const Given& mask, const TensorLayout& layout) {
+MaskFlags flags_of(const Parameter& mask, const TensorLayout& layout) {
   if (!mask.array) {
     const std::byte flag{mask.number != Number(0)};
     return [flag](std::uint64_t /*position*/, std::span<std::byte> flags) { std::ranges::fill(flags, flag); };
   }
   const auto broadcast = std::make_shared<Broadcast>();
-  broadcast->arrays.push_back({Parameter::min, mask.text, mask.array, {}});
+  broadcast->arrays.push_back({ParameterId::min, mask.text, mask.array, {}});
   lay_out(*broadcast, layout.shape, layout.fortran_order);
   return [broadcast](std::uint64_t position, std::span<std::byte> flags) {
     const ArrayParameter& row = broadcast->arrays.front();

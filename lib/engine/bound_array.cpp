@@ -114,8 +114,8 @@ bool is_other_bound(const Plan& plan, DType array) {
   return is_floating(array) || !has_all(checks_input ? from : operation.dtype, array);
 }
 
-BoundArray::BoundArray(const Plan& plan, Parameter bound, std::size_t capacity)
-    : plan_(plan), is_min_(bound == Parameter::min), values_(capacity), rests_(capacity) {
+BoundArray::BoundArray(const Plan& plan, ParameterId bound, std::size_t capacity)
+    : plan_(plan), is_min_(bound == ParameterId::min), values_(capacity), rests_(capacity) {
   const Operation& operation = plan.operation;
   const ArrayParameter* const array = plan.array(bound);
   is_other_ = array != nullptr && is_other_bound(plan, array->array->layout().dtype);

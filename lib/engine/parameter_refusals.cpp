@@ -57,8 +57,8 @@ bool ParameterTile::are_both_given() const {
 void ParameterTile::refuse(std::uint64_t position) {
   read(position, 1);
   if (far_) {  // with its number
-    exact_min_.emplace(plan_, Parameter::min, 1);
-    exact_max_.emplace(plan_, Parameter::max, 1);
+    exact_min_.emplace(plan_, ParameterId::min, 1);
+    exact_max_.emplace(plan_, ParameterId::max, 1);
     read(position, 1);
   }
   refuse_bounds(position);
@@ -84,7 +84,7 @@ void ParameterTile::refuse_bounds(std::uint64_t position) const {
                      [&]<class T>() { return element_text(dtype, to_bits(*of(bound).expanded<T>())); });
   };
   const auto quoted = [&](Slot bound) {
-    const Parameter parameter = bound == Slot::lo ? Parameter::min : Parameter::max;
+    const ParameterId parameter = bound == Slot::lo ? ParameterId::min : ParameterId::max;
     const std::string_view field = name_of(parameter);
     const std::optional<Number>& number = bound == Slot::lo ? plan_.exact_min : plan_.exact_max;
     return of(bound).array

@@ -17,11 +17,11 @@
 namespace clipper {
 namespace {
 
-constexpr Slot slot_of(Parameter parameter) {
+constexpr Slot slot_of(ParameterId parameter) {
   return static_cast<Slot>(parameter);
 }
-static_assert(slot_of(Parameter::max) == Slot::hi && slot_of(Parameter::bias) == Slot::bias &&
-              slot_of(Parameter::divide) == Slot::b && slot_of(Parameter::max_norm) == Slot::factor);
+static_assert(slot_of(ParameterId::max) == Slot::hi && slot_of(ParameterId::bias) == Slot::bias &&
+              slot_of(ParameterId::divide) == Slot::b && slot_of(ParameterId::max_norm) == Slot::factor);
 
 /// Returns `f.template operator()<T>()`, where T is the type of the numbers of a slot that people give.
 template <class F>
@@ -110,8 +110,8 @@ ParameterTile::ParameterTile(const Plan& plan, std::size_t capacity, std::size_t
     : plan_(plan),
       capacity_(capacity),
       band_size_(band_size),
-      bounds_vary_(plan.arrays->find(Parameter::min) != nullptr ||
-                   plan.arrays->find(Parameter::max) != nullptr) {
+      bounds_vary_(plan.arrays->find(ParameterId::min) != nullptr ||
+                   plan.arrays->find(ParameterId::max) != nullptr) {
   const Broadcast& arrays = *plan.arrays;
   if (plan.operation.nan && arrays.nan && arrays.find(*arrays.nan) != nullptr)
     nan_bound_ = slot_of(*arrays.nan);
@@ -120,7 +120,7 @@ ParameterTile::ParameterTile(const Plan& plan, std::size_t capacity, std::size_t
   for (std::size_t slot = 0; slot < kSlots; ++slot)
     if (is_needed(static_cast<Slot>(slot))) allocate(static_cast<Slot>(slot));
   const auto is_bound = [](const ArrayParameter& row) {
-    return row.parameter == Parameter::min || row.parameter == Parameter::max;
+    return row.parameter == ParameterId::min || row.parameter == ParameterId::max;
   };
   const bool is_exact = std::ranges::any_of(arrays.arrays, [&](const ArrayParameter& row) {
     return is_bound(row) && is_other_bound(plan, row.array->layout().dtype);
@@ -155,10 +155,10 @@ bool ParameterTile::is_needed(Slot slot) const {
     case Slot::bias: return plan_.operation.arithmetic != Arithmetic::none;
     case Slot::a:
     case Slot::b: return normalization.has_value();
-    case Slot::factor: return plan_.arrays->find(Parameter::max_norm) != nullptr;
+    case Slot::factor: return plan_.arrays->find(ParameterId::max_norm) != nullptr;
     case Slot::a_rest: {
       if (!normalization) return false;
-      const ArrayParameter* const a = plan_.arrays->find(Parameter::subtract);
+      const ArrayParameter* const a = plan_.arrays->find(ParameterId::subtract);
       const DType dtype = a == nullptr ? DType::float64 : a->array->layout().dtype;
       const bool is_long = !is_floating(dtype) && traits(dtype).size == sizeof(double);
       return (is_long && !is_floating(plan_.input.dtype)) || normalization->a_rest != 0;
@@ -199,8 +199,8 @@ void ParameterTile::allocate_exact() {
     if (!numbers.empty()) of(slot).own = reinterpret_cast<std::byte*>(numbers.data());
     of(slot).size = sizeof(T);
   };
-  exact_min_.emplace(plan_, Parameter::min, capacity_);
-  exact_max_.emplace(plan_, Parameter::max, capacity_);
+  exact_min_.emplace(plan_, ParameterId::min, capacity_);
+  exact_max_.emplace(plan_, ParameterId::max, capacity_);
   use(Slot::min, exact_min_->results());
   use(Slot::max, exact_max_->results());
   use(Slot::wide_lo, exact_min_->wide());

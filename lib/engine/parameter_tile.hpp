@@ -28,7 +28,7 @@ namespace clipper {
 class BoundArray {
  public:
   /// `array`: null for a number. The plan must outlive this. `capacity`: max number of elements.
-  BoundArray(const Plan& plan, Parameter bound, std::size_t capacity);
+  BoundArray(const Plan& plan, ParameterId bound, std::size_t capacity);
 
   /// Takes `count` elements of the array, decoded; writes the nearest elements of the operation's dtype that
   /// are within each bound to `compared`, or the cut ones for an operation without cast.
@@ -271,6 +271,6 @@ class ParameterTile {
 /// Reads the flags of elements from a position on: 1 where the mask, which broadcasts to the tensor, is not
 /// 0.
 using MaskFlags = std::function<void(std::uint64_t, std::span<std::byte>)>;
-[[nodiscard]] MaskFlags flags_of(const Given& mask, const TensorLayout& layout);
+[[nodiscard]] MaskFlags flags_of(const Parameter& mask, const TensorLayout& layout);
 
 }  // namespace clipper

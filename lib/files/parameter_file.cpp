@@ -104,7 +104,7 @@ class ParameterMemory : public ParameterArray {
 };
 
 /// Gives `given` the only element of an array.
-void take_only_element(const TensorLayout& layout, std::span<const std::byte> element, Given& given) {
+void take_only_element(const TensorLayout& layout, std::span<const std::byte> element, Parameter& given) {
   ElementBits bits = 0;
   for (std::size_t i = 0; i < element.size(); ++i) {
     const std::size_t place = layout.order == ByteOrder::little ? i : element.size() - 1 - i;
@@ -114,7 +114,7 @@ void take_only_element(const TensorLayout& layout, std::span<const std::byte> el
   given.number = number_of(layout.dtype, bits);
 }
 
-void read_only_element(InputFile& file, const npy::Header& header, Given& given) {
+void read_only_element(InputFile& file, const npy::Header& header, Parameter& given) {
   std::array<std::byte, sizeof(ElementBits)> bytes{};
   const std::span element = std::span(bytes).first(traits(header.dtype).size);
   file.read_exactly(element);
@@ -124,7 +124,7 @@ void read_only_element(InputFile& file, const npy::Header& header, Given& given)
 
 }  // namespace
 
-Given read_parameter(const std::string& path, Reading how, npy::Types types) {
+Parameter read_parameter(const std::string& path, Reading how, npy::Types types) {
   InputFile file = InputFile::open(path);
   how.raw_if_needed = true;
   how.ignore_trailing = false;
@@ -137,7 +137,7 @@ Given read_parameter(const std::string& path, Reading how, npy::Types types) {
   if (header.meaning.kind != LogicalType::Kind::number &&
       !(takes_flags && header.meaning.kind == LogicalType::Kind::boolean))
     throw Error(ErrorKind::usage, fmt::format("{}: has {}, not numbers", path, type_name(header)));
-  Given given{Number{}, "@" + path, header.dtype, !header.stored_as.empty()};
+  Parameter given{Number{}, "@" + path, header.dtype, !header.stored_as.empty()};
   given.shape = header.shape;
   if (header.count == 1) {
     read_only_element(file, header, given);
@@ -151,14 +151,14 @@ Given read_parameter(const std::string& path, Reading how, npy::Types types) {
   return given;
 }
 
-std::string parameter_path(const std::optional<Given>& given) {
+std::string parameter_path(const std::optional<Parameter>& given) {
   const std::size_t at = given && given->dtype ? given->text.find('@') : std::string::npos;
   return at == std::string::npos ? "" : given->text.substr(at + 1);
 }
 
-Given parameter_in_memory(const TensorLayout& layout, const std::byte* elements) {
+Parameter parameter_in_memory(const TensorLayout& layout, const std::byte* elements) {
   const std::span bytes(elements, layout.data_size());
-  Given given{Number{}, "array", layout.dtype};
+  Parameter given{Number{}, "array", layout.dtype};
   given.shape = layout.shape;
   if (layout.count == 1)
     take_only_element(layout, bytes, given);
@@ -167,9 +167,9 @@ Given parameter_in_memory(const TensorLayout& layout, const std::byte* elements)
   return given;
 }
 
-Given parameter_found(std::string text, const TensorLayout& layout, std::vector<std::byte> elements,
-                      std::vector<std::uint8_t> lost) {
-  Given given{Number{}, std::move(text), layout.dtype};
+Parameter parameter_found(std::string text, const TensorLayout& layout, std::vector<std::byte> elements,
+                          std::vector<std::uint8_t> lost) {
+  Parameter given{Number{}, std::move(text), layout.dtype};
   given.shape = layout.shape;
   given.array = std::make_shared<ParameterMemory>(layout, std::move(elements), std::move(lost));
   return given;

@@ -17,18 +17,18 @@ namespace clipper {
 /// while it is used. Error{usage} for an array in a stream; other errors are those of InputFile.
 /// `how` says how files are laid out that do not say it: a raw file has its shape or, if the size does not
 /// fit that, one axis with all elements. Elements of bool are those of uint8.
-[[nodiscard]] Given read_parameter(const std::string& path, Reading how = {},
-                                   npy::Types types = npy::Types::dtypes);
+[[nodiscard]] Parameter read_parameter(const std::string& path, Reading how = {},
+                                       npy::Types types = npy::Types::dtypes);
 
 /// The file that read_parameter() has read the parameter from; "" for others.
-[[nodiscard]] std::string parameter_path(const std::optional<Given>& given);
+[[nodiscard]] std::string parameter_path(const std::optional<Parameter>& given);
 
 /// A parameter from elements in memory. They are not copied and must outlive the result.
-[[nodiscard]] Given parameter_in_memory(const TensorLayout& layout, const std::byte* elements);
+[[nodiscard]] Parameter parameter_in_memory(const TensorLayout& layout, const std::byte* elements);
 
 /// A parameter from elements that were calculated, in this machine's byte order; messages quote `text`.
 /// `lost`: see ParameterArray::lost().
-[[nodiscard]] Given parameter_found(std::string text, const TensorLayout& layout,
-                                    std::vector<std::byte> elements, std::vector<std::uint8_t> lost = {});
+[[nodiscard]] Parameter parameter_found(std::string text, const TensorLayout& layout,
+                                        std::vector<std::byte> elements, std::vector<std::uint8_t> lost = {});
 
 }  // namespace clipper

@@ -92,7 +92,7 @@ void add_flat(const Request& request, std::span<const Field> bounds, const Group
 void find_flattened(const std::vector<FlatRule>& rules, const ElementSource& source, SimdLevel level,
                     const std::function<void(const FlatRule&)>& found) {
   if (rules.empty()) return;
-  const std::array ends{Given::percentile(0).expression, Given::percentile(100).expression};
+  const std::array ends{Parameter::percentile(0).expression, Parameter::percentile(100).expression};
   auto rule = rules.begin();
   figures_of_groups(source, ends, level, [&](std::uint64_t group, const GroupNumbers& numbers) {
     for (; rule != rules.end() && rule->group == group; ++rule)
@@ -104,7 +104,7 @@ void find_flattened(const std::vector<FlatRule>& rules, const ElementSource& sou
 
 Number widest(const Request& request, const TensorLayout& layout, bool is_min) {
   if (user_of_bounds(request) != nullptr) {
-    const std::optional<Given>& other = is_min ? request.max : request.min;
+    const std::optional<Parameter>& other = is_min ? request.max : request.min;
     if (!other || is_figure(*other)) return 1;
     if (other->array) return number_of(layout.dtype, (is_min ? lowest_finite : highest_finite)(layout.dtype));
     const std::optional<ElementBits> nearest =
@@ -117,7 +117,7 @@ Number widest(const Request& request, const TensorLayout& layout, bool is_min) {
 namespace {
 
 /// Whether a bound of floats may be a finite number that only a wider dtype has.
-bool may_be_far(const std::optional<Given>& bound, DType dtype) {
+bool may_be_far(const std::optional<Parameter>& bound, DType dtype) {
   if (!bound || !is_floating(dtype)) return false;
   if (bound->array) return bound->array->layout().dtype != dtype;
   return bound->number.kind == Number::Kind::finite &&
@@ -156,7 +156,7 @@ void FoundArray::expect_one_dtype(const Message& figure, const std::string& path
   });
 }
 
-Given FoundArray::take(const std::string& text, const TensorLayout& layout) {
+Parameter FoundArray::take(const std::string& text, const TensorLayout& layout) {
   return parameter_found(text, layout, std::move(has_fraction_ ? numbers_ : elements_),
                          has_lost_ ? std::move(lost_) : std::vector<std::uint8_t>());
 }
@@ -164,7 +164,7 @@ Given FoundArray::take(const std::string& text, const TensorLayout& layout) {
 std::vector<FoundArray> arrays_of(const Request& request, const std::vector<Field>& factors, DType dtype) {
   std::vector<FoundArray> arrays;
   for (const Field& factor : factors) {
-    const Given& given = *(request.*factor.number());
+    const Parameter& given = *(request.*factor.number());
     const Expression::Figure* const alone = given.expression.alone();
     const bool is_exact = alone != nullptr && (alone->percentage || alone->statistic <= Statistic::absmax) &&
                           !given.expression.is_only(Statistic::std);
@@ -208,7 +208,7 @@ Request exact_steps(const Request& request, DType dtype, ElementBits otherwise) 
     first.min->number = rounded(first.min->number, Round::floor);
   if (is_number(first.max) && !first.replace_above)
     first.max->number = rounded(first.max->number, Round::ceil);
-  for (std::optional<Given>* const replacement : {&first.replace_below, &first.replace_above}) {
+  for (std::optional<Parameter>* const replacement : {&first.replace_below, &first.replace_above}) {
     if (!*replacement) continue;
     const Number& number = (*replacement)->number;
     if (!is_integer(number) || number < number_of(dtype, lowest_element(dtype)) ||
@@ -260,7 +260,7 @@ Request bounds_alone(const Request& request, DType dtype) {
                 .profile = request.profile,
                 .min_above_max = request.min_above_max};
   if (const Field* const user = user_of_bounds(request)) user->copy(request, alone);
-  for (std::optional<Given>* const bound : {&alone.min, &alone.max})
+  for (std::optional<Parameter>* const bound : {&alone.min, &alone.max})
     if (*bound && !is_figure(**bound) && ((*bound)->array || may_be_far(*bound, dtype))) bound->reset();
   return alone;
 }

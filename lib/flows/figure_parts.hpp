@@ -75,7 +75,7 @@ class FoundArray {
   [[nodiscard]] const std::vector<std::byte>& elements() const { return elements_; }
 
   /// The parameter, with the array's layout.
-  [[nodiscard]] Given take(const std::string& text, const TensorLayout& layout);
+  [[nodiscard]] Parameter take(const std::string& text, const TensorLayout& layout);
 
  private:
   /// An element of floats; a finite number that only float64 has makes all of them float64.
@@ -146,7 +146,7 @@ struct Scaled {
 [[nodiscard]] Request exact_steps(const Request& request, DType dtype, ElementBits otherwise);
 
 /// Whether the figure is an element.
-[[nodiscard]] inline bool is_extreme(const Given& figure) {
+[[nodiscard]] inline bool is_extreme(const Parameter& figure) {
   return figure.expression.is_only(Statistic::min) || figure.expression.is_only(Statistic::max);
 }
 

@@ -50,7 +50,7 @@ std::vector<Expression> expressions_of(const Request& request, const std::vector
 }
 
 Request without_groups(Request request) {
-  std::optional<Given> mask = request.mask_to ? std::move(request.mask) : std::nullopt;
+  std::optional<Parameter> mask = request.mask_to ? std::move(request.mask) : std::nullopt;
   for (const Field* const field : fields::kGroupings) field->copy({}, request);
   request.mask = std::move(mask);
   return request;
@@ -59,7 +59,7 @@ Request without_groups(Request request) {
 void choose_norm(Request& request) {
   const Norm norm = request.norm.value_or(Norm::two);
   bool has_norm = false;
-  const auto choose = [&](Given& given) {
+  const auto choose = [&](Parameter& given) {
     for (Expression::Term& term : given.expression.terms) {
       if (!term.figure || term.figure->percentage || term.figure->statistic != Statistic::norm) continue;
       has_norm = true;
@@ -68,7 +68,7 @@ void choose_norm(Request& request) {
     }
   };
   for (const Field* const field : fields::kNumbers)
-    if (std::optional<Given>& given = request.*field->number()) choose(*given);
+    if (std::optional<Parameter>& given = request.*field->number()) choose(*given);
   if (request.nan.number) choose(*request.nan.number);
   if (request.stretch_from) {
     choose(request.stretch_from->first);
@@ -86,7 +86,7 @@ bool has_norm(const Request& request) {
   return request.max_norm && request.max_norm->found.empty();
 }
 
-bool is_rule(const Given& figure) {
+bool is_rule(const Parameter& figure) {
   return is_figure(figure) && !figure.expression.is_percentile();
 }
 
@@ -94,20 +94,20 @@ void refuse_figure(ErrorKind kind, const Request& request, const Field& figure, 
   throw Error(kind, label(figure.name, *(request.*figure.number())) + ": " + why);
 }
 
-void check_places(std::string_view field, const Given& figure) {
+void check_places(std::string_view field, const Parameter& figure) {
   for (const Expression::Term& term : figure.expression.terms)
     if (term.figure && term.figure->percentage && !is_percentile(*term.figure->percentage))
       throw Error(ErrorKind::usage, label(field, figure) + ": a percentile has max 16 decimal places");
 }
 
-void set_number(Given& given, const Number& number, const std::string& text) {
+void set_number(Parameter& given, const Number& number, const std::string& text) {
   given.expression = {};
   given.number = number;
   given.text += " (" + text + ")";
   given.found = text;
 }
 
-void set_statistic(std::optional<Given>& given, const std::optional<Number>& found) {
+void set_statistic(std::optional<Parameter>& given, const std::optional<Number>& found) {
   if (found)
     set_number(*given, *found,
                is_integer(*found) ? decimal_text(*found) : fmt::format("{}", round_to<double>(*found)));
@@ -123,7 +123,7 @@ bool needs_elements(const Request& request) {
 }
 
 /// Error{usage} for a bound or an end of a range that the profile, or a step, does not take.
-void check_rule(const Request& request, std::string_view field, const Given& figure) {
+void check_rule(const Request& request, std::string_view field, const Parameter& figure) {
   const auto refuse = [&](const Message& why) { throw Error(ErrorKind::usage, label(field, figure) + why); };
   if (!is_rule(figure)) return;
   if (request.profile->family != "clipper")
@@ -151,7 +151,7 @@ void check_figures(const Request& request) {
   for (const Field* const field : fields::kNumbers)
     if (const auto& given = request.*field->number()) check_places(field->name, *given);
   if (request.stretch_from)
-    for (const Given* const end : {&request.stretch_from->first, &request.stretch_from->second}) {
+    for (const Parameter* const end : {&request.stretch_from->first, &request.stretch_from->second}) {
       check_rule(request, "stretch_from", *end);
       check_places("stretch_from", *end);
     }
@@ -238,14 +238,14 @@ Plan plan_before_reading(const Request& given, const TensorLayout& layout) {
     set_number(*(request.*bounds[i].number()), values[i], percentile_text(layout, {}, values[i]));
   if (has_range_figure(request)) {
     auto& [from, to] = *request.stretch_from;
-    const Given& typed = is_figure(from) ? to : from;
+    const Parameter& typed = is_figure(from) ? to : from;
     const bool is_zero = !is_figure(typed) && typed.number == Number(0);
     (is_figure(from) ? from : to) = is_zero ? 1 : 0;
     if (is_figure(to)) to = 1;
   }
   // Whether these numbers lie between the percentiles is not known.
   if (!bounds.empty() && user_of_bounds(request) != nullptr)
-    for (std::optional<Given>* const number :
+    for (std::optional<Parameter>* const number :
          {&request.nan.number, &request.replace_below, &request.replace_above})
       if (*number && (*number)->number.kind != Number::Kind::nan)
         (*number)->number = number_of(DType::float64, to_bits(round_to<double>(values.front())));
@@ -262,12 +262,12 @@ Plan plan_of_part(const Request& request, const TensorLayout& layout) {
 
 namespace {
 
-bool is_list(const std::optional<Given>& given) {
+bool is_list(const std::optional<Parameter>& given) {
   return given && !given->list.empty();
 }
 
 /// Whether a file, or an array in memory, may have a number for each index along the only axis.
-bool is_of_axis(const Request& request, const std::optional<Given>& given) {
+bool is_of_axis(const Request& request, const std::optional<Parameter>& given) {
   return given && given->array && !given->array->is_found() && given->shape.size() == 1 &&
          request.per_axis.size() == 1;
 }
@@ -279,7 +279,7 @@ bool is_bound(const Field& field) {
 /// The length of the only axis; `axis` becomes its place in the shape.
 std::int64_t length_of_axis(const Request& request, const Field& field, const TensorLayout& layout,
                             std::size_t& axis) {
-  const Given& given = *(request.*field.number());
+  const Parameter& given = *(request.*field.number());
   if (layout.meaning.kind != LogicalType::Kind::number)
     throw Error(ErrorKind::usage, label(field.name, given) +
                                       (": a list is of numbers, but the tensor is " + type_name(layout)));
@@ -288,10 +288,10 @@ std::int64_t length_of_axis(const Request& request, const Field& field, const Te
   return layout.shape[axis];
 }
 
-void check_numbers(const Field& field, const Given& given) {
+void check_numbers(const Field& field, const Parameter& given) {
   for (const Number& number : given.list)
     if (!is_bound(field))
-      static_cast<void>(finite_factor(field.name, Given(number, given.text), DType::float64,
+      static_cast<void>(finite_factor(field.name, Parameter(number, given.text), DType::float64,
                                       field.name == "divide" || given.divides));
     else if (number.kind == Number::Kind::nan)
       throw Error(ErrorKind::usage, label(field.name, given) + ": NaN cannot be a bound");
@@ -309,7 +309,7 @@ bool has_all(DType dtype, const std::vector<Number>& list) {
 /// Whether elements are scaled in float64 or float32. Integers of 64 bits are scaled exactly by integers.
 bool are_rounded(const Request& request, DType tensor) {
   if (!request.scale && !request.bias) return false;
-  const auto is_whole = [](const std::optional<Given>& factor) {
+  const auto is_whole = [](const std::optional<Parameter>& factor) {
     if (!factor) return true;
     if (factor->divides) return false;
     if (factor->dtype && is_floating(*factor->dtype)) return false;
@@ -320,7 +320,7 @@ bool are_rounded(const Request& request, DType tensor) {
   return !is_long_integer(tensor) || !is_whole(request.scale) || !is_whole(request.bias);
 }
 
-DType dtype_of(const Field& field, const Given& given, DType tensor, bool has_signs) {
+DType dtype_of(const Field& field, const Parameter& given, DType tensor, bool has_signs) {
   const auto is_minus_zero = [](const Number& number) { return number.negative && number == Number(); };
   if (has_signs && !is_floating(tensor) && is_bound(field) && has_all(DType::float64, given.list) &&
       std::ranges::any_of(given.list, is_minus_zero))
@@ -337,8 +337,8 @@ DType dtype_of(const Field& field, const Given& given, DType tensor, bool has_si
 }
 
 /// `has_signs`: whether -0.0 differs from 0.
-Given array_of(const Field& field, const Given& given, const TensorLayout& layout, std::size_t axis,
-               bool has_signs) {
+Parameter array_of(const Field& field, const Parameter& given, const TensorLayout& layout, std::size_t axis,
+                   bool has_signs) {
   TensorLayout own;
   own.shape.assign(layout.shape.size() - axis, 1);
   own.shape.front() = std::ssize(given.list);
@@ -359,7 +359,7 @@ Given array_of(const Field& field, const Given& given, const TensorLayout& layou
 namespace {
 
 /// Error{usage} if numpy would give the numbers to the last axis, which is another one.
-void give_axis(const Request& request, const Field& field, const TensorLayout& layout, Given& given) {
+void give_axis(const Request& request, const Field& field, const TensorLayout& layout, Parameter& given) {
   const std::size_t axis = axes_of(request, layout).front();
   const std::int64_t length = given.shape.front();
   if (axis + 1 == layout.shape.size() || layout.shape[axis] != length) return;
@@ -388,7 +388,7 @@ bool has_lists(const Request& request) {
 Request with_lists(const Request& request, const TensorLayout& layout) {
   Request found = request;
   for (const Field* const field : fields::kLists) {
-    std::optional<Given>& given = found.*field->number();
+    std::optional<Parameter>& given = found.*field->number();
     if (is_of_axis(request, given)) give_axis(request, *field, layout, *given);
     if (!is_list(given)) continue;
     std::size_t axis = 0;

@@ -51,21 +51,21 @@ replacements_in(R& request) {
 [[nodiscard]] bool has_norm(const Request& request);
 
 /// Whether a figure that is a bound is more than a percentile.
-[[nodiscard]] bool is_rule(const Given& figure);
+[[nodiscard]] bool is_rule(const Parameter& figure);
 
 /// Error{usage} for a percentile of too many digits.
-void check_places(std::string_view field, const Given& figure);
+void check_places(std::string_view field, const Parameter& figure);
 
 [[noreturn]] void refuse_figure(ErrorKind kind, const Request& request, const Field& figure,
                                 const Message& why);
 
 /// Makes the figure this number. Errors quote both: "min 99% (6.5)".
-void set_number(Given& given, const Number& number, const std::string& text);
+void set_number(Parameter& given, const Number& number, const std::string& text);
 
 /// Makes the figure the statistic that was found, if any.
-void set_statistic(std::optional<Given>& given, const std::optional<Number>& found);
+void set_statistic(std::optional<Parameter>& given, const std::optional<Number>& found);
 
-// Lists of numbers as parameters (Given::list): `--per-axis 1 --subtract 0.485,0.456,0.406`.
+// Lists of numbers as parameters (Parameter::list): `--per-axis 1 --subtract 0.485,0.456,0.406`.
 
 [[nodiscard]] bool has_lists(const Request& request);
 

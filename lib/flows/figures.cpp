@@ -134,7 +134,7 @@ void Figures::set_percentiles(const std::vector<Field>& bounds, Request& request
   for (std::size_t i = 0; i < bounds.size(); ++i) {
     if (!found[i]) continue;
     const Field& bound = bounds[i];
-    Given& given = *(request.*bound.number());
+    Parameter& given = *(request.*bound.number());
     const std::string what = is_rule(given) ? "the rule" : "the percentile";
     Number number = *found[i];
     if (user != nullptr && number.kind == Number::Kind::infinite)
@@ -153,7 +153,7 @@ void Figures::set_percentiles(const std::vector<Field>& bounds, Request& request
 }
 
 void Figures::set_array(const Field& figure, FoundArray& found) {
-  Given& given = *(request_.*figure.number());
+  Parameter& given = *(request_.*figure.number());
   given = found.take(given.text, layout_of_groups(found.dtype()));
 }
 
@@ -210,7 +210,7 @@ void Figures::find_replacements() {
   const auto take = [&](std::uint64_t group, const GroupNumbers& numbers) {
     for (std::size_t i = 0; i < replacements.size(); ++i) {
       const auto& [name, at] = replacements[i];
-      std::optional<Given>& given = *at;
+      std::optional<Parameter>& given = *at;
       const std::optional<Figure>& found = numbers.figures[i];
       if (!found) {
         drop(name, given->text, group, numbers.has_numbers);
@@ -293,7 +293,7 @@ std::optional<std::pair<Figure, double>> Figures::range_of(const GroupNumbers& n
   std::size_t next = 0;
   Ends ends;
   std::size_t at = 0;
-  for (const Given* const end : {&from, &to}) {
+  for (const Parameter* const end : {&from, &to}) {
     const std::optional<Figure> number = is_figure(*end) ? numbers.figures[next++] : Figure(end->number);
     if (!number) {
       drop("stretch_from", text, group, numbers.has_numbers);
@@ -316,7 +316,7 @@ std::optional<std::pair<Figure, double>> Figures::range_of(const GroupNumbers& n
 void Figures::find_range() {
   if (!has_range_figure(request_)) return;
   std::vector<Expression> figures;
-  for (const Given* const end : {&request_.stretch_from->first, &request_.stretch_from->second})
+  for (const Parameter* const end : {&request_.stretch_from->first, &request_.stretch_from->second})
     if (is_figure(*end)) figures.push_back(end->expression);
   const DType dtype = is_long_integer(layout().dtype) ? layout().dtype : DType::float64;
   FoundArray begins(request_, dtype);
@@ -342,7 +342,7 @@ void Figures::find_range() {
     return;
   }
   begins.expect_one_dtype(parameter("stretch_from"), path_);
-  for (Given* const end : {&request_.stretch_from->first, &request_.stretch_from->second})
+  for (Parameter* const end : {&request_.stretch_from->first, &request_.stretch_from->second})
     set_number(*end, Number(), "found");  // as subtrahend and divisor
   request_.subtract = request_.divide = 0;
   if (count() <= 1) {
@@ -366,7 +366,7 @@ void Figures::find_norm() {
   const auto is_other = [&](const TensorSource& source) { return source.layout.dtype != dtype; };
   if (!has_kernels(dtype) || std::ranges::any_of(sources_, is_other)) first.to = DType::float64;
   std::vector<std::byte> norms;
-  Given& limit = *request_.max_norm;
+  Parameter& limit = *request_.max_norm;
   const auto take = [&](std::uint64_t group, double norm) {
     if (!std::isfinite(norm))
       refuse(*field_named("max_norm"),
@@ -375,7 +375,7 @@ void Figures::find_norm() {
   };
   norms_of_groups(clipped(first), request_.norm.value_or(Norm::two), options_.level, take);
   if (count() == 0) take(0, 0);
-  Given found = parameter_found(limit.text, layout_of_groups(DType::float64), std::move(norms));
+  Parameter found = parameter_found(limit.text, layout_of_groups(DType::float64), std::move(norms));
   found.number = limit.number;
   found.found = found_text(*found.array);
   limit = std::move(found);
@@ -447,7 +447,7 @@ void Figures::find_exactly(std::optional<Figure>& found, FoundArray& elements) {
            (is_number(request_.max) && number > request_.max->number);
   };
   FoundArray exact(request_, dtype);
-  const Given& figure = *request_.subtract;
+  const Parameter& figure = *request_.subtract;
   const Request first =
       exact_steps(request_, dtype,
                   figure.expression.is_only(Statistic::min) ? highest_element(dtype) : lowest_element(dtype));

@@ -15,9 +15,9 @@
 #include "statistics/groups.hpp"
 
 /// Requests with figures: numbers that are calculated from the elements. Bounds that are percentiles
-/// (Given::percentage), and a subtrahend or divisor that is a statistic of the clipped elements
-/// (Given::statistic). What is found becomes the parameter's exact number, or an array with an element for
-/// each index along Request::per_axis; then make_plan() applies the profile's rules as to any other
+/// (Parameter::percentage), and a subtrahend or divisor that is a statistic of the clipped elements
+/// (Parameter::statistic). What is found becomes the parameter's exact number, or an array with an element
+/// for each index along Request::per_axis; then make_plan() applies the profile's rules as to any other
 /// parameter. A list is an array whose numbers are known before: see with_lists().
 namespace clipper {
 

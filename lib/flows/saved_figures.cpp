@@ -195,7 +195,7 @@ void SavedFigures::for_each_block(const Member& member, const Use& use) {
   member.array->expect_unwritten();
 }
 
-void SavedFigures::add_number(Parameter parameter, DType dtype, const Number& number) {
+void SavedFigures::add_number(ParameterId parameter, DType dtype, const Number& number) {
   Member& member = stages_.back().emplace_back(Member{.name = name_of(parameter)});
   member.layout.dtype = numpy_dtype(dtype);
   member.layout.order = kNativeOrder;
@@ -208,7 +208,7 @@ void SavedFigures::add_array(const ArrayParameter& row, const Plan& plan) {
   const ParameterArray& array = *row.array;
   Member& member = stages_.back().emplace_back(
       Member{.name = name_of(row.parameter), .layout = array.layout(), .array = row.array});
-  const bool is_bound = row.parameter == Parameter::min || row.parameter == Parameter::max;
+  const bool is_bound = row.parameter == ParameterId::min || row.parameter == ParameterId::max;
   // x * scale + bias may be beyond the element that stands for no bound.
   const bool may_be_beyond =
       plan.operation.arithmetic != Arithmetic::none && !traits(plan.input.dtype).has_infinity;
@@ -216,7 +216,7 @@ void SavedFigures::add_array(const ArrayParameter& row, const Plan& plan) {
   if (is_bound && is_needed && !array.lost().empty())
     throw Error(ErrorKind::input, parameter(name_of(row.parameter)) + " " + row.text +
                                       ": an index has none, which a file of figures cannot say");
-  if (row.parameter == Parameter::divide) member.zero = plan.arrays->zero_divisor;
+  if (row.parameter == ParameterId::divide) member.zero = plan.arrays->zero_divisor;
   const DType to = member.zero ? DType::float64 : numpy_dtype(array.layout().dtype);
   if (to == array.layout().dtype && !member.zero) return;
   member.layout.dtype = to;
@@ -224,17 +224,17 @@ void SavedFigures::add_array(const ArrayParameter& row, const Plan& plan) {
   member.layout.stored_as = {};
 }
 
-void SavedFigures::add_bound(Parameter bound, const Plan& plan) {
-  const std::optional<Number>& exact = bound == Parameter::min ? plan.exact_min : plan.exact_max;
+void SavedFigures::add_bound(ParameterId bound, const Plan& plan) {
+  const std::optional<Number>& exact = bound == ParameterId::min ? plan.exact_min : plan.exact_max;
   const Number used = exact ? *exact : *parse_number(bound_text(plan, bound));
   if (!exact && is_floating(plan.bound_dtype)) return add_number(bound, plan.bound_dtype, used);
   const DType dtype = dtype_for(used, {plan.input.dtype, DType::int64, DType::uint64});
   add_number(bound, dtype, used);
 }
 
-void SavedFigures::add_scaling(Parameter factor, const Plan& plan) {
+void SavedFigures::add_scaling(ParameterId factor, const Plan& plan) {
   const Operation& operation = plan.operation;
-  const bool is_scale = factor == Parameter::scale;
+  const bool is_scale = factor == ParameterId::scale;
   if (operation.arithmetic != Arithmetic::integer)
     return add_number(factor, operation.arithmetic == Arithmetic::float32 ? DType::float32 : DType::float64,
                       is_scale ? operation.scale : operation.bias);
@@ -242,9 +242,9 @@ void SavedFigures::add_scaling(Parameter factor, const Plan& plan) {
   add_number(factor, dtype_for(number, {DType::int64, DType::uint64}), number);
 }
 
-void SavedFigures::add_normalization(Parameter factor, const Plan& plan) {
+void SavedFigures::add_normalization(ParameterId factor, const Plan& plan) {
   const Normalization& step = *plan.operation.normalization;
-  if (factor == Parameter::divide) return add_number(factor, DType::float64, step.b);
+  if (factor == ParameterId::divide) return add_number(factor, DType::float64, step.b);
   const Number subtrahend = step.a_rest == 0 ? Number(step.a) : *parse_number(subtrahend_text(step));
   const bool is_long = is_long_integer(plan.input.dtype) && step.a_rest != 0;
   add_number(factor, is_long ? dtype_for(subtrahend, {DType::int64, DType::uint64}) : DType::float64,
@@ -258,13 +258,13 @@ Request SavedFigures::applied(const Request& request, const Plan& plan) const {
   result.stretch_from.reset();
   for (std::size_t i = 0; i < fields::kBroadcasting.size(); ++i) {
     const Field& field = *fields::kBroadcasting[i];
-    std::optional<Given>& given = result.*field.number();
+    std::optional<Parameter>& given = result.*field.number();
     const std::vector<Member>& members = stages_.back();
     const auto member = std::ranges::find(members, field.name, &Member::name);
     given.reset();
     if (member == members.end()) continue;
     given.emplace(Number(), "", member->layout.dtype);
-    if (const ArrayParameter* const row = plan.array(static_cast<Parameter>(i))) {
+    if (const ArrayParameter* const row = plan.array(static_cast<ParameterId>(i))) {
       given->array = row->array;
       given->dtype = row->array->layout().dtype;
       given->shape = row->array->layout().shape;
@@ -330,7 +330,7 @@ void SavedFigures::add_stage(const Request& request, const Plan& plan) {
   check_saved(request, plan);
   const bool has_numbers = plan.operation.normalization && !plan.operation.normalization->stretches;
   for (std::size_t i = 0; i < fields::kBroadcasting.size(); ++i) {
-    const auto parameter = static_cast<Parameter>(i);
+    const auto parameter = static_cast<ParameterId>(i);
     const Field& field = *fields::kBroadcasting[i];
     const bool is_bound = field.grammar == Field::Grammar::bound;
     const bool is_before = field.stage == Field::Stage::before;

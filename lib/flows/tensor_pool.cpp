@@ -203,8 +203,8 @@ std::string figures_text(const Request& figures, const Request& found) {
   if (!figures.pooled) return text;
   for (const Field& field : fields::kAll) {
     if (field.number() == nullptr) continue;
-    const std::optional<Given>& figure = figures.*field.number();
-    const std::optional<Given>& its = found.*field.number();
+    const std::optional<Parameter>& figure = figures.*field.number();
+    const std::optional<Parameter>& its = found.*field.number();
     const bool is_norm = figure && field.number() == &Request::max_norm;
     if (!is_figure(figure) && !is_norm) continue;
     text += fmt::format("{}{} {} {} ", text.empty() ? "" : ", ", field.option, figure->text,

@@ -473,7 +473,7 @@ void norms_of_groups(const ElementSource& source, Norm norm, SimdLevel level,
                         [&](std::uint64_t /*only*/, double number) { found(group, number); });
       }))
     return;
-  const Expression of_all = Given(Statistic::absmax).expression;
+  const Expression of_all = Parameter(Statistic::absmax).expression;
   figures_of_groups(norm == Norm::one ? magnitudes_of(source) : source, {&of_all, 1}, level,
                     [&](std::uint64_t group, const GroupNumbers& numbers) {
                       found(group, norm_of(norm, *numbers.statistics));

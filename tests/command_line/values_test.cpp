@@ -116,7 +116,7 @@ TEST_CASE("parsing @FILE reads the file and remembers its name") {
   testing::write_file(path, testing::float32_file({1, 2}));
   CHECK(request.min->number == Number(1.5));
   CHECK(request.min->dtype == DType::float32);
-  const Given array = number_of_text("bias", "@" + path);
+  const Parameter array = number_of_text("bias", "@" + path);
   CHECK(array.array->layout().shape == std::vector<std::int64_t>{2});
   const std::vector<ReadFile> files = number_files({.min = request.min, .bias = array});
   REQUIRE(files.size() == 2);

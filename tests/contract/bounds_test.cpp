@@ -13,12 +13,12 @@ using enum DType;
 constexpr ElementBits kTwo53 = 1ull << 53;
 constexpr ElementBits kTwo63 = 1ull << 63;
 
-Given given(const std::string& text) {
+Parameter given(const std::string& text) {
   return {parse_number(text).value(), text};
 }
 
 /// A number as read from a file.
-Given element(DType dtype, ElementBits bits) {
+Parameter element(DType dtype, ElementBits bits) {
   return {number_of(dtype, bits), "@file.npy", dtype};
 }
 
@@ -127,8 +127,8 @@ TEST_CASE("numpy: an integer beyond the range that bounds nothing is no bound") 
     CHECK(refused_min("numpy", uint8, text).find("requires a value of dtype uint8") != std::string::npos);
   for (const std::string text : {"-5", "-1", "300.0", "3e2", "0x1.8p9", "inf", "254.5"})
     CHECK(refused_max("numpy", uint8, text).find("requires a value of dtype uint8") != std::string::npos);
-  CHECK_FALSE(Given(300).is_float);
-  CHECK(Given(300.0).is_float);
+  CHECK_FALSE(Parameter(300).is_float);
+  CHECK(Parameter(300.0).is_float);
   CHECK(refusal(ErrorKind::usage, [] {
           return convert_max(profile("numpy"), uint8, 300.0);
         }).find("max 300") != std::string::npos);
@@ -296,7 +296,7 @@ TEST_CASE("min above max is found in the numbers as written, even if both conver
 
 TEST_CASE("a bound from a file is compared as an element, also with a typed bound") {
   const auto float32_tenth = element(float32, to_bits(0.1F));  // 0.100000001490116...
-  const auto same = [&](const Given& min, const Given& max, MinAboveMax policy) {
+  const auto same = [&](const Parameter& min, const Parameter& max, MinAboveMax policy) {
     return convert_bounds(profile("clipper"), float32, min, max, policy);
   };
   check_bounds(float32, same(float32_tenth, given("0.1"), MinAboveMax::error), to_bits(0.1F), to_bits(0.1F));
@@ -307,7 +307,7 @@ TEST_CASE("a bound from a file is compared as an element, also with a typed boun
   CHECK(refusal(ErrorKind::usage, [&] { return same(float32_tenth, given("0.09"), MinAboveMax::error); }) ==
         "min @file.npy exceeds max 0.09");
   check_bounds(float32, same(float32_tenth, given("0.09"), MinAboveMax::max), to_bits(0.1F), to_bits(0.09F));
-  const auto of_integers = [&](std::string_view name, const Given& min, const Given& max) {
+  const auto of_integers = [&](std::string_view name, const Parameter& min, const Parameter& max) {
     return convert_bounds(profile(name), int8, min, max, MinAboveMax::error);
   };
   check_bounds(int8, of_integers("clipper", element(int8, 1), given("1.9")), 1, 1);

@@ -8,9 +8,9 @@ namespace {
 
 using enum DType;
 
-std::optional<Given> given_unless_empty(const std::string& text) {
+std::optional<Parameter> given_unless_empty(const std::string& text) {
   if (text.empty()) return std::nullopt;
-  return Given(parse_number(text).value(), text);
+  return Parameter(parse_number(text).value(), text);
 }
 
 /// A request with scale and bias; an empty text means not given.

@@ -26,7 +26,7 @@ TEST_CASE("a request is written with plain numbers") {
 }
 
 TEST_CASE("a number that was not typed is quoted in decimal digits") {
-  const auto quoted = [](const Given& given) { return given.text; };
+  const auto quoted = [](const Parameter& given) { return given.text; };
   CHECK(quoted(-7) == "-7");
   CHECK(quoted(0xffffffffffffffffU) == "18446744073709551615");
   CHECK(quoted(0.1) == "0.1");

@@ -102,9 +102,9 @@ TEST_CASE("many bytes become what each of them does, with the same counts and re
   const auto request_of = [](const char* scale, std::optional<DType> to, OnNan on_nan) {
     Request request;
     request.profile = profile_named("clipper");
-    request.min = Given{*parse_number("-3"), "-3"};
-    request.max = Given{*parse_number("20"), "20"};
-    if (scale != nullptr) request.scale = Given{*parse_number(scale), scale};
+    request.min = Parameter{*parse_number("-3"), "-3"};
+    request.max = Parameter{*parse_number("20"), "20"};
+    if (scale != nullptr) request.scale = Parameter{*parse_number(scale), scale};
     request.to = to;
     request.nan = on_nan;
     return request;

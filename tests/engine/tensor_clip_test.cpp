@@ -42,7 +42,7 @@ struct Array {
     return elements[place_of(header, index)];
   }
 
-  [[nodiscard]] Given given(Held held) const {
+  [[nodiscard]] Parameter given(Held held) const {
     if (header.dtype == DType::float64)
       return array_of(header, std::vector<double>(elements.begin(), elements.end()), held);
     return array_of(header, elements, held);
@@ -111,9 +111,9 @@ void check_shape(const Shape& shape, int cases) {
     request.min = min.given(held);
     request.max = max.given(held);
     if (scales) request.scale = scale.given(held);
-    if (min.header.count == 1) request.min = Given(min.elements[0]);
-    if (max.header.count == 1) request.max = Given(max.elements[0]);
-    if (scales && scale.header.count == 1) request.scale = Given(scale.elements[0]);
+    if (min.header.count == 1) request.min = Parameter(min.elements[0]);
+    if (max.header.count == 1) request.max = Parameter(max.elements[0]);
+    if (scales && scale.header.count == 1) request.scale = Parameter(scale.elements[0]);
 
     std::vector<float> elements(header.count);
     std::vector<float> expected(header.count);
@@ -195,7 +195,7 @@ TEST_CASE("the first refused parameter is named, whatever the order of the work"
   request.min = array_of<float>(header_of({3}, false), {0, nan, nan}, Held::yes);
   CHECK(refused(request, header) == "in.npy: min @array.npy: NaN at [1] cannot be a bound");
   request.min = array_of<float>(header_of({2, 1}, false), {0, 5}, Held::yes);
-  request.max = Given(4);
+  request.max = Parameter(4);
   CHECK(refused(request, header) == "in.npy: min @array.npy (5) exceeds max 4 at [1, 0]");
   request.max = array_of<float>(header_of({3}, false), {7, 8, 4}, Held::no);
   CHECK(refused(request, header) == "in.npy: min @array.npy (5) exceeds max @array.npy (4) at [1, 2]");
@@ -211,7 +211,7 @@ TEST_CASE("a refused parameter that has changed when it is read again for the me
   const TensorLayout header = header_of({2}, false);
   for (const auto parameter : {&Request::min, &Request::scale}) {
     Request request;
-    Given given{Number{}, "@array.npy", DType::float32};
+    Parameter given{Number{}, "@array.npy", DType::float32};
     given.shape = header.shape;
     given.array = std::make_shared<ChangedArray>(header, nan, 1.0F);
     request.*parameter = given;
@@ -226,7 +226,7 @@ TEST_CASE("min above max at some elements follows min_above_max") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   Request request;
   request.min = array_of<float>(header_of({4}, false), {0, 5, 5, 0}, Held::yes);
-  request.max = Given(4);
+  request.max = Parameter(4);
   const std::vector<float> elements{7, 7, nan, -7};
   const auto result = [&](MinAboveMax rule, OnNan nan_becomes) {
     request.min_above_max = rule;
@@ -245,7 +245,7 @@ TEST_CASE("min above max at some elements follows min_above_max") {
 TEST_CASE("arrays are refused with the rules of other systems") {
   Request request;
   request.min = array_of<float>(header_of({3}, false), {0, 1, 2}, Held::yes);
-  request.max = Given(4);
+  request.max = Parameter(4);
   request.profile = profile_named("openvino");
   CHECK(refused(request, header_of({3}, false)) ==
         "min @array.npy has shape (3,); OpenVINO Clamp-1 takes one number, profile clipper takes arrays");

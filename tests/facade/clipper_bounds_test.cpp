@@ -31,7 +31,7 @@ std::vector<float> thousand() {
 }
 
 Request percentiles_as_bounds() {
-  return {.min = Given::percentile(1), .max = Given::percentile(99)};
+  return {.min = Parameter::percentile(1), .max = Parameter::percentile(99)};
 }
 
 }  // namespace
@@ -174,13 +174,13 @@ TEST_CASE("files and memory are clipped to percentiles") {
   std::vector<std::uint16_t> large(5'000'000);
   std::iota(large.begin(), large.end(), std::uint16_t{0});
   std::vector<std::uint16_t> out(large.size());
-  clip(large, out, {.max = Given::percentile(50)}, 3);
+  clip(large, out, {.max = Parameter::percentile(50)}, 3);
   std::vector<std::uint16_t> sorted = large;
   std::ranges::nth_element(sorted, sorted.begin() + 2'499'999);
   for (std::uint16_t& x : large) x = std::min(x, sorted[2'499'999]);
   CHECK(out == large);
 
-  CHECK(Given::percentile(99.9).expression.alone()->percentage == *parse_number("99.9"));
+  CHECK(Parameter::percentile(99.9).expression.alone()->percentage == *parse_number("99.9"));
 
   // Elements at an odd address
   std::vector<std::byte> bytes(4 * 1001 + 1);

@@ -133,11 +133,11 @@ TEST_CASE("elements beyond a bound are replaced") {
 TEST_CASE("a reciprocal scale divides, as a number and as an array") {
   const std::vector<float> in{0.15F, 0.25F, -0.35F, 30};
   const std::vector<float> scales{0.1F, 0.05F, 0.1F, 1};
-  const Given each = Given::reciprocal(from_memory({DType::float32, {4}}, scales.data()));
-  CHECK(cast<std::uint8_t>(in, {.scale = Given::reciprocal(0.1F), .zero_point = 128}) ==
+  const Parameter each = Parameter::reciprocal(from_memory({DType::float32, {4}}, scales.data()));
+  CHECK(cast<std::uint8_t>(in, {.scale = Parameter::reciprocal(0.1F), .zero_point = 128}) ==
         std::vector<std::uint8_t>{130, 130, 124, 255});  // 0.15F / 0.1F is 1.5, 0.35F / 0.1F is 3.5
   CHECK(cast<std::int32_t>(in, {.scale = each}) == std::vector<std::int32_t>{2, 5, -4, 30});
-  CHECK_THROWS_AS(cast<std::uint8_t>(in, {.scale = Given::reciprocal(0)}), Error);
+  CHECK_THROWS_AS(cast<std::uint8_t>(in, {.scale = Parameter::reciprocal(0)}), Error);
 }
 
 TEST_CASE("arrays and percentiles are bounds of a cast") {
@@ -154,7 +154,7 @@ TEST_CASE("arrays and percentiles are bounds of a cast") {
 
   for (std::size_t i = 0; i < kMany; ++i)
     expected[i] = static_cast<std::int16_t>(std::nearbyint(std::min(std::max(in[i], -500.0F), 500.0F)));
-  const Request percentiles{.min = Given::percentile(25), .max = Given::percentile(75)};
+  const Request percentiles{.min = Parameter::percentile(25), .max = Parameter::percentile(75)};
   CHECK((cast<std::int16_t>(in, percentiles) == expected));
 
   low[kMany - 2] = kNan;

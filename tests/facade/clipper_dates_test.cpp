@@ -33,18 +33,18 @@ struct DateFiles : TemporaryDirectory {
 
 TEST_CASE("files of dates, durations and flags are clipped to bounds from text") {
   const DateFiles files;
-  const Request since{.min = Given("1970-01-02"), .max = Given("2020-02-28T00:00")};
+  const Request since{.min = Parameter("1970-01-02"), .max = Parameter("2020-02-28T00:00")};
   CHECK(files.clipped("day.npy", since) ==
         tensor_of<std::int64_t>("<M8[D]", {kNaT, 1, 18'000, 18'320, 18'320}));
   CHECK(files.clipped("a.npz:day", since, {.special_paths = true}) == files.read("out"));
-  CHECK(files.clipped("day.npy", {.max = Given("2020-02-28"), .nan = Given("1970-01-11")}) ==
+  CHECK(files.clipped("day.npy", {.max = Parameter("2020-02-28"), .nan = Parameter("1970-01-11")}) ==
         tensor_of<std::int64_t>("<M8[D]", {10, -1, 18'000, 18'320, 18'320}));
-  CHECK(files.clipped("span.npy", {.min = -2, .max = Given("2")}) ==
+  CHECK(files.clipped("span.npy", {.min = -2, .max = Parameter("2")}) ==
         tensor_of<std::int64_t>("<m8[25s]", {kNaT, -2, 0, 2}));
-  CHECK(files.clipped("span.npy", {.min = Given::duration(-50, *parse_unit("s")),
-                                   .max = Given::duration(5, *parse_unit("20s"))}) ==
+  CHECK(files.clipped("span.npy", {.min = Parameter::duration(-50, *parse_unit("s")),
+                                   .max = Parameter::duration(5, *parse_unit("20s"))}) ==
         tensor_of<std::int64_t>("<m8[25s]", {kNaT, -2, 0, 4}));
-  CHECK(files.clipped("flag.npy", {.min = Given("true")}) == tensor_of<char>("|b1", {1, 1, 1, 1}));
+  CHECK(files.clipped("flag.npy", {.min = Parameter("true")}) == tensor_of<char>("|b1", {1, 1, 1, 1}));
   needs_posix("to replace an open file");
   const Counts counts = clip_in_place(files / "day.npy", since);
   CHECK(counts.raised == 1);
@@ -60,18 +60,18 @@ TEST_CASE("text that is no bound, or none of the tensor's type, is refused") {
   };
   CHECK(refused("day.npy", {.min = "2020-02-30"}) ==
         "min: '2020-02-30' is not a number, a percentage, a statistic, a date, true or false");
-  CHECK(Given("0.1").number == *parse_number("0.1"));
+  CHECK(Parameter("0.1").number == *parse_number("0.1"));
   CHECK(
       refused("day.npy", {.min = 0}) ==
       files /
           "day.npy: min 0 is not a date, but the tensor is datetime64[D]; write a date, such as 2020-02-29");
-  CHECK(refused("span.npy", {.min = Given::duration(24, *parse_unit("s"))}) ==
+  CHECK(refused("span.npy", {.min = Parameter::duration(24, *parse_unit("s"))}) ==
         files / "span.npy: min 24 s is not a duration of timedelta64[25s]");
   std::vector<float> numbers{1};
-  CHECK(refusal(ErrorKind::usage, [&] { clip(numbers, {.max = Given("true")}); }) ==
+  CHECK(refusal(ErrorKind::usage, [&] { clip(numbers, {.max = Parameter("true")}); }) ==
         "max true is not a number, but the tensor is float32");
   CHECK(refusal(ErrorKind::usage, [&] {
-          PreparedClip({.min = Given("true")}, tensor_in(files / "flag.npy"));
+          PreparedClip({.min = Parameter("true")}, tensor_in(files / "flag.npy"));
         }) == "elements in memory are numbers, not bool");
 }
 

@@ -31,7 +31,7 @@ TEST_CASE("an error about a text in a request names its field") {
   };
   for (const Row& row :
        {Row{"min", {.min = "abc"}}, Row{"max", {.min = 0, .max = "1 5"}, "1 5"}, Row{"nan", {.nan = "abc"}},
-        Row{"scale", {.scale = Given::reciprocal("abc")}}, Row{"divide_zero", {.divide_zero = "abc"}},
+        Row{"scale", {.scale = Parameter::reciprocal("abc")}}, Row{"divide_zero", {.divide_zero = "abc"}},
         Row{"max_norm", {.max_norm = "abc"}}, Row{"stretch", {.min = 0, .max = 1, .stretch = {{0, "abc"}}}},
         Row{"stretch_from", {.stretch = {{0, 1}}, .stretch_from = {{"abc", 1}}}},
         Row{"nodata", {.min = 0, .nodata = {1, "abc"}}}}) {

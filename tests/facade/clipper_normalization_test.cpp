@@ -26,7 +26,7 @@ std::vector<Bits> finite_elements(DType dtype) {
 }
 
 template <class Bits>
-std::vector<double> stretched(DType dtype, const std::vector<Bits>& elements, Given min, Given max) {
+std::vector<double> stretched(DType dtype, const std::vector<Bits>& elements, Parameter min, Parameter max) {
   std::vector<double> out(elements.size());
   clip(dtype, elements.data(), out.data(), elements.size(),
        {.min = std::move(min), .max = std::move(max), .stretch = {{kLow, kHigh}}, .to = DType::float64}, 1);

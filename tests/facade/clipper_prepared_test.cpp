@@ -175,7 +175,7 @@ TEST_CASE("large results are the same in new memory and in memory that exists") 
 TEST_CASE("percentiles of elements in memory are prepared") {
   const std::array<float, 5> in{0, 1, 2, 3, 4};
   std::array<float, 5> out{};
-  const Request request{.min = Given::percentile(25), .max = Given::percentile(75)};
+  const Request request{.min = Parameter::percentile(25), .max = Parameter::percentile(75)};
   PreparedClip(request, floats({5}), in.data()).clip(in.data(), out.data(), 5);
   CHECK(out == std::array<float, 5>{1, 1, 2, 3, 3});
 }

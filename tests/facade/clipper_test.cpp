@@ -190,7 +190,7 @@ TEST_CASE("an error quotes the text of a number, with and without @") {
   std::vector<float> values{9};
   for (const std::string name : {"", "lo.npy", "@lo.npy"}) {
     CAPTURE(name);
-    const Given opaque(Number(1), name, DType::bfloat16, true);
+    const Parameter opaque(Number(1), name, DType::bfloat16, true);
     const Error error = error_of([&] { clip(values, {.min = opaque}); });
     CHECK(error.kind() == ErrorKind::input);
     CHECK(std::string(error.what()).starts_with(name.empty() ? ": " : "lo.npy: "));

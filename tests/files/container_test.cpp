@@ -311,7 +311,7 @@ TEST_CASE("an archive is recognised by its first bytes, and a PyTorch file is no
 TEST_CASE("a parameter may be a member, and belongs to the archive") {
   const Archive archive({{"lo.npy", float32_file({1, 2})}, {"one.npy", float32_file({3})}});
   CHECK(read_parameter(archive.path(":one")).text == "@" + archive.path(":one"));
-  const Given given = read_parameter(archive.path(":lo"));
+  const Parameter given = read_parameter(archive.path(":lo"));
   REQUIRE(given.array);
   CHECK(given.array->is(status_of(archive.path())));
   CHECK(text(given.array->held()) == bytes_of(std::vector<float>{1, 2}));

@@ -88,7 +88,7 @@ TEST_CASE("a bound from a file may be the element to which a typed number rounds
   testing::write_file(path, testing::npy_file("<f4", "False", "()", testing::bytes_of(std::vector{0.1F})));
   Request request;
   request.min = read_parameter(path);
-  request.max = Given(*parse_number("0.1"), "0.1");
+  request.max = Parameter(*parse_number("0.1"), "0.1");
   const Operation operation = make_plan(request, tensor(float32)).operation;
   CHECK(operation.lo == to_bits(0.1F));
   CHECK(operation.hi == to_bits(0.1F));
@@ -122,7 +122,7 @@ TEST_CASE("an array that broadcasts is part of the plan") {
   const Plan plan = make_plan(request, tensor(int32));
   REQUIRE(plan.arrays);
   CHECK(plan.arrays->axes == std::vector<std::uint64_t>{2, 3});
-  CHECK(plan.arrays->find(Parameter::min)->strides == std::vector<std::uint64_t>{0, 1});
+  CHECK(plan.arrays->find(ParameterId::min)->strides == std::vector<std::uint64_t>{0, 1});
   CHECK(plan.arrays->period() == 3);
 }
 

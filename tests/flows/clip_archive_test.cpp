@@ -126,7 +126,7 @@ TEST_CASE("A dry run counts all members and writes nothing") {
 
 TEST_CASE("Percentiles are those of each member") {
   Scene scene({tensor("a.npy", {1, 2, 3, 4, 5}), tensor("b.npy", {10, 20, 30, 40, 50}, true)});
-  scene.settings.request = {.min = Given::percentile(25), .max = Given::percentile(75)};
+  scene.settings.request = {.min = Parameter::percentile(25), .max = Parameter::percentile(75)};
   scene.clip();
   CHECK((contents(scene.out, "a") == float32_file({2, 2, 3, 4, 4})));
   CHECK((contents(scene.out, "b") == float32_file({20, 20, 30, 40, 40})));
@@ -171,7 +171,8 @@ TEST_CASE("Of several members that cannot be clipped, the error names the first 
   for (int i = 0; i < 200; ++i) members.push_back(tensor(fmt::format("{}.npy", i), {nan}));
   members.push_back(tensor("large.npy", std::vector<float>(kLarge, nan)));
   Scene scene(members);
-  scene.settings.request = {.min = Given::percentile(1), .nan = OnNan::error};  // reads `slow` several times
+  scene.settings.request = {.min = Parameter::percentile(1),
+                            .nan = OnNan::error};  // reads `slow` several times
   scene.options.threads = 4;
   CHECK(refusal(ErrorKind::input, [&] { scene.clip(); }) ==
         scene.in + ":first: NaN at [59999] (element 59999)");

@@ -19,7 +19,7 @@ void touch(const std::string& path) {
 }
 
 Request percentiles() {
-  return {.min = Given::percentile(1), .max = Given::percentile(99)};
+  return {.min = Parameter::percentile(1), .max = Parameter::percentile(99)};
 }
 
 /// Changes the file after its percentiles were read.
@@ -108,9 +108,9 @@ TEST_CASE("a plan does not ignore a percentile that is unknown") {
     return refusal(ErrorKind::usage, [&] { return make_plan(request, header); });
   };
   CHECK(refused(percentiles()) == "min 1%: a percentile needs all elements of the tensor");
-  CHECK(refused({.scale = Given::percentile(1)}) == "scale 1%: cannot be a percentile");
-  CHECK(refused({.bias = Given::percentile(1)}) == "bias 1%: cannot be a percentile");
-  CHECK(refused({.min = 1, .nan = Given::percentile(5)}) ==
+  CHECK(refused({.scale = Parameter::percentile(1)}) == "scale 1%: cannot be a percentile");
+  CHECK(refused({.bias = Parameter::percentile(1)}) == "bias 1%: cannot be a percentile");
+  CHECK(refused({.min = 1, .nan = Parameter::percentile(5)}) ==
         "nan 5%: a percentile needs all elements of the tensor");
 }
 
@@ -120,10 +120,11 @@ TEST_CASE("the check before a run finds everything that does not depend on the e
   const auto refused = [&](const Request& request) {
     return refusal(ErrorKind::usage, [&] { return plan_before_reading(request, header); });
   };
-  CHECK(refused({.min = 256, .max = Given::percentile(99)}).starts_with("min 256 exceeds the uint8 maximum"));
-  CHECK(refused({.max = Given::percentile(99), .profile = profile_named("openvino")})
+  CHECK(refused({.min = 256, .max = Parameter::percentile(99)})
+            .starts_with("min 256 exceeds the uint8 maximum"));
+  CHECK(refused({.max = Parameter::percentile(99), .profile = profile_named("openvino")})
             .ends_with("min is missing"));
-  CHECK_NOTHROW(plan_before_reading({.min = 255, .max = Given::percentile(0)}, header));
+  CHECK_NOTHROW(plan_before_reading({.min = 255, .max = Parameter::percentile(0)}, header));
 }
 
 }  // namespace clipper::testing

@@ -180,7 +180,7 @@ TEST_CASE("arrays of float8 are bounds, and a percentile of float8 is exact") {
       if (!std::isnan(value)) numbers.push_back(value);
     std::ranges::sort(numbers);
     actual = all_elements();
-    clip(dtype, actual, {.max = Given::percentile(Number(0))});
+    clip(dtype, actual, {.max = Parameter::percentile(Number(0))});
     for (std::size_t i = 0; i < values.size(); ++i)
       if (!std::isnan(values[i])) CHECK(values[actual[i]] == numbers.front());
   }

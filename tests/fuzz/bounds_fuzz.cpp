@@ -47,7 +47,7 @@ std::optional<std::string> take_word(std::string_view& text) {
   return word;
 }
 
-std::optional<Given> take_number(std::string_view& text) {
+std::optional<Parameter> take_number(std::string_view& text) {
   const std::optional<std::string> word = take_word(text);
   return word ? std::optional(number_of_text("number", *word)) : std::nullopt;
 }
@@ -108,7 +108,7 @@ void check_native(const Request& request, const Plan& plan) {
     require(op.lo == element(op.dtype, request.min->text), "min is what libc reads", request.min->text);
   if (request.max && !is_exact)
     require(op.hi == element(op.dtype, request.max->text), "max is what libc reads", request.max->text);
-  const auto check_factor = [&](const std::optional<Given>& given, double factor) {
+  const auto check_factor = [&](const std::optional<Parameter>& given, double factor) {
     if (!given) return;
     const std::string& text = given->text;
     const double expected =

@@ -44,10 +44,10 @@ class ArrayInMemory : public ParameterArray {
 
 /// A parameter of a request; `elements` are in the order of the header's file.
 template <class T>
-Given array_of(TensorLayout header, const std::vector<T>& elements, Held held) {
+Parameter array_of(TensorLayout header, const std::vector<T>& elements, Held held) {
   std::string bytes = bytes_of(elements);
   if (header.order != kNativeOrder) bytes = byte_swapped(std::move(bytes), sizeof(T));
-  Given given{Number{}, "@array.npy", header.dtype};
+  Parameter given{Number{}, "@array.npy", header.dtype};
   given.shape = header.shape;
   given.array = std::make_shared<ArrayInMemory>(std::move(header), std::move(bytes), held);
   return given;

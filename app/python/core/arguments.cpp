@@ -22,7 +22,7 @@ std::string shortened(const std::string& number) {
   return number.substr(0, kShown) + "..." + (exponent == number.npos ? "" : number.substr(exponent));
 }
 
-Given given_of_int(nb::handle number) {
+Parameter given_of_int(nb::handle number) {
   int overflow = 0;
   const long long value = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
   if (value == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
@@ -37,15 +37,15 @@ bool is_time(nb::handle scalar) {
   return PyArray_IsScalar(scalar.ptr(), Datetime) || PyArray_IsScalar(scalar.ptr(), Timedelta);
 }
 
-Given given_of_time(std::string_view field, nb::handle scalar) {
+Parameter given_of_time(std::string_view field, nb::handle scalar) {
   const nb::object ticks = scalar.attr("astype")("int64");
   const auto type = nb::cast<std::string>(nb::str(nb::object(scalar.attr("dtype"))));
   const TimeUnit unit = unit_of(type);
   const auto count = nb::cast<std::int64_t>(ticks.attr("item")());
-  if (count != kNaT && PyArray_IsScalar(scalar.ptr(), Timedelta)) return Given::duration(count, unit);
+  if (count != kNaT && PyArray_IsScalar(scalar.ptr(), Timedelta)) return Parameter::duration(count, unit);
   std::string text = date_text(count, unit);
   if (unit.base == TimeUnit::Base::year && count != kNaT) text += "-01";
-  if (std::optional<Given> date = Given::word(text)) return *std::move(date);
+  if (std::optional<Parameter> date = Parameter::word(text)) return *std::move(date);
   throw Error(ErrorKind::usage, argument(field) + (" " + text + " is beyond the dates of clipper"));
 }
 
@@ -57,7 +57,7 @@ nb::object value_of_scalar(std::string_view field, nb::handle scalar) {
   return nb::steal(is_floating(type->dtype) ? PyNumber_Float(scalar.ptr()) : PyNumber_Index(scalar.ptr()));
 }
 
-Given given_of_array(std::string_view field, PyArrayObject* array, std::vector<Array>& arrays) {
+Parameter given_of_array(std::string_view field, PyArrayObject* array, std::vector<Array>& arrays) {
   const std::optional<ArrayType> type = type_of(array);
   if (!type)
     throw Error(ErrorKind::usage,
@@ -105,7 +105,7 @@ bool takes_dates(const Field& field) {
   return field.grammar == Field::Grammar::bound || std::holds_alternative<OnNan Request::*>(field.member);
 }
 
-Given number_of_argument(std::string_view field, nb::handle number) {
+Parameter number_of_argument(std::string_view field, nb::handle number) {
   if (PyFloat_Check(number.ptr())) return PyFloat_AsDouble(number.ptr());
   if (PyLong_Check(number.ptr())) return given_of_int(number);
   if (PyUnicode_Check(number.ptr())) return number_of_text(field, std::string(characters_of(number)));
@@ -139,7 +139,7 @@ nb::object plain(std::string_view field, nb::handle value, nb::handle dtype) {
 namespace {
 
 /// A parameter, or nothing for None. An array is held in `held`, whose files say how a file is read.
-std::optional<Given> given_of(std::string_view field, nb::handle object, HeldRequest& held) {
+std::optional<Parameter> given_of(std::string_view field, nb::handle object, HeldRequest& held) {
   if (object.is_none()) return std::nullopt;
   if (PyArray_CheckExact(object.ptr()))
     return given_of_array(field, reinterpret_cast<PyArrayObject*>(object.ptr()), held.arrays);
@@ -214,20 +214,20 @@ struct SetMember {
   void set(const std::string& text) const {
     set_text(field, held.request, text, held.reading);
     if (field.number() == nullptr) return;
-    std::optional<Given>& given = held.request.*field.number();
+    std::optional<Parameter>& given = held.request.*field.number();
     if (given && !given->dtype) given->text = shortened(given->text);
   }
 
-  void take(std::optional<Given>& number) const {
+  void take(std::optional<Parameter>& number) const {
     if (field.grammar == Field::Grammar::mask) return take_mask(number);
     const nb::object divisor = field.grammar == Field::Grammar::scale ? divisor_of(object) : nb::object();
     number = given_of(field.name, divisor ? nb::handle(divisor) : object, held);
     if (!number) refuse_type(field.name, divisor, "the reciprocal of a number, an array or a path");
-    if (divisor) number = Given::reciprocal(*std::move(number));
+    if (divisor) number = Parameter::reciprocal(*std::move(number));
   }
 
   /// Elements of bool are those of uint8.
-  void take_mask(std::optional<Given>& mask) const {
+  void take_mask(std::optional<Parameter>& mask) const {
     if (is_path(object)) return set("@" + path_of(object));
     nb::object array = nb::module_::import_("numpy").attr("asarray")(object);
     if (PyArray_ISBOOL(reinterpret_cast<PyArrayObject*>(array.ptr()))) array = array.attr("view")("uint8");
@@ -239,20 +239,20 @@ struct SetMember {
         field.name, needs_no_conversion(object) ? nb::borrow(object) : plain(field.name, object, nb::none()));
   }
 
-  void take(std::optional<std::pair<Given, Given>>& range) const {
+  void take(std::optional<std::pair<Parameter, Parameter>>& range) const {
     constexpr std::string_view kExpected = "two numbers such as (0, 255)";
     if (!is_sequence(object) || nb::len(object) != 2) refuse(kExpected);
     const auto end = [&](const nb::object& number) {
       return PyUnicode_Check(number.ptr()) ? end_of_text(field, std::string(characters_of(number)))
                                            : given_of(field.name, number, held);
     };
-    std::optional<Given> low = end(object[0]);
-    std::optional<Given> high = end(object[1]);
+    std::optional<Parameter> low = end(object[0]);
+    std::optional<Parameter> high = end(object[1]);
     if (!low || !high) refuse(kExpected);
     range.emplace(*std::move(low), *std::move(high));
   }
 
-  void take(std::vector<Given>& numbers) const {
+  void take(std::vector<Parameter>& numbers) const {
     if (!is_sequence(object)) return add_number(object, numbers);
     for (const nb::handle number : nb::iter(object)) add_number(number, numbers);
   }
@@ -263,9 +263,9 @@ struct SetMember {
   /// A choice of words.
   void take(auto& /*member*/) const { refuse("a str"); }
 
-  void add_number(nb::handle number, std::vector<Given>& numbers) const {
+  void add_number(nb::handle number, std::vector<Parameter>& numbers) const {
     if (PyUnicode_Check(number.ptr())) return set(std::string(characters_of(number)));
-    std::optional<Given> given = given_of(field.name, number, held);
+    std::optional<Parameter> given = given_of(field.name, number, held);
     if (!given) refuse_type(field.name, number, "a number, or a list of numbers");
     numbers.push_back(*std::move(given));
   }

@@ -27,7 +27,7 @@ namespace clipper::python {
 
 /// An exact number: int of any size, float, str, numpy's scalars. Error{usage} or TypeError that name
 /// `field`.
-[[nodiscard]] Given number_of_argument(std::string_view field, nb::handle number);
+[[nodiscard]] Parameter number_of_argument(std::string_view field, nb::handle number);
 
 /// Whether C++ code takes the parameter as it is: a number of Python or numpy, text, or an array of this
 /// dtype, or of any without `dtype`.

@@ -20,19 +20,19 @@ namespace clipper::python {
 
 /// Returns false for what is not remembered: text, integers of more than 63 bits, arrays unless they have one
 /// element of the key's dtype.
-bool PlanCache::read(nb::handle number, const Key& key, Parameter& parameter) {
+bool PlanCache::read(nb::handle number, const Key& key, KeyParameter& parameter) {
   PyObject* const object = number.ptr();
   if (object == Py_None) return true;
   const bool is_float_scalar = PyArray_IsScalar(object, Float) || PyArray_IsScalar(object, Half);
   if (PyFloat_Check(object) || is_float_scalar) {
-    parameter = {Parameter::Kind::real, std::bit_cast<std::uint64_t>(PyFloat_AsDouble(object))};
+    parameter = {KeyParameter::Kind::real, std::bit_cast<std::uint64_t>(PyFloat_AsDouble(object))};
     return true;
   }
   if (PyArray_Check(object)) {
     auto* const array = reinterpret_cast<PyArrayObject*>(object);
     if (PyArray_SIZE(array) != 1 || PyArray_NDIM(array) > key.rank || type_of(array) != key.type)
       return false;
-    parameter.kind = Parameter::Kind::element;
+    parameter.kind = KeyParameter::Kind::element;
     std::memcpy(&parameter.bits, PyArray_DATA(array), PyArray_ITEMSIZE(array));
     return true;
   }
@@ -42,13 +42,13 @@ bool PlanCache::read(nb::handle number, const Key& key, Parameter& parameter) {
   int overflow = 0;
   const long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
   if (value == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
-  parameter = {Parameter::Kind::integer, static_cast<std::uint64_t>(value)};
+  parameter = {KeyParameter::Kind::integer, static_cast<std::uint64_t>(value)};
   return overflow == 0;
 }
 
 /// The argument as read() saw it. Another thread may have changed an array's element since.
-nb::object PlanCache::as_read(nb::handle number, const Parameter& parameter) {
-  if (parameter.kind != Parameter::Kind::element) return nb::borrow(number);
+nb::object PlanCache::as_read(nb::handle number, const KeyParameter& parameter) {
+  if (parameter.kind != KeyParameter::Kind::element) return nb::borrow(number);
   const Array copy(PyArray_NewCopy(reinterpret_cast<PyArrayObject*>(number.ptr()), NPY_ANYORDER));
   std::memcpy(PyArray_DATA(copy.get()), &parameter.bits, PyArray_ITEMSIZE(copy.get()));
   return copy.object();
@@ -56,7 +56,7 @@ nb::object PlanCache::as_read(nb::handle number, const Parameter& parameter) {
 
 std::size_t PlanCache::place_of(const Key& key) {
   std::uint64_t hash = static_cast<std::uint64_t>(key.type.dtype) * 31 + key.rank;
-  for (const Parameter& parameter : key.parameters)
+  for (const KeyParameter& parameter : key.parameters)
     hash = (hash ^ parameter.bits ^ static_cast<std::uint64_t>(parameter.kind)) * 0x9E3779B97F4A7C15;
   return hash >> 56;
 }

@@ -23,15 +23,15 @@ class PlanCache {
  private:
   static constexpr std::array kRemembered{kMin, kMax, kScale, kBias, kNan};  ///< nan may also be a word
 
-  struct Parameter {
+  struct KeyParameter {
     enum class Kind : std::uint8_t { none, integer, real, element };
     Kind kind = Kind::none;
     std::uint64_t bits = 0;
-    friend bool operator==(const Parameter&, const Parameter&) = default;
+    friend bool operator==(const KeyParameter&, const KeyParameter&) = default;
   };
 
   struct Key {
-    std::array<Parameter, kRemembered.size()> parameters;
+    std::array<KeyParameter, kRemembered.size()> parameters;
     const Profile* profile = nullptr;
     ArrayType type{};
     std::uint8_t rank = 0;
@@ -45,8 +45,8 @@ class PlanCache {
     std::optional<PreparedClip> prepared;
   };
 
-  [[nodiscard]] static bool read(nb::handle number, const Key& key, Parameter& parameter);
-  [[nodiscard]] static nb::object as_read(nb::handle number, const Parameter& parameter);
+  [[nodiscard]] static bool read(nb::handle number, const Key& key, KeyParameter& parameter);
+  [[nodiscard]] static nb::object as_read(nb::handle number, const KeyParameter& parameter);
   [[nodiscard]] static std::size_t place_of(const Key& key);
 
   std::array<Entry, 256> entries_;

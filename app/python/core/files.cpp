@@ -314,7 +314,7 @@ std::vector<Number> numbers_of(nb::handle percentages) {
   std::vector<Number> numbers;
   for (const nb::handle percentage : percentages) {
     // The shortest text of a float is what the user means: 99.9 is 999/10.
-    const Given given = number_of_argument("percentages", percentage);
+    const Parameter given = number_of_argument("percentages", percentage);
     numbers.push_back(parse_number(given.text).value_or(given.number));
   }
   return numbers;
