@@ -44,7 +44,7 @@ def test_clip_file_as_the_program(paths, program, tmp_path):
     assert program("--min", 0, "--max", "6", "--scale", "0.5", x, expected)[0] == 0
     for given in (x, str(x), os.fsencode(x)):
         counts = clipper.clip_file(given, y, 0, "6", scale=0.5)
-        assert counts == (6, 1, 0, 1, True, 0, 0, 0, 0, 0)
+        assert counts == (6, 1, 0, 1, True, 0, 0, 0, 0, 0, ())
         assert y.read_bytes() == expected.read_bytes()
     assert clipper.clip_in_place(x, 0, 6, scale=0.5).elements == 6
     assert clipper.clip_file(y, y, 1, 3, replace_below=-1, replace_above=9).replaced == 4
