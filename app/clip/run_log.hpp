@@ -103,6 +103,9 @@ struct ClipReport : ClipResult {
 
 [[nodiscard]] JsonRest json_rest(const ClipReport& report);
 
+/// "clipped", "copied" or "dropped".
+[[nodiscard]] std::string_view word_of(MemberAction action);
+
 /// Prints what happens while files are clipped: warnings, the lines of -v and --json, progress, failures.
 /// Collects the exit status. Callable from many threads.
 class RunLog {

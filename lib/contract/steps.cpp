@@ -317,94 +317,6 @@ void describe_specials(const Plan& plan, std::string& text) {
   if (plan.replaces_nan()) text += ", NaN becomes " + replacement_text(plan);
 }
 
-// Elements that are no data.
-
-void check_nodata(const Request& request) {
-  const auto expect_number = [](std::string_view field, const Parameter& given) {
-    refuse_percentile(field, given);
-    if (given.array) throw Error(ErrorKind::usage, label(field, given) + " must be one number, not an array");
-    if (given.needs_meaning) throw Error(ErrorKind::usage, label(field, given) + " is not a number");
-  };
-  for (const Parameter& given : request.nodata) expect_number("nodata", given);
-  if (request.mask_to && !is_figure(request.mask_to)) expect_number("mask_to", *request.mask_to);
-  if (request.mask_to && !request.mask)
-    throw Error(ErrorKind::usage, parameter("mask_to") + " requires " + parameter("mask"));
-  if (!request.nodata_to) return;
-  if (!is_figure(request.nodata_to)) expect_number("nodata_to", *request.nodata_to);
-  if (request.nodata.empty())
-    throw Error(ErrorKind::usage, parameter("nodata_to") + " requires " + parameter("nodata"));
-}
-
-void choose_nodata(const Request& /*request*/, Plan& /*plan*/) {}
-
-/// A number as it is looked for: rounded to a float, unless that is infinite.
-Number looked_for(const Parameter& given, DType dtype) {
-  if (!is_floating(dtype) || given.number.kind != Number::Kind::finite) return given.number;
-  const Number nearest = number_of(dtype, nearest_element(dtype, given.number));
-  return nearest.kind == Number::Kind::finite ? nearest : given.number;
-}
-
-/// What nodata elements become. Error{usage} for a number that the dtype does not have.
-ElementBits nodata_result(std::string_view field, const Parameter& given, DType dtype) {
-  expect_no_percentage(field, given);
-  if (!is_floating(dtype)) return integer_element(field, given, dtype);
-  const ElementBits element = nearest_element(dtype, given.number);
-  if (number_of(dtype, element).kind != given.number.kind)
-    throw Error(ErrorKind::usage, label(field, given) + fmt::format(" cannot become {}", traits(dtype).name));
-  return element;
-}
-
-void convert_nodata(const Request& request, Plan& plan) {
-  if (request.mask_to) {
-    check_shape("mask", *request.mask, plan.input.shape);
-    plan.mask = {*request.mask, nodata_result("mask_to", *request.mask_to, plan.output.dtype)};
-  }
-  if (request.nodata.empty()) return;
-  const DType from = plan.input.dtype;
-  const DType to = plan.output.dtype;
-  NodataPlan& nodata = plan.nodata.emplace();
-  nodata.read = nodata_of(request, from);
-  nodata.written.dtype = to;
-  for (const Parameter& given : request.nodata) {
-    nodata.text += (nodata.text.empty() ? "" : ", ") + given.text;
-    Nodata found{from};
-    if (request.nodata_to || !found.add(looked_for(given, from)) ||
-        nodata.written.add(looked_for(given, from)))
-      continue;
-    throw Error(ErrorKind::usage,
-                label("nodata", given) +
-                    fmt::format(" cannot become {}; what nodata elements become, says ", traits(to).name) +
-                    parameter("nodata_to"));
-  }
-  if (request.nodata_to) {
-    nodata.to = nodata_result("nodata_to", *request.nodata_to, to);
-    nodata.written.add(number_of(to, *nodata.to));
-  } else if (from != to) {
-    nodata.keeping = conversion(from, to);
-  }
-}
-
-void identify_nodata(const Plan& plan, std::string& text) {
-  if (const auto& mask = plan.mask)
-    text += fmt::format(" mask={:x}:{:x}",
-                        mask->mask.array ? mask->mask.array->fingerprint() : mask->mask.number != Number(0),
-                        mask->to);
-  if (!plan.has_nodata()) return;
-  text += plan.nodata->read.nan ? " nodata=nan" : " nodata=";
-  for (const ElementBits element : plan.nodata->read.elements) text += fmt::format(",{:x}", element);
-  if (plan.nodata->to) text += fmt::format(":{:x}", *plan.nodata->to);
-}
-
-void describe_nodata(const Plan& plan, std::string& text) {
-  if (plan.mask)
-    text += fmt::format(", what is outside of {} becomes {}", plan.mask->mask.text,
-                        element_text(plan.output.dtype, plan.mask->to));
-  if (!plan.nodata) return;
-  text += ", nodata " + plan.nodata->text;
-  if (plan.nodata->to) text += " becomes " + element_text(plan.output.dtype, *plan.nodata->to);
-}
-
-constexpr Step kNodata{check_nodata, choose_nodata, convert_nodata, identify_nodata, describe_nodata};
 constexpr Step kScaling{check_scaling, choose_scaling, convert_scaling, identify_scaling, describe_scaling};
 constexpr Step kClip{check_clip, choose_clip, convert_clip, identify_clip, describe_clip};
 constexpr Step kSpecials{check_specials, choose_specials, convert_specials, identify_specials,
@@ -433,15 +345,6 @@ void check_factor_dtype(std::string_view field, const std::optional<Parameter>& 
       label(field, *given) +
           fmt::format(" is {}; it must be float32 or float64{}", traits(*given->dtype).name,
                       given->opaque ? "" : ", or have at most 2 MiB of numbers that float64 has exactly"));
-}
-
-Nodata nodata_of(const Request& request, DType dtype) {
-  check_nodata(request);
-  Nodata nodata{dtype};
-  for (const Parameter& given : request.nodata) nodata.add(looked_for(given, dtype));
-  std::ranges::sort(nodata.elements);  // whatever the order in which they are given
-  nodata.elements.erase(std::unique(nodata.elements.begin(), nodata.elements.end()), nodata.elements.end());
-  return nodata;
 }
 
 std::string found_text(const ParameterArray& array, std::size_t shown) {

@@ -28,6 +28,9 @@ struct Step {
 /// In the order in which they happen to an element.
 [[nodiscard]] std::span<const Step* const> steps() noexcept;
 
+/// The first step: elements that are no data, and those outside of a mask, are left out of the others.
+extern const Step kNodata;
+
 /// Replacements, and unless the elements are normalized, rounding, zero point and the output's dtype.
 extern const Step kCast;
 
