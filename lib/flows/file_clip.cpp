@@ -202,7 +202,8 @@ void FileClip::count() {
   }
   const bool counting = counting_of(settings) == Counting::on;
   if (input_.is_regular() && (result.plan->may_refuse_elements() || counting))
-    result.counts = in_order_of_stages([&] { return engine.scan(*result.plan, input_, Counting::on); });
+    result.counts = in_order_of_stages(
+        [&] { return clipping_.engine.scan(*clipping_.result.plan, input_, Counting::on); });
   check_clip_limit(settings, result);
 }
 
@@ -250,7 +251,7 @@ void FileClip::write(OutputFile& output) {
   const bool shared = out && sharing != Sharing::none && input_.size() == header.size() + size() &&
                       !changes() && output.share(input_, 0, input_.size());
   const StageCounts counts = shared ? *result.counts : in_order_of_stages([&] {
-    return engine.run(*result.plan, input_, output, header, counting, {}, sharing);
+    return clipping_.engine.run(*clipping_.result.plan, input_, output, header, counting, {}, sharing);
   });
   const std::span back = std::as_bytes(std::span(frame.back));
   if (output.is_regular() && !back.empty())
