@@ -420,8 +420,8 @@ void set_figures(Request& request, const std::string& path, const Reading& how) 
   const Number stages =
       count == archive.entries().end() ? 1 : read_parameter(archive.path_of(*count), how).number;
   if (stages != Number(1 + request.then.size()))
-    refuse_figures(fmt::format("{}: has the figures of {} stage(s), but the request has {}", path,
-                               round_to<double>(stages), 1 + request.then.size()));
+    refuse_figures(fmt::format("{}: has the figures of {} stage{}, not of {}", path, round_to<double>(stages),
+                               stages == Number(1) ? "" : "s", 1 + request.then.size()));
   Request found = request;
   for (const Entry& entry : archive.entries()) {
     if (entry.key() == kStages) continue;
