@@ -210,7 +210,7 @@ def commands(prefix: Path) -> list[str]:
 def rows(prefix: Path, command: str) -> list[tuple[list[str], str]]:
     """The names and the value of all that --help shows: (["-o", "--output"], "TEMPLATE"), (["FILE"], "")."""
     text = help_of(prefix, command).split("\nExamples:\n")[0]
-    shown = re.findall(r"^  (?:(-\w), |    )?(--[\w-]+|[A-Z]+)(?:\[=[A-Z]+\])?(?: ([A-Z[][A-Za-z|/%.:=@[\]]*))?(?=  |$)", text, re.MULTILINE)
+    shown = re.findall(r"^  (?:(-\w), |    )?(--[\w-]+|[A-Z]+)(?:\[=[A-Z]+\])?(?: ([A-Z[@][A-Za-z|/%.:=@[\]]*))?(?=  |$)", text, re.MULTILINE)
     return [([name for name in names if name], value) for *names, value in shown]
 
 
