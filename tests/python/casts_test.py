@@ -248,7 +248,7 @@ def test_as_the_program(name, request_of_case, program, tmp_path):
 def test_files(tmp_path):
     path, out = tmp_path / "x.npy", tmp_path / "y.npy"
     np.save(path, np.array([-1.0, 2.5, 300]))
-    assert clipper.clip_file(path, out, to=np.uint8) == (3, 1, 1, 0, True, 0, 0, 0, 0, 0)
+    assert clipper.clip_file(path, out, to=np.uint8) == (3, 1, 1, 0, True, 0, 0, 0, 0, 0, ())
     assert_same_bits(np.load(out), np.array([0, 2, 255], np.uint8))
     before = path.read_bytes()
     with pytest.raises(clipper.ClipperError, match="direct") as caught:
