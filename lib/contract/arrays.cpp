@@ -339,13 +339,13 @@ std::vector<Number> zero_points(const Parameter& given, const TensorLayout& layo
 
 std::optional<Variants> variants_of(const Request& request, const TensorLayout& layout) {
   std::shared_ptr<const ParameterArray> one;
-  std::vector<Variant> each;
+  std::vector<ParameterSet> missing;
   const auto note = [&](ParameterId parameter, const std::shared_ptr<const ParameterArray>& array,
                         const auto& is_missing) {
     one = array;
-    each.resize(array->layout().count);
-    for (std::size_t i = 0; i < each.size(); ++i)
-      if (is_missing(i)) each[i].missing |= bit_of(parameter);
+    missing.resize(array->layout().count);
+    for (std::size_t i = 0; i < missing.size(); ++i)
+      if (is_missing(i)) missing[i] |= bit_of(parameter);
   };
   for (std::size_t i = 0; i < fields::kBroadcasting.size(); ++i)
     if (const auto& given = request.*fields::kBroadcasting[i]->number();
@@ -359,33 +359,39 @@ std::optional<Variants> variants_of(const Request& request, const TensorLayout& 
     note(ParameterId::max_norm, norm->array,
          [&](std::size_t group) { return from_bits<double>(found_element(*factors, group)) == 1; });
   }
-  if (std::ranges::all_of(each, [](const Variant& variant) { return variant.missing == 0; })) each.clear();
+  if (std::ranges::all_of(missing, [](ParameterSet set) { return set == 0; })) missing.clear();
   const auto& zero_point = request.zero_point;
   const bool has_zero_points = zero_point && zero_point->array;
+  std::vector<Number> numbers;
   if (has_zero_points) {
-    const std::vector<Number> numbers = zero_points(*zero_point, layout);
+    numbers = zero_points(*zero_point, layout);
     one = zero_point->array;
-    if (each.empty()) each.resize(numbers.size());
-    if (numbers.empty() || each.size() != numbers.size())
+    if (missing.empty()) missing.resize(numbers.size());
+    if (numbers.empty() || missing.size() != numbers.size())
       throw Error(ErrorKind::usage,
                   label("zero_point", *zero_point) + " must have one number for each index");
-    for (std::size_t i = 0; i < each.size(); ++i) each[i].zero_point = numbers[i];
   }
-  if (each.empty()) return std::nullopt;
-  Variants variants;
-  variants.all = each;
+  if (missing.empty()) return std::nullopt;
+  const auto variant = [&](std::size_t i) {
+    return Variant{missing[i], has_zero_points ? std::optional(numbers[i]) : std::nullopt};
+  };
+  Variants variants;  // few, of groups of which there may be millions
+  for (std::size_t i = 0; i < missing.size(); ++i) {
+    if (std::ranges::find(variants.all, variant(i)) != variants.all.end()) continue;
+    if (variants.all.size() == 256)
+      throw Error(ErrorKind::usage,
+                  label("zero_point", *zero_point) + " has more than 256 different numbers");
+    variants.all.push_back(variant(i));
+  }
   std::ranges::sort(variants.all, [](const Variant& a, const Variant& b) {
     const auto missing = [](const Variant& v) { return std::pair(std::popcount(v.missing), v.missing); };
     return missing(a) != missing(b) ? missing(a) < missing(b) : a.zero_point && *a.zero_point < *b.zero_point;
   });
-  variants.all.erase(std::unique(variants.all.begin(), variants.all.end()), variants.all.end());
-  if (variants.all.size() > 256)
-    throw Error(ErrorKind::usage, label("zero_point", *zero_point) + " has more than 256 different numbers");
   for (std::size_t i = 0; i < variants.all.size(); ++i)
     variants.keys.push_back(has_zero_points ? static_cast<std::uint8_t>(i) : variants.all[i].missing);
   std::vector<std::byte> keys;
-  for (const Variant& variant : each) {
-    const auto place = std::ranges::find(variants.all, variant) - variants.all.begin();
+  for (std::size_t i = 0; i < missing.size(); ++i) {
+    const auto place = std::ranges::find(variants.all, variant(i)) - variants.all.begin();
     keys.push_back(std::byte{variants.keys[static_cast<std::size_t>(place)]});
   }
   TensorLayout own = one->layout();
