@@ -122,9 +122,9 @@ void give(T* structure, T values) noexcept {
 }
 
 /// Of a clipper_tensor or a clipper_writable_tensor.
-template <class Parameter>
-Tensor tensor_of(const Parameter* given, std::string_view name) {
-  const Parameter& tensor = expect_sized(given, name);
+template <class Structure>
+Tensor tensor_of(const Structure* given, std::string_view name) {
+  const Structure& tensor = expect_sized(given, name);
   const std::string dtype = text_of(tensor.dtype, std::string(name) + "->dtype");
   constexpr std::size_t kMaxRank = 64;
   if (tensor.rank > kMaxRank) refuse_argument(name, "has a rank greater than 64");
