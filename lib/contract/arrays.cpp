@@ -335,10 +335,9 @@ std::vector<Number> zero_points(const Parameter& given, const TensorLayout& layo
   return numbers;
 }
 
-}  // namespace
-
-std::optional<Variants> variants_of(const Request& request, const TensorLayout& layout) {
-  std::shared_ptr<const ParameterArray> one;
+/// The parameters that each group lacks, of which `one` becomes an array; nothing if no group lacks any.
+std::vector<ParameterSet> missing_sets(const Request& request, const TensorLayout& layout,
+                                       std::shared_ptr<const ParameterArray>& one) {
   std::vector<ParameterSet> missing;
   const auto note = [&](ParameterId parameter, const std::shared_ptr<const ParameterArray>& array,
                         const auto& is_missing) {
@@ -360,6 +359,14 @@ std::optional<Variants> variants_of(const Request& request, const TensorLayout& 
          [&](std::size_t group) { return from_bits<double>(found_element(*factors, group)) == 1; });
   }
   if (std::ranges::all_of(missing, [](ParameterSet set) { return set == 0; })) missing.clear();
+  return missing;
+}
+
+}  // namespace
+
+std::optional<Variants> variants_of(const Request& request, const TensorLayout& layout) {
+  std::shared_ptr<const ParameterArray> one;
+  std::vector<ParameterSet> missing = missing_sets(request, layout, one);
   const auto& zero_point = request.zero_point;
   const bool has_zero_points = zero_point && zero_point->array;
   std::vector<Number> numbers;
