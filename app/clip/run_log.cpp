@@ -380,10 +380,12 @@ void RunLog::print_summary(bool is_batch) {
   }
   const bool has_others = others + members_.count + files_unfinished_ + files_skipped_ != 0;
   const bool is_line = command_.log.want(Level::debug) || has_others || (failed != 0 && all > 1);
-  if (has_totals_ || (is_line && !command_.json))
+  const Level level = command_.summary ? Level::error : Level::info;
+  // A line that nobody reads is not made: running out of memory for it would fail a run that is done.
+  if (command_.log.want(level) && (has_totals_ || (is_line && !command_.json)))
     print_note(fmt::format("{} file{}: {} clipped{}{}", all, all == 1 ? "" : "s", ok - others, others_text(),
                            has_totals_ ? totals_text() : ""),
-               command_.summary ? Level::error : Level::info);
+               level);
 }
 
 /// "; 1000 elements, 12.4 % clipped; 0.53 s, 812 MiB/s". Elements that a stage has clipped may be clipped by
