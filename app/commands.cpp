@@ -22,7 +22,7 @@
 #include "console/json.hpp"
 #include "console/terminal.hpp"
 #include "element/text.hpp"
-#include "files/formats.hpp"
+#include "formats/formats.hpp"
 #include "generate/generate_command.hpp"
 #include "info/info_command.hpp"
 #include "os/os.hpp"

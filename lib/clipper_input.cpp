@@ -7,6 +7,7 @@
 
 #include "clip/strided_copy.hpp"
 #include "error.hpp"
+#include "formats/formats.hpp"
 #include "os/os.hpp"
 
 namespace clipper {

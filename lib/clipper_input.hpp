@@ -9,7 +9,7 @@
 #include "clipper.hpp"
 #include "element/tensor_layout.hpp"
 #include "engine/engine.hpp"
-#include "files/container.hpp"
+#include "formats/container.hpp"
 #include "npy/header.hpp"
 
 /// What the functions of clipper.hpp are given, as the rooms below take it. Error{usage} for what contradicts

@@ -13,6 +13,7 @@
 #include "compare/tolerance.hpp"
 #include "element/number.hpp"
 #include "flows/tensor_statistics.hpp"
+#include "formats/formats.hpp"
 #include "request_text.hpp"
 
 /// The functions of clipper.hpp that compare and describe.

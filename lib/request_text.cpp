@@ -14,9 +14,9 @@
 #include "contract/fields.hpp"
 #include "element/text.hpp"
 #include "error.hpp"
-#include "files/container.hpp"
-#include "files/parameter_file.hpp"
 #include "flows/saved_figures.hpp"
+#include "formats/container.hpp"
+#include "formats/parameter_file.hpp"
 #include "os/os.hpp"
 
 namespace clipper {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "contract/fields.hpp"
-#include "files/formats.hpp"
 #include "flows/selection.hpp"
+#include "formats/formats.hpp"
 
 /// A request from texts: those of the command line, which are also those of the C interface.
 namespace clipper {

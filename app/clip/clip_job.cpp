@@ -18,10 +18,10 @@
 #include "console/ending.hpp"
 #include "console/json.hpp"
 #include "error.hpp"
-#include "files/container.hpp"
 #include "files/place.hpp"
 #include "flows/figures.hpp"
 #include "flows/selection.hpp"
+#include "formats/container.hpp"
 #include "os/os.hpp"
 #include "shards/clip_shard.hpp"
 

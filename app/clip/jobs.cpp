@@ -21,9 +21,9 @@
 #include "command_line/input_names.hpp"
 #include "contract/fields.hpp"
 #include "error.hpp"
-#include "files/container.hpp"
 #include "files/place.hpp"
 #include "flows/selection.hpp"
+#include "formats/container.hpp"
 #include "os/os.hpp"
 
 namespace clipper {
@@ -253,7 +253,7 @@ class Inputs {
   /// Adds the files of a set, and its index; nothing after an error.
   void add_set(const std::string& index, bool is_named, bool is_walked) {
     expect_way(index);
-    const InputFile file = InputFile::open_regular_file(index);
+    const InputFile file = InputFile::open_regular(index);
     const Container set(file, KeptFor::reading);
     std::map<FileId, std::string> claimed = claim_files(set);
     const std::vector<MemberUse> uses = member_uses(command_.settings, set);

@@ -15,9 +15,9 @@
 
 #include "command_line/input_names.hpp"
 #include "error.hpp"
-#include "files/container.hpp"
-#include "files/formats.hpp"
 #include "files/place.hpp"
+#include "formats/container.hpp"
+#include "formats/formats.hpp"
 #include "os/os.hpp"
 
 namespace clipper {

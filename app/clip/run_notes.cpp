@@ -13,8 +13,8 @@
 #include "contract/steps.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
-#include "files/formats.hpp"
 #include "flows/figure_parts.hpp"
+#include "formats/formats.hpp"
 
 /// The warnings of a run.
 namespace clipper {

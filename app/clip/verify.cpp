@@ -22,11 +22,11 @@
 #include "console/terminal.hpp"
 #include "contract/fields.hpp"
 #include "error.hpp"
-#include "files/container.hpp"
-#include "files/formats.hpp"
 #include "files/place.hpp"
 #include "flows/file_clip.hpp"
 #include "flows/selection.hpp"
+#include "formats/container.hpp"
+#include "formats/formats.hpp"
 #include "npy/dict.hpp"
 
 namespace clipper {

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "error.hpp"
-#include "files/container.hpp"
 #include "files/descriptor.hpp"
 #include "files/input_file.hpp"
+#include "formats/container.hpp"
 #include "npy/dict.hpp"
 #include "os/os.hpp"
 

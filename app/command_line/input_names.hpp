@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "files/formats.hpp"
 #include "files/place.hpp"
+#include "formats/formats.hpp"
 
 /// The names of inputs: from lists of files, and from directories.
 namespace clipper {

@@ -15,9 +15,9 @@
 #include "console/terminal.hpp"
 #include "contract/profile.hpp"
 #include "element/text.hpp"
-#include "files/container.hpp"
-#include "files/formats.hpp"
 #include "files/input_file.hpp"
+#include "formats/container.hpp"
+#include "formats/formats.hpp"
 #include "shards/shard.hpp"
 
 /// Options of several commands, and what the texts of options mean. Each function throws Error{usage}, which

@@ -25,10 +25,10 @@
 #include "console/terminal.hpp"
 #include "engine/engine.hpp"
 #include "error.hpp"
-#include "files/container.hpp"
-#include "files/formats.hpp"
 #include "files/output_file.hpp"
 #include "files/place.hpp"
+#include "formats/container.hpp"
+#include "formats/formats.hpp"
 #include "npy/dict.hpp"
 
 namespace clipper {
@@ -184,10 +184,10 @@ class Comparer {
   }
 
   Outcome compare_open(const FilePair& pair, PairReport& report) {
-    const auto open = pair.found ? &InputFile::open_regular : &InputFile::open;
+    const Streams streams = pair.found ? Streams::refused : Streams::taken;
     const Reading& how = command_.settings.reading;
-    InputFile actual = open(pair.actual, how.caching);
-    InputFile expected = open(pair.expected, how.caching);
+    InputFile actual = open_input(pair.actual, streams, how.caching);
+    InputFile expected = open_input(pair.expected, streams, how.caching);
     const bool as_bytes = command_.matching.compared == Compared::bytes;
     for (InputFile* const file : {&actual, &expected})
       if (!as_bytes) read_if_known(*file, how);
@@ -232,7 +232,7 @@ class Comparer {
   void update(const FilePair& pair, PairReport& report) {
     if (is_same_file(pair.actual, pair.expected))
       refuse(pair.actual + ": --update-golden: both are one file");
-    const InputFile input = InputFile::open_regular(pair.actual, command_.settings.reading.caching);
+    const InputFile input = open_input(pair.actual, Streams::refused, command_.settings.reading.caching);
     if (is_index(pair.actual)) refuse_set(pair);
     fs::create_directories(os::native(directory_of(pair.expected)));
     OutputFile output = OutputFile::create(pair.expected, OutputFile::Existing::replace,

@@ -11,8 +11,8 @@
 #include "compare/compare_command.hpp"
 #include "compare/compare_report.hpp"
 #include "error.hpp"
-#include "files/container.hpp"
 #include "files/place.hpp"
+#include "formats/container.hpp"
 
 namespace clipper {
 namespace {

@@ -23,8 +23,8 @@
 #include "element/element.hpp"
 #include "element/text.hpp"
 #include "error.hpp"
-#include "files/container.hpp"
 #include "files/place.hpp"
+#include "formats/container.hpp"
 
 namespace clipper {
 namespace {

@@ -13,7 +13,7 @@
 #include "command_line/command_line.hpp"
 #include "command_line/shared_options.hpp"
 #include "compare/tolerance.hpp"
-#include "files/container.hpp"
+#include "formats/container.hpp"
 
 namespace clipper {
 namespace {

@@ -14,6 +14,7 @@
 #include "console/progress.hpp"
 #include "element/tensor_layout.hpp"
 #include "error.hpp"
+#include "formats/formats.hpp"
 #include "os/os.hpp"
 
 namespace clipper {

@@ -17,7 +17,7 @@
 #include "console/progress.hpp"
 #include "console/terminal.hpp"
 #include "engine/engine.hpp"
-#include "files/container.hpp"
+#include "formats/container.hpp"
 
 /// The members of two archives, paired by name; by key if one is an .npz archive and the other is not.
 namespace clipper {

@@ -13,9 +13,9 @@
 #include "console/terminal.hpp"
 #include "element/text.hpp"
 #include "error.hpp"
-#include "files/container.hpp"
-#include "files/formats.hpp"
 #include "files/input_file.hpp"
+#include "formats/container.hpp"
+#include "formats/formats.hpp"
 #include "generate/generate_command.hpp"
 
 namespace clipper {
@@ -168,7 +168,7 @@ std::string with_home(const std::string& path) {
 void add_members(Answer& answer, const std::string& before, const std::string& path) try {
   const Format* const format = format_named(path);
   if (format == nullptr || !format->has_entries()) return;
-  const InputFile file = InputFile::open_regular_file(path);
+  const InputFile file = InputFile::open_regular(path);
   if (!is_archive(file)) return;
   const Container archive(file);
   for (const Entry& member : archive.entries()) answer.add(before + std::string(member.key()));

@@ -10,7 +10,7 @@
 #include "console/table.hpp"
 #include "contract/plan.hpp"
 #include "engine/engine.hpp"
-#include "files/formats.hpp"
+#include "formats/formats.hpp"
 #include "statistics/statistics.hpp"
 
 namespace clipper {

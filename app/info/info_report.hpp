@@ -12,7 +12,7 @@
 #include "console/terminal.hpp"
 #include "contract/plan.hpp"
 #include "element/dtype.hpp"
-#include "files/container.hpp"
+#include "formats/container.hpp"
 #include "npy/header.hpp"
 #include "statistics/figure.hpp"
 #include "statistics/statistics.hpp"

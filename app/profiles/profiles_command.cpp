@@ -24,8 +24,8 @@
 #include "element/tensor_layout.hpp"
 #include "element/text.hpp"
 #include "error.hpp"
-#include "files/formats.hpp"
 #include "files/input_file.hpp"
+#include "formats/formats.hpp"
 #include "npy/header.hpp"
 #include "simd/levels.hpp"
 
@@ -391,7 +391,7 @@ std::string text_about_file(const RawOptions& raw) {
   const std::string& path = raw.text(kFile);
   const std::optional<DType> dtype = parse_dtype(raw, kFileDtype);
   const Request bounds = bounds_of(raw);
-  InputFile file = InputFile::open(path);
+  InputFile file = open_input(path);
   read_as(file, {});
   const npy::Header header = read_header(file, dtype);
   const std::vector<ProfileCheck> checks = check_profiles(bounds, header);

@@ -21,9 +21,9 @@
 #include "element/logical_type.hpp"
 #include "element/tensor_layout.hpp"
 #include "error.hpp"
-#include "files/container.hpp"
-#include "files/formats.hpp"
 #include "files/input_file.hpp"
+#include "formats/container.hpp"
+#include "formats/formats.hpp"
 #include "npy/dict.hpp"
 #include "npy/header.hpp"
 

@@ -25,6 +25,7 @@
 #include "error.hpp"
 #include "files/output_file.hpp"
 #include "files/place.hpp"
+#include "formats/container.hpp"
 #include "npy/header.hpp"
 #include "parallel/pool.hpp"
 
@@ -88,6 +89,7 @@ DifferenceFile create_difference_file(const std::string& path, const TensorInput
     if (tensor.is_regular() && find_file(path) == id_of(tensor.file->status()))
       throw Error(ErrorKind::usage,
                   kDifferences + fmt::format(": {} is one of the compared files; name another file", path));
+  expect_no_member(path);
   OutputFile output = OutputFile::create(path, OutputFile::Existing::replace, OutputFile::Durability::none,
                                          actual.file->mode_of_copy() & expected.file->mode_of_copy());
   if (!output.is_regular())

@@ -9,9 +9,9 @@
 #include "contract/plan.hpp"
 #include "element/tensor_layout.hpp"
 #include "engine/engine.hpp"
-#include "files/formats.hpp"
 #include "files/input_file.hpp"
 #include "files/output_file.hpp"
+#include "formats/formats.hpp"
 
 /// Compares two files, from their headers to the difference file.
 namespace clipper {

@@ -10,11 +10,7 @@
 #include <thread>
 
 #include "error.hpp"
-#include "files/container.hpp"
 #include "files/descriptor.hpp"
-#include "files/formats.hpp"
-#include "npy/dict.hpp"
-#include "npy/other.hpp"
 
 namespace clipper {
 
@@ -68,18 +64,12 @@ InputFile InputFile::open(const std::string& path, Caching caching) {
     enlarge_pipe(copy);
     return {std::move(copy), "standard input", status_of};
   }
-  if (const auto member = member_path(path)) return open_member(*member, caching);
   InputFile file = open_path(path, 0, caching);
   if (S_ISFIFO(file.status_.st_mode)) enlarge_pipe(file.fd_);
   return file;
 }
 
 InputFile InputFile::open_regular(const std::string& path, Caching caching) {
-  if (const auto member = member_path(path)) return open_member(*member, caching);
-  return open_regular_file(path, caching);
-}
-
-InputFile InputFile::open_regular_file(const std::string& path, Caching caching) {
   InputFile file = open_path(path, O_NONBLOCK, caching);  // do not wait for the writer of a FIFO
   if (!file.regular_) throw Error(ErrorKind::input, fmt::format("{}: not a regular file", path));
   return file;
@@ -123,7 +113,7 @@ Message words_about_pattern(const std::string& path) {
   for (std::filesystem::directory_iterator entry(os::native(directory_of(path)), error), end;
        !error && entry != end; entry.increment(error)) {
     const std::string name = os::text_of(entry->path().filename());
-    if (!name.starts_with('.') && matches(pattern, name)) ++count;
+    if (!name.starts_with('.') && os::fnmatch(pattern.c_str(), name.c_str(), 0) == 0) ++count;
   }
   if (count == 0) return "";
   return fmt::format("; as a pattern it matches {} file{}", count, count == 1 ? "" : "s") +
@@ -184,11 +174,6 @@ void InputFile::refuse_replaced(const std::string& path, const os::Status& was, 
 /// to its file, realpath() to the name that the file once had: both must be one file.
 InputFile InputFile::open_to_change(const std::string& path, Caching caching) {
   if (path == "-") refuse(path, kInPlaceChange + " needs a regular file");
-  if (const std::optional<MemberPath> member = member_path(path))
-    throw Error(ErrorKind::usage,
-                path + ": is a member of an archive; " + Term{"in_place", "change the archive"} + " " +
-                    npy::name_for_commands(member->archive) + Term{"member", " and choose the member"} + " " +
-                    npy::name_for_commands(member->member, "MEMBER"));
   os::Status followed{};  // fails if fs.protected_symlinks forbids following the links
   if (os::stat(path.c_str(), &followed) != 0) refuse_unopened(path, errno);
   if (S_ISDIR(followed.st_mode)) throw_system_error(path, "cannot be read", EISDIR);
@@ -347,83 +332,6 @@ std::size_t InputFile::read_own_at(std::span<std::byte> bytes, std::uint64_t off
 void InputFile::read_at(std::span<std::byte> bytes, std::uint64_t offset) const {
   const std::size_t done = read_some_at(bytes, offset);
   if (done < bytes.size()) throw_changed(path_, fmt::format(": it now ends at byte {}", offset + done));
-}
-
-namespace {
-
-/// Reads on until `bytes` are the file's first `size` bytes, or the whole file if it is shorter.
-void read_up_to(InputFile& file, std::size_t size, std::vector<std::byte>& bytes) {
-  const std::size_t start = bytes.size();
-  bytes.resize(std::max(start, size));
-  bytes.resize(start + file.read(std::span(bytes).subspan(start)));
-}
-
-/// The array in Python, for commands in messages.
-std::string python_text(const InputFile& file) {
-  if (file.is_member()) return "x";
-  return fmt::format("np.load('{}')", npy::name_for_commands(file.path()));
-}
-
-/// Error{input} if a file that begins with `start` is an archive.
-void expect_no_archive(const InputFile& file, std::span<const std::byte> start) {
-  const std::string& path = file.path();
-  const Format* format = archive_format(start);
-  const bool is_json = !start.empty() && start.front() == std::byte{'{'};
-  if (format == nullptr && is_json && is_index(path)) format = format_named(path);
-  if (format == nullptr) return;
-  const bool has_name = format_named(path) == format;
-  if (!has_name && npz::can_be_archive(start) && !npy::is_npz(start)) return;  // a zip archive of other files
-  std::string advice = fmt::format("name a tensor in it: {}:NAME", npy::name_for_commands(path));
-  if (!file.is_regular())
-    advice = "save it as a file first";
-  else if (file.is_member())
-    advice = "extract it first";
-  else if (!has_name)
-    advice = fmt::format("rename it to name a tensor in it: {}{}:NAME", npy::name_for_commands(path),
-                         format->suffix());
-  throw Error(ErrorKind::input, fmt::format("{}: not a .npy file but {}; {}", path, format->name, advice));
-}
-
-/// The .npy header at the start of the file, whose bytes become `bytes`.
-npy::Header parse_header(InputFile& file, const npy::GivenDType& dtype, std::vector<std::byte>& bytes,
-                         const std::optional<npy::Start>& start, npy::Opaque opaque, npy::Types types) {
-  read_up_to(file, npy::kPreambleSize, bytes);
-  if (!npy::can_be_npy(bytes)) {
-    read_up_to(file, npy::kKindSize, bytes);
-    expect_no_archive(file, bytes);
-    if (file.path().ends_with(".onnx"))
-      throw Error(ErrorKind::input, file.path() + ": not a tensor but an ONNX model");
-    const Format* const named = format_named(file.path());
-    const std::string_view expected = named != nullptr ? named->name : "a .npy file";
-    throw Error(ErrorKind::input,
-                file.path() + ": " + npy::not_npy(bytes, npy::name_for_commands(file.path()), expected));
-  }
-  if (start) std::ranges::copy(*start, bytes.begin());
-  return with_path(file.path(), [&] {
-    read_up_to(file, npy::data_offset(bytes), bytes);
-    return npy::parse(bytes, dtype, opaque, types, python_text(file));
-  });
-}
-
-}  // namespace
-
-npy::Header read_header(InputFile& file, const npy::GivenDType& dtype, std::vector<std::byte>* header_bytes,
-                        std::optional<npy::Start> start, npy::Opaque opaque, npy::Types types) {
-  std::vector<std::byte> bytes;
-  file.rewind();
-  const Source* const source = file.source();
-  if (source != nullptr && !source->why_none.empty())
-    throw Error(ErrorKind::input, file.path() + ": " + source->why_none);
-  npy::Header header =
-      source != nullptr && source->layout
-          ? with_path(file.path(),
-                      [&] { return npy::accepted(*source->layout, dtype, types, python_text(file)); })
-          : parse_header(file, dtype, bytes, start, opaque, types);
-  if (file.is_regular()) with_path(file.path(), [&] { npy::expect_data(header, file.size()); });
-  if (!header.has_objects()) file.expect_size(header.data_offset + header.data_size());
-  file.set_data_begin(header.data_offset);
-  if (header_bytes != nullptr) *header_bytes = std::move(bytes);
-  return header;
 }
 
 std::uint64_t stored_bytes(const InputFile& file) noexcept {

@@ -106,17 +106,12 @@ struct Source {
 /// own path, size and contents; everything else that is known of it, such as its status, is the archive's.
 class InputFile {
  public:
-  /// Opens `path`; "-" is standard input. Error{usage} if that is a terminal. Also takes FILE:MEMBER, see
-  /// member_path(). Caching is that of a regular file; pages of a file that was mostly in the page cache
-  /// stay.
+  /// Opens `path`; "-" is standard input. Error{usage} if that is a terminal. Caching is that of a regular
+  /// file; pages of a file that was mostly in the page cache stay.
   [[nodiscard]] static InputFile open(const std::string& path, Caching caching = Caching::kept);
 
-  /// Opens a regular file or FILE:MEMBER. Error{input} for any other kind of file; does not wait for the
-  /// writer of a FIFO.
+  /// Opens a regular file. Error{input} for any other kind of file; does not wait for the writer of a FIFO.
   [[nodiscard]] static InputFile open_regular(const std::string& path, Caching caching = Caching::kept);
-
-  /// The same without FILE:MEMBER: the whole path is the name of the file.
-  [[nodiscard]] static InputFile open_regular_file(const std::string& path, Caching caching = Caching::kept);
 
   /// Opens a regular file below the directory of the file `base`, following no symbolic link on the way.
   /// Error{input} for a `path` that is absolute, has `..` or leads through a link.
@@ -125,7 +120,6 @@ class InputFile {
   /// Opens and locks a regular file, so that clipper can replace or change it: until the InputFile is
   /// destroyed, other runs of clipper refuse to. Error{refused} if the file is not regular, write-protected,
   /// locked by another program, replaced meanwhile, or on sshfs.
-  /// Error{usage} for FILE:MEMBER.
   [[nodiscard]] static InputFile open_to_change(const std::string& path, Caching caching = Caching::kept);
 
   InputFile(InputFile&&) = default;
@@ -256,17 +250,6 @@ class InputFile {
 
 /// Throws Error{input}: there are `count` bytes after the array.
 [[noreturn]] void refuse_trailing(const std::string& path, std::uint64_t count);
-
-/// What the file's Source says of its tensor, or else the header at its start; leaves a stream before the
-/// first element. Errors have the path in front; for an archive, the error says how to name a member. A
-/// regular file must have the size that its header says: see expect_size(). If `header_bytes` is given, it
-/// receives the .npy header, or nothing if the file has none. If `start` is given, it is used in place of the
-/// file's first bytes: see DirectFile. `opaque` and `types` are for npy::parse().
-[[nodiscard]] npy::Header read_header(InputFile& file, const npy::GivenDType& dtype,
-                                      std::vector<std::byte>* header_bytes = nullptr,
-                                      std::optional<npy::Start> start = std::nullopt,
-                                      npy::Opaque opaque = npy::Opaque::refused,
-                                      npy::Types types = npy::Types::dtypes);
 
 /// Whether a regular file takes up less disk space than its size. Members of archives count as dense.
 [[nodiscard]] bool is_sparse(const InputFile& file) noexcept;

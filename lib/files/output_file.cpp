@@ -15,7 +15,6 @@
 
 #include "error.hpp"
 #include "files/attributes.hpp"
-#include "files/container.hpp"
 #include "files/descriptor.hpp"
 #include "files/replacement.hpp"
 
@@ -143,25 +142,24 @@ void OutputFile::expect_room(const InputFile& input, std::uint64_t size) {
               ENOSPC);
 }
 
-void OutputFile::check_in_place(const InputFile& input, const std::optional<Backup>& backup) {
-  expect_one_link(input, backup);
+void OutputFile::check_in_place(const InputFile& input, const std::optional<Backup>& backup, Direct direct) {
+  expect_one_link(input, backup, direct);
   const Place& place = input.place();
   if (place.is_append_only()) refuse(input.path(), "its directory is append-only (chattr +a)");
   if (os::check_access(place.directory(), ".", W_OK | X_OK) != 0)
     throw_system_error(input.path(), "cannot be replaced");
 }
 
-void OutputFile::expect_one_link(const InputFile& input, const std::optional<Backup>& backup) {
+void OutputFile::expect_one_link(const InputFile& input, const std::optional<Backup>& backup, Direct direct) {
   const bool has_backup = backup && input.place().with_suffix(backup->suffix).is(id_of(input.status()));
   if (const auto links = input.status().st_nlink; links > (has_backup ? 2U : 1U))
-    refuse(input.path(),
-           fmt::format("refused to avoid data loss: has {} hard links, which ", links) + kInPlaceChange +
-               " would separate; " +
-               (is_archive(input) ? Message("write to another file") : way_to_keep(" keeps them")));
+    refuse(input.path(), fmt::format("refused to avoid data loss: has {} hard links, which ", links) +
+                             kInPlaceChange + " would separate; " +
+                             (direct == Direct::impossible ? Message("write to another file")
+                                                           : way_to_keep(" keeps them")));
 }
 
 OutputFile OutputFile::create_in_place(const InputFile& input, const std::optional<Backup>& backup) {
-  expect_one_link(input, backup);
   OutputFile file(input.place(), Durability::on_disk);
   file.backup_ = backup;
   file.regular_ = true;
@@ -351,8 +349,6 @@ OutputTarget examine(const std::string& path, OutputFile::Existing existing) {
       throw Error(ErrorKind::usage, "standard output is a terminal; redirect it to a file or a pipe");
     return {Kind::standard_output, std::nullopt};
   }
-  if (member_path(path))
-    throw Error(ErrorKind::usage, path + ": is a member of an archive; write to another file");
   OutputTarget target{Kind::new_file, Place::of(path, "cannot be created")};
   if (existing == OutputFile::Existing::must_be_new) return target;  // seen when the output gets its name
   const auto found = target.place->status();

@@ -51,13 +51,17 @@ class OutputFile {
   static void check(const std::string& path, Existing existing, const OutputRoot* root = nullptr);
 
   /// Opens the replacement of a file from InputFile::open_to_change(). It keeps the permissions, owner, ACL
-  /// and `user.` attributes, and is always Durability::on_disk. Error{refused} if it cannot keep them, if the
-  /// file has several hard links.
+  /// and `user.` attributes, and is always Durability::on_disk. Error{refused} if it cannot keep them. Call
+  /// expect_one_link() before.
   [[nodiscard]] static OutputFile create_in_place(const InputFile& input,
                                                   const std::optional<Backup>& backup = std::nullopt);
 
-  /// Throws the errors of create_in_place(), and creates nothing.
-  static void check_in_place(const InputFile& input, const std::optional<Backup>& backup = std::nullopt);
+  /// Whether a direct change of the file is possible, which the messages of a refusal name then.
+  enum class Direct : bool { possible, impossible };
+
+  /// Throws the errors of expect_one_link() and create_in_place(), and creates nothing.
+  static void check_in_place(const InputFile& input, const std::optional<Backup>& backup = std::nullopt,
+                             Direct direct = Direct::possible);
 
   /// Takes over a complete, open file that clipper has made. commit() links it to `path`, as if it came from
   /// create(); its other names are left alone. Needs /proc, see can_be_named().
@@ -90,7 +94,8 @@ class OutputFile {
 
   /// Error{refused} if the input has several hard links, which a replacement would separate. Its backup,
   /// which a run that was killed has made, is none.
-  static void expect_one_link(const InputFile& input, const std::optional<Backup>& backup = std::nullopt);
+  static void expect_one_link(const InputFile& input, const std::optional<Backup>& backup = std::nullopt,
+                              Direct direct = Direct::possible);
 
   /// The file that this one replaces is kept: it gets the name of its backup before this file gets its name.
   /// For files of create().

@@ -5,11 +5,11 @@
 #include <exception>
 #include <vector>
 
-#include "files/container.hpp"
 #include "files/input_file.hpp"
 #include "files/output_file.hpp"
 #include "flows/member_clip.hpp"
 #include "flows/selection.hpp"
+#include "formats/container.hpp"
 
 namespace clipper {
 

@@ -16,15 +16,15 @@
 #include "contract/fields.hpp"
 #include "element/element.hpp"
 #include "error.hpp"
-#include "files/container.hpp"
 #include "files/direct_file.hpp"
-#include "files/formats.hpp"
 #include "files/input_file.hpp"
 #include "files/place.hpp"
 #include "flows/archive_clip.hpp"
 #include "flows/figures.hpp"
 #include "flows/file_clip.hpp"
 #include "flows/selection.hpp"
+#include "formats/container.hpp"
+#include "formats/formats.hpp"
 #include "os/os.hpp"
 
 namespace clipper {
@@ -147,9 +147,9 @@ class ToFile : public Prepared {
   /// `clipping` has the name of the result.
   ToFile(const Clipping& clipping, const std::string& in, Existing existing, Directory directory,
          const OutputRoot* root)
-      : Prepared(clipping, clipping.purpose == Purpose::check
-                               ? InputFile::open_regular(in, clipping.settings.reading.caching)
-                               : InputFile::open(in, clipping.settings.reading.caching)),
+      : Prepared(clipping,
+                 open_input(in, clipping.purpose == Purpose::check ? Streams::refused : Streams::taken,
+                            clipping.settings.reading.caching)),
         existing_(existing),
         root_(root) {
     const std::string& out = *clipping_.out;
@@ -186,7 +186,7 @@ class ToFile : public Prepared {
     has_other_backup_ = clipper::has_other_backup(place, *backup);
     if (!has_other_backup_) return;
     try {
-      InputFile old = InputFile::open_regular_file(*clipping_.out);
+      InputFile old = InputFile::open_regular(*clipping_.out);
       expect_written(old, *clipping_.out);
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::io) throw;
@@ -204,7 +204,7 @@ InputFile open_to_change(const std::string& path, const Clipping& clipping) {
   if (clipping.settings.to_raw)
     throw Error(ErrorKind::usage,
                 path + ": " + Term{"to_raw", "to_raw"} + " needs another file for the result");
-  InputFile input = InputFile::open_to_change(path, clipping.settings.reading.caching);
+  InputFile input = clipper::open_to_change(path, clipping.settings.reading.caching);
   if (!input.is_locked())
     observer.warn(
         fmt::format("{}: this file system has no locks; do not run another clipper on this file", path));
@@ -219,7 +219,7 @@ class InPlace : public Prepared {
       : Prepared(clipping, open_to_change(path, clipping)), batch_(batch), done_(std::move(done)) {
     contents_ = contents_of(clipping_, input_, archive_);
     if (clipping_.purpose == Purpose::dry_run && is_clipped())
-      OutputFile::check_in_place(input_, clipping_.settings.backup);
+      OutputFile::check_in_place(input_, clipping_.settings.backup, direct());
   }
 
   /// Throws the errors of write() that concern only a file that gets other bytes.
@@ -240,7 +240,7 @@ class InPlace : public Prepared {
       complete(false);
       return done_(nullptr);
     }
-    OutputFile::expect_one_link(input_, clipping_.settings.backup);
+    OutputFile::expect_one_link(input_, clipping_.settings.backup, direct());
     if (!contents_->changes()) {
       input_.expect_unchanged();
       complete(false);
@@ -260,6 +260,10 @@ class InPlace : public Prepared {
   }
 
  private:
+  [[nodiscard]] OutputFile::Direct direct() const {
+    return archive_ == nullptr ? OutputFile::Direct::possible : OutputFile::Direct::impossible;
+  }
+
   void expect_backup() const {
     const auto& backup = clipping_.settings.backup;
     if (backup) check_backup(input_.place(), *backup);
@@ -455,7 +459,7 @@ std::string why_unfinished(const Clipping& clipping, const std::string& in, cons
     if (error.kind() == ErrorKind::io) return error.what();
   }
   try {
-    InputFile output = InputFile::open_regular_file(out);
+    InputFile output = InputFile::open_regular(out);
     if (job)
       job->expect_written(output, out);
     else
@@ -472,8 +476,8 @@ bool is_in_place(const std::string& in, const std::string& out, Existing existin
   const auto status = place.status();
   if (status && status->st_nlink == 1 && !place.is_same_place(Place::resolved(out)))
     refuse(in, fmt::format("is mounted as {}, and only one of these names would get the result; ", out) +
-                   (is_archive(InputFile::open_regular(in)) ? Message("write to another file")
-                                                            : way_to_keep(" changes both")));
+                   (is_archive(open_input(in, Streams::refused)) ? Message("write to another file")
+                                                                 : way_to_keep(" changes both")));
   return true;
 }
 

@@ -12,9 +12,9 @@
 #include "contract/plan.hpp"
 #include "element/text.hpp"
 #include "engine/engine.hpp"
-#include "files/container.hpp"
-#include "files/formats.hpp"
 #include "files/output_file.hpp"
+#include "formats/container.hpp"
+#include "formats/formats.hpp"
 
 /// What the ways to clip a file share: what is done, what is known about the result, and who learns about it.
 namespace clipper {

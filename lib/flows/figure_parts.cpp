@@ -19,7 +19,7 @@
 #include "element/small_floats.hpp"
 #include "engine/parameter_tile.hpp"
 #include "error.hpp"
-#include "files/parameter_file.hpp"
+#include "formats/parameter_file.hpp"
 #include "statistics/element_figures.hpp"
 #include "statistics/percentiles.hpp"
 

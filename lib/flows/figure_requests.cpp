@@ -17,9 +17,9 @@
 #include "element/element.hpp"
 #include "element/number.hpp"
 #include "error.hpp"
-#include "files/parameter_file.hpp"
 #include "flows/figure_parts.hpp"
 #include "flows/figures.hpp"
+#include "formats/parameter_file.hpp"
 #include "statistics/percentiles.hpp"
 
 namespace clipper {

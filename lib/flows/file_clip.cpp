@@ -11,12 +11,12 @@
 #include "element/tensor_layout.hpp"
 #include "engine/tensor_clip.hpp"
 #include "error.hpp"
-#include "files/formats.hpp"
 #include "files/input_file.hpp"
 #include "files/place.hpp"
 #include "files/replacement.hpp"
 #include "flows/saved_figures.hpp"
 #include "flows/selection.hpp"
+#include "formats/formats.hpp"
 #include "npy/header.hpp"
 #include "os/os.hpp"
 

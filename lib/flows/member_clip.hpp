@@ -6,10 +6,10 @@
 #include <span>
 #include <vector>
 
-#include "files/container.hpp"
 #include "files/input_file.hpp"
 #include "files/output_file.hpp"
 #include "flows/clipping.hpp"
+#include "formats/container.hpp"
 #include "npz/codecs.hpp"
 
 namespace clipper {

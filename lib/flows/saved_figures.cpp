@@ -19,11 +19,11 @@
 #include "element/number.hpp"
 #include "element/text.hpp"
 #include "error.hpp"
-#include "files/container.hpp"
-#include "files/parameter_file.hpp"
 #include "files/place.hpp"
 #include "flows/figure_parts.hpp"
 #include "flows/figure_requests.hpp"
+#include "formats/container.hpp"
+#include "formats/parameter_file.hpp"
 #include "npy/header.hpp"
 #include "npz/archive_writer.hpp"
 #include "npz/codecs.hpp"
@@ -152,6 +152,7 @@ SavedFigures::SavedFigures(std::string path, bool is_pooled, OutputFile::Existin
   const Format* const format = format_named(path_);
   if (format == nullptr || format->suffix() != ".npz")
     refuse_figures(path_ + ": the name of a file of figures ends in .npz");
+  expect_no_member(path_);
   OutputFile::check(path_, existing_);
   if (backup_ && find_file(path_)) check_backup(Place::resolved(path_), *backup_);
 }
@@ -407,7 +408,7 @@ void SavedFigures::write(OutputFile& output) const {
 }
 
 void set_figures(Request& request, const std::string& path, const Reading& how) {
-  const InputFile file = InputFile::open_regular_file(path);
+  const InputFile file = InputFile::open_regular(path);
   const Format* const format = archive_format(file);
   if (format == nullptr || !member_path(path + ":"))
     refuse_figures(path + ": is no archive of figures, such as an .npz file");

@@ -11,8 +11,8 @@
 
 #include "contract/plan.hpp"
 #include "contract/profile.hpp"
-#include "files/formats.hpp"
 #include "files/output_file.hpp"
+#include "formats/formats.hpp"
 
 /// Files of figures: .npz archives whose members are min, max, scale, bias, subtract and divide as a run has
 /// used them, with the names of these members of Request. Those of stage 2 are `2/min`, and so on; `stages`

@@ -12,6 +12,7 @@
 #include "files/place.hpp"
 #include "flows/figures.hpp"
 #include "flows/file_clip.hpp"
+#include "formats/formats.hpp"
 #include "npy/dict.hpp"
 #include "npy/header.hpp"
 #include "npz/codecs.hpp"

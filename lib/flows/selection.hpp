@@ -8,9 +8,9 @@
 
 #include "element/dtype.hpp"
 #include "error.hpp"
-#include "files/container.hpp"
 #include "files/input_file.hpp"
 #include "flows/clipping.hpp"
+#include "formats/container.hpp"
 
 /// Which tensors are clipped: a file or a member that the user names, and otherwise those that
 /// Selection::members and Selection::only have. Without it these are all numbers that the profile takes; with

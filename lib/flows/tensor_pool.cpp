@@ -10,14 +10,14 @@
 #include "contract/steps.hpp"
 #include "engine/parameter_tile.hpp"
 #include "error.hpp"
-#include "files/container.hpp"
 #include "files/descriptor.hpp"
-#include "files/formats.hpp"
 #include "files/place.hpp"
 #include "flows/clipped_elements.hpp"
 #include "flows/figure_parts.hpp"
 #include "flows/figure_requests.hpp"
 #include "flows/selection.hpp"
+#include "formats/container.hpp"
+#include "formats/formats.hpp"
 #include "statistics/groups.hpp"
 
 namespace clipper {

@@ -12,11 +12,11 @@
 
 #include "error.hpp"
 #include "files/checksum.hpp"
-#include "files/formats.hpp"
 #include "files/place.hpp"
 #include "flows/figures.hpp"
 #include "flows/file_clip.hpp"
 #include "flows/selection.hpp"
+#include "formats/formats.hpp"
 #include "npy/header.hpp"
 
 namespace clipper {
@@ -73,7 +73,7 @@ Plan part_plan(const Plan& whole, const ShardJob& job) {
 class Part : public Prepared {
  public:
   Part(const Clipping& clipping, const ShardJob& job)
-      : Prepared(clipping, InputFile::open_regular(job.in, clipping.settings.reading.caching)),
+      : Prepared(clipping, open_input(job.in, Streams::refused, clipping.settings.reading.caching)),
         shard_(job.shard) {
     expect_tensor(input_, kShard);
     const Plan whole = plan_header(clipping_.settings, input_, plan_of_part);
@@ -122,7 +122,7 @@ class Slab : public Prepared {
   Slab(const Clipping& clipping, const ShardJob& job,
        const std::function<std::string(const Plan&)>& index_text)
       : Prepared(with_output(clipping, slab_path(job.out, job.shard)),
-                 InputFile::open(job.in, clipping.settings.reading.caching)),
+                 open_input(job.in, Streams::taken, clipping.settings.reading.caching)),
         existing_(job.existing),
         index_(os::text_of(os::native(job.out).replace_extension(".json"))) {
     expect_tensor(input_, kSlab);

@@ -4,6 +4,7 @@
 #include "clip/clip_cases.hpp"
 #include "compare/compare_files.hpp"
 #include "compare/reference_comparison.hpp"
+#include "formats/formats.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"
 #include "support/tensors.hpp"

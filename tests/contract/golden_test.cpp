@@ -11,6 +11,7 @@
 #include "contract/profile.hpp"
 #include "error.hpp"
 #include "files/input_file.hpp"
+#include "formats/formats.hpp"
 #include "simd/levels.hpp"
 #include "support/paths.hpp"
 #include "support/tsv.hpp"

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "error.hpp"
+#include "formats/formats.hpp"
 #include "parallel/pool.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"

@@ -6,6 +6,7 @@
 #include "engine/engine.hpp"
 #include "engine/output_memory.hpp"
 #include "error.hpp"
+#include "formats/formats.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"
 #include "support/tensors.hpp"

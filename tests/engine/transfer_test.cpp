@@ -4,6 +4,7 @@
 #include <set>
 
 #include "files/checksum.hpp"
+#include "formats/formats.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"
 #include "support/tensors.hpp"

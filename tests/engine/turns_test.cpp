@@ -6,6 +6,7 @@
 
 #include "engine/engine.hpp"
 #include "files/descriptor.hpp"
+#include "formats/formats.hpp"
 #include "support/files.hpp"
 #include "support/tensors.hpp"
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "flows/clip_file.hpp"
+#include "formats/formats.hpp"
 #include "support/archives.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"
@@ -87,7 +88,7 @@ inline NpzMember bools(const std::string& name) {
 
 /// The contents of a member of an archive.
 inline std::string contents(const std::string& archive, const std::string& member) {
-  InputFile file = InputFile::open(archive + ":" + member);
+  InputFile file = open_input(archive + ":" + member);
   std::string bytes(file.size(), '\0');
   file.read_at(std::as_writable_bytes(std::span(bytes)), 0);
   return bytes;

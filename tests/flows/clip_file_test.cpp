@@ -3,7 +3,7 @@
 #include <stdexcept>
 
 #include "error.hpp"
-#include "files/parameter_file.hpp"
+#include "formats/parameter_file.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"
 #include "support/tensors.hpp"

@@ -2,6 +2,7 @@
 
 #include "flows/clip_file.hpp"
 #include "flows/tensor_statistics.hpp"
+#include "formats/formats.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"
 #include "support/tensors.hpp"

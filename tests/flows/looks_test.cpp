@@ -4,6 +4,7 @@
 
 #include "engine/engine.hpp"
 #include "flows/member_clip.hpp"
+#include "formats/formats.hpp"
 #include "support/files.hpp"
 #include "support/tensors.hpp"
 

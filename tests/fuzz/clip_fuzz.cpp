@@ -7,6 +7,7 @@
 #include "clip/clip_check.hpp"
 #include "clip/vectors_check.hpp"
 #include "engine/engine.hpp"
+#include "formats/formats.hpp"
 #include "fuzz/bytes.hpp"
 #include "fuzz/require.hpp"
 #include "fuzz/sandbox.hpp"

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "formats/formats.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"
 #include "support/tensors.hpp"

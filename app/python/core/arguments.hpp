@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "contract/fields.hpp"
-#include "files/formats.hpp"
+#include "formats/formats.hpp"
 #include "python/core/array.hpp"
 
 /// Python objects as a Request. `field` is the name of the argument.

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "error.hpp"
-#include "files/container.hpp"
-#include "files/format_functions.hpp"
 #include "files/replacement.hpp"
+#include "formats/container.hpp"
+#include "formats/format_functions.hpp"
 #include "onnx/tensor_proto.hpp"
 #include "os/os.hpp"
 #include "raw/raw.hpp"
@@ -135,7 +135,7 @@ MemberContents contents_of_stream(InputFile& file) {
 }
 
 std::vector<std::string> external_file(const std::string& path) {
-  const InputFile input = InputFile::open_regular_file(path);
+  const InputFile input = InputFile::open_regular(path);
   const onnx::ReadAt read = [&](std::span<std::byte> bytes, std::uint64_t offset) {
     return input.read_some_at(bytes, offset);
   };

@@ -1,11 +1,11 @@
-#include "files/container.hpp"
+#include "formats/container.hpp"
 
 #include "contract/arrays.hpp"
 #include "files/input_file.hpp"
 #include "files/output_file.hpp"
-#include "files/parameter_file.hpp"
 #include "files/place.hpp"
 #include "files/replacement.hpp"
+#include "formats/parameter_file.hpp"
 #include "support/archives.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"
@@ -43,7 +43,7 @@ std::string content(InputFile& file) {
 }
 
 std::string content(const std::string& path) {
-  InputFile file = InputFile::open(path);
+  InputFile file = open_input(path);
   return content(file);
 }
 
@@ -68,8 +68,8 @@ std::string with_method(const std::vector<NpzMember>& members, char method) {
 TEST_CASE("a member is read like a file that has only the member's contents") {
   const bool is_deflated = GENERATE(false, true);
   const Archive archive({{"v.npy", "0123456789", is_deflated}, {"w.npy", "abcdef", is_deflated}});
-  InputFile v = InputFile::open(archive.path(":v"));
-  InputFile w = InputFile::open_regular(archive.path(":w"));
+  InputFile v = open_input(archive.path(":v"));
+  InputFile w = open_input(archive.path(":w"), Streams::refused);
   CHECK(v.path() == archive.path(":v"));
   CHECK(v.is_regular());
   CHECK(v.is_member());
@@ -99,7 +99,7 @@ TEST_CASE("a deflated member of any size is read through an unnamed file that le
   const Archive archive({{"w.npy", large, true}});
   const TemporaryDirectory temporary;
   const TemporaryFilesIn in(temporary.path());
-  InputFile file = InputFile::open(archive.path(":w"));
+  InputFile file = open_input(archive.path(":w"));
   CHECK(temporary.entries().empty());
   CHECK(content(file) == large);
 }
@@ -137,7 +137,8 @@ TEST_CASE("an archive whose name has hard links is refused without advice to cha
   std::filesystem::create_hard_link(archive.path(), archive.directory() / "b.npz");
   const InputFile file = InputFile::open_to_change(archive.path());
   CHECK(
-      refusal(ErrorKind::refused, [&] { OutputFile::check_in_place(file); }) ==
+      refusal(ErrorKind::refused,
+              [&] { OutputFile::check_in_place(file, std::nullopt, OutputFile::Direct::impossible); }) ==
       archive.path() +
           ": refused to avoid data loss: has 2 hard links, which a change in place would separate; write to "
           "another file");
@@ -220,7 +221,7 @@ TEST_CASE("a method that is not supported is named") {
 TEST_CASE("a member is the archive's file: it has its identity, and changes with it") {
   const bool is_deflated = GENERATE(false, true);
   const Archive archive({{"w.npy", "abc", is_deflated}});
-  const InputFile member = InputFile::open(archive.path(":w"));
+  const InputFile member = open_input(archive.path(":w"));
   CHECK(id_of(member.status()) == find_file(archive.path()));
   member.expect_unwritten();
   archive.write(npz_file({{"w.npy", "longer", is_deflated}}));
@@ -265,19 +266,18 @@ TEST_CASE("a member of an archive that is replaced in place must not lose bytes"
 TEST_CASE("a member alone can be neither changed nor written") {
   const Archive archive({NpzMember{"w.npy", "abc"}});
   const auto before = archive.directory().snapshot();
-  CHECK(refusal(ErrorKind::usage, [&] { return InputFile::open_to_change(archive.path(":w")); }) ==
+  CHECK(refusal(ErrorKind::usage, [&] { return open_to_change(archive.path(":w"), Caching::kept); }) ==
         archive.path(":w: is a member of an archive; change the archive ") + archive.path() +
             " and choose the member w");
-  for (const auto existing : {OutputFile::Existing::replace, OutputFile::Existing::refuse})
-    CHECK(refusal(ErrorKind::usage, [&] { OutputFile::check(archive.path(":w"), existing); }) ==
-          archive.path(":w: is a member of an archive; write to another file"));
+  CHECK(refusal(ErrorKind::usage, [&] { expect_no_member(archive.path(":w")); }) ==
+        archive.path(":w: is a member of an archive; write to another file"));
   CHECK(archive.directory().snapshot() == before);
 }
 
 TEST_CASE("an archive where one tensor is needed is refused with the way to name the tensor") {
   const Archive archive({{"w.npy", float32_file({1})}, {"b.npz", npz_file({NpzMember{"w.npy", "abc"}})}});
   const auto refused = [](const std::string& path) {
-    InputFile file = InputFile::open(path);
+    InputFile file = open_input(path);
     return refusal(ErrorKind::input, [&] { return read_header(file, std::nullopt); });
   };
   const std::string why = ": not a .npy file but an .npz archive; ";
@@ -296,7 +296,7 @@ TEST_CASE("an archive where one tensor is needed is refused with the way to name
 TEST_CASE("an archive is recognised by its first bytes, and a PyTorch file is none") {
   const Archive archive({{"w.npz", npz_file({NpzMember{"w.npy", "abc"}})}});
   CHECK(is_archive(InputFile::open(archive.path())));
-  CHECK_FALSE(is_archive(InputFile::open(archive.path(":w.npz"))));
+  CHECK_FALSE(is_archive(open_input(archive.path(":w.npz"))));
   archive.write(npz_file({}));
   CHECK(is_archive(InputFile::open(archive.path())));
   for (const std::string& bytes :

@@ -8,7 +8,7 @@
 
 #include "contract/profile.hpp"
 #include "element/tensor_layout.hpp"
-#include "files/formats.hpp"
+#include "formats/formats.hpp"
 
 namespace clipper {
 

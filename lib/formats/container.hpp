@@ -17,8 +17,8 @@
 #include "element/dtype.hpp"
 #include "element/logical_type.hpp"
 #include "error.hpp"
-#include "files/formats.hpp"
 #include "files/input_file.hpp"
+#include "formats/formats.hpp"
 #include "npy/header.hpp"
 #include "npz/archive.hpp"
 
@@ -123,7 +123,7 @@ class Container {
   /// See Entries.
   [[nodiscard]] Frame frame(std::span<const NewEntry> entries) const { return entries_.frame(entries); }
 
-  /// "a.npz:w": the path that InputFile::open() takes for the member.
+  /// "a.npz:w": the path that open_input() takes for the member.
   [[nodiscard]] std::string path_of(const Entry& member) const;
 
   /// The member with this name, or else with this key. Null if there is none.
@@ -166,6 +166,9 @@ struct MemberPath {
 
 /// The parts of FILE:MEMBER, if no file has the whole name and FILE exists. Otherwise nothing.
 [[nodiscard]] std::optional<MemberPath> member_path(const std::string& path);
+
+/// Error{usage} for FILE:MEMBER as the name of an output.
+void expect_no_member(const std::string& path);
 
 /// Opens FILE:MEMBER. Error{input} if FILE is not an archive, Error{usage} if it has no such member.
 [[nodiscard]] InputFile open_member(const MemberPath& path, Caching caching);

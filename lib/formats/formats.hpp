@@ -162,13 +162,32 @@ void read_as(InputFile& file, const Reading& how);
 
 enum class Streams : bool { taken, refused };
 
-/// Opens a file, or FILE:MEMBER, to be read so: see InputFile::open() and open_regular().
+/// Opens a file, pipe or FILE:MEMBER: see InputFile::open(), open_regular() and member_path().
+[[nodiscard]] InputFile open_input(const std::string& path, Streams streams = Streams::taken,
+                                   Caching caching = Caching::kept);
+
+/// Opens a file or an archive that will be changed: see InputFile::open_to_change(). Error{usage} for
+/// FILE:MEMBER.
+[[nodiscard]] InputFile open_to_change(const std::string& path, Caching caching);
+
+/// Opens what open_input() does, to be read so.
 [[nodiscard]] InputFile open_as(const Reading& how, const std::string& path,
                                 Streams streams = Streams::taken);
 
 /// The files that reading `path` reads besides it and, of FILE:MEMBER, besides FILE: external data of a
 /// TensorProto, and the files of an index. None if that cannot be found out: who reads the file says why.
 [[nodiscard]] std::vector<std::string> files_behind(const Reading& how, const std::string& path);
+
+/// What the file's Source says of its tensor, or else the header at its start; leaves a stream before the
+/// first element. Errors have the path in front; for an archive, the error says how to name a member. A
+/// regular file must have the size that its header says: see expect_size(). If `header_bytes` is given, it
+/// receives the .npy header, or nothing if the file has none. If `start` is given, it is used in place of the
+/// file's first bytes: see DirectFile. `opaque` and `types` are for npy::parse().
+[[nodiscard]] npy::Header read_header(InputFile& file, const npy::GivenDType& dtype,
+                                      std::vector<std::byte>* header_bytes = nullptr,
+                                      std::optional<npy::Start> start = std::nullopt,
+                                      npy::Opaque opaque = npy::Opaque::refused,
+                                      npy::Types types = npy::Types::dtypes);
 
 /// The format of a result: what its name says if that tells one; otherwise raw for `to_raw`, or that of the
 /// input. Without a name the result replaces the input.

@@ -1,4 +1,4 @@
-#include "files/parameter_file.hpp"
+#include "formats/parameter_file.hpp"
 
 #include "contract/plan.hpp"
 #include "npy/header.hpp"

@@ -8,8 +8,8 @@
 
 #include "element/dtype.hpp"
 #include "element/tensor_layout.hpp"
-#include "files/container.hpp"
-#include "files/formats.hpp"
+#include "formats/container.hpp"
+#include "formats/formats.hpp"
 
 /// The functions of the rows of the table in formats.cpp.
 namespace clipper {

@@ -1,4 +1,4 @@
-#include "files/container.hpp"
+#include "formats/container.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 
 #include "error.hpp"
 #include "files/descriptor.hpp"
-#include "files/formats.hpp"
+#include "formats/formats.hpp"
 #include "npy/other.hpp"
 #include "os/os.hpp"
 
@@ -95,7 +95,7 @@ std::shared_ptr<const InputFile> Container::file_of(const Entry& member) const {
   const auto& [path, before] = *member.file;
   const std::lock_guard lock(mutex_);
   if (!opened_ || opened_->path() != path) {
-    opened_ = std::make_shared<const InputFile>(InputFile::open_regular_file(path));
+    opened_ = std::make_shared<const InputFile>(InputFile::open_regular(path));
     const os::Status& now = opened_->status();
     if (id_of(before) != id_of(now) || is_written(before, now) || !has_same_attributes(before, now))
       throw_changed(path);
@@ -167,8 +167,13 @@ std::optional<MemberPath> member_path(const std::string& path) {
   return std::nullopt;
 }
 
+void expect_no_member(const std::string& path) {
+  if (member_path(path))
+    throw Error(ErrorKind::usage, path + ": is a member of an archive; write to another file");
+}
+
 InputFile open_member(const MemberPath& path, Caching caching) {
-  const InputFile file = InputFile::open_regular_file(path.archive, caching);
+  const InputFile file = InputFile::open_regular(path.archive, caching);
   const Format* const format = archive_format(file);
   if (format == nullptr)
     throw Error(ErrorKind::input, fmt::format("{}: not {}, so it has no member '{}'", path.archive,
@@ -201,7 +206,7 @@ bool set_has(const std::string& path, const std::string& pattern) try {
   const std::size_t end = path.rfind("-of-");
   const std::size_t begin = end == path.npos ? end : path.rfind('-', end - 1);
   if (begin == path.npos) return false;
-  const InputFile file = InputFile::open_regular_file(path.substr(0, begin) + std::string(kIndexSuffix));
+  const InputFile file = InputFile::open_regular(path.substr(0, begin) + std::string(kIndexSuffix));
   const Format* const format = archive_format(file);
   return format != nullptr && for_each_match(Container(file, *format, KeptFor::reading), pattern,
                                              [](std::size_t, NameChoice::How) {});

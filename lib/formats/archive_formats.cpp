@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "error.hpp"
-#include "files/container.hpp"
-#include "files/format_functions.hpp"
 #include "files/place.hpp"
 #include "files/replacement.hpp"
+#include "formats/container.hpp"
+#include "formats/format_functions.hpp"
 #include "npy/dict.hpp"
 #include "npy/other.hpp"
 #include "npz/archive_writer.hpp"
@@ -282,7 +282,7 @@ InputFile open_part(const std::string& index, const std::string& name) {
   };
   if (!is_below(resolved(directory_of(index))) && !is_below(directory_of(resolved(index))))
     refuse_part("is, or is behind, a symbolic link out of its directory");
-  InputFile file = InputFile::open_regular_file(path);
+  InputFile file = InputFile::open_regular(path);
   const Format* const format = archive_format(file);
   if (format == nullptr || format->entries != &safetensors_entries) refuse_part("is no safetensors file");
   return file;
@@ -338,7 +338,7 @@ std::string beside(const std::string& path, std::string_view name) {
 }
 
 std::vector<std::string> paths_of_set(const std::string& index) {
-  const InputFile file = InputFile::open_regular_file(index);
+  const InputFile file = InputFile::open_regular(index);
   return with_path(index, [&] {
     std::vector<std::string> paths;
     for (const auto& [name, tensors] : by_file(safetensors::parse_index(text_of(file))))

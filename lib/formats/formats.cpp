@@ -1,4 +1,4 @@
-#include "files/formats.hpp"
+#include "formats/formats.hpp"
 
 #include <fmt/format.h>
 
@@ -9,9 +9,10 @@
 #include "element/tensor_layout.hpp"
 #include "element/text.hpp"
 #include "error.hpp"
-#include "files/container.hpp"
-#include "files/format_functions.hpp"
 #include "files/place.hpp"
+#include "formats/container.hpp"
+#include "formats/format_functions.hpp"
+#include "npy/dict.hpp"
 #include "npy/other.hpp"
 #include "safetensors/header.hpp"
 
@@ -198,11 +199,101 @@ std::vector<std::string> files_behind(const Reading& how, const std::string& pat
   return {};
 }
 
+InputFile open_input(const std::string& path, Streams streams, Caching caching) {
+  if (const auto member = member_path(path)) return open_member(*member, caching);
+  return streams == Streams::taken ? InputFile::open(path, caching) : InputFile::open_regular(path, caching);
+}
+
+InputFile open_to_change(const std::string& path, Caching caching) {
+  if (const std::optional<MemberPath> member = member_path(path))
+    throw Error(ErrorKind::usage,
+                path + ": is a member of an archive; " + Term{"in_place", "change the archive"} + " " +
+                    npy::name_for_commands(member->archive) + Term{"member", " and choose the member"} + " " +
+                    npy::name_for_commands(member->member, "MEMBER"));
+  return InputFile::open_to_change(path, caching);
+}
+
 InputFile open_as(const Reading& how, const std::string& path, Streams streams) {
-  const auto open = streams == Streams::taken ? &InputFile::open : &InputFile::open_regular;
-  InputFile file = open(path, how.caching);
+  InputFile file = open_input(path, streams, how.caching);
   read_as(file, how);
   return file;
+}
+
+namespace {
+
+/// Reads on until `bytes` are the file's first `size` bytes, or the whole file if it is shorter.
+void read_up_to(InputFile& file, std::size_t size, std::vector<std::byte>& bytes) {
+  const std::size_t start = bytes.size();
+  bytes.resize(std::max(start, size));
+  bytes.resize(start + file.read(std::span(bytes).subspan(start)));
+}
+
+/// The array in Python, for commands in messages.
+std::string python_text(const InputFile& file) {
+  if (file.is_member()) return "x";
+  return fmt::format("np.load('{}')", npy::name_for_commands(file.path()));
+}
+
+/// Error{input} if a file that begins with `start` is an archive.
+void expect_no_archive(const InputFile& file, std::span<const std::byte> start) {
+  const std::string& path = file.path();
+  const Format* format = archive_format(start);
+  const bool is_json = !start.empty() && start.front() == std::byte{'{'};
+  if (format == nullptr && is_json && is_index(path)) format = format_named(path);
+  if (format == nullptr) return;
+  const bool has_name = format_named(path) == format;
+  if (!has_name && npz::can_be_archive(start) && !npy::is_npz(start)) return;  // a zip archive of other files
+  std::string advice = fmt::format("name a tensor in it: {}:NAME", npy::name_for_commands(path));
+  if (!file.is_regular())
+    advice = "save it as a file first";
+  else if (file.is_member())
+    advice = "extract it first";
+  else if (!has_name)
+    advice = fmt::format("rename it to name a tensor in it: {}{}:NAME", npy::name_for_commands(path),
+                         format->suffix());
+  throw Error(ErrorKind::input, fmt::format("{}: not a .npy file but {}; {}", path, format->name, advice));
+}
+
+/// The .npy header at the start of the file, whose bytes become `bytes`.
+npy::Header parse_header(InputFile& file, const npy::GivenDType& dtype, std::vector<std::byte>& bytes,
+                         const std::optional<npy::Start>& start, npy::Opaque opaque, npy::Types types) {
+  read_up_to(file, npy::kPreambleSize, bytes);
+  if (!npy::can_be_npy(bytes)) {
+    read_up_to(file, npy::kKindSize, bytes);
+    expect_no_archive(file, bytes);
+    if (file.path().ends_with(".onnx"))
+      throw Error(ErrorKind::input, file.path() + ": not a tensor but an ONNX model");
+    const Format* const named = format_named(file.path());
+    const std::string_view expected = named != nullptr ? named->name : "a .npy file";
+    throw Error(ErrorKind::input,
+                file.path() + ": " + npy::not_npy(bytes, npy::name_for_commands(file.path()), expected));
+  }
+  if (start) std::ranges::copy(*start, bytes.begin());
+  return with_path(file.path(), [&] {
+    read_up_to(file, npy::data_offset(bytes), bytes);
+    return npy::parse(bytes, dtype, opaque, types, python_text(file));
+  });
+}
+
+}  // namespace
+
+npy::Header read_header(InputFile& file, const npy::GivenDType& dtype, std::vector<std::byte>* header_bytes,
+                        std::optional<npy::Start> start, npy::Opaque opaque, npy::Types types) {
+  std::vector<std::byte> bytes;
+  file.rewind();
+  const Source* const source = file.source();
+  if (source != nullptr && !source->why_none.empty())
+    throw Error(ErrorKind::input, file.path() + ": " + source->why_none);
+  npy::Header header =
+      source != nullptr && source->layout
+          ? with_path(file.path(),
+                      [&] { return npy::accepted(*source->layout, dtype, types, python_text(file)); })
+          : parse_header(file, dtype, bytes, start, opaque, types);
+  if (file.is_regular()) with_path(file.path(), [&] { npy::expect_data(header, file.size()); });
+  if (!header.has_objects()) file.expect_size(header.data_offset + header.data_size());
+  file.set_data_begin(header.data_offset);
+  if (header_bytes != nullptr) *header_bytes = std::move(bytes);
+  return header;
 }
 
 const Format& result_format(const InputFile& input, const std::optional<std::string>& out, bool to_raw) {

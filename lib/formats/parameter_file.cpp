@@ -1,4 +1,4 @@
-#include "files/parameter_file.hpp"
+#include "formats/parameter_file.hpp"
 
 #include <fmt/format.h>
 
@@ -15,8 +15,8 @@
 #include "error.hpp"
 #include "files/checksum.hpp"
 #include "files/descriptor.hpp"
-#include "files/formats.hpp"
 #include "files/input_file.hpp"
+#include "formats/formats.hpp"
 
 namespace clipper {
 namespace {
@@ -125,7 +125,7 @@ void read_only_element(InputFile& file, const npy::Header& header, Parameter& gi
 }  // namespace
 
 Parameter read_parameter(const std::string& path, Reading how, npy::Types types) {
-  InputFile file = InputFile::open(path);
+  InputFile file = open_input(path);
   how.raw_if_needed = true;
   how.ignore_trailing = false;
   if (how.raw && file.is_regular() && !raw::fits(*how.raw, file.size()))
