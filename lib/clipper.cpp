@@ -10,12 +10,12 @@
 #include <string>
 #include <string_view>
 
-#include "clip/strided_copy.hpp"
 #include "clipper_input.hpp"
 #include "contract/fields.hpp"
 #include "contract/plan.hpp"
 #include "counts.hpp"
 #include "element/tensor_layout.hpp"
+#include "elements/codec.hpp"
 #include "engine/engine.hpp"
 #include "files/place.hpp"
 #include "flows/clip_file.hpp"

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "clip/strided_copy.hpp"
+#include "elements/codec.hpp"
 #include "error.hpp"
 #include "formats/formats.hpp"
 #include "os/os.hpp"

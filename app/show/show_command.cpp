@@ -14,12 +14,12 @@
 #include <utility>
 #include <vector>
 
-#include "clip/codec.hpp"
 #include "command_line/command_line.hpp"
 #include "command_line/shared_options.hpp"
 #include "console/terminal.hpp"
 #include "element/logical_type.hpp"
 #include "element/tensor_layout.hpp"
+#include "elements/codec.hpp"
 #include "error.hpp"
 #include "files/input_file.hpp"
 #include "formats/container.hpp"

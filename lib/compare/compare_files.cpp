@@ -16,11 +16,11 @@
 #include <utility>
 #include <vector>
 
-#include "clip/codec.hpp"
 #include "compare/comparison.hpp"
 #include "compare/match.hpp"
 #include "element/element.hpp"
 #include "element/tensor_layout.hpp"
+#include "elements/codec.hpp"
 #include "engine/tensor_clip.hpp"
 #include "error.hpp"
 #include "files/output_file.hpp"

@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "clip/codec.hpp"
 #include "clip/convert.hpp"
 #include "contract/bounds.hpp"
 #include "contract/steps.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
+#include "elements/codec.hpp"
 #include "error.hpp"
 #include "simd/levels.hpp"
 

@@ -2,8 +2,8 @@
 #include <cstring>
 #include <span>
 
-#include "clip/codec.hpp"
 #include "element/element.hpp"
+#include "elements/codec.hpp"
 #include "engine/parameter_tile.hpp"
 
 namespace clipper {

@@ -9,7 +9,7 @@
 #include <limits>
 #include <mutex>
 
-#include "clip/codec.hpp"
+#include "elements/codec.hpp"
 #include "error.hpp"
 #include "files/checksum.hpp"
 #include "files/input_file.hpp"

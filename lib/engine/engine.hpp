@@ -108,11 +108,11 @@ class Engine {
   [[nodiscard]] StageCounts scan(const Plan& plan, InputFile& input, Counting counting = Counting::off,
                                  const Look& read = {});
 
-  /// Calls `look` with the decoded elements of each chunk (clip/codec.hpp), which it may overwrite, and with
-  /// the index of their first element in the file: several chunks at once and, from a regular file, in any
-  /// order. Error{input} as by run(); Error{io} if a regular file changes meanwhile. Of a regular file only
-  /// the parts that `wanted` chooses are read, each as a chunk of its own: called with the index of a chunk's
-  /// first element and the number of elements, it calls its last argument with those of each part.
+  /// Calls `look` with the decoded elements of each chunk (elements/codec.hpp), which it may overwrite, and
+  /// with the index of their first element in the file: several chunks at once and, from a regular file, in
+  /// any order. Error{input} as by run(); Error{io} if a regular file changes meanwhile. Of a regular file
+  /// only the parts that `wanted` chooses are read, each as a chunk of its own: called with the index of a
+  /// chunk's first element and the number of elements, it calls its last argument with those of each part.
   using TakePart = std::function<void(std::uint64_t, std::uint64_t)>;
   using Wanted = std::function<void(std::uint64_t, std::uint64_t, const TakePart&)>;
   void read(const TensorLayout& layout, InputFile& input,

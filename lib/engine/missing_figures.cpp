@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
-#include "clip/codec.hpp"
-#include "clip/nodata.hpp"
 #include "clip/operands.hpp"
+#include "elements/codec.hpp"
+#include "elements/nodata.hpp"
 #include "engine/parameter_tile.hpp"
 #include "engine/tensor_clip.hpp"
 

@@ -9,14 +9,14 @@
 #include <span>
 #include <utility>
 
-#include "clip/byte_table.hpp"
 #include "clip/clip.hpp"
-#include "clip/codec.hpp"
 #include "clip/convert.hpp"
-#include "clip/nodata.hpp"
 #include "contract/fields.hpp"
 #include "contract/steps.hpp"
 #include "element/element.hpp"
+#include "elements/byte_table.hpp"
+#include "elements/codec.hpp"
+#include "elements/nodata.hpp"
 #include "error.hpp"
 
 namespace clipper {

@@ -13,9 +13,9 @@
 
 #include "clip/clip.hpp"
 #include "clip/convert.hpp"
-#include "clip/nodata.hpp"
 #include "clip/operation.hpp"
 #include "contract/plan.hpp"
+#include "elements/nodata.hpp"
 #include "engine/parameter_tile.hpp"
 #include "error.hpp"
 #include "parallel/pool.hpp"

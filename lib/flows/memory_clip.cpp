@@ -12,8 +12,8 @@
 #include <string>
 
 #include "clip/clip.hpp"
-#include "clip/codec.hpp"
 #include "contract/fields.hpp"
+#include "elements/codec.hpp"
 #include "engine/engine.hpp"
 #include "engine/output_memory.hpp"
 #include "engine/tensor_clip.hpp"

@@ -4,10 +4,10 @@
 #include <cstddef>
 
 #include "clip/clip.hpp"
-#include "clip/strided_copy.hpp"
 #include "contract/plan.hpp"
 #include "contract/profile.hpp"
 #include "element/tensor_layout.hpp"
+#include "elements/codec.hpp"
 #include "engine/tensor_clip.hpp"
 
 /// Clips tensors in memory.

@@ -9,7 +9,6 @@
 #include <span>
 #include <utility>
 
-#include "clip/codec.hpp"
 #include "clip/convert.hpp"
 #include "contract/bounds.hpp"
 #include "contract/exact_bounds.hpp"
@@ -18,6 +17,7 @@
 #include "element/element.hpp"
 #include "element/number.hpp"
 #include "element/text.hpp"
+#include "elements/codec.hpp"
 #include "error.hpp"
 #include "files/place.hpp"
 #include "flows/figure_parts.hpp"

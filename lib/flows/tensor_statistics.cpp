@@ -7,10 +7,10 @@
 #include <mutex>
 #include <span>
 
-#include "clip/codec.hpp"
 #include "contract/bounds.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
+#include "elements/codec.hpp"
 #include "engine/engine.hpp"
 #include "engine/tensor_clip.hpp"
 #include "error.hpp"

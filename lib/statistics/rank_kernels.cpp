@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "clip/byte_table.hpp"
 #include "element/element.hpp"
+#include "elements/byte_table.hpp"
 
 namespace clipper {
 namespace {

@@ -19,12 +19,12 @@
 #include <string>
 #include <vector>
 
-#include "clip/byte_table.hpp"
 #include "clip/clip.hpp"
-#include "clip/codec.hpp"
 #include "clip/convert.hpp"
 #include "compare/comparison.hpp"
 #include "element/number.hpp"
+#include "elements/byte_table.hpp"
+#include "elements/codec.hpp"
 #include "engine/output_memory.hpp"
 #include "statistics/rank_kernels.hpp"
 #include "statistics/statistics.hpp"

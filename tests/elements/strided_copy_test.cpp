@@ -1,11 +1,10 @@
-#include "clip/strided_copy.hpp"
-
 #include <algorithm>
 #include <cstring>
 #include <random>
 #include <span>
 
 #include "element/tensor_layout.hpp"
+#include "elements/codec.hpp"
 #include "support/catch.hpp"
 
 namespace clipper {

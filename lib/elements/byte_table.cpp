@@ -1,4 +1,4 @@
-#include "clip/byte_table.hpp"
+#include "elements/byte_table.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "clip/nodata.hpp"
+#include "elements/nodata.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "clip/codec.hpp"
+#include "elements/codec.hpp"
 
 #include <random>
 
