@@ -83,7 +83,7 @@ void RunLog::note_nodata(const ClipReport& report) {
     if (counts.became_nodata != 0)
       note(fmt::format("{}: {} of the other elements become {}, which marks nodata",
                        stage_name(i, report.name), counts.became_nodata,
-                       nodata->to ? element_text(stage.output.dtype, *nodata->to) : nodata->text));
+                       nodata->to ? text_of(stage, ParameterId::nodata_to) : nodata->text));
   });
 }
 

@@ -256,12 +256,16 @@ class CastProgram {
     PerElement<ElementBits> nan;
 
     Results(const Cast& cast, const Operands& operands) noexcept
-        : below(of(cast.below, cast.min, operands[Slot::min])),
-          above(of(cast.above, cast.max, operands[Slot::max])),
-          nan(of(std::nullopt, cast.nan, operands[Slot::nan_result])) {}
+        : below(
+              of(cast.below ? operands[Slot::below] : Operand(), cast.below, cast.min, operands[Slot::min])),
+          above(
+              of(cast.above ? operands[Slot::above] : Operand(), cast.above, cast.max, operands[Slot::max])),
+          nan(of({}, std::nullopt, cast.nan, operands[Slot::nan_result])) {}
 
-    static PerElement<ElementBits> of(const std::optional<ElementBits>& replacement,
+    static PerElement<ElementBits> of(const Operand& replacements,
+                                      const std::optional<ElementBits>& replacement,
                                       const std::optional<ElementBits>& bound, const Operand& each) noexcept {
+      if (replacements.data != nullptr) return {replacements, {}};
       if (replacement) return PerElement(&*replacement);
       if (each.data != nullptr) return {each, {}};
       return bound ? PerElement(&*bound) : PerElement<ElementBits>();

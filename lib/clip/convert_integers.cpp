@@ -107,6 +107,9 @@ Converted convert_all(const Operation& operation, const Operands& operands, cons
   const PerElement scale(operands[Slot::scale], operation.integer_scale);
   const PerElement bias(operands[Slot::bias], operation.integer_bias);
   const Cast& cast = *operation.cast;
+  constexpr static ElementBits kNone = 0;
+  const PerElement below(operands[Slot::below], cast.below ? *cast.below : kNone);
+  const PerElement above(operands[Slot::above], cast.above ? *cast.above : kNone);
   const WideBounds& range = cast.wide;
   Converted converted;
   ElementCounts& counts = converted.counts;
@@ -119,9 +122,9 @@ Converted convert_all(const Operation& operation, const Operands& operands, cons
     if (range.lo_varies || range.hi_varies) std::tie(lo, hi) = bounds_at<From>(range, operation, operands, i);
     const bool is_below = g < lo.ceil;
     const bool is_above = !is_below && g > hi.floor;
-    const std::optional<ElementBits> replacement = is_below   ? cast.below
-                                                   : is_above ? cast.above
-                                                              : std::nullopt;
+    std::optional<ElementBits> replacement;
+    if (is_below && cast.below) replacement = below[i];
+    if (is_above && cast.above) replacement = above[i];
     count_element(operation, g, is_below, is_above, replacement.has_value(), counts);
     auto [result, is_beyond] = replacement ? Stored<To>{from_bits<To>(*replacement), false}
                                : is_below  ? stored_bound<To>(operation, lo)

@@ -16,16 +16,19 @@ enum class Slot : std::uint8_t {
   a,  ///< a double, of a Normalization
   b,
   factor,
-  nan,     ///< an element of the operation's dtype: what replaces NaN
-  a_rest,  ///< a double
+  below,  ///< ElementBits: Cast::below
+  above,
+  nan_result,  ///< ElementBits: Cast::nan
+  nodata,      ///< ElementBits: what nodata elements become, which is nothing for a kernel
+  nan,         ///< an element of the operation's dtype: what replaces NaN
+  a_rest,      ///< a double
   b_rest,
   min,  ///< ElementBits: Cast::min
   max,
-  nan_result,  ///< ElementBits: Cast::nan
-  wide_lo,     ///< a WideBound for Arithmetic::integer, in place of lo
+  wide_lo,  ///< a WideBound for Arithmetic::integer, in place of lo
   wide_hi,
 };
-inline constexpr std::size_t kSlots = 15;
+inline constexpr std::size_t kSlots = 18;
 
 /// The numbers of consecutive elements for one slot.
 struct Operand {

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -107,6 +108,19 @@ class RetypedArray : public ParameterArray {
   std::shared_ptr<const ParameterArray> array_;
   TensorLayout layout_;
   std::optional<std::vector<std::byte>> converted_;
+};
+
+/// An array without the numbers of some groups.
+class PartArray : public RetypedArray {
+ public:
+  PartArray(const std::shared_ptr<const ParameterArray>& array, std::vector<std::uint8_t> lost)
+      : RetypedArray(array, array->layout()), lost_(std::move(lost)) {}
+
+  [[nodiscard]] bool is_found() const override { return true; }
+  [[nodiscard]] std::span<const std::uint8_t> lost() const override { return lost_; }
+
+ private:
+  std::vector<std::uint8_t> lost_;
 };
 
 /// Numbers that were calculated from norms and their limit.
@@ -295,6 +309,48 @@ std::shared_ptr<const ParameterArray> norm_factors(const Parameter& max_norm) {
   return std::make_shared<FactorArray>(max_norm.array, limit, std::move(factors));
 }
 
+std::shared_ptr<const ParameterArray> with_elements(const Parameter& given, DType dtype,
+                                                    const MakeElement& element) {
+  const ParameterArray& array = *given.array;
+  TensorLayout layout = array.layout();
+  const std::size_t from = traits(layout.dtype).size;
+  const std::size_t to = traits(dtype).size;
+  std::vector<std::byte> numbers(layout.count * from);
+  array.read(0, numbers);
+  std::vector<std::byte> elements(layout.count * to);
+  for (std::size_t i = 0; i < layout.count; ++i) {
+    if (array.is_lost(i)) continue;
+    const ElementBits bits = bits_in(std::span(numbers).subspan(i * from, from), layout.order);
+    const std::string text =
+        fmt::format("{} ({}) at {}", given.text, element_text(layout.dtype, bits), index_text(layout, i));
+    const ElementBits made = element(Parameter(number_of(layout.dtype, bits), text));
+    for (std::size_t byte = 0; byte < to; ++byte)
+      elements[i * to + byte] = static_cast<std::byte>(made >> 8 * byte & 0xff);
+  }
+  layout.dtype = dtype;
+  layout.order = ByteOrder::little;
+  layout.stored_as = {};
+  return std::make_shared<RetypedArray>(given.array, std::move(layout), std::move(elements));
+}
+
+ElementBits convert_numbers(std::optional<Broadcast>& arrays, ParameterId parameter, const Parameter& given,
+                            const MakeElement& element) {
+  if (!given.array) return element(given);
+  const auto row = std::ranges::find(arrays->arrays, parameter, &ArrayParameter::parameter);
+  row->given = given.array;
+  row->array = with_elements(given, DType::uint64, element);
+  std::size_t first = 0;
+  while (first + 1 < row->array->layout().count && row->array->is_lost(first)) ++first;
+  return bits_in(row->array->held().subspan(first * sizeof(ElementBits), sizeof(ElementBits)),
+                 ByteOrder::little);
+}
+
+void lose_others(Parameter& given, const std::function<bool(std::size_t)>& is_own) {
+  std::vector<std::uint8_t> lost(given.array->layout().count);
+  for (std::size_t i = 0; i < lost.size(); ++i) lost[i] = given.array->is_lost(i) || !is_own(i) ? 1 : 0;
+  given.array = std::make_shared<PartArray>(given.array, std::move(lost));
+}
+
 std::optional<Broadcast> plan_arrays(const Request& request, const TensorLayout& layout) {
   Broadcast result;
   const Profile& profile = *request.profile;
@@ -311,6 +367,13 @@ std::optional<Broadcast> plan_arrays(const Request& request, const TensorLayout&
   if (const auto& norm = request.max_norm; norm && norm->array && norm->array->layout().count != 1) {
     check_shape("max_norm", *norm, layout.shape);
     result.arrays.push_back({ParameterId::max_norm, norm->text, norm_factors(*norm), {}});
+  }
+  const bool has_nan = is_floating(layout.dtype) || layout.meaning.is_time();
+  for (const ParameterId parameter : kResults) {
+    const auto& given = given_for(request, parameter);
+    if (!given || !given->array || (parameter == ParameterId::nan && !has_nan)) continue;
+    check_shape(name_of(parameter), *given, layout.shape);
+    result.arrays.push_back({parameter, given->text, given->array, {}});
   }
   if (result.arrays.empty()) return std::nullopt;
   lay_out(result, layout.shape, layout.fortran_order);
@@ -346,8 +409,8 @@ std::vector<ParameterSet> missing_sets(const Request& request, const TensorLayou
     for (std::size_t i = 0; i < missing.size(); ++i)
       if (is_missing(i)) missing[i] |= bit_of(parameter);
   };
-  for (std::size_t i = 0; i < fields::kBroadcasting.size(); ++i)
-    if (const auto& given = request.*fields::kBroadcasting[i]->number();
+  for (std::size_t i = 0; i < kParameterIds; ++i)
+    if (const auto& given = given_for(request, static_cast<ParameterId>(i));
         given && given->array && !given->array->lost().empty())
       note(static_cast<ParameterId>(i), given->array,
            [lost = given->array->lost()](std::size_t group) { return lost[group] != 0; });
@@ -394,8 +457,12 @@ std::optional<Variants> variants_of(const Request& request, const TensorLayout& 
     const auto missing = [](const Variant& v) { return std::pair(std::popcount(v.missing), v.missing); };
     return missing(a) != missing(b) ? missing(a) < missing(b) : a.zero_point && *a.zero_point < *b.zero_point;
   });
+  // As many sets as indexes.
+  const bool are_numbered = has_zero_points || std::ranges::any_of(variants.all, [](const Variant& each) {
+                              return each.missing > std::numeric_limits<std::uint8_t>::max();
+                            });
   for (std::size_t i = 0; i < variants.all.size(); ++i)
-    variants.keys.push_back(has_zero_points ? static_cast<std::uint8_t>(i) : variants.all[i].missing);
+    variants.keys.push_back(static_cast<std::uint8_t>(are_numbered ? i : variants.all[i].missing));
   std::vector<std::byte> keys;
   for (std::size_t i = 0; i < missing.size(); ++i) {
     const auto place = std::ranges::find(variants.all, variant(i)) - variants.all.begin();

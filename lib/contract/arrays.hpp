@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -54,16 +55,44 @@ class ParameterArray {
   [[nodiscard]] virtual bool is(const os::Status& file) const = 0;
 };
 
-/// In the order of fields::kBroadcasting; and the factors that max_norm makes of the norms of groups.
-enum class ParameterId : std::uint8_t { min, max, scale, bias, subtract, divide, max_norm };
+/// In the order of fields::kBroadcasting; the factors that max_norm makes of the norms of groups; and what
+/// elements become, of which only figures are arrays.
+enum class ParameterId : std::uint8_t {
+  min,
+  max,
+  scale,
+  bias,
+  subtract,
+  divide,
+  max_norm,
+  replace_below,
+  replace_above,
+  nan,
+  nodata_to
+};
+
+inline constexpr std::array kResults{ParameterId::replace_below, ParameterId::replace_above, ParameterId::nan,
+                                     ParameterId::nodata_to};
+
+inline constexpr std::size_t kParameterIds = static_cast<std::size_t>(kResults.back()) + 1;
 
 [[nodiscard]] constexpr std::string_view name_of(ParameterId parameter) {
-  if (parameter == ParameterId::max_norm) return "max_norm";
-  return fields::kBroadcasting[static_cast<std::size_t>(parameter)]->name;
+  constexpr std::array<std::string_view, 1 + kResults.size()> kOthers{"max_norm", "replace_below",
+                                                                      "replace_above", "nan", "nodata_to"};
+  const auto i = static_cast<std::size_t>(parameter);
+  constexpr std::size_t kFirst = fields::kBroadcasting.size();
+  return i < kFirst ? fields::kBroadcasting[i]->name : kOthers[i - kFirst];
+}
+
+/// What a request gives.
+template <class R>
+[[nodiscard]] auto& given_for(R& request, ParameterId parameter) {
+  return parameter == ParameterId::nan ? request.nan.number
+                                       : request.*field_named(name_of(parameter))->number();
 }
 
 /// Some Parameters, each a bit.
-using ParameterSet = std::uint8_t;
+using ParameterSet = std::uint16_t;
 
 [[nodiscard]] constexpr ParameterSet bit_of(ParameterId parameter) {
   return static_cast<ParameterSet>(1U << static_cast<unsigned>(parameter));
@@ -78,6 +107,9 @@ struct ArrayParameter {
   /// For each axis of Broadcast::axes: how many elements of the array's file one step along the axis is; 0 if
   /// the array has one element for all steps.
   std::vector<std::uint64_t> strides;
+
+  /// The numbers as found, if `array` has what is made of them: see convert_numbers().
+  std::shared_ptr<const ParameterArray> given{};
 };
 
 /// The bits of an element in a byte order.
@@ -128,6 +160,20 @@ void check_dtype(std::string_view field, const std::optional<Parameter>& given, 
 /// What elements are multiplied by because of Request::max_norm, whose array has the norms that were found: a
 /// float64 for each of them.
 [[nodiscard]] std::shared_ptr<const ParameterArray> norm_factors(const Parameter& max_norm);
+
+/// The array with what `element` makes of each of its numbers, which it is given with their places: elements
+/// of this dtype, 0 in place of those that are lost.
+using MakeElement = std::function<ElementBits(const Parameter&)>;
+[[nodiscard]] std::shared_ptr<const ParameterArray> with_elements(const Parameter& given, DType dtype,
+                                                                  const MakeElement& element);
+
+/// What `element` makes of a parameter, one of kResults. Those of an array take its place as ElementBits, and
+/// the first is returned.
+[[nodiscard]] ElementBits convert_numbers(std::optional<Broadcast>& arrays, ParameterId parameter,
+                                          const Parameter& given, const MakeElement& element);
+
+/// The parameter without the numbers that are not of a group of which `is_own` is true.
+void lose_others(Parameter& given, const std::function<bool(std::size_t)>& is_own);
 
 /// The arrays of the request, laid out for the tensor; nothing if there are none. Calls check_shape() for all
 /// parameters. Error{usage} for an array that the profile does not take: see Profile::Arrays.

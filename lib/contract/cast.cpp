@@ -25,7 +25,8 @@ void expect_number(std::string_view field, const std::optional<Parameter>& given
     refuse_percentile(field, given);
   else
     expect_no_percentage(field, given);
-  if (given && given->array) refuse(label(field, *given) + " must be one number, not an array");
+  if (given && given->array && given->found.empty())
+    refuse(label(field, *given) + " must be one number, not an array");
 }
 
 /// The number as an element of a float dtype. Error{usage} if the dtype does not have it.
@@ -61,14 +62,20 @@ void choose_working_dtype(const Request& request, Plan& plan) {
   if (has_arithmetic_bounds(request, plan)) plan.bound_dtype = plan.operation.dtype;
 }
 
-std::optional<ElementBits> replacement(std::string_view field, const std::optional<Parameter>& given,
-                                       const Operation& operation) {
-  if (!given) return std::nullopt;
+ElementBits replacement(std::string_view field, const Parameter& given, const Operation& operation) {
   const Cast& cast = *operation.cast;
-  if (!is_floating(operation.to)) return integer_element(field, *given, operation.to, cast.zero_point);
-  const ElementBits element = exact_float(field, *given, operation.to);
-  if (given->number.kind == Number::Kind::infinite) return result_of(operation, given->number).element;
+  if (!is_floating(operation.to)) return integer_element(field, given, operation.to, cast.zero_point);
+  const ElementBits element = exact_float(field, given, operation.to);
+  if (given.number.kind == Number::Kind::infinite) return result_of(operation, given.number).element;
   return cast.round ? rounded_element(operation.to, element, *cast.round) : element;
+}
+
+std::optional<ElementBits> replacement(ParameterId parameter, const Request& request, Plan& plan) {
+  const std::optional<Parameter>& given = given_for(request, parameter);
+  if (!given) return std::nullopt;
+  return convert_numbers(plan.arrays, parameter, *given, [&](const Parameter& number) {
+    return replacement(name_of(parameter), number, plan.operation);
+  });
 }
 
 /// Error{usage} for a min above, or a max below, all elements of the output's dtype.
@@ -113,8 +120,8 @@ bool needs_cast(const Request& request, const Plan& plan) {
   return to != from || !has_kernels(from) || converts_flags(request, plan) || (request.to && scales) ||
          (request.round && rounds) || (has_fractions && (request.to || request.round || scales)) ||
          (request.max_norm && scales && is_floating(from)) || request.replace_below ||
-         request.replace_above || divides(request) || request.zero_point ||
-         (request.saturate && is_floating(to));
+         request.replace_above || (is_floating(from) && request.nan.number && request.nan.number->array) ||
+         divides(request) || request.zero_point || (request.saturate && is_floating(to));
 }
 
 void check_cast(const Request& request) {
@@ -158,8 +165,8 @@ void choose_cast(const Request& request, Plan& plan) {
   operation.divides = divides(request);
   choose_working_dtype(request, plan);
   if (!normalizes(request)) choose_rounding(request, to, scales, cast);
-  cast.below = replacement("replace_below", request.replace_below, operation);
-  cast.above = replacement("replace_above", request.replace_above, operation);
+  cast.below = replacement(ParameterId::replace_below, request, plan);
+  cast.above = replacement(ParameterId::replace_above, request, plan);
   plan.refuse_beyond = !request.saturate && is_floating(to) && !traits(to).has_infinity &&
                        (to != from || scales || request.round || normalizes(request));
   set_limits(operation);
@@ -168,13 +175,15 @@ void choose_cast(const Request& request, Plan& plan) {
 /// Error{usage} for a number that replaces NaN and that the output's dtype does not have.
 void plan_nan(const OnNan& nan, Plan& plan) {
   if (nan.action != OnNan::replace || !is_floating(plan.input.dtype)) return;
-  const Parameter& given = *nan.number;
-  const auto [element, beyond] = result_of(plan.operation, given.number);
-  const bool may_be_infinite =
-      traits(plan.operation.to).has_infinity && given.number.kind == Number::Kind::infinite;
-  if (beyond != 0 && !may_be_infinite)
-    refuse(label("nan", given) + fmt::format(" is beyond the range of {}", traits(plan.operation.to).name));
-  plan.operation.cast->nan = element;
+  const DType to = plan.operation.to;
+  const auto convert = [&](const Parameter& given) {
+    const auto [element, beyond] = result_of(plan.operation, given.number);
+    const bool may_be_infinite = traits(to).has_infinity && given.number.kind == Number::Kind::infinite;
+    if (beyond != 0 && !may_be_infinite)
+      refuse(label("nan", given) + fmt::format(" is beyond the range of {}", traits(to).name));
+    return element;
+  };
+  plan.operation.cast->nan = convert_numbers(plan.arrays, ParameterId::nan, *nan.number, convert);
 }
 
 /// Sets what a bound that is not in the working dtype becomes in place of NaN.
@@ -246,8 +255,8 @@ void describe_cast(const Plan& plan, std::string& text) {
   const Operation& operation = plan.operation;
   if (!operation.cast) return;
   const Cast& cast = *operation.cast;
-  for (const auto& [side, by] : {std::pair("below min", cast.below), std::pair("above max", cast.above)})
-    if (by) text += fmt::format(", {} becomes {}", side, element_text(operation.to, *by));
+  if (cast.below) text += ", below min becomes " + text_of(plan, ParameterId::replace_below);
+  if (cast.above) text += ", above max becomes " + text_of(plan, ParameterId::replace_above);
   if (!operation.normalization)
     describe_rounding(cast, is_floating(operation.dtype), operation.from, operation.to, text);
 }

@@ -17,7 +17,8 @@ namespace {
 void check_nodata(const Request& request) {
   const auto expect_number = [](std::string_view field, const Parameter& given) {
     refuse_percentile(field, given);
-    if (given.array) throw Error(ErrorKind::usage, label(field, given) + " must be one number, not an array");
+    if (given.array && given.found.empty())
+      throw Error(ErrorKind::usage, label(field, given) + " must be one number, not an array");
     if (given.needs_meaning) throw Error(ErrorKind::usage, label(field, given) + " is not a number");
   };
   for (const Parameter& given : request.nodata) expect_number("nodata", given);
@@ -49,10 +50,28 @@ ElementBits nodata_result(std::string_view field, const Parameter& given, DType 
   return element;
 }
 
+void plan_mask(const Request& request, Plan& plan) {
+  const auto result = [&](const Parameter& given) {
+    return nodata_result("mask_to", given, plan.output.dtype);
+  };
+  const Parameter& to = *request.mask_to;
+  plan.mask = {*request.mask};
+  if (!to.array) {
+    plan.mask->to = result(to);
+    return;
+  }
+  check_shape("mask_to", to, plan.input.shape);
+  Broadcast& each = plan.mask->each.emplace();
+  each.arrays.push_back({ParameterId::min, to.text, with_elements(to, DType::uint64, result), {}, to.array});
+  const auto is_found = [](const Parameter&) { return ElementBits{1}; };
+  each.arrays.push_back({ParameterId::max, to.text, with_elements(to, DType::uint8, is_found), {}});
+  lay_out(each, plan.input.shape, plan.input.fortran_order);
+}
+
 void convert_nodata(const Request& request, Plan& plan) {
   if (request.mask_to) {
     check_shape("mask", *request.mask, plan.input.shape);
-    plan.mask = {*request.mask, nodata_result("mask_to", *request.mask_to, plan.output.dtype)};
+    plan_mask(request, plan);
   }
   if (request.nodata.empty()) return;
   const DType from = plan.input.dtype;
@@ -72,7 +91,9 @@ void convert_nodata(const Request& request, Plan& plan) {
                     parameter("nodata_to"));
   }
   if (request.nodata_to) {
-    nodata.to = nodata_result("nodata_to", *request.nodata_to, to);
+    nodata.to =
+        convert_numbers(plan.arrays, ParameterId::nodata_to, *request.nodata_to,
+                        [&](const Parameter& given) { return nodata_result("nodata_to", given, to); });
     nodata.written.add(number_of(to, *nodata.to));
   } else if (from != to) {
     nodata.keeping = conversion(from, to);
@@ -83,7 +104,7 @@ void identify_nodata(const Plan& plan, std::string& text) {
   if (const auto& mask = plan.mask)
     text += fmt::format(" mask={:x}:{:x}",
                         mask->mask.array ? mask->mask.array->fingerprint() : mask->mask.number != Number(0),
-                        mask->to);
+                        mask->each ? mask->each->arrays.front().array->fingerprint() : mask->to);
   if (!plan.has_nodata()) return;
   text += plan.nodata->read.nan ? " nodata=nan" : " nodata=";
   for (const ElementBits element : plan.nodata->read.elements) text += fmt::format(",{:x}", element);
@@ -93,10 +114,11 @@ void identify_nodata(const Plan& plan, std::string& text) {
 void describe_nodata(const Plan& plan, std::string& text) {
   if (plan.mask)
     text += fmt::format(", what is outside of {} becomes {}", plan.mask->mask.text,
-                        element_text(plan.output.dtype, plan.mask->to));
+                        plan.mask->each ? text_of(plan.mask->each->arrays.front())
+                                        : element_text(plan.output.dtype, plan.mask->to));
   if (!plan.nodata) return;
   text += ", nodata " + plan.nodata->text;
-  if (plan.nodata->to) text += " becomes " + element_text(plan.output.dtype, *plan.nodata->to);
+  if (plan.nodata->to) text += " becomes " + text_of(plan, ParameterId::nodata_to);
 }
 
 }  // namespace

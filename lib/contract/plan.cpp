@@ -118,10 +118,15 @@ Plan planned_by_figures(const Request& request, const TensorLayout& layout) {
   for (std::size_t at = 0; at < variants->all.size(); ++at) {
     const auto& [missing, zero_point] = variants->all[at];
     Request own = request;
-    for (std::size_t i = 0; i <= fields::kBroadcasting.size(); ++i)
+    for (std::size_t i = 0; i < kParameterIds; ++i)
       if (const auto parameter = static_cast<ParameterId>(i); (missing & bit_of(parameter)) != 0)
         omit(own, *field_named(name_of(parameter)));
     if (zero_point) {
+      const std::span<const std::byte> keys = variants->places.arrays.front().array->held();
+      for (const ParameterId parameter : kResults)
+        if (std::optional<Parameter>& given = given_for(own, parameter); given && given->array)
+          lose_others(*given,
+                      [&, key = std::byte{variants->keys[at]}](std::size_t i) { return keys[i] == key; });
       own.zero_point->number = *zero_point;
       own.zero_point->array.reset();
     }

@@ -48,6 +48,7 @@ struct NodataPlan {
 struct MaskPlan {
   Parameter mask;  ///< elements where it is not 0 are in it
   ElementBits to = 0;
+  std::optional<Broadcast> each{};  ///< in place of `to`: ElementBits, and where none is found, if anywhere
 };
 
 /// Everything that is decided about clipping a tensor, or a slice of it.

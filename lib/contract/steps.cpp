@@ -156,8 +156,9 @@ void check_clip(const Request& request) {
   expect_no_percentage("max", request.max);
 }
 
-void choose_clip(const Request& /*request*/, Plan& plan) {
+void choose_clip(const Request& request, Plan& plan) {
   plan.bound_dtype = plan.input.dtype;
+  plan.arrays = plan_arrays(request, plan.input);
 }
 
 /// The greatest element is 1, True.
@@ -172,7 +173,6 @@ void convert_clip(const Request& request, Plan& plan) {
   for (const Field* const field : fields::kBounds)
     if (const auto& bound = request.*field->number(); profile.family != "clipper" || (bound && bound->opaque))
       check_dtype(field->name, bound, plan.input.dtype, plan.bound_dtype);
-  plan.arrays = plan_arrays(request, plan.input);
   // plan_exact_bounds() converts bounds of integer arithmetic, which may exceed the tensor's dtype, and those
   // with which a later step calculates; plan_far_bounds() those of floats that are beyond their dtype.
   const bool is_wide =
@@ -293,7 +293,9 @@ void plan_ticks(const Request& request, Plan& plan) {
   plan.operation.has_nat = true;
   if (request.action_on_nan() == OnNan::replace)
     plan.operation.nan =
-        to_bits(static_cast<std::int64_t>(to_integer(request.nan.number->number, Rounding::toward_zero)));
+        convert_numbers(plan.arrays, ParameterId::nan, *request.nan.number, [](const Parameter& given) {
+          return to_bits(static_cast<std::int64_t>(to_integer(given.number, Rounding::toward_zero)));
+        });
 }
 
 void convert_specials(const Request& request, Plan& plan) {
@@ -373,15 +375,22 @@ std::optional<std::string> number_text(const Plan& plan, ParameterId parameter) 
     case ParameterId::max_norm:
       if (!normalization || !plan.norms) return std::nullopt;
       return fmt::format("{}", normalization->factor);
+    case ParameterId::replace_below: return element_text(plan.operation.to, *plan.operation.cast->below);
+    case ParameterId::replace_above: return element_text(plan.operation.to, *plan.operation.cast->above);
+    case ParameterId::nan: return replacement_text(plan);
+    case ParameterId::nodata_to: return element_text(plan.output.dtype, *plan.nodata->to);
   }
   __builtin_unreachable();
 }
 
 std::string text_of(const Plan& plan, ParameterId parameter) {
   const ArrayParameter* const row = plan.array(parameter);
-  if (row == nullptr) return number_text(plan, parameter).value_or("");
-  const std::string found = found_text(*row->array);
-  return fmt::format("{} {}{}{}", row->text, shape_text(row->array->layout().shape), found.empty() ? "" : " ",
+  return row == nullptr ? number_text(plan, parameter).value_or("") : text_of(*row);
+}
+
+std::string text_of(const ArrayParameter& row) {
+  const std::string found = found_text(row.given ? *row.given : *row.array);
+  return fmt::format("{} {}{}{}", row.text, shape_text(row.array->layout().shape), found.empty() ? "" : " ",
                      found);
 }
 
@@ -403,6 +412,7 @@ std::string bound_text(const Plan& plan, ParameterId bound) {
 std::string replacement_text(const Plan& plan) {
   if (plan.arrays && plan.arrays->nan && plan.arrays->find(*plan.arrays->nan) != nullptr)
     return std::string(name_of(*plan.arrays->nan));
+  if (plan.array(ParameterId::nan) != nullptr) return text_of(plan, ParameterId::nan);
   if (const auto& cast = plan.operation.cast; cast && cast->nan)
     return element_text(plan.operation.to, *cast->nan);
   if (is_floating(plan.operation.dtype) && *plan.operation.nan == canonical_nan(plan.operation.dtype))

@@ -82,6 +82,7 @@ void set_range(Request& request, DType dtype);
 
 /// The same, or the text of an array: "@bias.npy (3,)", "1% (3, 1, 1) [0.5, 1, 2]".
 [[nodiscard]] std::string text_of(const Plan& plan, ParameterId parameter);
+[[nodiscard]] std::string text_of(const ArrayParameter& row);
 
 /// A scale, bias, subtrahend or divisor, rounded to float32 or float64. Error{usage} unless that is finite,
 /// and for a divisor of 0.

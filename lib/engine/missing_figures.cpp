@@ -116,32 +116,51 @@ ElementCounts TensorClip::clip_block(std::uint64_t position, const std::byte* in
   return total;
 }
 
+/// Writes what elements become outside of the mask. Where no figure is found they are as in it.
+void TensorClip::read_mask_to(std::uint64_t position, std::span<std::uint8_t> in_mask, std::byte* to) const {
+  std::array<ElementBits, NodataPlaces::kMax> numbers;
+  std::array<std::uint8_t, NodataPlaces::kMax> found;
+  const std::size_t count = in_mask.size();
+  if (const auto& each = plan_.mask->each) {
+    ArrayReader(*each, each->arrays[0], 0)
+        .read(position, count, reinterpret_cast<std::byte*>(numbers.data()));
+    ArrayReader(*each, each->arrays[1], 0).read(position, count, reinterpret_cast<std::byte*>(found.data()));
+    for (std::size_t i = 0; i < count; ++i)
+      if (found[i] == 0) in_mask[i] = 1;
+  } else {
+    numbers.fill(plan_.mask->to);
+  }
+  with_size(out_size_, [&]<std::size_t kSize>() {
+    std::transform(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(count),
+                   reinterpret_cast<UnsignedOfSize<kSize>*>(to),
+                   [](ElementBits bits) { return static_cast<UnsignedOfSize<kSize>>(bits); });
+  });
+  encode(plan_.output, to, {to, count * out_size_}, level_);
+}
+
 /// Clips the elements in the mask; the others become its number.
 ElementCounts TensorClip::clip_in_mask(std::uint64_t position, const std::byte* in, std::byte* out,
                                        std::size_t count, Counting counting) {
-  alignas(ElementBits) std::array<std::byte, sizeof(ElementBits)> to;
-  with_size(out_size_, [&]<std::size_t kSize>() {
-    const auto element = static_cast<UnsignedOfSize<kSize>>(plan_.mask->to);
-    std::memcpy(to.data(), &element, kSize);
-  });
-  encode(plan_.output, to.data(), std::span(to).first(out_size_));
+  ChosenBlock block;
+  const std::byte* to = block.data();  // of each element
   std::vector<std::uint8_t> flags(count);
   in_mask_(position, std::as_writable_bytes(std::span(flags)));
   ElementCounts total;
   for (std::size_t done = 0; done < count; done += NodataPlaces::kMax) {
     const std::size_t length = std::min(NodataPlaces::kMax, count - done);
-    const Chosen chosen = std::span(flags).subspan(done, length);
+    const std::span chosen = std::span(flags).subspan(done, length);
+    read_mask_to(position + done, chosen, block.data());
     const std::byte* const from = in + done * in_size_;
     std::byte* const to_here = out == nullptr ? nullptr : out + done * out_size_;
     bool is_other = false;
     for (std::size_t i = 0; i < length && counting == Counting::on; ++i)
-      is_other |= chosen[i] == 0 &&
-                  (plan_.changes_dtype() || std::memcmp(from + i * in_size_, to.data(), in_size_) != 0);
+      is_other |= chosen[i] == 0 && (plan_.changes_dtype() ||
+                                     std::memcmp(from + i * in_size_, to + i * out_size_, in_size_) != 0);
     total += others_.empty() ? clip_own(position + done, from, to_here, length, counting, chosen)
                              : clip_block(position + done, from, to_here, length, counting, chosen);
     total.changed |= is_other;
     for (std::size_t i = 0; i < length && out != nullptr; ++i)
-      if (chosen[i] == 0) std::memcpy(to_here + i * out_size_, to.data(), out_size_);
+      if (chosen[i] == 0) std::memcpy(to_here + i * out_size_, to + i * out_size_, out_size_);
   }
   return total;
 }

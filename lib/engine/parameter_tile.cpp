@@ -21,7 +21,9 @@ constexpr Slot slot_of(ParameterId parameter) {
   return static_cast<Slot>(parameter);
 }
 static_assert(slot_of(ParameterId::max) == Slot::hi && slot_of(ParameterId::bias) == Slot::bias &&
-              slot_of(ParameterId::divide) == Slot::b && slot_of(ParameterId::max_norm) == Slot::factor);
+              slot_of(ParameterId::divide) == Slot::b && slot_of(ParameterId::max_norm) == Slot::factor &&
+              slot_of(ParameterId::nan) == Slot::nan_result &&
+              slot_of(ParameterId::nodata_to) == Slot::nodata);
 
 /// Returns `f.template operator()<T>()`, where T is the type of the numbers of a slot that people give.
 template <class F>
@@ -50,6 +52,9 @@ void with_number(Any& operation, Slot slot, const F& f) {
     case Slot::a: return f(operation.normalization->a);
     case Slot::b: return f(operation.normalization->b);
     case Slot::factor: return f(operation.normalization->factor);
+    case Slot::below: return f(operation.cast->below);
+    case Slot::above: return f(operation.cast->above);
+    case Slot::nodata: return;
     case Slot::a_rest: return f(operation.normalization->a_rest);
     case Slot::b_rest: return f(operation.normalization->b_rest);
     case Slot::min: return f(operation.cast->min);
@@ -115,8 +120,10 @@ ParameterTile::ParameterTile(const Plan& plan, std::size_t capacity, std::size_t
   const Broadcast& arrays = *plan.arrays;
   if (plan.operation.nan && arrays.nan && arrays.find(*arrays.nan) != nullptr)
     nan_bound_ = slot_of(*arrays.nan);
-  for (const ArrayParameter& row : arrays.arrays)
-    of(slot_of(row.parameter)).array.emplace(arrays, row, band_size);
+  for (const ArrayParameter& row : arrays.arrays) {
+    const bool is_element = row.parameter == ParameterId::nan && !plan.operation.cast;  // NaT
+    of(is_element ? Slot::nan : slot_of(row.parameter)).array.emplace(arrays, row, band_size);
+  }
   for (std::size_t slot = 0; slot < kSlots; ++slot)
     if (is_needed(static_cast<Slot>(slot))) allocate(static_cast<Slot>(slot));
   const auto is_bound = [](const ArrayParameter& row) {
@@ -156,6 +163,10 @@ bool ParameterTile::is_needed(Slot slot) const {
     case Slot::a:
     case Slot::b: return normalization.has_value();
     case Slot::factor: return plan_.arrays->find(ParameterId::max_norm) != nullptr;
+    case Slot::below:
+    case Slot::above:
+    case Slot::nan_result:
+    case Slot::nodata: return of(slot).array.has_value();
     case Slot::a_rest: {
       if (!normalization) return false;
       const ArrayParameter* const a = plan_.arrays->find(ParameterId::subtract);
@@ -170,7 +181,9 @@ bool ParameterTile::is_needed(Slot slot) const {
 /// Memory that has the number of the operation for each element, unless there is an array.
 void ParameterTile::allocate(Slot slot) {
   Values& values = of(slot);
-  values.size = slot == Slot::nan || slot == Slot::lo || slot == Slot::hi
+  const bool is_result = slot >= Slot::below && slot <= Slot::nodata;
+  values.size = is_result ? sizeof(ElementBits)
+                : slot == Slot::nan || slot == Slot::lo || slot == Slot::hi
                     ? traits(plan_.operation.dtype).size
                     : with_factor_type(plan_.operation, slot, []<class T>() { return sizeof(T); });
   values.memory = std::make_unique_for_overwrite<std::byte[]>(capacity_ * values.size);
@@ -246,6 +259,8 @@ void ParameterTile::read(std::uint64_t position, std::size_t count) {
       std::copy_n(exact(*nan_bound_).results().data(), count, results);
   }
   for (const Slot factor : kFactors) read_factor(factor, position, count);
+  for (const Slot result : kResultSlots)
+    if (Values& values = of(result); values.array) values.array->read(position, count, values.own);
   if (plan_.operation.uses_bounds()) widen_bounds(count);
 }
 

@@ -194,6 +194,8 @@ class ParameterTile {
  private:
   static constexpr std::array kBounds{Slot::lo, Slot::hi};
   static constexpr std::array kFactors{Slot::scale, Slot::bias, Slot::factor, Slot::a, Slot::b};
+  static constexpr std::array kResultSlots{Slot::below, Slot::above, Slot::nan_result, Slot::nodata,
+                                           Slot::nan};
 
   /// Those whose numbers may be refused: no array that was calculated.
   static constexpr std::array kRefusedFactors{Slot::scale, Slot::bias, Slot::a, Slot::b};

@@ -119,7 +119,10 @@ TensorClip::TensorClip(const Plan& plan, const KernelOptions& options, std::stri
     add_others(options);
   if (!plan.then.empty() || !plan.arrays || plan.slice.count == 0) return;
   const auto& missing = plan.missing_figures;
-  if (!missing || missing->arrays.front().strides.back() == 0) row_ = long_row(*plan.arrays);
+  // What nodata elements become is no number of an operation.
+  if ((!missing || missing->arrays.front().strides.back() == 0) &&
+      plan.array(ParameterId::nodata_to) == nullptr)
+    row_ = long_row(*plan.arrays);
   repeats_ = std::max(plan.arrays->period(), missing ? missing->period() : 0);
   check_first_period();
   expect_valid();
@@ -374,14 +377,17 @@ Converted TensorClip::clip_without_nodata(const Operation& operation, const Oper
 }
 
 /// Writes what nodata elements become, together. Returns whether that is something else.
-bool TensorClip::convert_nodata(const NodataPlaces& nodata, const std::byte* in, std::byte* out) const {
+bool TensorClip::convert_nodata(const Operands& operands, const NodataPlaces& nodata, const std::byte* in,
+                                std::byte* out) const {
   const std::size_t count = nodata.all().size();
   NodataBlock elements;
   nodata.gather(in, in_size_, elements.data());
   if (plan_.nodata->to)
     with_size(out_size_, [&]<std::size_t kSize>() {
-      const auto element = static_cast<UnsignedOfSize<kSize>>(*plan_.nodata->to);
-      std::fill_n(reinterpret_cast<UnsignedOfSize<kSize>*>(out), count, element);
+      const PerElement each(operands[Slot::nodata], *plan_.nodata->to);
+      for (std::size_t i = 0; i < count; ++i)
+        reinterpret_cast<UnsignedOfSize<kSize>*>(out)[i] =
+            static_cast<UnsignedOfSize<kSize>>(each[nodata.all()[i]]);
     });
   else if (plan_.input.dtype == plan_.output.dtype)
     std::memcpy(out, elements.data(), count * in_size_);
@@ -403,7 +409,7 @@ Converted TensorClip::clip_beside_nodata(const Operation& operation, const Opera
     return clip_without_nodata(operation, operands.after(at), element, result.data(), 1, counts);
   };
   Converted done = clip_without_nodata(operation, operands, in, out, count, counting);
-  if (counting == Counting::on) done.counts.became_nodata = count_written(nodata, out, count);
+  if (counting == Counting::on) done.counts.became_nodata = count_written(operands, nodata, out, count);
   if (nodata.all().empty()) return done;
   if (done.first_nan || done.first_beyond) {
     done.first_nan = done.first_beyond = std::nullopt;
@@ -426,10 +432,20 @@ Converted TensorClip::clip_beside_nodata(const Operation& operation, const Opera
 }
 
 /// How many elements that are data have become nodata.
-std::size_t TensorClip::count_written(const NodataPlaces& nodata, const std::byte* out,
-                                      std::size_t count) const {
+std::size_t TensorClip::count_written(const Operands& operands, const NodataPlaces& nodata,
+                                      const std::byte* out, std::size_t count) const {
   std::array<std::uint8_t, NodataPlaces::kMax> flags;
-  std::size_t written = find_nodata(plan_.nodata->written, out, count, flags.data(), level_);
+  const PerElement each(operands[Slot::nodata], *plan_.nodata->to);
+  const bool varies = operands[Slot::nodata].data != nullptr;
+  std::size_t written = 0;
+  for (std::size_t begin = 0, end = 0; begin < count; begin = end) {  // of one number
+    end = varies ? begin + 1 : count;
+    while (end < count && each[end] == each[begin]) ++end;
+    Nodata own{plan_.output.dtype};
+    if (varies) own.add(number_of(own.dtype, each[begin]));
+    written += find_nodata(varies ? own : plan_.nodata->written, out + begin * out_size_, end - begin,
+                           flags.data() + begin, level_);
+  }
   for (const std::size_t place : nodata.all()) written -= flags[place];
   return written;
 }
@@ -443,7 +459,7 @@ Converted TensorClip::clip_around_nodata(const Operation& operation, const Opera
   NodataBlock results;
   bool is_other = false;
   if (!nodata.all().empty()) {
-    is_other = convert_nodata(nodata, in, results.data());
+    is_other = convert_nodata(operands, nodata, in, results.data());
     std::memcpy(elements.data(), in, count * in_size_);
     if (first != count) nodata.fill(in + first * in_size_, in_size_, elements.data());
     in = elements.data();

@@ -111,6 +111,7 @@ class TensorClip {
                                 std::size_t count, Counting counting);
   ElementCounts clip_block(std::uint64_t position, const std::byte* in, std::byte* out, std::size_t count,
                            Counting counting, Chosen mask = {});
+  void read_mask_to(std::uint64_t position, std::span<std::uint8_t> in_mask, std::byte* to) const;
   ElementCounts clip_in_mask(std::uint64_t position, const std::byte* in, std::byte* out, std::size_t count,
                              Counting counting);
   [[nodiscard]] std::uint64_t first_refusal() const noexcept;
@@ -133,8 +134,10 @@ class TensorClip {
   Converted clip_beside_nodata(const Operation& operation, const Operands& operands,
                                const NodataPlaces& nodata, const std::byte* in, std::byte* out,
                                std::size_t count, Counting counting);
-  bool convert_nodata(const NodataPlaces& nodata, const std::byte* in, std::byte* out) const;
-  std::size_t count_written(const NodataPlaces& nodata, const std::byte* out, std::size_t count) const;
+  bool convert_nodata(const Operands& operands, const NodataPlaces& nodata, const std::byte* in,
+                      std::byte* out) const;
+  std::size_t count_written(const Operands& operands, const NodataPlaces& nodata, const std::byte* out,
+                            std::size_t count) const;
 
   const Plan& plan_;
   SimdLevel level_;

@@ -15,6 +15,7 @@
 #include "contract/exact_bounds.hpp"
 #include "contract/fields.hpp"
 #include "contract/plan.hpp"
+#include "contract/steps.hpp"
 #include "element/element.hpp"
 #include "element/small_floats.hpp"
 #include "engine/parameter_tile.hpp"
@@ -29,7 +30,7 @@ namespace {
 constexpr std::string_view kAnd = " and --";
 
 bool is_bound(std::string_view field) {
-  return field.starts_with('m');
+  return field == "min" || field == "max";
 }
 
 }  // namespace
@@ -161,6 +162,40 @@ Parameter FoundArray::take(const std::string& text, const TensorLayout& layout) 
                          has_lost_ ? std::move(lost_) : std::vector<std::uint8_t>());
 }
 
+void FoundResults::add(const std::optional<Figure>& found) {
+  if (!found)
+    numbers_.emplace_back();
+  else
+    numbers_.emplace_back(is_floating(to_) ? number_of(to_, nearest_element(to_, *found))
+                                           : rounded(Number(*found), Round::half_even));
+}
+
+Parameter FoundResults::take(const Message& figure, const std::string& text, TensorLayout layout) const {
+  constexpr std::array kIntegers{DType::int64, DType::uint64};
+  const auto* const integer = std::ranges::find_if(kIntegers, [&](DType dtype) {
+    return std::ranges::all_of(numbers_,
+                               [&](const auto& number) { return !number || has_integer(dtype, *number); });
+  });
+  if (!is_floating(to_) && integer == kIntegers.end())
+    throw Error(ErrorKind::usage, figure + ": no dtype has the numbers of all indexes");
+  layout.dtype = is_floating(to_) ? to_ : *integer;
+  std::vector<std::byte> elements;
+  std::vector<std::uint8_t> lost;
+  for (const std::optional<Number>& number : numbers_) {
+    lost.push_back(number ? 0 : 1);
+    append(layout.dtype,
+           !number            ? ElementBits{0}
+           : is_floating(to_) ? nearest_element(to_, *number)
+                              : integer_element(layout.dtype, *number),
+           elements);
+  }
+  if (std::ranges::all_of(numbers_, &std::optional<Number>::has_value)) lost.clear();
+  Parameter found = parameter_found(text, layout, std::move(elements), std::move(lost));
+  found.number = **std::ranges::find_if(numbers_, &std::optional<Number>::has_value);
+  found.found = found_text(*found.array);
+  return found;
+}
+
 std::vector<FoundArray> arrays_of(const Request& request, const std::vector<Field>& factors, DType dtype) {
   std::vector<FoundArray> arrays;
   for (const Field& factor : factors) {
@@ -208,13 +243,14 @@ Request exact_steps(const Request& request, DType dtype, ElementBits otherwise) 
     first.min->number = rounded(first.min->number, Round::floor);
   if (is_number(first.max) && !first.replace_above)
     first.max->number = rounded(first.max->number, Round::ceil);
-  for (std::optional<Parameter>* const replacement : {&first.replace_below, &first.replace_above}) {
-    if (!*replacement) continue;
-    const Number& number = (*replacement)->number;
-    if (!is_integer(number) || number < number_of(dtype, lowest_element(dtype)) ||
-        number > number_of(dtype, highest_element(dtype)))
+  const auto element = [&](const Parameter& given) {
+    return has_integer(dtype, given.number) ? integer_element(dtype, given.number) : otherwise;
+  };
+  for (std::optional<Parameter>* const replacement : {&first.replace_below, &first.replace_above})
+    if (*replacement && (*replacement)->array)
+      (*replacement)->array = with_elements(**replacement, dtype, element);
+    else if (*replacement && !has_integer(dtype, (*replacement)->number))
       *replacement = none;
-  }
   return first;
 }
 

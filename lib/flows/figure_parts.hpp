@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -89,6 +90,27 @@ class FoundArray {
   std::vector<std::uint8_t> lost_;  ///< whether each is a figure that the group lacks
   std::vector<std::byte> elements_;
   std::vector<std::byte> numbers_;
+};
+
+/// Numbers that elements become, rounded to elements of the output's dtype, or to integers for it.
+class FoundResults {
+ public:
+  explicit FoundResults(DType to) : to_(to) {}
+
+  /// That of a group, unless it is lost.
+  void add(const std::optional<Figure>& found);
+
+  [[nodiscard]] bool are_lost() const {
+    return std::ranges::none_of(numbers_, &std::optional<Number>::has_value);
+  }
+  [[nodiscard]] const std::vector<std::optional<Number>>& numbers() const { return numbers_; }
+
+  /// The parameter, with the array's layout. Error{usage} for integers that no dtype has.
+  [[nodiscard]] Parameter take(const Message& figure, const std::string& text, TensorLayout layout) const;
+
+ private:
+  DType to_;
+  std::vector<std::optional<Number>> numbers_;
 };
 
 /// Where the figures of each factor, of elements of this dtype, are collected.

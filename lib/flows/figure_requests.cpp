@@ -158,10 +158,6 @@ void check_figures(const Request& request) {
   for (const auto& [name, given] : replacements_in(request)) {
     check_rule(request, name, **given);
     check_places(name, **given);
-    if (!request.per_axis.empty())
-      throw Error(ErrorKind::usage, label(name, **given) +
-                                        " is one number of the whole tensor; it cannot be used with " +
-                                        parameter("per_axis"));
   }
   for (const Field& bound : percentiles_in(request)) {
     check_rule(request, bound.name, *(request.*bound.number()));

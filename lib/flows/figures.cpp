@@ -199,7 +199,7 @@ bool Figures::add_bounds(const std::vector<Field>& bounds, Ends ends, const Grou
   return true;
 }
 
-/// Finds what replaces elements, as an element of the output.
+/// Finds what replaces elements, as elements of the output.
 void Figures::find_replacements() {
   const auto replacements = replacements_in(request_);
   if (replacements.empty()) return;
@@ -207,26 +207,30 @@ void Figures::find_replacements() {
   for (const auto& [name, given] : replacements) expressions.push_back((*given)->expression);
   scaled_ = scaled(request_, layout());
   const DType to = request_.to ? DType(*request_.to) : layout().dtype;
+  std::vector<FoundResults> results(replacements.size(), FoundResults(to));
   const auto take = [&](std::uint64_t group, const GroupNumbers& numbers) {
     for (std::size_t i = 0; i < replacements.size(); ++i) {
-      const auto& [name, at] = replacements[i];
-      std::optional<Parameter>& given = *at;
       const std::optional<Figure>& found = numbers.figures[i];
-      if (!found) {
-        drop(name, given->text, group, numbers.has_numbers);
-        given.reset();
-        if (name == "nan") request_.nan = OnNan::keep;
-        continue;
-      }
-      if (!found->is_finite())
+      const auto& [name, given] = replacements[i];
+      if (!found)
+        drop(name, (*given)->text, group, numbers.has_numbers);
+      else if (!found->is_finite())
         throw_with_path(path_,
-                        Error(ErrorKind::input, label(replacements[i].first, *given) + ": is not finite"));
-      const Number number = is_floating(to) ? number_of(to, nearest_element(to, *found))
-                                            : rounded(Number(*found), Round::half_even);
-      set_statistic(given, number);
+                        Error(ErrorKind::input, label(name, **given) + ": is not finite" + place_of(group)));
+      results[i].add(found);
     }
   };
   figures_of_groups(scaled_elements(), expressions, options_.level, take);
+  for (std::size_t i = 0; i < replacements.size(); ++i) {
+    const auto& [name, given] = replacements[i];
+    if (count() == 0) drop(name, (*given)->text, 0, false);
+    if (results[i].are_lost())
+      omit(request_, *field_named(name));
+    else if (count() == 1)
+      set_statistic(*given, results[i].numbers().front());
+    else
+      *given = results[i].take(label(name, **given), (*given)->text, layout_of_groups(to));
+  }
   dropped_.move_to(lost_);
 }
 

@@ -87,9 +87,15 @@ std::string without_arrays(Plan plan) {
   return plan.fingerprint();
 }
 
+/// Whether elements become a figure, which is saved.
+bool is_result(const Request& stage, ParameterId parameter) {
+  return std::ranges::find(kResults, parameter) != kResults.end() && is_figure(given_for(stage, parameter));
+}
+
 /// Whether a stage has what members say.
 bool has_members(const Request& stage) {
-  return first_given(stage, [](const Field& field) {
+  return std::ranges::any_of(kResults, [&](ParameterId each) { return is_result(stage, each); }) ||
+         first_given(stage, [](const Field& field) {
            return field.broadcasts || field.name == "stretch_from";
          }) != nullptr;
 }
@@ -206,15 +212,16 @@ void SavedFigures::add_number(ParameterId parameter, DType dtype, const Number& 
 }
 
 void SavedFigures::add_array(const ArrayParameter& row, const Plan& plan) {
-  const ParameterArray& array = *row.array;
+  const auto& found = row.given ? row.given : row.array;
+  const ParameterArray& array = *found;
   Member& member = stages_.back().emplace_back(
-      Member{.name = name_of(row.parameter), .layout = array.layout(), .array = row.array});
+      Member{.name = name_of(row.parameter), .layout = array.layout(), .array = found});
   const bool is_bound = row.parameter == ParameterId::min || row.parameter == ParameterId::max;
   // x * scale + bias may be beyond the element that stands for no bound.
   const bool may_be_beyond =
       plan.operation.arithmetic != Arithmetic::none && !traits(plan.input.dtype).has_infinity;
   const bool is_needed = plan.arrays->nan == row.parameter || plan.operation.uses_bounds() || may_be_beyond;
-  if (is_bound && is_needed && !array.lost().empty())
+  if (((is_bound && is_needed) || row.given) && !array.lost().empty())
     throw Error(ErrorKind::input, parameter(name_of(row.parameter)) + " " + row.text +
                                       ": an index has none, which a file of figures cannot say");
   if (row.parameter == ParameterId::divide) member.zero = plan.arrays->zero_divisor;
@@ -252,23 +259,47 @@ void SavedFigures::add_normalization(ParameterId factor, const Plan& plan) {
              subtrahend);
 }
 
+/// What elements become, unless the tensor lacks the figure.
+void SavedFigures::add_result(ParameterId parameter, const Plan& plan) {
+  const Operation& operation = plan.operation;
+  const bool is_nodata = parameter == ParameterId::nodata_to;
+  std::optional<ElementBits> element = is_nodata ? plan.nodata->to : operation.nan;
+  if (const auto& cast = operation.cast; cast && !is_nodata)
+    element = parameter == ParameterId::nan             ? cast->nan
+              : parameter == ParameterId::replace_below ? cast->below
+                                                        : cast->above;
+  if (!element) return;
+  const DType dtype = is_nodata ? plan.output.dtype : operation.cast ? operation.to : operation.dtype;
+  if (is_floating(dtype)) return add_number(parameter, dtype, number_of(dtype, *element));
+  const Int128 zero = operation.cast && !is_nodata ? operation.cast->zero_point.value() : Int128{0};
+  const Int128 sum = to_integer(number_of(dtype, *element), Rounding::toward_zero) - zero;
+  const Number number = *parse_number(text_of(Operation::Integer::of(sum)));
+  add_number(parameter, dtype_for(number, {DType::int64, DType::uint64}), number);
+}
+
 /// The request that takes the saved parameters from the file.
 Request SavedFigures::applied(const Request& request, const Plan& plan) const {
   Request result = without_groups(request);
   if (request.stretch_from) result.stretch.reset();
   result.stretch_from.reset();
-  for (std::size_t i = 0; i < fields::kBroadcasting.size(); ++i) {
-    const Field& field = *fields::kBroadcasting[i];
-    std::optional<Parameter>& given = result.*field.number();
+  for (std::size_t i = 0; i < kParameterIds; ++i) {
+    const auto parameter = static_cast<ParameterId>(i);
+    const bool is_own = i < fields::kBroadcasting.size();
+    if (!is_own && !is_result(request, parameter)) continue;
+    std::optional<Parameter>& given = given_for(result, parameter);
     const std::vector<Member>& members = stages_.back();
-    const auto member = std::ranges::find(members, field.name, &Member::name);
-    given.reset();
+    const auto member = std::ranges::find(members, name_of(parameter), &Member::name);
+    if (is_own)
+      given.reset();
+    else if (member == members.end())
+      field_named(name_of(parameter))->copy({}, result);
     if (member == members.end()) continue;
     given.emplace(Number(), "", member->layout.dtype);
-    if (const ArrayParameter* const row = plan.array(static_cast<ParameterId>(i))) {
-      given->array = row->array;
-      given->dtype = row->array->layout().dtype;
-      given->shape = row->array->layout().shape;
+    if (const ArrayParameter* const row = plan.array(parameter)) {
+      given->array = row->given ? row->given : row->array;
+      given->dtype = given->array->layout().dtype;
+      given->shape = given->array->layout().shape;
+      if (!is_own) given->found = "found";
     } else {
       given->element = bits_in(member->elements, kNativeOrder);
       given->number = number_of(*given->dtype, given->element);
@@ -293,6 +324,7 @@ void SavedFigures::expect_same_result(const Request& request, const Plan& plan) 
   }
   if (!plan.lost.empty()) refuse_lost(plan.lost.front());
   for (const Member& member : stages_.back()) {
+    if (member.name == "nan") continue;
     const auto& given = request.*field_named(member.name)->number();
     const DType dtype = member.layout.dtype;
     if (member.array || !given || number_of(dtype, bits_in(member.elements, kNativeOrder)) == member.number)
@@ -346,6 +378,14 @@ void SavedFigures::add_stage(const Request& request, const Plan& plan) {
     else if (has_numbers)
       add_normalization(parameter, plan);
   }
+  for (const ParameterId parameter : kResults) {
+    if (!is_result(request, parameter)) continue;
+    if (const ArrayParameter* const row = plan.array(parameter))
+      add_array(*row, plan);
+    else
+      add_result(parameter, plan);
+  }
+  if (stages_.back().empty() && plan.lost.empty()) refuse_nothing();
   if (stages_.back().empty()) refuse_lost(plan.lost.front());
   expect_same_result(request, plan);
 }
@@ -413,7 +453,9 @@ void set_figures(Request& request, const std::string& path, const Reading& how) 
   if (format == nullptr || !member_path(path + ":"))
     refuse_figures(path + ": is no archive of figures, such as an .npz file");
   std::vector<std::string_view> names;
-  for (const Field* const field : fields::kBroadcasting) names.push_back(field->name);
+  for (std::size_t i = 0; i < kParameterIds; ++i)
+    if (const auto parameter = static_cast<ParameterId>(i); parameter != ParameterId::max_norm)
+      names.push_back(name_of(parameter));
   expect_few(file, *format);
   const Container archive(file, *format, KeptFor::reading);
   if (archive.entries().empty()) refuse_figures(path + ": has no figures");
@@ -429,12 +471,18 @@ void set_figures(Request& request, const std::string& path, const Reading& how) 
     std::size_t at = request.then.size();
     while (!entry.key().starts_with(stage_prefix(at))) --at;
     Request& stage = at == 0 ? found : found.then[at - 1];
-    const auto* const field =
-        std::ranges::find(fields::kBroadcasting, entry.key().substr(stage_prefix(at).size()), &Field::name);
-    if (field == fields::kBroadcasting.end())
+    const std::string name(entry.key().substr(stage_prefix(at).size()));
+    if (std::ranges::find(names, name) == names.end())
       refuse_figures(fmt::format("{}: is no parameter; the members of a file of figures are {}",
                                  archive.path_of(entry), joined(names, ", ")));
-    if (!(*field)->is_given(stage)) stage.*(*field)->number() = read_parameter(archive.path_of(entry), how);
+    const Field& field = *field_named(name);
+    if (field.is_given(stage)) continue;
+    Parameter given = read_parameter(archive.path_of(entry), how);
+    if (!field.broadcasts && given.array) given.found = "found";
+    if (field.number() == nullptr)
+      stage.nan = std::move(given);
+    else
+      stage.*field.number() = std::move(given);
   }
   request = std::move(found);
 }

@@ -33,12 +33,13 @@ class SavedFigures {
 
   /// Keeps what the plan of the tensor, which `name` identifies, takes the request's parameters for: numbers
   /// in the dtype that is calculated with, in float32 those of float dtypes that numpy does not have; arrays;
-  /// of stretch_from what is subtracted and what divides. Error{usage} for a second tensor with figures of
-  /// its own, for another profile than clipper, for dates and flags, for a request without parameters, and
-  /// for what no member says: a scale that divides, a number that no dtype has, a range that is stretched to
-  /// others than 0:1. Error{input} for a bound that an index lacks and that replaces NaN, and for a figure
-  /// that the tensor lacks, unless the file says that, too. Then writes the file, which has no name before
-  /// commit(): what a full disk or another program prevents is known before the first result is in place.
+  /// of stretch_from what is subtracted and what divides; what elements become, if it is a figure.
+  /// Error{usage} for a second tensor with figures of its own, for another profile than clipper, for dates
+  /// and flags, for a request without parameters, and for what no member says: a scale that divides, a number
+  /// that no dtype has, a range that is stretched to others than 0:1. Error{input} for a bound that an index
+  /// lacks and that replaces NaN, and for a figure that the tensor lacks, unless the file says that, too.
+  /// Then writes the file, which has no name before commit(): what a full disk or another program prevents is
+  /// known before the first result is in place.
   void add(const std::string& name, const Request& request, const Plan& plan);
 
   /// Puts the file in place, after the results; calls `placing` right before. A pipe or a device is opened
@@ -65,6 +66,7 @@ class SavedFigures {
   void add_bound(ParameterId bound, const Plan& plan);
   void add_scaling(ParameterId factor, const Plan& plan);
   void add_normalization(ParameterId factor, const Plan& plan);
+  void add_result(ParameterId parameter, const Plan& plan);
   [[nodiscard]] Request applied(const Request& request, const Plan& plan) const;
   void expect_same_result(const Request& request, const Plan& plan) const;
   void add_stage(const Request& request, const Plan& plan);

@@ -33,6 +33,9 @@ def draw_stage(trial, source, shape):
     case = make(source, trial.rng.choice([source, *ALL]), trial.rng.choice([20, 300, 3000]))
     if draw.chance(0.2):
         draw.nodata(case)
+    for option in ("--replace-below", "--replace-above", "--nan", "--nodata-to"):
+        if make == draw.figures and isinstance(case.parameters.get(option), str) and draw.chance(0.4):
+            case.parameters[option] = draws.expression(trial.rng)
     return case
 
 
