@@ -107,6 +107,29 @@ TEST_CASE("the C interface clips views with strides and broadcasts arrays that i
   CHECK(values == std::array<float, 6>{-9, -9, -9, 1, 2, 3});
 }
 
+TEST_CASE("the C interface takes masks, and what elements outside become") {
+  const std::array<std::int64_t, 2> shape{2, 3};
+  const std::array<std::int64_t, 1> row{3};
+  const std::array<std::uint8_t, 3> flags{1, 0, 1};
+  const clipper_tensor mask{sizeof mask, "uint8", 1, row.data(), nullptr, flags.data()};
+  const std::array<float, 6> given{1, 2, 3, 4, 5, 6};
+  std::array<float, 6> values = given;
+  const clipper_tensor view{sizeof view, "float32", 2, shape.data(), nullptr, values.data()};
+  const clipper_writable_tensor same{sizeof same, "float32", 2, shape.data(), nullptr, values.data()};
+  const CRequest request{{"max", "4"}, {"mask_to", "-1"}};
+  CHECK(clipper_clip(request.get(), &view, &same, nullptr) == CLIPPER_USAGE);  // without a mask
+  REQUIRE(clipper_request_set_array(request.get(), "mask", &mask) == CLIPPER_OK);
+  REQUIRE(clipper_clip(request.get(), &view, &same, nullptr) == CLIPPER_OK);
+  CHECK(values == std::array<float, 6>{1, -1, 3, 4, -1, 4});
+
+  values = given;
+  REQUIRE(clipper_request_set(request.get(), "mask_to", "10*max") == CLIPPER_OK);
+  REQUIRE(clipper_request_set(request.get(), "replace_above", "min") == CLIPPER_OK);
+  REQUIRE(clipper_request_set(request.get(), "per_axis", "0") == CLIPPER_OK);
+  REQUIRE(clipper_clip(request.get(), &view, &same, nullptr) == CLIPPER_OK);
+  CHECK(values == std::array<float, 6>{1, 30, 3, 4, 60, 4});
+}
+
 TEST_CASE("the C and C++ interfaces take lists of numbers along an axis") {
   const std::array<std::int64_t, 2> shape{2, 3};
   const std::array<float, 6> expected{0.5F, -1, 0, 2, 0, 1};
