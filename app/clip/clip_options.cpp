@@ -40,8 +40,8 @@ void take_texts(const RawOptions& raw, NumberSource source, Request& request, co
     const Option& option = option_of(field);
     const bool names_one = field.number() != nullptr && names_file(raw.text(option));
     if (!raw.has(option) || names_one != (source == NumberSource::files)) continue;
-    if (&option == &kMask && raw.text(option).find('{') != std::string::npos)
-      request.mask = Parameter(Number(1), raw.text(option));  // is read by read_masks()
+    if (&option == &kMask)
+      set_mask(request, raw.text(option), files);
     else if (!field.is_list())
       set_text(field, request, option.type.empty() ? "true" : raw.text(option), files);
     for (const std::string& text : raw.texts(option))
@@ -60,16 +60,6 @@ void for_each_typed(const RawOptions& raw, const Use& use) {
 bool any_typed(const RawOptions& raw, const Option& option) {
   return raw.has(option) ||
          std::ranges::any_of(raw.then(), [&](const RawOptions& each) { return each.has(option); });
-}
-
-/// Reads the masks of an input, if each has its own.
-void read_masks(Request& request, const std::string& input, const Reading& files) {
-  const auto read = [&](Request& stage) {
-    if (is_mask_of_each(stage.mask))
-      set_text(*field_named("mask"), stage, "@" + mask_of(*stage.mask, input), files);
-  };
-  read(request);
-  std::ranges::for_each(request.then, read);
 }
 
 /// The request, still without the numbers in files, which are read after all other options are validated.
@@ -396,7 +386,8 @@ Command validate_clip(const RawOptions& raw) {
   if (any_stage(command.settings.request, has_own_mask))
     command.settings.read_masks = [files = command.settings.reading](Request& request,
                                                                      const std::string& input) {
-      read_masks(request, input, files);
+      read_mask(request, input, files);
+      for (Request& stage : request.then) read_mask(stage, input, files);
     };
   if (raw.has(kApply)) set_figures(command.settings.request, raw.text(kApply), command.settings.reading);
   if (raw.has(kFit))

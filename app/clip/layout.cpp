@@ -122,18 +122,6 @@ std::string path_below(const IntoDirectory& to, const Job& job) {
   return path;
 }
 
-std::string part_of(std::string_view option, const fs::path& input, std::string_view name) {
-  if (input == "-")
-    throw Error(ErrorKind::usage, fmt::format("{}: standard input has no {{{}}}", option, name));
-  if (name == "dir") return input.has_parent_path() ? os::text_of(input.parent_path()) : ".";
-  if (name == "name") return os::text_of(input.filename());
-  if (name == "stem") return os::text_of(input.stem());
-  if (name == "ext") return os::text_of(input.extension());
-  throw Error(ErrorKind::usage,
-              fmt::format("{}: unknown placeholder {{{}}}; use {{dir}}, {{name}}, {{stem}} or {{ext}}",
-                          option, name));
-}
-
 }  // namespace
 
 void write_below(const IntoDirectory& to, Jobs& jobs) {
@@ -144,36 +132,8 @@ void write_below(const IntoDirectory& to, Jobs& jobs) {
     jobs.set_output(i, paths ? paths->of(jobs[i].input) : path_below(to, jobs[i]));
 }
 
-std::string named_by(std::string_view output_template, const std::string& path, std::string_view option) {
-  const fs::path input = os::native(path);
-  std::string output;
-  for (std::size_t i = 0; i < output_template.size(); ++i) {
-    const std::string_view rest = output_template.substr(i);
-    if (rest.starts_with("{{") || rest.starts_with("}}")) {
-      output += rest.front();
-      ++i;
-    } else if (rest.front() == '{') {
-      const std::size_t end = rest.find('}');
-      output += part_of(option, input, end == std::string_view::npos ? rest : rest.substr(1, end - 1));
-      i += end;
-    } else {
-      output += rest.front();
-    }
-  }
-  return output;
-}
-
 void write_named(const std::string& output_template, Jobs& jobs) {
   for (std::size_t i = 0; i < jobs.size(); ++i) jobs.set_output(i, named_by(output_template, jobs[i].input));
-}
-
-bool is_mask_of_each(const std::optional<Parameter>& mask) {
-  return mask && !mask->dtype && mask->text.find('{') != std::string::npos;
-}
-
-std::string mask_of(const Parameter& mask, const std::string& input) {
-  const std::optional<MemberPath> member = member_path(input);
-  return named_by(mask.text.substr(1), member ? member->archive : input, "--mask");
 }
 
 bool has_placeholder(std::string_view output_template) {

@@ -7,6 +7,7 @@
 
 #include "clip/clip_options.hpp"
 #include "clip/jobs.hpp"
+#include "command_line/input_names.hpp"
 #include "command_line/shared_options.hpp"
 #include "files/replacement.hpp"
 
@@ -19,16 +20,8 @@ namespace clipper {
 /// directory; if --relative-to is no directory; and if an input, links followed, is not below it.
 void write_below(const IntoDirectory& to, Jobs& jobs);
 
-/// Names outputs by a template. For the input DIR/NAME, {dir} is DIR ("." if the path has no directory) and
-/// {name} is NAME, which is {stem} followed by {ext}; {ext} includes its dot. {{ and }} are literal braces.
-/// Error{usage} for any other text in braces.
+/// Names outputs by a template: see named_by().
 void write_named(const std::string& output_template, Jobs& jobs);
-[[nodiscard]] std::string named_by(std::string_view output_template, const std::string& input,
-                                   std::string_view option = "--output");
-
-/// Whether each input has a mask of its own, and the file of an input's: an archive has one.
-[[nodiscard]] bool is_mask_of_each(const std::optional<Parameter>& mask);
-[[nodiscard]] std::string mask_of(const Parameter& mask, const std::string& input);
 
 /// Whether the template depends on the input.
 [[nodiscard]] bool has_placeholder(std::string_view output_template);

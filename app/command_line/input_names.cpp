@@ -5,17 +5,20 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <filesystem>
 #include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "contract/fields.hpp"
 #include "error.hpp"
 #include "files/descriptor.hpp"
 #include "files/input_file.hpp"
 #include "formats/container.hpp"
 #include "npy/dict.hpp"
 #include "os/os.hpp"
+#include "request_text.hpp"
 
 namespace clipper {
 
@@ -313,6 +316,62 @@ void for_each_tensor(const std::string& directory, TensorWalk walk,
     } catch (...) {
       walk.failed(directory);
     }
+}
+
+namespace {
+
+std::string part_of(std::string_view option, const std::filesystem::path& input, std::string_view name) {
+  if (input == "-")
+    throw Error(ErrorKind::usage, fmt::format("{}: standard input has no {{{}}}", option, name));
+  if (name == "dir") return input.has_parent_path() ? os::text_of(input.parent_path()) : ".";
+  if (name == "name") return os::text_of(input.filename());
+  if (name == "stem") return os::text_of(input.stem());
+  if (name == "ext") return os::text_of(input.extension());
+  throw Error(ErrorKind::usage,
+              fmt::format("{}: unknown placeholder {{{}}}; use {{dir}}, {{name}}, {{stem}} or {{ext}}",
+                          option, name));
+}
+
+}  // namespace
+
+std::string named_by(std::string_view output_template, const std::string& path, std::string_view option) {
+  const std::filesystem::path input = os::native(path);
+  std::string output;
+  for (std::size_t i = 0; i < output_template.size(); ++i) {
+    const std::string_view rest = output_template.substr(i);
+    if (rest.starts_with("{{") || rest.starts_with("}}")) {
+      output += rest.front();
+      ++i;
+    } else if (rest.front() == '{') {
+      const std::size_t end = rest.find('}');
+      output += part_of(option, input, end == std::string_view::npos ? rest : rest.substr(1, end - 1));
+      i += end;
+    } else {
+      output += rest.front();
+    }
+  }
+  return output;
+}
+
+void set_mask(Request& request, const std::string& text, const Reading& files) {
+  if (text.find('{') != std::string::npos)
+    request.mask = Parameter(Number(1), text);
+  else
+    set_text(*field_named("mask"), request, text, files);
+}
+
+bool is_mask_of_each(const std::optional<Parameter>& mask) {
+  return mask && !mask->dtype && mask->text.find('{') != std::string::npos;
+}
+
+std::string mask_of(const Parameter& mask, const std::string& input) {
+  const std::optional<MemberPath> member = member_path(input);
+  return named_by(mask.text.substr(1), member ? member->archive : input, "--mask");
+}
+
+void read_mask(Request& request, const std::string& input, const Reading& files) {
+  if (is_mask_of_each(request.mask))
+    set_text(*field_named("mask"), request, "@" + mask_of(*request.mask, input), files);
 }
 
 }  // namespace clipper

@@ -2,11 +2,13 @@
 
 #include <functional>
 #include <memory_resource>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "contract/profile.hpp"
 #include "files/place.hpp"
 #include "formats/formats.hpp"
 
@@ -89,5 +91,21 @@ void walk_tensors(const std::string& directory, const TensorWalk& walk);
 /// `walk.failed` is called with an Error{input}. Replaces `walk.found`.
 void for_each_tensor(const std::string& directory, TensorWalk walk,
                      const std::function<void(const std::string& full_path)>& add);
+
+/// What a template makes of an input. For DIR/NAME, {dir} is DIR ("." if the path has no directory) and
+/// {name} is NAME, which is {stem} followed by {ext}; {ext} includes its dot. {{ and }} are literal braces.
+/// Error{usage} for any other text in braces.
+[[nodiscard]] std::string named_by(std::string_view output_template, const std::string& input,
+                                   std::string_view option = "--output");
+
+/// Takes the text of --mask: reads the file, unless each input has a mask of its own.
+void set_mask(Request& request, const std::string& text, const Reading& files);
+
+/// Whether each input has a mask of its own, and the file of an input's: an archive has one.
+[[nodiscard]] bool is_mask_of_each(const std::optional<Parameter>& mask);
+[[nodiscard]] std::string mask_of(const Parameter& mask, const std::string& input);
+
+/// Reads the mask of an input, if each has its own.
+void read_mask(Request& request, const std::string& input, const Reading& files);
 
 }  // namespace clipper

@@ -98,8 +98,10 @@ std::vector<std::vector<FoundValue>> find_values(const InfoCommand& command,
     if (source.layout.meaning.kind != LogicalType::Kind::number)
       throw Error(ErrorKind::input, "--value is of numbers, but the tensor is " + type_name(source.layout));
     if (!command.bounds.mask) continue;
-    check_shape("mask", *command.bounds.mask, source.layout.shape);
-    source.flag = flags_of(*command.bounds.mask, source.layout);
+    Request of_source{.mask = command.bounds.mask};
+    read_mask(of_source, source.path, command.reading);
+    check_shape("mask", *of_source.mask, source.layout.shape);
+    source.flag = flags_of(*of_source.mask, source.layout);
   }
   std::vector<std::vector<FoundValue>> found;
   figures_of_groups(elements_of(masked, groups, nodata, level), expressions, level,

@@ -77,7 +77,8 @@ constexpr Option kMask{
     .names = "--mask", .type = "@FILE.npy", .value = Value::number,
     .needs = "--value",
     .help = "--value of the elements where FILE is not 0",
-    .details = R"(Find `--value` among the elements for which FILE, of bool or numbers, is not 0.)"};
+    .details = R"(Find `--value` among the elements for which FILE, of bool or numbers, is not 0. Words in braces name
+a FILE for each input, as with clipper(1): `--mask '@{dir}/{stem}_mask.npy'`.)"};
 
 constexpr Option kHistogramSvg{
     .names = "--histogram-svg", .type = "FILE.svg", .value = Value::file,
@@ -204,7 +205,7 @@ InfoCommand validate_info(const RawOptions& raw) {
   command.bounds.max = given_limit(raw, kMax, command.reading);
   if (raw.has(kPercentile)) command.percentages = parse_percentages(raw.text(kPercentile));
   for (const std::string& text : raw.texts(kValue)) command.values.push_back(value_of_text(text));
-  if (raw.has(kMask)) set_text(*field_named("mask"), command.bounds, raw.text(kMask), command.reading);
+  if (raw.has(kMask)) set_mask(command.bounds, raw.text(kMask), command.reading);
   for (const std::string& text : raw.texts(kNodata))
     command.bounds.nodata.push_back(typed_number_of_text("nodata", text));
   for (const std::string& text : raw.texts(kPerAxis))
