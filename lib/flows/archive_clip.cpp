@@ -227,12 +227,40 @@ void ArchiveClip::end_small(ClipResult& result) {
   end(result);
 }
 
+/// Throws what a stage before the last one says of any member, which comes before what a later one says of
+/// another.
+void ArchiveClip::expect_earlier_stages(ErrorKind kind) const {
+  const ClipSettings& settings = clipping_.settings;
+  if (kind > ErrorKind::input) return;
+  for (std::size_t stages = 0; stages < settings.request.then.size(); ++stages) {
+    ClipSettings first = settings;
+    first.saved = nullptr;
+    first.request.then.resize(stages);
+    first.then_max_clipped.resize(stages);
+    const Clipping clipping{first,
+                            clipping_.engine,
+                            clipping_.observer,
+                            clipping_.result,
+                            clipping_.purpose,
+                            clipping_.is_named,
+                            clipping_.takes_index,
+                            clipping_.out};
+    for (std::size_t i = 0; i < uses_.size(); ++i) {
+      if (!is_clipped(i)) continue;
+      MemberClip clip(clipping, archive_, member(i));
+      static_cast<void>(clip.scan(Counting::on));
+      check_clip_limit(first, clip.result());
+    }
+  }
+}
+
 template <class Work>
 auto ArchiveClip::attempt(const Work& work) {
   std::exception_ptr last;
   try {
     return work();
   } catch (const Error& error) {
+    expect_earlier_stages(error.kind());
     if (error.kind() != ErrorKind::input || !clipping_.observer.wants_failed_members()) throw;
     last = std::current_exception();
   }

@@ -67,6 +67,7 @@ class ArchiveClip : public ContentsClip {
   /// Calls `work`. If a member cannot be clipped, looks at all others for the observer that wants that.
   template <class Work>
   auto attempt(const Work& work);
+  void expect_earlier_stages(ErrorKind kind) const;
   void begin();
   [[nodiscard]] ClipResult result_of(std::size_t index) const;
   void end_small(ClipResult& result);
