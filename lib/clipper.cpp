@@ -19,6 +19,7 @@
 #include "engine/engine.hpp"
 #include "files/place.hpp"
 #include "flows/clip_file.hpp"
+#include "flows/figure_requests.hpp"
 #include "flows/figures.hpp"
 #include "flows/memory_clip.hpp"
 #include "flows/saved_figures.hpp"

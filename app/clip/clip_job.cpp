@@ -19,6 +19,7 @@
 #include "console/json.hpp"
 #include "error.hpp"
 #include "files/place.hpp"
+#include "flows/figure_plans.hpp"
 #include "flows/figures.hpp"
 #include "flows/selection.hpp"
 #include "formats/container.hpp"

@@ -14,6 +14,7 @@
 #include "command_line/input_names.hpp"
 #include "command_line/shared_options.hpp"
 #include "files/place.hpp"
+#include "flows/figure_requests.hpp"
 #include "flows/figures.hpp"
 #include "flows/saved_figures.hpp"
 #include "formats/container.hpp"

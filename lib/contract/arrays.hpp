@@ -179,26 +179,6 @@ void lose_others(Parameter& given, const std::function<bool(std::size_t)>& is_ow
 /// parameters. Error{usage} for an array that the profile does not take: see Profile::Arrays.
 [[nodiscard]] std::optional<Broadcast> plan_arrays(const Request& request, const TensorLayout& layout);
 
-/// What distinguishes a plan for some of the elements.
-struct Variant {
-  ParameterSet missing = 0;            ///< the parameters that they lack
-  std::optional<Number> zero_point{};  ///< theirs, if zero_point is an array
-
-  friend bool operator==(const Variant&, const Variant&) = default;
-};
-
-/// Which variant each element of the tensor has: an array of uint8, elements of `keys`.
-struct Variants {
-  Broadcast places;
-  std::vector<Variant> all;        ///< those that lack least first
-  std::vector<std::uint8_t> keys;  ///< of each
-};
-
-/// Parameters are lacking that are figures which their groups do not have, and norms because of which nothing
-/// is multiplied, so that 64-bit integers do not become float64. Nothing if no element lacks any, and there
-/// is one zero point.
-[[nodiscard]] std::optional<Variants> variants_of(const Request& request, const TensorLayout& layout);
-
 /// Whether elements of a dtype are scaled, normalized, ... with numbers of this dtype as they are.
 [[nodiscard]] bool takes_factor(DType dtype, DType factor);
 

@@ -9,6 +9,7 @@
 
 #include "contract/fields.hpp"
 #include "contract/steps.hpp"
+#include "contract/variants.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
 #include "element/text.hpp"

@@ -1,8 +1,12 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <optional>
 #include <string>
+#include <type_traits>
 
+#include "clip/clip.hpp"
 #include "contract/bounds.hpp"
 #include "contract/exact_bounds.hpp"
 #include "contract/steps.hpp"
@@ -11,6 +15,7 @@
 #include "element/small_floats.hpp"
 #include "engine/parameter_tile.hpp"
 #include "error.hpp"
+#include "simd/levels.hpp"
 
 namespace clipper {
 namespace {
@@ -25,7 +30,123 @@ std::string place_in(const ArrayReader& array, std::uint64_t position) {
   return " at " + index_text(array.parameter().array->layout(), array.offset_of(position));
 }
 
+/// The index of the first element for which `is_refused` is true; blocks are tested by loops that vectorize.
+template <class IsRefused>
+std::optional<std::size_t> find_first(std::size_t count, const IsRefused& is_refused) {
+  constexpr std::size_t kBlock = 1024;
+  for (std::size_t begin = 0; begin < count; begin += kBlock) {
+    const std::size_t end = std::min(begin + kBlock, count);
+    bool any = false;
+    for (std::size_t i = begin; i < end; ++i) any |= is_refused(i);
+    for (std::size_t i = begin; any && i < end; ++i)
+      if (is_refused(i)) return i;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
+
+/// find_first() among the elements that the plan is for.
+template <class IsRefused>
+std::optional<std::size_t> ParameterTile::find_own(std::size_t count, const IsRefused& is_refused) const {
+  if (!missing_) return find_first(count, is_refused);
+  return find_first(count,
+                    [&](std::size_t i) { return sets_[i] == std::byte{plan_.missing} && is_refused(i); });
+}
+
+std::optional<std::size_t> ParameterTile::first_refused(std::size_t count) const {
+  std::optional<std::size_t> first;
+  const auto note = [&](std::optional<std::size_t> index) {
+    if (index && (!first || *index < *first)) first = index;
+  };
+  if (bounds_vary_) note(exchanges() ? refused_bound_ : first_refused_bound(count));
+  for (const Slot factor : kRefusedFactors) note(first_refused_factor(factor, count));
+  if (plan_.operation.uses_bounds()) note(first_infinite_range(count));
+  return first;
+}
+
+std::optional<std::size_t> ParameterTile::first_refused_exact_bound(std::size_t count) const {
+  const bool refuses_order = plan_.arrays->min_above_max == MinAboveMax::error;
+  return find_own(count, [&](std::size_t i) {
+    return exact_min_->is_nan(i) || exact_max_->is_nan(i) || exact_min_->beyond(i) || exact_max_->beyond(i) ||
+           (refuses_order && exact_min_->exceeds(*exact_max_, i));
+  });
+}
+
+std::optional<std::size_t> ParameterTile::first_refused_bound(std::size_t count) const {
+  if (exact_min_) return first_refused_exact_bound(count);
+  const auto refused = with_type(plan_.operation.dtype, [&]<class T>() {
+    const T* const min = of(Slot::lo).expanded<T>();
+    const T* const max = of(Slot::hi).expanded<T>();
+    if (are_ordered_bounds(plan_.operation.dtype, of(Slot::lo).expanded<std::byte>(),
+                           of(Slot::hi).expanded<std::byte>(), count, simd_levels().back()))
+      return first_beyond_output<T>(count);
+    const bool refuses_order = plan_.arrays->min_above_max == MinAboveMax::error && are_both_given();
+    if (plan_.arrays->takes_nan)
+      return find_own(
+          count, [=](std::size_t i) { return refuses_order && comparable(min[i]) > comparable(max[i]); });
+    if (refuses_order)
+      return find_own(count, [=](std::size_t i) { return !(comparable(min[i]) <= comparable(max[i])); });
+    const auto nan = find_own(count, [=](std::size_t i) { return is_nan(min[i]) || is_nan(max[i]); });
+    const auto beyond = first_beyond_output<T>(count);
+    return nan && beyond ? std::min(nan, beyond) : nan ? nan : beyond;
+  });
+  return far_ && (!refused || *far_ < *refused) ? far_ : refused;
+}
+
+/// A min above, or a max below, all elements of the output's dtype.
+template <class T>
+std::optional<std::size_t> ParameterTile::first_beyond_output(std::size_t count) const {
+  if constexpr (HalfType<T>)
+    return std::nullopt;
+  else {
+    const Operation& operation = plan_.operation;
+    if (!operation.cast) return std::nullopt;
+    const DType dtype = operation.dtype;
+    const bool takes_infinity = std::is_floating_point_v<T> && traits(operation.to).has_infinity;
+    const T lowest = from_bits<T>(operation.cast->lowest);
+    const T highest = from_bits<T>(operation.cast->highest);
+    const T* const min = of(Slot::lo).expanded<T>();
+    const T* const max = of(Slot::hi).expanded<T>();
+    const auto is_exempt = [=](T bound) {
+      return takes_infinity &&
+             (bound == from_bits<T>(lowest_element(dtype)) || bound == from_bits<T>(highest_element(dtype)));
+    };
+    return find_own(count, [=](std::size_t i) {
+      return (min[i] > highest && !is_exempt(min[i])) || (max[i] < lowest && !is_exempt(max[i]));
+    });
+  }
+}
+
+/// The same for the first element.
+bool ParameterTile::is_beyond_output() const {
+  return with_type(plan_.operation.dtype, [&]<class T>() { return first_beyond_output<T>(1).has_value(); });
+}
+
+std::optional<std::size_t> ParameterTile::first_refused_factor(Slot factor, std::size_t count) const {
+  if (!of(factor).array) return std::nullopt;
+  return with_factor_type(plan_.operation, factor, [&]<class T>() -> std::optional<std::size_t> {
+    if constexpr (std::is_same_v<T, Operation::Integer>)
+      return std::nullopt;
+    else {
+      const T* const values = of(factor).as<T>();
+      const bool divides = (factor == Slot::scale && plan_.operation.divides) || factor == Slot::b;
+      return find_own(count, [=](std::size_t i) {
+        return !(std::fabs(values[i]) <= std::numeric_limits<T>::max()) || (divides && values[i] == 0);
+      });
+    }
+  });
+}
+
+/// Bounds whose distance is no number.
+std::optional<std::size_t> ParameterTile::first_infinite_range(std::size_t count) const {
+  const double* const min = of(Slot::a).as<double>();
+  const double* const max = of(Slot::b).as<double>();
+  // The difference from an infinite bound is infinite or NaN.
+  return find_own(count, [=](std::size_t i) {
+    return !(std::fabs(max[i] - min[i]) <= std::numeric_limits<double>::max());
+  });
+}
 
 /// Notes the first finite min that is rounded to infinity, or max to -infinity, between which and the other
 /// infinity lies no finite element. `rounded`: the elements of `raw_` as those of bounds.

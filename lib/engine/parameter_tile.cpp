@@ -25,19 +25,6 @@ static_assert(slot_of(ParameterId::max) == Slot::hi && slot_of(ParameterId::bias
               slot_of(ParameterId::nan) == Slot::nan_result &&
               slot_of(ParameterId::nodata_to) == Slot::nodata);
 
-/// Returns `f.template operator()<T>()`, where T is the type of the numbers of a slot that people give.
-template <class F>
-decltype(auto) with_factor_type(const Operation& operation, Slot slot, F&& f) {
-  if (slot != Slot::scale && slot != Slot::bias) return f.template operator()<double>();
-  switch (operation.arithmetic) {
-    case Arithmetic::none:
-    case Arithmetic::float64: return f.template operator()<double>();
-    case Arithmetic::float32: return f.template operator()<float>();
-    case Arithmetic::integer: return f.template operator()<Operation::Integer>();
-  }
-  __builtin_unreachable();
-}
-
 /// Calls f(number) with what the operation has for a slot: ElementBits for an element, a double also where
 /// kernels take a float.
 template <class Any, class F>
@@ -90,20 +77,6 @@ void convert_factors(DType dtype, const std::byte* from, std::size_t count, To* 
   });
 }
 
-/// The index of the first element for which `is_refused` is true; blocks are tested by loops that vectorize.
-template <class IsRefused>
-std::optional<std::size_t> find_first(std::size_t count, const IsRefused& is_refused) {
-  constexpr std::size_t kBlock = 1024;
-  for (std::size_t begin = 0; begin < count; begin += kBlock) {
-    const std::size_t end = std::min(begin + kBlock, count);
-    bool any = false;
-    for (std::size_t i = begin; i < end; ++i) any |= is_refused(i);
-    for (std::size_t i = begin; any && i < end; ++i)
-      if (is_refused(i)) return i;
-  }
-  return std::nullopt;
-}
-
 /// Whether elements of an array become others as bounds: floats have the dtype of bounds first.
 bool is_converted(const Plan& plan, DType array) {
   return array != plan.operation.dtype || (is_floating(plan.input.dtype) && array != plan.bound_dtype);
@@ -141,14 +114,6 @@ ParameterTile::ParameterTile(const Plan& plan, std::size_t capacity, std::size_t
         return !is_bound(row) || is_converted(plan, row.array->layout().dtype);
       }))
     raw_ = std::make_unique_for_overwrite<std::byte[]>(capacity_ * sizeof(ElementBits));
-}
-
-/// find_first() among the elements that the plan is for.
-template <class IsRefused>
-std::optional<std::size_t> ParameterTile::find_own(std::size_t count, const IsRefused& is_refused) const {
-  if (!missing_) return find_first(count, is_refused);
-  return find_first(count,
-                    [&](std::size_t i) { return sets_[i] == std::byte{plan_.missing} && is_refused(i); });
 }
 
 /// Whether kernels need a number of the slot for each element, unless it is one of an exact bound.
@@ -286,17 +251,6 @@ void ParameterTile::repeat(std::size_t period, std::size_t count) noexcept {
   }
 }
 
-std::optional<std::size_t> ParameterTile::first_refused(std::size_t count) const {
-  std::optional<std::size_t> first;
-  const auto note = [&](std::optional<std::size_t> index) {
-    if (index && (!first || *index < *first)) first = index;
-  };
-  if (bounds_vary_) note(exchanges() ? refused_bound_ : first_refused_bound(count));
-  for (const Slot factor : kRefusedFactors) note(first_refused_factor(factor, count));
-  if (plan_.operation.uses_bounds()) note(first_infinite_range(count));
-  return first;
-}
-
 /// The array's own elements are used, not copied, if `lends`: if they are not changed.
 void ParameterTile::read_bound(Slot slot, std::uint64_t position, std::size_t count, bool lends) {
   Values& bound = of(slot);
@@ -356,89 +310,6 @@ void ParameterTile::read_factor(Slot slot, std::uint64_t position, std::size_t c
     if constexpr (std::is_integral_v<From>)
       for (std::size_t i = 0; i < count; ++i)
         rests[i] = rest_of(Int128{reinterpret_cast<const From*>(raw_.get())[i]}, factor.as<double>()[i]);
-  });
-}
-
-std::optional<std::size_t> ParameterTile::first_refused_exact_bound(std::size_t count) const {
-  const bool refuses_order = plan_.arrays->min_above_max == MinAboveMax::error;
-  return find_own(count, [&](std::size_t i) {
-    return exact_min_->is_nan(i) || exact_max_->is_nan(i) || exact_min_->beyond(i) || exact_max_->beyond(i) ||
-           (refuses_order && exact_min_->exceeds(*exact_max_, i));
-  });
-}
-
-std::optional<std::size_t> ParameterTile::first_refused_bound(std::size_t count) const {
-  if (exact_min_) return first_refused_exact_bound(count);
-  const auto refused = with_type(plan_.operation.dtype, [&]<class T>() {
-    const T* const min = of(Slot::lo).expanded<T>();
-    const T* const max = of(Slot::hi).expanded<T>();
-    if (are_ordered_bounds(plan_.operation.dtype, of(Slot::lo).expanded<std::byte>(),
-                           of(Slot::hi).expanded<std::byte>(), count, simd_levels().back()))
-      return first_beyond_output<T>(count);
-    const bool refuses_order = plan_.arrays->min_above_max == MinAboveMax::error && are_both_given();
-    if (plan_.arrays->takes_nan)
-      return find_own(
-          count, [=](std::size_t i) { return refuses_order && comparable(min[i]) > comparable(max[i]); });
-    if (refuses_order)
-      return find_own(count, [=](std::size_t i) { return !(comparable(min[i]) <= comparable(max[i])); });
-    const auto nan = find_own(count, [=](std::size_t i) { return is_nan(min[i]) || is_nan(max[i]); });
-    const auto beyond = first_beyond_output<T>(count);
-    return nan && beyond ? std::min(nan, beyond) : nan ? nan : beyond;
-  });
-  return far_ && (!refused || *far_ < *refused) ? far_ : refused;
-}
-
-/// A min above, or a max below, all elements of the output's dtype.
-template <class T>
-std::optional<std::size_t> ParameterTile::first_beyond_output(std::size_t count) const {
-  if constexpr (HalfType<T>)
-    return std::nullopt;
-  else {
-    const Operation& operation = plan_.operation;
-    if (!operation.cast) return std::nullopt;
-    const DType dtype = operation.dtype;
-    const bool takes_infinity = std::is_floating_point_v<T> && traits(operation.to).has_infinity;
-    const T lowest = from_bits<T>(operation.cast->lowest);
-    const T highest = from_bits<T>(operation.cast->highest);
-    const T* const min = of(Slot::lo).expanded<T>();
-    const T* const max = of(Slot::hi).expanded<T>();
-    const auto is_exempt = [=](T bound) {
-      return takes_infinity &&
-             (bound == from_bits<T>(lowest_element(dtype)) || bound == from_bits<T>(highest_element(dtype)));
-    };
-    return find_own(count, [=](std::size_t i) {
-      return (min[i] > highest && !is_exempt(min[i])) || (max[i] < lowest && !is_exempt(max[i]));
-    });
-  }
-}
-
-/// The same for the first element.
-bool ParameterTile::is_beyond_output() const {
-  return with_type(plan_.operation.dtype, [&]<class T>() { return first_beyond_output<T>(1).has_value(); });
-}
-
-std::optional<std::size_t> ParameterTile::first_refused_factor(Slot factor, std::size_t count) const {
-  if (!of(factor).array) return std::nullopt;
-  return with_factor_type(plan_.operation, factor, [&]<class T>() -> std::optional<std::size_t> {
-    if constexpr (std::is_same_v<T, Operation::Integer>)
-      return std::nullopt;
-    else {
-      const T* const values = of(factor).as<T>();
-      const bool divides = (factor == Slot::scale && plan_.operation.divides) || factor == Slot::b;
-      return find_own(count, [=](std::size_t i) {
-        return !(std::fabs(values[i]) <= std::numeric_limits<T>::max()) || (divides && values[i] == 0);
-      });
-    }
-  });
-}
-
-/// Bounds whose distance is no number.
-std::optional<std::size_t> ParameterTile::first_infinite_range(std::size_t count) const {
-  const double* const min = of(Slot::a).as<double>();
-  const double* const max = of(Slot::b).as<double>();
-  // The difference from an infinite bound is infinite or NaN.
-  return find_own(count, [=](std::size_t i) {
-    return !(std::fabs(max[i] - min[i]) <= std::numeric_limits<double>::max());
   });
 }
 

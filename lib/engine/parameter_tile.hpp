@@ -17,6 +17,19 @@
 
 namespace clipper {
 
+/// Returns `f.template operator()<T>()`, where T is the type of the numbers of a slot that people give.
+template <class F>
+decltype(auto) with_factor_type(const Operation& operation, Slot slot, F&& f) {
+  if (slot != Slot::scale && slot != Slot::bias) return f.template operator()<double>();
+  switch (operation.arithmetic) {
+    case Arithmetic::none:
+    case Arithmetic::float64: return f.template operator()<double>();
+    case Arithmetic::float32: return f.template operator()<float>();
+    case Arithmetic::integer: return f.template operator()<Operation::Integer>();
+  }
+  __builtin_unreachable();
+}
+
 /// Whether the plan exchanges bounds as exact numbers where min exceeds max: see contract/exact_bounds.hpp.
 [[nodiscard]] bool exchanges_exactly(const Plan& plan);
 

@@ -20,6 +20,7 @@
 #include "files/input_file.hpp"
 #include "files/place.hpp"
 #include "flows/archive_clip.hpp"
+#include "flows/figure_requests.hpp"
 #include "flows/figures.hpp"
 #include "flows/file_clip.hpp"
 #include "flows/selection.hpp"

@@ -20,6 +20,7 @@
 #include "flows/clipped_elements.hpp"
 #include "flows/figure_parts.hpp"
 #include "flows/figure_requests.hpp"
+#include "flows/lists.hpp"
 #include "formats/parameter_file.hpp"
 #include "statistics/element_figures.hpp"
 #include "statistics/percentiles.hpp"
@@ -483,35 +484,6 @@ Request with_figures(const Request& request, std::span<const TensorSource> sourc
   figures.find_statistics();
   if (request.mask && request.mask->array) request.mask->array->expect_unwritten();
   return result;
-}
-
-Plan plan_with_figures(const Request& request, const TensorSource& source, const KernelOptions& options) {
-  if (!request.then.empty()) {
-    with_path(source.path, [&] { static_cast<void>(plan_before_reading(request, source.layout)); });
-    return plan_stages(
-        request, source.layout,
-        [&](const Request& stage, const TensorLayout& layout, const Plan& before, const std::string& name) {
-          const TensorSource own =
-              name.empty() ? source : source_after(before, source, layout, name, options);
-          if (has_figures(stage)) return plan_with_figures(stage, own, options);
-          return with_path(own.path, [&] { return make_plan(stage, layout); });
-        });
-  }
-  with_path(source.path, [&] {
-    static_cast<void>(plan_before_reading(request, source.layout));
-    if (request.pooled)
-      throw Error(ErrorKind::usage, parameter("pooled") + ": only for functions that read all files first");
-  });
-  std::vector<LostBound> lost;
-  const Request found = with_figures(request, {&source, 1}, options, lost);
-  Plan plan = with_path(source.path, [&] { return make_plan_in_units(found, source.layout); });
-  plan.lost = std::move(lost);
-  return plan;
-}
-
-Plan plan_with_figures(const Request& request, const TensorLayout& layout, Engine& engine, InputFile& input) {
-  if (!input.is_regular()) with_path(input.path(), [&] { expect_no_figures_of_stream(request); });
-  return plan_with_figures(request, source_of(layout, engine, input), engine.kernel_options());
 }
 
 }  // namespace clipper

@@ -21,23 +21,6 @@
 /// parameter. A list is an array whose numbers are known before: see with_lists().
 namespace clipper {
 
-/// Whether the request has figures, or parameters that only figures need.
-[[nodiscard]] bool has_figures(const Request& request);
-
-/// Whether all figures are those of all tensors together.
-[[nodiscard]] bool are_pooled(const Request& request);
-
-/// Error{usage}, which names the parameter, if the request has figures: a stream cannot be read twice.
-void expect_no_figures_of_stream(const Request& request);
-
-/// The plan with the widest bounds and with 0 and 1 in place of figures. Throws all errors that do not depend
-/// on the elements: those of make_plan(), and Error{usage} for percentiles together with scale or bias, or
-/// with more than 16 decimal places; Error{input} for a tensor without an axis of Request::per_axis.
-[[nodiscard]] Plan plan_before_reading(const Request& request, const TensorLayout& layout);
-
-/// The plan of a tensor of which only a part is read. Error{usage} for figures.
-[[nodiscard]] Plan plan_of_part(const Request& request, const TensorLayout& layout);
-
 /// The request with numbers and arrays in place of the figures of all elements of the sources, which have one
 /// dtype. A tensor or group without elements from which a figure can be calculated is left as it is by the
 /// step that needs the figure, which `lost` says; with OnNan::min or max of such a bound NaN is kept.
@@ -45,13 +28,5 @@ void expect_no_figures_of_stream(const Request& request);
 /// or a divisor of 0. The result has the sources' units: see set_units().
 [[nodiscard]] Request with_figures(const Request& request, std::span<const TensorSource> sources,
                                    const KernelOptions& options, std::vector<LostBound>& lost);
-
-/// The plan with the figures of a tensor in memory. Error{usage} for Request::pooled.
-[[nodiscard]] Plan plan_with_figures(const Request& request, const TensorSource& source,
-                                     const KernelOptions& options);
-
-/// The plan with the figures of a file. Error{usage} for a stream. Errors have the path in front.
-[[nodiscard]] Plan plan_with_figures(const Request& request, const TensorLayout& layout, Engine& engine,
-                                     InputFile& input);
 
 }  // namespace clipper

@@ -14,6 +14,8 @@
 #include "files/input_file.hpp"
 #include "files/place.hpp"
 #include "files/replacement.hpp"
+#include "flows/figure_plans.hpp"
+#include "flows/figure_requests.hpp"
 #include "flows/saved_figures.hpp"
 #include "flows/selection.hpp"
 #include "formats/formats.hpp"

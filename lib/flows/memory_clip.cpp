@@ -18,6 +18,8 @@
 #include "engine/output_memory.hpp"
 #include "engine/tensor_clip.hpp"
 #include "error.hpp"
+#include "flows/figure_plans.hpp"
+#include "flows/figure_requests.hpp"
 #include "flows/figures.hpp"
 #include "simd/levels.hpp"
 

@@ -10,6 +10,7 @@
 #include "error.hpp"
 #include "files/input_file.hpp"
 #include "files/place.hpp"
+#include "flows/figure_plans.hpp"
 #include "flows/figures.hpp"
 #include "flows/file_clip.hpp"
 #include "formats/formats.hpp"

@@ -14,6 +14,7 @@
 #include "files/place.hpp"
 #include "flows/clipped_elements.hpp"
 #include "flows/figure_parts.hpp"
+#include "flows/figure_plans.hpp"
 #include "flows/figure_requests.hpp"
 #include "flows/selection.hpp"
 #include "formats/container.hpp"

@@ -13,6 +13,7 @@
 #include "error.hpp"
 #include "files/checksum.hpp"
 #include "files/place.hpp"
+#include "flows/figure_plans.hpp"
 #include "flows/figures.hpp"
 #include "flows/file_clip.hpp"
 #include "flows/selection.hpp"

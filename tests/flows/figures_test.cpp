@@ -1,6 +1,7 @@
 #include "flows/figures.hpp"
 
 #include "flows/clip_file.hpp"
+#include "flows/figure_plans.hpp"
 #include "flows/tensor_statistics.hpp"
 #include "formats/formats.hpp"
 #include "support/files.hpp"

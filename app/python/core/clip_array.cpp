@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "flows/figure_requests.hpp"
 #include "flows/figures.hpp"
 #include "python/core/array.hpp"
 

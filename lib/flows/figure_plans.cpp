@@ -1,0 +1,177 @@
+#include "flows/figure_plans.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "contract/bounds.hpp"
+#include "contract/fields.hpp"
+#include "contract/steps.hpp"
+#include "element/element.hpp"
+#include "element/number.hpp"
+#include "error.hpp"
+#include "flows/clipped_elements.hpp"
+#include "flows/figure_parts.hpp"
+#include "flows/figure_requests.hpp"
+#include "flows/figures.hpp"
+#include "flows/lists.hpp"
+
+namespace clipper {
+namespace {
+
+/// Error{usage} for a bound or an end of a range that the profile, or a step, does not take.
+void check_rule(const Request& request, std::string_view field, const Parameter& figure) {
+  const auto refuse = [&](const Message& why) { throw Error(ErrorKind::usage, label(field, figure) + why); };
+  if (!is_rule(figure)) return;
+  if (request.profile->family != "clipper")
+    refuse(fmt::format(": is not supported by {}; only profile clipper has it", request.profile->system));
+  if (field == "stretch_from") return;
+  const bool is_bound = field == "min" || field == "max";
+  if (is_bound && figure.expression.is_only(Statistic::min))
+    refuse(" is no bound; that of the least element is 0%");
+  if (is_bound && figure.expression.is_only(Statistic::max))
+    refuse(" is no bound; that of the greatest element is 100%");
+  for (const std::string_view step : {"scale", "bias"})
+    if (field_named(step)->is_given(request)) refuse(": cannot be combined with " + parameter(step));
+}
+
+void check_figures(const Request& request) {
+  const bool has_any = needs_elements(request) ||
+                       (has_lists(request) && !request.pooled && (!request.mask || request.mask_to));
+  if (const Field* const grouping = first_given(request, is_grouping)) {
+    if (request.profile->family != "clipper")
+      throw Error(ErrorKind::usage, parameter(grouping->name) +
+                                        fmt::format(" is not supported by {}; only profile clipper has it",
+                                                    request.profile->system));
+    if (!has_any) expect_no_groups(request);
+  }
+  for (const Field* const field : fields::kNumbers)
+    if (const auto& given = request.*field->number()) check_places(field->name, *given);
+  if (request.stretch_from)
+    for (const Parameter* const end : {&request.stretch_from->first, &request.stretch_from->second}) {
+      check_rule(request, "stretch_from", *end);
+      check_places("stretch_from", *end);
+    }
+  for (const auto& [name, given] : replacements_in(request)) {
+    check_rule(request, name, **given);
+    check_places(name, **given);
+  }
+  for (const Field& bound : percentiles_in(request)) {
+    check_rule(request, bound.name, *(request.*bound.number()));
+    const auto is_scaling = [&](const Field& field) {
+      return field.stage == Field::Stage::before && field.is_given(request) &&
+             ((request.*field.number())->array || !(request.*field.number())->list.empty());
+    };
+    if (const Field* const field = first_given(request, is_scaling))
+      refuse_figure(
+          ErrorKind::usage, request, bound,
+          "a percentile cannot be combined with an array as " + Message(Term{field->name, field->name}));
+  }
+}
+
+}  // namespace
+
+void expect_no_figures_of_stream(const Request& request) {
+  for (std::size_t i = 0; i < request.then.size(); ++i)
+    with_path(stage_name(i + 1), [&] { expect_no_figures_of_stream(request.then[i]); });
+  std::vector<Field> figures = percentiles_in(request);
+  std::ranges::copy(statistics_in(request), std::back_inserter(figures));
+  for (const Field& figure : figures)
+    refuse_figure(
+        ErrorKind::usage, request, figure,
+        Term{"input", "the input"} + Message(" must be a file, not a stream: it needs to be read twice"));
+  const auto replacements = replacements_in(request);
+  if (has_range_figure(request) || has_norm(request) || !replacements.empty())
+    throw Error(ErrorKind::usage, parameter(has_norm(request)           ? "max_norm"
+                                            : has_range_figure(request) ? "stretch_from"
+                                                                        : replacements.front().first) +
+                                      ": " + Term{"input", "the input"} +
+                                      " must be a file, not a stream: it needs to be read twice");
+}
+
+namespace {
+
+/// The plan of a stage; see plan_stages().
+template <Plan (*kMake)(const Request&, const TensorLayout&)>
+Plan plan_of_stage(const Request& stage, const TensorLayout& layout, const Plan& /*before*/,
+                   const std::string& name) {
+  return with_path(name, [&] { return kMake(stage, layout); });
+}
+
+}  // namespace
+
+Plan plan_before_reading(const Request& given, const TensorLayout& layout) {
+  if (!given.then.empty()) return plan_stages(given, layout, plan_of_stage<plan_before_reading>);
+  check_figures(given);
+  if (!has_figures(given)) return make_plan(given, layout);
+  Request request = with_lists(given, layout);
+  set_units(request, layout);
+  choose_norm(request);
+  request = without_groups(std::move(request));
+  for (const Field& factor : statistics_in(request))
+    set_number(*(request.*factor.number()), factor.number() == &Request::divide ? 1 : 0, "unknown");
+  if (has_norm(request)) request.max_norm->found = "unknown";
+  for (const auto& [name, replacement] : replacements_in(request)) set_number(**replacement, 1, "unknown");
+  const std::vector<Field> bounds = percentiles_in(request);
+  std::vector<Number> values;
+  for (const Field& bound : bounds)
+    values.push_back(widest(request, layout, bound.number() == &Request::min));
+  for (std::size_t i = 0; i < bounds.size(); ++i)
+    set_number(*(request.*bounds[i].number()), values[i], percentile_text(layout, {}, values[i]));
+  if (has_range_figure(request)) {
+    auto& [from, to] = *request.stretch_from;
+    const Parameter& typed = is_figure(from) ? to : from;
+    const bool is_zero = !is_figure(typed) && typed.number == Number(0);
+    (is_figure(from) ? from : to) = is_zero ? 1 : 0;
+    if (is_figure(to)) to = 1;
+  }
+  // Whether these numbers lie between the percentiles is not known.
+  if (!bounds.empty() && user_of_bounds(request) != nullptr)
+    for (std::optional<Parameter>* const number :
+         {&request.nan.number, &request.replace_below, &request.replace_above})
+      if (*number && (*number)->number.kind != Number::Kind::nan)
+        (*number)->number = number_of(DType::float64, to_bits(round_to<double>(values.front())));
+  Plan plan = make_plan_in_units(request, layout);
+  static_cast<void>(axes_of(given, layout));
+  if (given.mask) check_shape("mask", *given.mask, layout.shape);
+  return plan;
+}
+
+Plan plan_of_part(const Request& request, const TensorLayout& layout) {
+  if (!request.then.empty()) return plan_stages(request, layout, plan_of_stage<plan_of_part>);
+  return (has_lists(request) && !needs_elements(request) ? plan_before_reading : make_plan)(request, layout);
+}
+
+Plan plan_with_figures(const Request& request, const TensorSource& source, const KernelOptions& options) {
+  if (!request.then.empty()) {
+    with_path(source.path, [&] { static_cast<void>(plan_before_reading(request, source.layout)); });
+    return plan_stages(
+        request, source.layout,
+        [&](const Request& stage, const TensorLayout& layout, const Plan& before, const std::string& name) {
+          const TensorSource own =
+              name.empty() ? source : source_after(before, source, layout, name, options);
+          if (has_figures(stage)) return plan_with_figures(stage, own, options);
+          return with_path(own.path, [&] { return make_plan(stage, layout); });
+        });
+  }
+  with_path(source.path, [&] {
+    static_cast<void>(plan_before_reading(request, source.layout));
+    if (request.pooled)
+      throw Error(ErrorKind::usage, parameter("pooled") + ": only for functions that read all files first");
+  });
+  std::vector<LostBound> lost;
+  const Request found = with_figures(request, {&source, 1}, options, lost);
+  Plan plan = with_path(source.path, [&] { return make_plan_in_units(found, source.layout); });
+  plan.lost = std::move(lost);
+  return plan;
+}
+
+Plan plan_with_figures(const Request& request, const TensorLayout& layout, Engine& engine, InputFile& input) {
+  if (!input.is_regular()) with_path(input.path(), [&] { expect_no_figures_of_stream(request); });
+  return plan_with_figures(request, source_of(layout, engine, input), engine.kernel_options());
+}
+
+}  // namespace clipper
