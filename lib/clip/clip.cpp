@@ -14,6 +14,7 @@
 #include "clip/kernel.hpp"
 #include "clip/rule.hpp"
 #include "clip/scale_integers.hpp"
+#include "clip/tile.hpp"
 #include "element/logical_type.hpp"
 #include "element/small_floats.hpp"
 #include "simd/conversions.hpp"
@@ -43,7 +44,7 @@ bool are_exchanged(const Operation& bounds) noexcept {
   });
 }
 
-/// All of an operation that does not scale; the counts are those of clip_by().
+/// Runs the kernel; the counts are those of clip_by().
 template <Counting kCounting>
 ElementCounts clip_with(const Operation& operation, const Operands& operands, const std::byte* in,
                         std::byte* out, std::size_t count, SimdLevel level) noexcept {
@@ -57,58 +58,24 @@ ElementCounts clip_with(const Operation& operation, const Operands& operands, co
   });
 }
 
-/// clip_with() that counts and replaces NaN. No kernel does both: NaNs pass a kernel that counts them, and
-/// blocks that have any are clipped once more.
-ElementCounts clip_and_replace_nan(const Operation& operation, const Operands& operands, const std::byte* in,
-                                   std::byte* out, std::size_t count, SimdLevel level) noexcept {
-  if (!replaces_nan(operation, operands))
-    return clip_with<Counting::on>(operation, operands, in, out, count, level);
-  return for_each_block<Input::read_once>(
-      operation, in, out, count,
-      [&](std::size_t done, const std::byte* from, std::byte* to, std::size_t length) {
-        const Operands of_block = operands.after(done);
-        const ElementCounts counts = clip_with<Counting::on>(operation, of_block, from, to, length, level);
-        if (counts.nan != 0) clip_with<Counting::off>(operation, of_block, to, to, length, level);
-        return counts;
-      });
-}
-
 /// Clips dates or durations: as integers, and then NaT again as a NaN.
 ElementCounts clip_ticks(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
                          SimdLevel level) noexcept {
-  Operation integers = operation;
-  integers.has_nat = false;
-  integers.nan.reset();
   const auto replacement = from_bits<std::int64_t>(operation.nan.value_or(to_bits(kNaT)));
-  return for_each_block<Input::read_again>(
-      operation, in, out, count,
-      [&](std::size_t /*done*/, const std::byte* from, std::byte* to, std::size_t length) {
-        ElementCounts counts = clip_and_count(integers, from, to, length, level);
-        const auto* const elements = reinterpret_cast<const std::int64_t*>(from);
-        auto* const results = reinterpret_cast<std::int64_t*>(to);
-        for (std::size_t i = 0; i < length; ++i) {
-          const bool is_nat = elements[i] == kNaT;
-          counts.nan += is_nat ? 1 : 0;
-          counts.raised -= is_nat && results[i] != kNaT ? 1 : 0;
-          results[i] = is_nat ? replacement : results[i];
-        }
-        return counts;
-      });
-}
-
-template <Counting kCounting>
-ElementCounts clip_scaled(const Operation& operation, const Operands& operands, const std::byte* in,
-                          std::byte* out, std::size_t count, SimdLevel level) noexcept {
-  return for_each_block<Input::read_once>(
-      operation, in, out, count,
-      [&](std::size_t done, const std::byte* from, std::byte* to, std::size_t length) {
-        const Operands of_block = operands.after(done);
-        ElementCounts counts;
-        if (kCounting == Counting::on) counts = count_scaled(operation, of_block, from, length, level);
-        scale_integers(operation, of_block, from, to, length, level);
-        clip_with<Counting::off>(operation, of_block, to, to, length, level);
-        return counts;
-      });
+  return for_each_block(operation.dtype, in, out, count,
+                        [&](std::size_t /*done*/, const std::byte* from, std::byte* to, std::size_t length) {
+                          ElementCounts counts =
+                              clip_by_kernels(operation, kNumbers, from, to, length, level, Counting::on);
+                          const auto* const elements = reinterpret_cast<const std::int64_t*>(from);
+                          auto* const results = reinterpret_cast<std::int64_t*>(to);
+                          for (std::size_t i = 0; i < length; ++i) {
+                            const bool is_nat = elements[i] == kNaT;
+                            counts.nan += is_nat ? 1 : 0;
+                            counts.raised -= is_nat && results[i] != kNaT ? 1 : 0;
+                            results[i] = is_nat ? replacement : results[i];
+                          }
+                          return counts;
+                        });
 }
 
 /// Scale, bias and the clip of float16 in registers, which instructions widen and narrow.
@@ -150,78 +117,87 @@ struct ScaleHalves {
   }
 };
 
-/// What compares like the element, as an integer: sign and magnitude become two's complement, in which both
-/// zeros are 0. NaN becomes `nan`.
-template <HalfType T, class V>
-[[gnu::always_inline]] inline V half_key(const V& x, std::int16_t nan) noexcept {
-  const V magnitude = x & 0x7fff;
-  const V sign = x >> 15;
-  return magnitude > static_cast<std::int16_t>(T::kInfinity) ? V{} + nan : (magnitude ^ sign) - sign;
-}
-
-/// The lanes in which min <= max, and neither is NaN: 0 or -1.
-template <class T, class V>
-[[gnu::always_inline]] inline auto ordered_lanes(const V& min, const V& max) noexcept {
-  using Limits = std::numeric_limits<std::int16_t>;
-  using Mask = decltype(min <= max);
-  if constexpr (HalfType<T>)
-    return half_key<T>(min, Limits::max()) <= half_key<T>(max, Limits::min()) ? ~Mask{} : Mask{};
-  else
-    return min <= max ? ~Mask{} : Mask{};
+/// What compares like the element: of a half an integer, sign and magnitude as two's complement, in which
+/// both zeros are 0, and NaN `nan`.
+template <class T>
+[[gnu::always_inline]] inline auto compared(T x, [[maybe_unused]] std::int16_t nan) noexcept {
+  if constexpr (HalfType<T>) {
+    const auto magnitude = static_cast<std::int16_t>(x.bits & 0x7fff);
+    const auto sign = static_cast<std::int16_t>(static_cast<std::int16_t>(x.bits) >> 15);
+    const auto number = static_cast<std::int16_t>((magnitude ^ sign) - sign);
+    return magnitude > static_cast<std::int16_t>(T::kInfinity) ? nan : number;
+  } else {
+    return x;
+  }
 }
 
 template <class T>
 struct AllOrdered {
-  template <SimdLevel kLevel>
-  [[gnu::always_inline]] static bool run(const std::byte* min, const std::byte* max,
-                                         std::size_t size) noexcept {
-    constexpr std::size_t kBytes = vector_bytes(kLevel);
-    using Number = std::conditional_t<HalfType<T>, std::int16_t, T>;
-    using V = Vector<Number, kBytes>;
-    using Words = Vector<std::uint64_t, kBytes>;
-    constexpr std::size_t kBlock = 64 * kBytes;
-    const auto load = [](const std::byte* from) __attribute__((always_inline)) {
-      V vector;
-      std::memcpy(&vector, from, sizeof vector);
-      return vector;
-    };
-    const std::size_t whole = size / kBytes * kBytes;
-    for (std::size_t begin = 0; begin < whole; begin += kBlock) {
-      const std::size_t end = std::min(begin + kBlock, whole);
-      Words ordered = ~Words{};
-      for (std::size_t i = begin; i < end; i += kBytes)
-        ordered &= __builtin_bit_cast(Words, ordered_lanes<T>(load(min + i), load(max + i)));
-      for (std::size_t i = 0; i < kBytes / sizeof(std::uint64_t); ++i)
-        if (~ordered[i] != 0) return false;
+  [[gnu::always_inline]] static bool run(const T* min, const T* max, std::size_t count) noexcept {
+    using Limits = std::numeric_limits<std::int16_t>;
+    constexpr std::size_t kBlock = 1024;
+    for (std::size_t begin = 0; begin < count; begin += kBlock) {
+      const std::size_t end = std::min(begin + kBlock, count);
+      using Lane = UnsignedOfSize<sizeof(T)>;
+      Lane wrong = 0;
+      for (std::size_t i = begin; i < end; ++i)  // without a branch it is vectorized
+        wrong = static_cast<Lane>(
+            wrong | Lane{!(compared(min[i], Limits::max()) <= compared(max[i], Limits::min()))});
+      if (wrong != 0) return false;
     }
-    const T* const last_min = reinterpret_cast<const T*>(min + whole);
-    const T* const last_max = reinterpret_cast<const T*>(max + whole);
-    for (std::size_t i = 0; i < (size - whole) / sizeof(T); ++i)
-      if (!(comparable(last_min[i]) <= comparable(last_max[i]))) return false;
     return true;
   }
 };
 
 }  // namespace
 
+ElementCounts clip_by_kernels(const Operation& operation, const Operands& operands, const std::byte* in,
+                              std::byte* out, std::size_t count, SimdLevel level,
+                              Counting counting) noexcept {
+  if (counting == Counting::off) return clip_with<Counting::off>(operation, operands, in, out, count, level);
+  const bool exchanged = !operands.vary() && are_exchanged(operation);
+  const bool replaces = is_floating(operation.dtype) && replaces_nan(operation, operands);
+  if (!exchanged && !replaces) return clip_with<Counting::on>(operation, operands, in, out, count, level);
+  // These cases are too rare for kernels of their own: a block is clipped once more. With lo > hi elements
+  // move to hi, as if both bounds were hi; the sign that a zero takes from hi is no move. NaNs pass a kernel
+  // that counts them.
+  const Operation counted =
+      clip_operation(operation.dtype, exchanged ? operation.hi : operation.lo, operation.hi);
+  return for_each_block(operation.dtype, in, out, count,
+                        [&](std::size_t done, const std::byte* from, std::byte* to, std::size_t length) {
+                          const Operands of_block = operands.after(done);
+                          const ElementCounts counts =
+                              clip_with<Counting::on>(counted, of_block, from, to, length, level);
+                          if (exchanged || counts.nan != 0)
+                            clip_with<Counting::off>(operation, of_block, from, to, length, level);
+                          return counts;
+                        });
+}
+
+namespace {
+
+ElementCounts clip_all(const Operation& operation, const Operands& operands, const std::byte* in,
+                       std::byte* out, std::size_t count, SimdLevel level, Counting counting,
+                       const Losses* losses) noexcept {
+  if (operation.has_nat && !operands.vary()) return clip_ticks(operation, in, out, count, level);
+  if (operation.arithmetic != Arithmetic::none && !is_floating(operation.dtype))
+    return scale_integers(operation, operands, in, out, count, level, counting, losses);
+  if (operation.arithmetic != Arithmetic::none) {
+    if (operation.dtype != DType::float16 || level == SimdLevel::baseline || operands.vary() ||
+        operation.nan || counting == Counting::on)
+      return scale_floats(operation, operands, in, out, count, counting, level, losses);
+    run_loop<ScaleHalves>(level, operation, in, out, count);
+    return {};
+  }
+  if (may_have_edges(operation)) return clip_edges(operation, operands, in, out, count, level, counting);
+  return clip_by_kernels(operation, operands, in, out, count, level, counting);
+}
+
+}  // namespace
+
 void clip(const Operation& operation, const Operands& operands, const std::byte* in, std::byte* out,
           std::size_t count, SimdLevel level) noexcept {
-  if (operation.has_nat && !operands.vary())
-    clip_ticks(operation, in, out, count, level);
-  else if (scales_floats(operation) && operation.dtype == DType::float16 && level != SimdLevel::baseline &&
-           !operands.vary() && !operation.nan)
-    run_loop<ScaleHalves>(level, operation, in, out, count);
-  else if (scales_floats(operation))
-    static_cast<void>(scale_in_floats(operation, operands, in, out, count, Counting::off, level));
-  else if (may_have_edges(operation))
-    clip_edges(operation, operands, in, out, count, level, Counting::off);
-  else if (!scales_integers(operation))
-    clip_with<Counting::off>(operation, operands, in, out, count, level);
-  else if (operands.vary())
-    clip_scaled<Counting::off>(operation, operands, in, out, count, level);
-  else if (traits(operation.dtype).size != 2 || level == SimdLevel::baseline ||
-           !scale_16_bits(operation, in, out, count))
-    scale_integers(operation, kNumbers, in, out, count, level);
+  static_cast<void>(clip_all(operation, operands, in, out, count, level, Counting::off, nullptr));
 }
 
 void clip(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
@@ -230,35 +206,24 @@ void clip(const Operation& operation, const std::byte* in, std::byte* out, std::
 }
 
 ElementCounts clip_and_count(const Operation& operation, const Operands& operands, const std::byte* in,
-                             std::byte* out, std::size_t count, SimdLevel level) noexcept {
-  if (operation.has_nat && !operands.vary()) return clip_ticks(operation, in, out, count, level);
-  if (scales_floats(operation))
-    return scale_in_floats(operation, operands, in, out, count, Counting::on, level);
-  if (may_have_edges(operation)) return clip_edges(operation, operands, in, out, count, level, Counting::on);
-  const bool exchanged = !operands.vary() && are_exchanged(operation);
-  const bool scales = scales_integers(operation);
-  if (!exchanged && !scales) return clip_and_replace_nan(operation, operands, in, out, count, level);
-  if (operands.vary()) return clip_scaled<Counting::on>(operation, operands, in, out, count, level);
-  // These cases are too rare for kernels of their own: each block is clipped twice, the first time to count.
-  // With lo > hi elements move to hi, as if both bounds were hi; the sign that a zero takes from hi is no
-  // move.
-  Operation counted = operation;
-  if (exchanged) counted.lo = operation.hi;
-  counted.nan.reset();
-  std::optional<InputRange> range;
-  if (scales) counted = range.emplace(counted).operation();
-  return for_each_block<Input::read_again>(
-      operation, in, out, count,
-      [&](std::size_t /*done*/, const std::byte* from, std::byte* to, std::size_t length) {
-        const ElementCounts counts = clip_with<Counting::on>(counted, kNumbers, from, to, length, level);
-        clip(operation, from, to, length, level);
-        return range ? range->counts(counts, length) : counts;
-      });
+                             std::byte* out, std::size_t count, SimdLevel level,
+                             const Losses* losses) noexcept {
+  return clip_all(operation, operands, in, out, count, level, Counting::on, losses);
 }
 
 ElementCounts clip_and_count(const Operation& operation, const std::byte* in, std::byte* out,
                              std::size_t count, SimdLevel level) noexcept {
   return clip_and_count(operation, kNumbers, in, out, count, level);
+}
+
+Converted apply(const Operation& operation, const Operands& operands, const std::byte* in, std::byte* out,
+                std::size_t count, Counting counting, SimdLevel level, const Losses* losses) noexcept {
+  if (operation.normalization) return normalize(operation, operands, in, out, count, counting, level, losses);
+  if (operation.cast) return convert(operation, operands, in, out, count, counting, level, losses);
+  if (counting == Counting::on)
+    return {clip_and_count(operation, operands, in, out, count, level, losses), {}, {}};
+  clip(operation, operands, in, out, count, level);
+  return {};
 }
 
 std::optional<std::size_t> find_nan(DType dtype, const std::byte* elements, std::size_t count) noexcept {
@@ -278,8 +243,10 @@ std::optional<std::size_t> find_nan(const Operation& operation, const std::byte*
 
 bool are_ordered_bounds(DType dtype, const std::byte* min, const std::byte* max, std::size_t count,
                         SimdLevel level) noexcept {
-  return with_type(dtype,
-                   [=]<class T>() { return run_loop<AllOrdered<T>>(level, min, max, count * sizeof(T)); });
+  return with_type(dtype, [=]<class T>() {
+    return run_loop<AllOrdered<T>>(level, reinterpret_cast<const T*>(min), reinterpret_cast<const T*>(max),
+                                   count);
+  });
 }
 
 }  // namespace clipper

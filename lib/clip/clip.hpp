@@ -46,16 +46,38 @@ struct ElementCounts {
   friend bool operator==(const ElementCounts&, const ElementCounts&) = default;
 };
 
+/// What convert() did, or another function with elements that may be refused.
+struct Converted {
+  ElementCounts counts;                  ///< `changed` is true if dtypes differ and there are elements
+  std::optional<std::size_t> first_nan;  ///< the position of the first g that is NaN
+
+  /// The position of the first y beyond the range of `to`, which has no infinity and does not saturate.
+  std::optional<std::size_t> first_beyond;
+
+  /// Adds what was done with the elements after the first `done`.
+  void add(const Converted& part, std::size_t done) noexcept {
+    counts += part.counts;
+    if (part.first_nan && !first_nan) first_nan = done + *part.first_nan;
+    if (part.first_beyond && !first_beyond) first_beyond = done + *part.first_beyond;
+  }
+};
+
 /// Whether a kernel counts what it does.
 enum class Counting : std::uint8_t { off, on };
 
-/// Applies the operation to `count` elements in this machine's byte order. `in` and `out` are aligned to the
-/// element's size, and are equal or do not overlap. Every level gives the same bytes. The level must be one
-/// of simd_levels().
+/// normalize() or convert() if the operation has a cast; otherwise clip() or clip_and_count(), of which only
+/// the counts are known. `losses` are counted unless null.
+[[nodiscard]] Converted apply(const Operation& operation, const Operands& operands, const std::byte* in,
+                              std::byte* out, std::size_t count, Counting counting, SimdLevel level,
+                              const Losses* losses = nullptr) noexcept;
+
+/// Applies an operation without a cast to `count` elements in this machine's byte order. `in` and `out` are
+/// aligned to the element's size, and are equal or do not overlap. Every level gives the same bytes. The
+/// level must be one of simd_levels().
 void clip(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
           SimdLevel level) noexcept;
 
-/// Applies the operation like clip(), and returns what it did.
+/// Applies the operation like clip(), and returns what it did; of Losses only if they are given.
 [[nodiscard]] ElementCounts clip_and_count(const Operation& operation, const std::byte* in, std::byte* out,
                                            std::size_t count, SimdLevel level) noexcept;
 
@@ -74,7 +96,7 @@ void clip(const Operation& operation, const Operands& operands, const std::byte*
 /// clip_and_count() for elements that may have numbers of their own.
 [[nodiscard]] ElementCounts clip_and_count(const Operation& operation, const Operands& operands,
                                            const std::byte* in, std::byte* out, std::size_t count,
-                                           SimdLevel level) noexcept;
+                                           SimdLevel level, const Losses* losses = nullptr) noexcept;
 
 /// Whether of `count` pairs of bounds no min exceeds its max and none is NaN. Both are aligned to the size of
 /// an element, in this machine's byte order. The level must be one of simd_levels().

@@ -1,9 +1,8 @@
-#include <algorithm>
 #include <array>
-#include <optional>
 
 #include "clip/convert_loops.hpp"
 #include "clip/kernel.hpp"
+#include "clip/tile.hpp"
 
 namespace clipper {
 namespace {
@@ -47,14 +46,6 @@ template <class Bits>
   return hi == format.sign && tie == ZeroTie::ordered ? hi : at_lo;
 }
 
-/// Zeros become `zero`.
-template <class Bits>
-struct ReplaceZeros {
-  [[gnu::always_inline]] static void run(Bits* elements, Bits sign, Bits zero, std::size_t count) noexcept {
-    for (std::size_t i = 0; i < count; ++i) elements[i] = (elements[i] & ~sign) == 0 ? zero : elements[i];
-  }
-};
-
 /// Where a bound is NaN, both become infinite. Returns whether any is.
 template <class Bits>
 struct WithoutNan {
@@ -73,14 +64,16 @@ struct WithoutNan {
   }
 };
 
-/// `x` is before, `y` after the kernel.
-template <class Bits>
+/// `x` is before, `y` after the kernel. The bounds are those of all elements unless kVaries.
+template <class Bits, bool kVaries>
 struct Mend {
   [[gnu::always_inline]] static void run(const Bits* x, Bits* __restrict y, const Bits* lo, const Bits* hi,
                                          Format<Bits> format, ZeroTie tie, std::size_t count) noexcept {
     for (std::size_t i = 0; i < count; ++i) {
-      const Bits zero = zero_for(format, tie, lo[i], hi[i]);
-      const Bits nan = selected(format.nan_mask(lo[i]), lo[i], hi[i]);
+      const Bits min = lo[kVaries ? i : 0];
+      const Bits max = hi[kVaries ? i : 0];
+      const Bits zero = zero_for(format, tie, min, max);
+      const Bits nan = selected(format.nan_mask(min), min, max);
       Bits result = y[i];
       result = format.magnitude(result) == 0 && format.magnitude(zero) == 0 ? zero : result;
       const auto is_poisoned = static_cast<Bits>(format.nan_mask(nan) & ~format.nan_mask(x[i]));
@@ -89,112 +82,59 @@ struct Mend {
   }
 };
 
-ElementCounts clip_without_edges(Operation operation, const Operands& operands, const std::byte* in,
-                                 std::byte* out, std::size_t count, SimdLevel level,
-                                 Counting counting) noexcept {
-  operation.zero_tie = ZeroTie::element;
-  operation.poisons = false;
-  if (counting == Counting::on) return clip_and_count(operation, operands, in, out, count, level);
-  clip(operation, operands, in, out, count, level);
-  return {};
-}
-
-template <class Bits>
-ElementCounts clip_with_bounds(const Operation& operation, const Operands& operands, const std::byte* in,
-                               std::byte* out, std::size_t count, SimdLevel level,
-                               Counting counting) noexcept {
-  alignas(64) std::array<Bits, kBlockSize / sizeof(Bits)> lo;
-  alignas(64) std::array<Bits, kBlockSize / sizeof(Bits)> hi;
-  return for_each_block<Input::read_again>(
-      operation, in, out, count,
-      [&](std::size_t done, const std::byte* from, std::byte* to, std::size_t length) {
-        const Operands of_block = operands.after(done);
-        const bool has_nan =
-            operation.poisons &&
-            run_loop<WithoutNan<Bits>>(level, of_block.as<Bits>(Slot::lo), of_block.as<Bits>(Slot::hi),
-                                       lo.data(), hi.data(), Format<Bits>(operation.dtype), length);
-        if (!has_nan && operation.zero_tie == ZeroTie::element)
-          return clip_without_edges(operation, of_block, from, to, length, level, counting);
-        Operands numbers = of_block;
-        if (has_nan) numbers.set(Slot::lo, lo.data());
-        if (has_nan) numbers.set(Slot::hi, hi.data());
-        const ElementCounts counts =
-            clip_without_edges(operation, numbers, from, to, length, level, counting);
-        run_loop<Mend<Bits>>(level, reinterpret_cast<const Bits*>(from), reinterpret_cast<Bits*>(to),
-                             of_block.as<Bits>(Slot::lo), of_block.as<Bits>(Slot::hi),
-                             Format<Bits>(operation.dtype), operation.zero_tie, length);
-        return counts;
-      });
-}
-
-/// With bounds that are numbers and not NaN: all zeros among the results become `zero`.
-template <class Bits>
-ElementCounts clip_with_zero(const Operation& operation, Bits zero, const std::byte* in, std::byte* out,
-                             std::size_t count, SimdLevel level, Counting counting) noexcept {
-  return for_each_block<Input::read_once>(
-      operation, in, out, count,
-      [&](std::size_t /*done*/, const std::byte* from, std::byte* to, std::size_t length) {
-        const ElementCounts counts =
-            clip_without_edges(operation, kNumbers, from, to, length, level, counting);
-        run_loop<ReplaceZeros<Bits>>(level, reinterpret_cast<Bits*>(to), Format<Bits>(operation.dtype).sign,
-                                     zero, length);
-        return counts;
-      });
-}
-
-/// A NaN as a bound that is a number: its copies take the place of an array.
-template <class Bits>
-ElementCounts clip_poisoned(const Operation& operation, const std::byte* in, std::byte* out,
-                            std::size_t count, SimdLevel level, Counting counting) noexcept {
-  constexpr std::size_t kCopies = 1024;
-  const auto copies = [](ElementBits bits) {
-    std::array<Bits, kCopies> result;
-    result.fill(static_cast<Bits>(bits));
-    return result;
-  };
-  const std::array lo = copies(operation.lo);
-  const std::array hi = copies(operation.hi);
-  const std::array nan = copies(operation.nan.value_or(0));
-  Operands operands;
-  operands.set(Slot::lo, lo.data());
-  operands.set(Slot::hi, hi.data());
-  if (operation.nan) operands.set(Slot::nan, nan.data());
-  ElementCounts counts;
-  for (std::size_t done = 0; done < count; done += kCopies) {
-    const std::size_t at = done * sizeof(Bits);
-    counts += clip_with_bounds<Bits>(operation, operands, in + at, out + at, std::min(kCopies, count - done),
-                                     level, counting);
-  }
-  return counts;
-}
-
-template <class Bits>
-ElementCounts clip_numbers(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
-                           SimdLevel level, Counting counting) noexcept {
+template <class Bits, bool kVaries>
+ElementCounts clip_and_mend(const Operation& operation, const Operands& operands, const std::byte* in,
+                            std::byte* out, std::size_t count, SimdLevel level, Counting counting) noexcept {
   const Format<Bits> format(operation.dtype);
-  const auto lo = static_cast<Bits>(operation.lo);
-  const auto hi = static_cast<Bits>(operation.hi);
-  if (format.is_nan(lo) || format.is_nan(hi))
-    return clip_poisoned<Bits>(operation, in, out, count, level, counting);
-  const Bits zero = zero_for(format, operation.zero_tie, lo, hi);
-  if (format.magnitude(zero) == 0)
-    return clip_with_zero<Bits>(operation, zero, in, out, count, level, counting);
-  return clip_without_edges(operation, kNumbers, in, out, count, level, counting);
+  const std::array bounds{static_cast<Bits>(operation.lo), static_cast<Bits>(operation.hi)};
+  const bool is_nan = !kVaries && (format.is_nan(bounds[0]) || format.is_nan(bounds[1]));
+  Operation clip = clip_operation(operation.dtype, operation.lo, operation.hi);
+  if (is_nan) clip.lo = lowest_element(operation.dtype);
+  if (is_nan) clip.hi = highest_element(operation.dtype);
+  clip.nan = operation.nan;
+  const bool mends =
+      is_nan || (kVaries ? operation.zero_tie != ZeroTie::element
+                         : format.magnitude(zero_for(format, operation.zero_tie, bounds[0], bounds[1])) == 0);
+  if (!kVaries && !mends) return clip_by_kernels(clip, operands, in, out, count, level, counting);
+  alignas(64) std::array<Bits, sizeof(Block) / sizeof(Bits)> lo;
+  alignas(64) std::array<Bits, sizeof(Block) / sizeof(Bits)> hi;
+  return for_each_block(
+      operation.dtype, in, out, count,
+      [&](std::size_t done, const std::byte* from, std::byte* to, std::size_t length) {
+        Operands numbers = operands.after(done);
+        const Bits* min = bounds.data();
+        const Bits* max = min + 1;
+        bool has_nan = false;
+        if constexpr (kVaries) {
+          min = numbers.as<Bits>(Slot::lo);
+          max = numbers.as<Bits>(Slot::hi);
+          has_nan = operation.poisons &&
+                    run_loop<WithoutNan<Bits>>(level, min, max, lo.data(), hi.data(), format, length);
+          if (has_nan) numbers.set(Slot::lo, lo.data());
+          if (has_nan) numbers.set(Slot::hi, hi.data());
+        }
+        const ElementCounts counts = clip_by_kernels(clip, numbers, from, to, length, level, counting);
+        if (mends || has_nan)
+          run_loop<Mend<Bits, kVaries>>(level, reinterpret_cast<const Bits*>(from),
+                                        reinterpret_cast<Bits*>(to), min, max, format, operation.zero_tie,
+                                        length);
+        return counts;
+      });
 }
 
 }  // namespace
 
 ElementCounts clip_edges(const Operation& operation, const Operands& operands, const std::byte* in,
                          std::byte* out, std::size_t count, SimdLevel level, Counting counting) noexcept {
-  const auto run = [&]<class Bits>() {
-    return operands.vary() ? clip_with_bounds<Bits>(operation, operands, in, out, count, level, counting)
-                           : clip_numbers<Bits>(operation, in, out, count, level, counting);
-  };
-  switch (traits(operation.dtype).size) {
-    case 2: return run.template operator()<std::uint16_t>();
-    case 4: return run.template operator()<std::uint32_t>();
-    default: return run.template operator()<std::uint64_t>();
-  }
+  return with_size(traits(operation.dtype).size, [&]<std::size_t kSize>() -> ElementCounts {
+    using Bits = UnsignedOfSize<kSize>;
+    if constexpr (kSize == 1)
+      return {};  // only floats of 16 bits and more have edges
+    else
+      return operands.vary()
+                 ? clip_and_mend<Bits, true>(operation, operands, in, out, count, level, counting)
+                 : clip_and_mend<Bits, false>(operation, operands, in, out, count, level, counting);
+  });
 }
 
 }  // namespace clipper

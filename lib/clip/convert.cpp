@@ -10,6 +10,7 @@
 
 #include "clip/convert_loops.hpp"
 #include "clip/kernel.hpp"
+#include "clip/scale_integers.hpp"
 #include "clip/tile.hpp"
 #include "element/element.hpp"
 #include "element/small_floats.hpp"
@@ -17,62 +18,69 @@
 namespace clipper {
 namespace {
 
+constexpr Cast kNoCast{};
+
 /// How elements become others, as a list of loops over a tile: load, scale and clip, round, store. Results
-/// that are not those of the clipped elements are mended. Working: the operation's dtype.
+/// that are not those of the clipped elements are mended. Working: the operation's dtype, or if it scales
+/// without a cast that of its arithmetic.
 template <class Working>
 class CastProgram {
  public:
-  /// `losses` are counted, unless null. `finds_nan`: whether the first NaN is looked for.
-  CastProgram(const Operation& operation, bool finds_nan, Counting counting, SimdLevel level,
+  /// `varies`: whether elements have numbers of their own. `losses` are counted, unless null.
+  CastProgram(const Operation& operation, bool varies, Counting counting, SimdLevel level,
               const Losses* losses) noexcept
       : operation_(operation),
-        cast_(*operation.cast),
+        cast_(operation.cast ? *operation.cast : kNoCast),
+        from_(operation.cast ? operation.from : operation.dtype),
+        to_(operation.cast ? operation.to : operation.dtype),
         level_(level),
         factor_(operation.arithmetic == Arithmetic::none ? Factor::none
                 : operation.divides                      ? Factor::divides
                                                          : Factor::multiplies),
         losses_(losses) {
-    if (cast_.saturates && (std::is_floating_point_v<Working> || !has_kernels(operation.to)))
+    if (cast_.saturates && (std::is_floating_point_v<Working> || !has_kernels(to_)))
       saturates_ = result_of(lowest_) != below_ || result_of(highest_) != above_;
-    if (operation.nan) nan_ = within(from_bits<Working>(*operation.nan));
+    if (operation.nan) nan_ = within(number(*operation.nan));
     // What cannot be converted is refused by the caller, who learns its position.
-    if (!operation.nan && !is_floating(operation.to)) nan_ = Working{};
-    keeps_nan_ = operation.from == operation.to && !nan_ && factor_ == Factor::none;
-    quiets_nan_ = std::is_same_v<Working, float> && operation.to == DType::float32 &&
-                  operation.from != DType::float32 && !nan_;
+    if (!operation.nan && !is_floating(to_)) nan_ = Working{};
+    keeps_nan_ = from_ == to_ && !nan_ && factor_ == Factor::none;
+    quiets_nan_ = std::is_same_v<Working, float> && to_ == DType::float32 && from_ != DType::float32 && !nan_;
+    const bool may_be_nan = is_floating(from_) || (operation.divides && scale_ == 0);
     counted_ = losses != nullptr && may_lose() ? Counted::losses
                : counting == Counting::on || cast_.replaces() || (saturates_ && !are_within())
                    ? Counted::moves
-               : (finds_nan || nan_) && (is_floating(operation.from) || (operation.divides && scale_ == 0))
-                   ? Counted::nan
-                   : Counted::nothing;
+               : (operation.cast || nan_) && may_be_nan ? Counted::nan
+                                                        : Counted::nothing;
+    if (counted_ >= Counted::moves && !varies && !may_be_nan) find_ranges();
     if (may_have_edges(operation)) {
-      clip_.emplace(operation);
-      clip_->lo = to_bits(within(lo_));
-      clip_->hi = to_bits(within(hi_));
+      clip_ = clip_operation(kDTypeOf<Working>, to_bits(within(lo_)), to_bits(within(hi_)));
+      clip_->zero_tie = operation.zero_tie;
+      clip_->poisons = operation.poisons;
       if (nan_) clip_->nan = to_bits(*nan_);
     }
   }
 
-  /// `in` and `operands` are those of the tile.
+  /// `in` and `operands` are those of the tile. `finds_nan`: whether the first NaN is looked for.
   [[nodiscard]] Converted operator()(const Operands& operands, const std::byte* in, std::byte* out,
-                                     std::size_t count) const noexcept {
+                                     std::size_t count, bool finds_nan) const noexcept {
     Tile copy;
     Tile loaded;
     Tile clipped;
-    const bool is_stored = operation_.to != operation_.dtype || bits_of(cast_.zero_point) != 0;
-    const std::size_t size = count * traits(operation_.from).size;
-    if (overlap(in, size, out, count * traits(operation_.to).size) &&
+    const bool is_stored = to_ != kDTypeOf<Working> || bits_of(cast_.zero_point) != 0;
+    const std::size_t size = count * traits(from_).size;
+    if (overlap(in, size, out, count * traits(to_).size) &&
         (mends(operands) || losses_ != nullptr || clip_ || (!is_stored && in != out)))
       in = static_cast<const std::byte*>(std::memcpy(copy.data(), in, size));
-    const Working* const x = load(operation_.from, in, loaded, count);
+    Converted done;
+    if (ranges_) done.counts = ranges_->count(in, count, level_);
+    const Working* const x = load(from_, in, loaded, count);
     auto* const y = is_stored ? clipped.template as<Working>() : reinterpret_cast<Working*>(out);
-    Converted done = clip(operands, x, y, count);
+    clip(operands, x, y, count, finds_nan, done);
     if constexpr (std::is_floating_point_v<Working>)
       if (cast_.round && !rounds_when_stored())
         with_round(*cast_.round,
                    [&]<Round kRound>() { run_loop<RoundElements<Working, kRound>>(level_, y, count); });
-    if (!has_kernels(operation_.to))
+    if (!has_kernels(to_))
       done.first_beyond = store_narrowed(operands, x, y, reinterpret_cast<std::uint8_t*>(out), count);
     else if (is_stored)
       store(y, out, count);
@@ -98,8 +106,12 @@ class CastProgram {
   }
 
  private:
-  /// Scales and clips, and replaces NaN by a number.
-  Converted clip(const Operands& operands, const Working* x, Working* y, std::size_t count) const noexcept {
+  [[nodiscard]] Working number(ElementBits element) const noexcept {
+    return from_bits<Working>(
+        operation_.cast ? element : working_element(operation_.dtype, element, kDTypeOf<Working>));
+  }
+
+  [[nodiscard]] ClipNumbers<Working> numbers_for(const Operands& operands) const noexcept {
     ClipNumbers<Working> numbers{&lo_, &hi_, &scale_, &bias_, lowest_, highest_};
     if (operands.vary()) {
       numbers.lo = operands.as<Working>(Slot::lo);
@@ -116,25 +128,53 @@ class CastProgram {
       numbers.crosses = cast_.min || cast_.max || operands[Slot::min].data != nullptr ||
                         operands[Slot::max].data != nullptr;
     }
-    const ClipFound found = scale_and_clip(counted_, operands.vary(), x, y, numbers, count);
-    Converted done;
-    done.counts.raised = found.raised;
-    done.counts.lowered = found.lowered;
-    done.counts.became_zero = found.became_zero;
+    return numbers;
+  }
+
+  /// What ScaleAndClip would count.
+  void find_ranges() noexcept {
+    const ClipNumbers<Working> all = numbers_for(kNumbers);
+    const Working hi = within(hi_);
+    const Working first = all.crosses ? lo_ : std::min(lo_, hi_);
+    const InputRanges::Limits<Working, Working> limits{std::min(within(lo_), hi),
+                                                       hi,
+                                                       std::max(first, all.zero_lowest),
+                                                       std::min(hi_, all.zero_highest),
+                                                       first,
+                                                       hi_,
+                                                       all.finite_lowest,
+                                                       all.finite_highest};
+    const auto scale = static_cast<double>(scale_);
+    ranges_.emplace(from_, operation_.divides ? 1 / scale : scale, static_cast<double>(bias_));
+    with_type(from_, [&]<class From>() {
+      if constexpr (std::is_integral_v<From> && kLoads<From, Working>)
+        ranges_->find<From>(limits,
+                            [this](From x) { return calculated(static_cast<Working>(x), scale_, bias_); });
+    });
+  }
+
+  /// Scales and clips, and replaces NaN by a number.
+  void clip(const Operands& operands, const Working* x, Working* y, std::size_t count, bool finds_nan,
+            Converted& done) const noexcept {
+    const ClipNumbers<Working> numbers = numbers_for(operands);
+    const ClipFound found =
+        scale_and_clip(ranges_ ? Counted::nothing : counted_, operands.vary(), x, y, numbers, count);
+    done.counts.raised += found.raised;
+    done.counts.lowered += found.lowered;
+    done.counts.became_zero += found.became_zero;
     if (found.has_rare) {
       const auto [nan, has_infinite] = run_loop<CountNan<Working>>(level_, y, numbers, count);
       done.counts.nan = nan;
       if (has_infinite && losses_ != nullptr)
         done.counts.became_infinite = count_infinite(operands, x, numbers, count);
     }
-    if (done.counts.nan != 0)
-      done.first_nan = static_cast<std::size_t>(
-          std::find_if(y, y + count, [](Working each) { return each != each; }) - y);  // NOLINT: NaN
+    const bool has_nan = done.counts.nan != 0;
+    if (has_nan && finds_nan)
+      done.first_nan = find_nan(kDTypeOf<Working>, reinterpret_cast<const std::byte*>(y), count);
     if (clip_)
       clip_with_edges(operands, x, y, count, done.counts);
-    else if (done.first_nan)
+    else if (has_nan)
       replace_nan(operands, y, count);
-    return done;
   }
 
   ClipFound scale_and_clip(Counted counted, bool vary, const Working* x, Working* y,
@@ -144,13 +184,13 @@ class CastProgram {
     };
     const auto by = [&]<Factor kFactor>() {
       if (vary) return run.template operator()<kFactor, true, Counted::losses>();
-      switch (counted) {
-        case Counted::nothing: return run.template operator()<kFactor, false, Counted::nothing>();
-        case Counted::nan: return run.template operator()<kFactor, false, Counted::nan>();
-        case Counted::moves: return run.template operator()<kFactor, false, Counted::moves>();
-        case Counted::losses: break;
-      }
-      return run.template operator()<kFactor, false, Counted::losses>();
+      if constexpr (std::is_floating_point_v<Working>) switch (counted) {
+          case Counted::nothing: break;
+          case Counted::nan: return run.template operator()<kFactor, false, Counted::nan>();
+          case Counted::moves: return run.template operator()<kFactor, false, Counted::moves>();
+          case Counted::losses: return run.template operator()<kFactor, false, Counted::losses>();
+        }
+      return run.template operator()<kFactor, false, Counted::nothing>();  // of integers InputRanges counts
     };
     if constexpr (std::is_floating_point_v<Working>) {
       if (factor_ == Factor::multiplies) return by.template operator()<Factor::multiplies>();
@@ -176,16 +216,20 @@ class CastProgram {
   }
 
   /// x * scale + bias of one element.
+  [[nodiscard]] Working calculated(Working x, Working scale, Working bias) const noexcept {
+    if constexpr (std::is_floating_point_v<Working>) {
+      if (factor_ == Factor::divides) return scaled<Factor::divides>(x, scale, bias);
+      if (factor_ == Factor::multiplies) return scaled<Factor::multiplies>(x, scale, bias);
+    }
+    return x;
+  }
+
   [[nodiscard]] Working before_clip(const Operands& operands, const Working* x,
                                     std::size_t i) const noexcept {
-    if constexpr (std::is_floating_point_v<Working>) {
-      if (factor_ == Factor::none) return x[i];
-      const auto scale = operands.vary() ? operands.as<Working>(Slot::scale)[i] : scale_;
-      const auto bias = operands.vary() ? operands.as<Working>(Slot::bias)[i] : bias_;
-      return factor_ == Factor::divides ? scaled<Factor::divides>(x[i], scale, bias)
-                                        : scaled<Factor::multiplies>(x[i], scale, bias);
-    }
-    return x[i];
+    if (factor_ == Factor::none) return x[i];
+    return operands.vary()
+               ? calculated(x[i], operands.as<Working>(Slot::scale)[i], operands.as<Working>(Slot::bias)[i])
+               : calculated(x[i], scale_, bias_);
   }
 
   void replace_nan(const Operands& operands, Working* y, std::size_t count) const noexcept {
@@ -202,24 +246,21 @@ class CastProgram {
     auto* const out = reinterpret_cast<std::byte*>(y);
     Operands limited = operands;
     std::array<Tile, 3> tiles;
-    if (operands.vary() && operands[Slot::nan].data == nullptr && nan_) {
-      std::fill_n(tiles[2].as<Working>(), count, *nan_);
-      limited.set(Slot::nan, tiles[2].as<Working>());
-    }
-    for (const Slot slot : {Slot::lo, Slot::hi, Slot::nan})
-      if (const auto* const each = limited.as<Working>(slot)) {
-        auto* const tile =
-            tiles[slot == Slot::nan ? 2 : static_cast<std::size_t>(slot)].template as<Working>();
-        std::transform(each, each + count, tile, [this](Working number) { return within(number); });
-        limited.set(slot, tile);
-      }
+    const Working of_nan = nan_.value_or(Working{});
+    const auto limit = [&](Slot slot, Tile& tile) {
+      const PerElement<Working> each(operands[slot], of_nan);
+      for (std::size_t i = 0; i < count; ++i) tile.as<Working>()[i] = within(each[i]);
+      limited.set(slot, tile.as<Working>());
+    };
+    if (operands.vary()) limit(Slot::lo, tiles[0]), limit(Slot::hi, tiles[1]);
+    if (operands.vary() && (nan_ || operands[Slot::nan].data != nullptr)) limit(Slot::nan, tiles[2]);
     const ElementCounts found = clip_and_count(*clip_, limited, in, out, count, level_);
     counts.raised = found.raised;
     counts.lowered = found.lowered;
   }
 
   void store(const Working* y, std::byte* out, std::size_t count) const noexcept {
-    with_type(operation_.to, [&]<class To>() {
+    with_type(to_, [&]<class To>() {
       auto* const to = reinterpret_cast<To*>(out);
       const std::uint64_t zero_point = bits_of(cast_.zero_point);
       if constexpr (std::is_integral_v<To> && std::is_floating_point_v<Working>)
@@ -231,7 +272,7 @@ class CastProgram {
   /// Returns the first number beyond the range, if that is refused.
   std::optional<std::size_t> store_narrowed(const Operands& operands, const Working* x, const Working* y,
                                             std::uint8_t* to, std::size_t count) const noexcept {
-    const DType dtype = operation_.to;
+    const DType dtype = to_;
     run_loop<StoreNarrowed<Working>>(level_, y, to, count, Narrowing(dtype));
     if (cast_.saturates || traits(dtype).has_infinity) return std::nullopt;
     const Results replaced(cast_, operands);
@@ -248,29 +289,6 @@ class CastProgram {
     }
     return std::nullopt;
   }
-
-  /// What elements below lo, above hi and NaN become, if that is not what the clipped element does.
-  struct Results {
-    PerElement<ElementBits> below;
-    PerElement<ElementBits> above;
-    PerElement<ElementBits> nan;
-
-    Results(const Cast& cast, const Operands& operands) noexcept
-        : below(
-              of(cast.below ? operands[Slot::below] : Operand(), cast.below, cast.min, operands[Slot::min])),
-          above(
-              of(cast.above ? operands[Slot::above] : Operand(), cast.above, cast.max, operands[Slot::max])),
-          nan(of({}, std::nullopt, cast.nan, operands[Slot::nan_result])) {}
-
-    static PerElement<ElementBits> of(const Operand& replacements,
-                                      const std::optional<ElementBits>& replacement,
-                                      const std::optional<ElementBits>& bound, const Operand& each) noexcept {
-      if (replacements.data != nullptr) return {replacements, {}};
-      if (replacement) return PerElement(&*replacement);
-      if (each.data != nullptr) return {each, {}};
-      return bound ? PerElement(&*bound) : PerElement<ElementBits>();
-    }
-  };
 
   /// Whether results may be others than those of the clipped elements.
   [[nodiscard]] bool mends(const Operands& operands) const noexcept {
@@ -297,7 +315,7 @@ class CastProgram {
                           (results.above.data == nullptr || hi_ <= highest_);
     if (!mends_nan && !mends_each_nan && !moves && (is_plain || (operands.vary() && !replaces(operands))))
       return;
-    with_size(traits(operation_.to).size, [&]<std::size_t kSize>() {
+    with_size(traits(to_).size, [&]<std::size_t kSize>() {
       using Bits = UnsignedOfSize<kSize>;
       auto* const to = reinterpret_cast<Bits*>(out);
       if (mends_each_nan || !is_plain)
@@ -305,8 +323,8 @@ class CastProgram {
       const bool mends_below = results.below.data != nullptr || (saturates_ && lo_ < lowest_);
       const bool mends_above = results.above.data != nullptr || (saturates_ && hi_ > highest_);
       if (!mends_below && !mends_above && !mends_nan) return;
-      const Working lowest = from_bits<Working>(lowest_element(operation_.dtype));
-      const Working highest = from_bits<Working>(highest_element(operation_.dtype));
+      const Working lowest = from_bits<Working>(lowest_element(kDTypeOf<Working>));
+      const Working highest = from_bits<Working>(highest_element(kDTypeOf<Working>));
       Tile tile;
       const Working* g = x;
       if (factor_ != Factor::none) {
@@ -376,24 +394,19 @@ class CastProgram {
   }
 
   [[nodiscard]] bool rounds_when_stored() const noexcept {
-    return cast_.round == Round::half_even && !is_floating(operation_.to);
+    return cast_.round == Round::half_even && !is_floating(to_);
   }
 
   [[nodiscard]] ElementBits result_of(Working x) const noexcept {
-    if constexpr (std::is_floating_point_v<Working>)
-      if (cast_.round) x = with_round(*cast_.round, [&]<Round kRound>() { return rounded<kRound>(x); });
-    if (!has_kernels(operation_.to)) return stored_narrowed(operation_.to, x).first;
-    return with_type(operation_.to,
-                     [&]<class To>() { return to_bits(stored<To>(x, bits_of(cast_.zero_point))); });
+    return stored_bits(to_, rounded_by(cast_.round, x), bits_of(cast_.zero_point));
   }
 
   /// Whether results of numbers may become infinite, or 0.
   [[nodiscard]] bool may_lose() const noexcept {
-    const Working zero_lowest = from_bits<Working>(losses_->zero_lowest);
-    const Working zero_highest = from_bits<Working>(losses_->zero_highest);
-    return lo_ > hi_ || lo_ < from_bits<Working>(losses_->lowest) ||
-           hi_ > from_bits<Working>(losses_->highest) || (losses_->underflow && bias_ == 0) ||
-           (zero_lowest < zero_highest && lo_ <= zero_highest && hi_ >= zero_lowest);
+    const ClipNumbers<Working> all = numbers_for(kNumbers);
+    return lo_ > hi_ || lo_ < all.finite_lowest || hi_ > all.finite_highest ||
+           (all.underflow && bias_ == 0) ||
+           (all.zero_lowest < all.zero_highest && lo_ <= all.zero_highest && hi_ >= all.zero_lowest);
   }
 
   /// Whether the numbers leave nothing beyond the limits of the output's dtype.
@@ -405,23 +418,26 @@ class CastProgram {
 
   const Operation& operation_;
   const Cast& cast_;
+  DType from_;
+  DType to_;
   SimdLevel level_;
   Factor factor_;
   const Losses* losses_;
-  Working lo_ = from_bits<Working>(operation_.lo);
-  Working hi_ = from_bits<Working>(operation_.hi);
+  Working lo_ = number(operation_.lo);
+  Working hi_ = number(operation_.hi);
   Working scale_ = static_cast<Working>(operation_.scale);
   Working bias_ = static_cast<Working>(operation_.bias);
-  Working lowest_ = from_bits<Working>(cast_.saturates ? cast_.lowest : lowest_element(operation_.dtype));
-  Working highest_ = from_bits<Working>(cast_.saturates ? cast_.highest : highest_element(operation_.dtype));
-  ElementBits below_ = lowest_finite(operation_.to);  ///< the limits as elements of the output's dtype
-  ElementBits above_ = highest_finite(operation_.to);
+  Working lowest_ = from_bits<Working>(cast_.saturates ? cast_.lowest : lowest_element(kDTypeOf<Working>));
+  Working highest_ = from_bits<Working>(cast_.saturates ? cast_.highest : highest_element(kDTypeOf<Working>));
+  ElementBits below_ = lowest_finite(to_);  ///< the limits as elements of the output's dtype
+  ElementBits above_ = highest_finite(to_);
   std::optional<Working> nan_;  ///< what NaN becomes, unless each element has its own
   bool saturates_ = false;      ///< whether a limit of the output's dtype is no result of a working element
   bool keeps_nan_;              ///< whether NaN keeps its bits, which a conversion makes quiet
   bool quiets_nan_;             ///< whether those of 16 and 8 bits become quiet
   Counted counted_;
-  std::optional<Operation> clip_;  ///< if the kernels for edges clip
+  std::optional<InputRanges> ranges_;  ///< which count then
+  std::optional<Operation> clip_;      ///< if the kernels for edges clip
 };
 
 }  // namespace
@@ -434,40 +450,23 @@ Converted convert(const Operation& operation, const Operands& operands, const st
     if (const auto done = convert_native(operation, in, out, count, counting, level)) return *done;
   const ElementSizes sizes{traits(operation.from).size, traits(operation.to).size};
   return with_working_type(operation.dtype, [&]<class Working>() {
-    const CastProgram<Working> program(operation, true, counting, level, losses);
+    const CastProgram<Working> program(operation, operands.vary(), counting, level, losses);
+    bool has_nan = false;
     return for_each_tile(in, out, count, sizes, counting == Counting::on && operation.from == operation.to,
                          [&](std::size_t done, const std::byte* from, std::byte* to, std::size_t length) {
-                           return program(operands.after(done), from, to, length);
+                           const Converted tile = program(operands.after(done), from, to, length, !has_nan);
+                           has_nan = has_nan || tile.first_nan;
+                           return tile;
                          });
   });
 }
 
-namespace {
-
-/// A scaling of elements that keep their dtype as a cast; integers become float64.
-Operation scaling_cast(const Operation& operation) noexcept {
-  Operation cast = operation;
-  cast.from = operation.dtype;
-  cast.dtype = operation.arithmetic == Arithmetic::float32 ? DType::float32 : DType::float64;
-  cast.to = is_floating(operation.dtype) ? operation.dtype : DType::float64;
-  const auto number = [&](ElementBits bits) { return working_element(operation.dtype, bits, cast.dtype); };
-  cast.lo = number(operation.lo);
-  cast.hi = number(operation.hi);
-  if (operation.nan) cast.nan = number(*operation.nan);
-  cast.cast.emplace();
-  return cast;
-}
-
-}  // namespace
-
-ElementCounts scale_in_floats(const Operation& operation, const Operands& operands, const std::byte* in,
-                              std::byte* out, std::size_t count, Counting counting, SimdLevel level,
-                              const Losses* losses) noexcept {
-  const Operation cast = scaling_cast(operation);
-  const ElementSizes sizes{traits(cast.from).size, traits(cast.to).size};
-  const bool compares = counting == Counting::on && cast.from == cast.to;
+ElementCounts scale_floats(const Operation& operation, const Operands& operands, const std::byte* in,
+                           std::byte* out, std::size_t count, Counting counting, SimdLevel level,
+                           const Losses* losses) noexcept {
+  const std::size_t size = traits(operation.dtype).size;
   const auto run = [&]<class Working>() {
-    const CastProgram<Working> program(cast, false, counting, level, losses);
+    const CastProgram<Working> program(operation, operands.vary(), counting, level, losses);
     const auto run_tile = [&](std::size_t done, const std::byte* from, std::byte* to, std::size_t length) {
       Operands of_tile = operands.after(done);
       std::array<Tile, 3> tiles;
@@ -475,31 +474,12 @@ ElementCounts scale_in_floats(const Operation& operation, const Operands& operan
       for (const Slot slot : {Slot::lo, Slot::hi, Slot::nan})
         if (const std::byte* const bounds = of_tile[slot].data)
           of_tile.set(slot, program.load(operation.dtype, bounds, tiles[used++], length));
-      return program(of_tile, from, to, length);
+      return program(of_tile, from, to, length, false);
     };
-    return for_each_tile(in, out, count, sizes, compares, run_tile).counts;
+    return for_each_tile(in, out, count, {size, size}, counting == Counting::on, run_tile).counts;
   };
-  return cast.dtype == DType::float32 ? run.template operator()<float>() : run.template operator()<double>();
-}
-
-Converted apply(const Operation& operation, const Operands& operands, const std::byte* in, std::byte* out,
-                std::size_t count, Counting counting, SimdLevel level, const Losses* losses) noexcept {
-  if (operation.normalization) return normalize(operation, operands, in, out, count, counting, level, losses);
-  if (operation.cast) return convert(operation, operands, in, out, count, counting, level, losses);
-  Converted result;
-  if (counting == Counting::on && scales_floats(operation)) {
-    result.counts = scale_in_floats(operation, operands, in, out, count, counting, level, losses);
-  } else if (counting == Counting::on) {
-    const std::uint64_t zeros =
-        losses == nullptr
-            ? 0
-            : scale_in_floats(operation, operands, in, nullptr, count, counting, level, losses).became_zero;
-    result.counts = clip_and_count(operation, operands, in, out, count, level);
-    result.counts.became_zero = zeros;
-  } else {
-    clip(operation, operands, in, out, count, level);
-  }
-  return result;
+  return operation.arithmetic == Arithmetic::float32 ? run.template operator()<float>()
+                                                     : run.template operator()<double>();
 }
 
 }  // namespace clipper

@@ -9,7 +9,6 @@
 
 #include "clip/convert.hpp"
 #include "clip/convert_loops.hpp"
-#include "clip/scale_integers.hpp"
 #include "element/element.hpp"
 
 namespace clipper {
@@ -184,11 +183,7 @@ std::optional<Operation> clip_of(const Operation& operation) noexcept {
     hi = std::min(hi, from_bits<Working>(operation.cast->highest));
   }
   if (lo > hi) return std::nullopt;
-  Operation clip;
-  clip.from = clip.dtype = clip.to = operation.from;
-  clip.lo = to_bits(static_cast<From>(lo));
-  clip.hi = to_bits(static_cast<From>(hi));
-  return clip;
+  return clip_operation(operation.from, to_bits(static_cast<From>(lo)), to_bits(static_cast<From>(hi)));
 }
 
 std::optional<Operation> native_clip(const Operation& operation) noexcept {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -80,6 +81,8 @@ template <Factor kFactor, class Working>
 /// What ScaleAndClip calculates with: one number for all elements, or one for each.
 template <class Working>
 struct ClipNumbers {
+  static constexpr Working kInfinite = std::numeric_limits<Working>::infinity();  ///< 0 for integers
+
   const Working* lo;
   const Working* hi;
   const Working* scale;
@@ -88,8 +91,8 @@ struct ClipNumbers {
   Working highest;
   Working zero_lowest = 1;  ///< see Losses; nothing is lost
   Working zero_highest = 0;
-  Working finite_lowest = std::numeric_limits<Working>::lowest();
-  Working finite_highest = std::numeric_limits<Working>::max();
+  Working finite_lowest = std::min(std::numeric_limits<Working>::lowest(), -kInfinite);
+  Working finite_highest = std::max(std::numeric_limits<Working>::max(), kInfinite);
   bool underflow = false;
   bool crosses = false;  ///< whether lo above hi leaves no element between them; otherwise it is hi, too
 };
@@ -396,6 +399,30 @@ struct Mend {
   }
 };
 
+/// What elements below lo, above hi and NaN become, if that is not what the clipped element does.
+struct Results {
+  PerElement<ElementBits> below;
+  PerElement<ElementBits> above;
+  PerElement<ElementBits> nan;
+
+  Results(const Cast& cast, const Operands& operands) noexcept
+      : below(of(cast.below ? operands[Slot::below] : Operand(), cast.below, cast.min, operands[Slot::min])),
+        above(of(cast.above ? operands[Slot::above] : Operand(), cast.above, cast.max, operands[Slot::max])),
+        nan(of({}, std::nullopt, cast.nan, operands[Slot::nan_result])) {}
+
+  static PerElement<ElementBits> of(const Operand& replacements,
+                                    const std::optional<ElementBits>& replacement,
+                                    const std::optional<ElementBits>& bound, const Operand& each) noexcept {
+    if (replacements.data != nullptr) return {replacements, {}};
+    if (replacement) return PerElement(&*replacement);
+    if (each.data != nullptr) return {each, {}};
+    return bound ? PerElement(&*bound) : PerElement<ElementBits>();
+  }
+};
+    return bound ? PerElement(&*bound) : PerElement<ElementBits>();
+  }
+};
+
 // The dtypes in which conversions clip, and what their elements become.
 
 /// with_type() for working dtypes.
@@ -409,6 +436,13 @@ decltype(auto) with_working_type(DType dtype, F&& f) {
     default: return f.template operator()<double>();
   }
 }
+
+template <class Working>
+constexpr DType kDTypeOf = std::is_same_v<Working, std::int32_t>    ? DType::int32
+                           : std::is_same_v<Working, std::int64_t>  ? DType::int64
+                           : std::is_same_v<Working, std::uint64_t> ? DType::uint64
+                           : std::is_same_v<Working, float>         ? DType::float32
+                                                                    : DType::float64;
 
 /// Whether elements of From can be converted to Working: those of each dtype to at most two working dtypes.
 template <class From, class Working>
@@ -430,6 +464,14 @@ decltype(auto) with_round(Round round, F&& f) {
   __builtin_unreachable();
 }
 
+/// x as a cast rounds it.
+template <class T>
+[[nodiscard]] T rounded_by([[maybe_unused]] std::optional<Round> round, T x) noexcept {
+  if constexpr (std::is_floating_point_v<T>)
+    if (round) return with_round(*round, [&]<Round kRound>() { return rounded<kRound>(x); });
+  return x;
+}
+
 [[nodiscard]] inline std::uint64_t bits_of(Operation::Integer integer) noexcept {
   return integer.negative ? 0 - integer.magnitude : integer.magnitude;
 }
@@ -439,6 +481,13 @@ template <class Working>
 [[nodiscard]] std::pair<ElementBits, bool> stored_narrowed(DType to, Working x) noexcept {
   const std::uint8_t element = Narrowing(to)(float_to_odd(x));
   return {element, std::isfinite(widened(to, element))};
+}
+
+/// The same of any dtype; of integers in their range.
+template <class Working>
+[[nodiscard]] ElementBits stored_bits(DType to, Working x, std::uint64_t zero_point = 0) noexcept {
+  if (!has_kernels(to)) return stored_narrowed(to, x).first;
+  return with_type(to, [&]<class To>() { return to_bits(stored<To>(x, zero_point)); });
 }
 
 }  // namespace clipper

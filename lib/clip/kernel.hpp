@@ -217,49 +217,18 @@ class RuleChoice {
   }
 };
 
-/// Bytes of a block, which must fit the first-level cache.
-inline constexpr std::size_t kBlockSize = 16384;
-
-/// Whether what clips a block reads its input again after writing a part of the result.
-enum class Input : std::uint8_t { read_once, read_again };
-
-/// Calls clip_block(done, from, to, length) for each block of elements, after `done` elements: it writes the
-/// result to `to`, which is `from` only with Input::read_once, and returns its counts.
-template <Input kInput, class F>
-ElementCounts for_each_block(const Operation& operation, const std::byte* in, std::byte* out,
-                             std::size_t count, F clip_block) noexcept {
-  const std::size_t size = traits(operation.dtype).size;
-  alignas(64) std::array<std::byte, kBlockSize> block;
-  ElementCounts counts;
-  for (std::size_t done = 0; done < count;) {
-    const std::size_t length = std::min(count - done, kBlockSize / size);
-    const std::byte* const from = in + done * size;
-    std::byte* const destination = out + done * size;
-    const bool direct = in != out || (kInput == Input::read_once && counts.changed);
-    std::byte* const to = direct ? destination : block.data();
-    ElementCounts of_block = clip_block(done, from, to, length);
-    of_block.changed = counts.changed || std::memcmp(to, from, length * size) != 0;
-    counts += of_block;
-    if (!direct) std::memcpy(destination, to, length * size);
-    done += length;
-  }
-  return counts;
-}
-
-/// Whether a kernel alone does not do all of the operation: see scale_integers().
-inline bool scales_integers(const Operation& operation) noexcept {
-  return !is_floating(operation.dtype) && operation.arithmetic != Arithmetic::none;
-}
-
-// Operations with Operation::zero_tie or Operation::poisons: the kernels clip a block as if it had neither,
-// then a loop mends its results. Other operations do not come here.
+/// clip() or clip_and_count() by kernels alone: as if nothing were scaled, or NaT, and without what
+/// clip_edges() does.
+ElementCounts clip_by_kernels(const Operation& operation, const Operands& operands, const std::byte* in,
+                              std::byte* out, std::size_t count, SimdLevel level, Counting counting) noexcept;
 
 /// Whether zero_tie or poisons can change a result.
 [[nodiscard]] inline bool may_have_edges(const Operation& operation) noexcept {
   return operation.zero_tie != ZeroTie::element || operation.poisons;
 }
 
-/// clip() or clip_and_count(). Without counting, only `changed` is returned.
+/// clip() or clip_and_count() for an operation that may_have_edges(): kernels clip a block, then a loop mends
+/// its results. Without counting, only `changed` is returned.
 ElementCounts clip_edges(const Operation& operation, const Operands& operands, const std::byte* in,
                          std::byte* out, std::size_t count, SimdLevel level, Counting counting) noexcept;
 

@@ -13,19 +13,27 @@ namespace clipper {
 
 namespace {
 
-/// -1, 0 or 1: where the working element is stored as one below, within or above the finite elements of To.
-template <class To, class Working>
+/// A working element as it is stored, as a double.
+template <class Working>
+double stored_number(const Operation& operation, Working x) noexcept {
+  return with_element(operation.to, stored_bits(operation.to, x), [](auto y) { return as_double(y); });
+}
+
+/// -1, 0 or 1: where the working element is stored as one below, within or above the finite elements of `to`.
+template <class Working>
 int beyond(const Operation& operation, Working x) noexcept {
-  if constexpr (!std::is_integral_v<To>) {
-    const double result = as_double(stored<To>(x, 0));
-    return !std::isinf(result) ? 0 : result < 0 ? -1 : 1;
-  } else {
-    constexpr auto kFar = static_cast<Working>(std::is_integral_v<Working> ? 0 : 0x1p66);
-    if constexpr (std::is_floating_point_v<Working>)
-      if (std::fabs(x) > kFar) return x < 0 ? -1 : 1;
-    const Int128 sum = static_cast<Int128>(x) + operation.cast->zero_point.value();
-    return sum < std::numeric_limits<To>::lowest() ? -1 : sum > std::numeric_limits<To>::max() ? 1 : 0;
+  if (is_floating(operation.to)) {
+    const bool is_number = x == x;  // NOLINT(misc-redundant-expression): false for NaN
+    return !is_number || std::isfinite(stored_number(operation, x)) ? 0 : x > Working{} ? 1 : -1;
   }
+  if constexpr (std::is_floating_point_v<Working>)
+    if (std::fabs(x) > 0x1p66) return x < 0 ? -1 : 1;
+  const Int128 sum = static_cast<Int128>(x) + operation.cast->zero_point.value();
+  return with_type(operation.to, [&]<class To>() {
+    if constexpr (std::is_integral_v<To>)
+      return sum < std::numeric_limits<To>::lowest() ? -1 : sum > std::numeric_limits<To>::max() ? 1 : 0;
+    return 0;
+  });
 }
 
 /// The element farthest from `first`, at most `end`, that is not beyond the range.
@@ -44,25 +52,17 @@ ElementBits last_within(Working first, ElementBits end, const IsBeyond& is_beyon
 /// Whether the working element is stored as 0, plus the zero point.
 template <class Working>
 bool becomes_zero(const Operation& operation, Working x) noexcept {
-  if constexpr (std::is_floating_point_v<Working>)
-    if (operation.cast->round)
-      x = with_round(*operation.cast->round, [&]<Round kRound>() { return rounded<kRound>(x); });
-  if (!has_kernels(operation.to)) return widened(operation.to, stored_narrowed(operation.to, x).first) == 0;
-  return with_type(operation.to, [&]<class To>() {
-    if constexpr (std::is_integral_v<To>)
-      return x == 0;
-    else
-      return as_double(stored<To>(x, 0)) == 0;
-  });
+  x = rounded_by(operation.cast->round, x);
+  return is_floating(operation.to) ? stored_number(operation, x) == 0 : x == 0;
 }
 
 /// The greatest integer that a float dtype rounds to a finite number.
 Wide highest_finite_integer(const Operation& operation) noexcept {
   const DType dtype = operation.to;
   if (!has_kernels(dtype)) {
-    Operation of_doubles = operation;
-    of_doubles.dtype = DType::float64;
-    const auto is_beyond = [&](double x) { return beyond_range(of_doubles, to_bits(x)) > 0; };
+    const auto is_beyond = [&](double x) {
+      return beyond(operation, rounded_by(operation.cast->round, x)) > 0;
+    };
     const auto highest = from_bits<double>(last_within(1.0, highest_element(DType::float64), is_beyond));
     return Wide::of(false, static_cast<UInt128>(highest));
   }
@@ -74,23 +74,27 @@ Wide highest_finite_integer(const Operation& operation) noexcept {
 
 }  // namespace
 
+Operation clip_operation(DType dtype, ElementBits lo, ElementBits hi) noexcept {
+  Operation clip;
+  clip.from = clip.dtype = clip.to = dtype;
+  clip.lo = lo;
+  clip.hi = hi;
+  return clip;
+}
+
 Operation last_step(const Normalization& normalization) noexcept {
-  Operation last;
-  last.from = last.dtype = DType::float64;
+  constexpr DType kDoubles = DType::float64;
+  Operation last = clip_operation(kDoubles, lowest_element(kDoubles), highest_element(kDoubles));
   last.to = normalization.to;
-  last.lo = lowest_element(DType::float64);
-  last.hi = highest_element(DType::float64);
   last.cast = normalization.cast;
   return last;
 }
 
 Operation conversion(DType from, DType to, std::optional<Round> round) noexcept {
-  Operation operation;
+  const DType working = working_dtype(from);
+  Operation operation = clip_operation(working, lowest_element(working), highest_element(working));
   operation.from = from;
-  operation.dtype = working_dtype(from);
   operation.to = to;
-  operation.lo = lowest_element(operation.dtype);
-  operation.hi = highest_element(operation.dtype);
   Cast& cast = operation.cast.emplace();
   cast.saturates = !is_floating(to);
   cast.round = round || is_floating(to) ? round : Round::half_even;
@@ -123,30 +127,14 @@ ElementBits working_element(DType from, ElementBits element, DType working) noex
 
 int beyond_range(const Operation& operation, ElementBits element) noexcept {
   return with_working_type(operation.dtype, [&]<class Working>() {
-    auto x = from_bits<Working>(element);
-    if constexpr (std::is_floating_point_v<Working>)
-      if (operation.cast->round)
-        x = with_round(*operation.cast->round, [&]<Round kRound>() { return rounded<kRound>(x); });
-    if (!has_kernels(operation.to))
-      return stored_narrowed(operation.to, x).second ? 0 : x > Working{} ? 1 : -1;
-    return with_type(operation.to, [&]<class To>() { return beyond<To>(operation, x); });
+    return beyond(operation, rounded_by(operation.cast->round, from_bits<Working>(element)));
   });
 }
 
 ElementBits rounded_element(DType dtype, ElementBits element, Round round) noexcept {
-  if (!has_kernels(dtype)) {
-    const float x = widened(dtype, element);
-    return stored_narrowed(dtype, with_round(round, [&]<Round kRound>() { return rounded<kRound>(x); }))
-        .first;
-  }
-  return with_type(dtype, [&]<class T>() -> ElementBits {
-    if constexpr (std::is_integral_v<T>) {
-      return element;
-    } else {
-      const double x = as_double(from_bits<T>(element));
-      return to_bits(stored<T>(with_round(round, [&]<Round kRound>() { return rounded<kRound>(x); }), 0));
-    }
-  });
+  if (!is_floating(dtype)) return element;
+  return with_element(dtype, element,
+                      [&](auto x) { return stored_bits(dtype, rounded_by(round, as_double(x))); });
 }
 
 std::pair<ElementBits, ElementBits> zero_limits(const Operation& operation) noexcept {
@@ -200,15 +188,16 @@ std::optional<Losses> losses_of(const Operation& operation) noexcept {
   if (operation.normalization) return losses_of_cast(last_step(*operation.normalization));
   if (operation.arithmetic == Arithmetic::integer) return std::nullopt;
   if (!operation.cast && !scales) return std::nullopt;
-  Operation casting = operation;
+  Operation scaling;
   if (!operation.cast) {
-    casting.dtype = operation.arithmetic == Arithmetic::float32 ? DType::float32 : DType::float64;
-    casting.from = casting.to = operation.dtype;
-    Cast& cast = casting.cast.emplace();
+    scaling.dtype = operation.arithmetic == Arithmetic::float32 ? DType::float32 : DType::float64;
+    scaling.to = operation.dtype;
+    Cast& cast = scaling.cast.emplace();
     if (!is_floating(operation.dtype)) cast.round = Round::trunc;
     cast.saturates = !is_floating(operation.dtype);
-    set_limits(casting);
+    set_limits(scaling);
   }
+  const Operation& casting = operation.cast ? operation : scaling;
   Losses losses = losses_of_cast(casting);
   const Cast& cast = *casting.cast;
   bool may_lose = traits(casting.to).has_infinity && !cast.saturates;

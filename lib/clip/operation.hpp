@@ -168,6 +168,9 @@ struct Operation {
   [[nodiscard]] bool uses_bounds() const noexcept { return normalization && normalization->stretches; }
 };
 
+/// A clip of elements that keep their dtype.
+[[nodiscard]] Operation clip_operation(DType dtype, ElementBits lo, ElementBits hi) noexcept;
+
 /// What follows a normalization: its cast, of float64 elements without bounds.
 [[nodiscard]] Operation last_step(const Normalization& normalization) noexcept;
 

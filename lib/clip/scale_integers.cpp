@@ -8,26 +8,38 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <limits>
+#include <optional>
 #include <type_traits>
-#include <utility>
 
 #include "clip/convert_loops.hpp"
 #include "clip/scale_lanes.hpp"
+#include "clip/tile.hpp"
+#include "simd/vector.hpp"
 
 namespace clipper {
 namespace {
 
-/// What the elements are clipped to: the bounds of the operation, or the range of T if each element has its
-/// own.
+// x * scale + bias of one integer, called g, before it is saturated to the dtype and truncated; and its
+// exact comparison with a bound.
+
 template <class T>
-struct Bounds {
-  T lo;
-  T hi;
-  [[gnu::always_inline]] Bounds(const Operation& operation, bool vary) noexcept
-      : lo(vary ? std::numeric_limits<T>::lowest() : from_bits<T>(operation.lo)),
-        hi(vary ? std::numeric_limits<T>::max() : from_bits<T>(operation.hi)) {}
-};
+[[gnu::always_inline]] inline double scaled(T x, double scale, double bias) noexcept {
+  return static_cast<double>(x) * scale + bias;
+}
+
+/// The product may exceed Int128, so it is capped at 2^126: no 64-bit bias brings a larger one back into T's
+/// range.
+template <class T>
+[[gnu::always_inline]] inline Int128 scaled(T x, Operation::Integer scale, Operation::Integer bias) noexcept {
+  const bool x_negative = x < 0;
+  const auto x_magnitude = x_negative ? 0 - static_cast<std::uint64_t>(x) : static_cast<std::uint64_t>(x);
+  const auto product = static_cast<UInt128>(x_magnitude) * scale.magnitude;
+  const auto magnitude = static_cast<Int128>(std::min(product, UInt128{1} << 126));
+  return (x_negative != scale.negative ? -magnitude : magnitude) +
+         (bias.negative ? -Int128{bias.magnitude} : Int128{bias.magnitude});
+}
 
 template <class T>
 [[gnu::always_inline]] inline T clipped(T g, T lo, T hi) noexcept {
@@ -48,33 +60,51 @@ template <class T>
       std::clamp(g, Int128{std::numeric_limits<T>::lowest()}, Int128{std::numeric_limits<T>::max()}));
 }
 
-/// A scale or bias that all elements have. In its place can be a pointer to that of each element.
+/// A number that all elements have. In its place can be a pointer to that of each element.
 template <class F>
 struct Same {
   F value;
   [[gnu::always_inline]] const F& operator[](std::size_t /*position*/) const noexcept { return value; }
 };
 
+/// Bounds, scale and bias: those of the operation, or those of each element.
+template <class T, class F, bool kVaries>
+struct Numbers {
+  template <class N>
+  using Each = std::conditional_t<kVaries, const N*, Same<N>>;
+
+  Each<T> lo;
+  Each<T> hi;
+  Each<F> scale;
+  Each<F> bias;
+
+  [[gnu::always_inline]] Numbers(const Operation& operation, const Operands& operands) noexcept
+      : lo(each(operands, Slot::lo, from_bits<T>(operation.lo))),
+        hi(each(operands, Slot::hi, from_bits<T>(operation.hi))),
+        scale(each(operands, Slot::scale, number(operation.scale, operation.integer_scale))),
+        bias(each(operands, Slot::bias, number(operation.bias, operation.integer_bias))) {}
+
+ private:
+  [[gnu::always_inline]] static F number(double x, const Operation::Integer& integer) noexcept {
+    if constexpr (std::is_same_v<F, double>)
+      return x;
+    else
+      return integer;
+  }
+
+  template <class N>
+  [[gnu::always_inline]] static Each<N> each(const Operands& operands, Slot slot, N number) noexcept {
+    if constexpr (kVaries)
+      return operands.as<N>(slot);
+    else
+      return {number};
+  }
+};
+
 template <class T, class F>
 [[gnu::always_inline]] inline void for_each_element(const T* in, T* out, std::size_t count, F f) noexcept {
   CLIPPER_INDEPENDENT_ITERATIONS
   for (std::size_t i = 0; i < count; ++i) out[i] = f(in[i], i);
-}
-
-/// In two loops, because g++ 12 vectorizes a single loop badly: with masks that it must narrow.
-template <class T, class Factors>
-[[gnu::always_inline]] inline void scale_in_blocks(Factors scale, Factors bias, Bounds<T> bounds, const T* in,
-                                                   T* out, std::size_t count) noexcept {
-  constexpr std::size_t kBlock = 256;
-  const auto lo = static_cast<double>(bounds.lo);
-  const auto hi = static_cast<double>(bounds.hi);
-  alignas(64) std::array<double, kBlock> wide;
-  for (std::size_t done = 0; done < count; done += kBlock) {
-    const std::size_t length = std::min(kBlock, count - done);
-    for (std::size_t i = 0; i < length; ++i)
-      wide[i] = clipped(static_cast<double>(in[done + i]) * scale[done + i] + bias[done + i], lo, hi);
-    for (std::size_t i = 0; i < length; ++i) out[done + i] = static_cast<T>(wide[i]);
-  }
 }
 
 #if defined(__x86_64__)
@@ -99,86 +129,59 @@ template <std::size_t kBytes, class T>
 }
 #endif
 
-/// In two loops, because AVX2 compares vectors of 64-bit integers, but does not convert them.
-template <class T>
-[[gnu::always_inline]] inline void scale_then_clip(double scale, double bias, Bounds<T> bounds, const T* in,
-                                                   T* out, std::size_t count) noexcept {
-  std::array<T, 256> scaled;
-  for (std::size_t done = 0; done < count; done += scaled.size()) {
-    const std::size_t length = std::min(scaled.size(), count - done);
-    for (std::size_t i = 0; i < length; ++i)
-      scaled[i] = truncated<T>(static_cast<double>(in[done + i]) * scale + bias);
-    for (std::size_t i = 0; i < length; ++i) out[done + i] = clipped(scaled[i], bounds.lo, bounds.hi);
+/// In two loops: of one, g++ 12 vectorizes the conversion to short integers badly, with masks that it must
+/// narrow, and AVX2 compares vectors of 64-bit integers, but does not convert them.
+template <class Between, class T, class First, class Second>
+[[gnu::always_inline]] inline void in_two_loops(const T* in, T* out, std::size_t count, First first,
+                                                Second second) noexcept {
+  alignas(64) std::array<Between, 256> block;
+  for (std::size_t done = 0; done < count; done += block.size()) {
+    const std::size_t length = std::min(block.size(), count - done);
+    for (std::size_t i = 0; i < length; ++i) block[i] = first(in[done + i], done + i);
+    for (std::size_t i = 0; i < length; ++i) out[done + i] = second(block[i]);
   }
 }
 
-template <SimdLevel kLevel, class T, class Factors>
-[[gnu::always_inline]] inline void scale_in_float64(Factors scale, Factors bias, Bounds<T> bounds,
-                                                    const T* in, T* out, std::size_t count) noexcept {
+template <SimdLevel kLevel, class T, bool kVaries>
+[[gnu::always_inline]] inline void scale_in_float64(const Numbers<T, double, kVaries>& all, const T* in,
+                                                    T* out, std::size_t count) noexcept {
+  const auto scaled_at = [=](T x, std::size_t i) __attribute__((always_inline)) {
+    return scaled(x, all.scale[i], all.bias[i]);
+  };
   if constexpr (sizeof(T) < sizeof(double)) {
 #if defined(__x86_64__)
-    if constexpr (std::is_same_v<Factors, Same<double>>)
+    if constexpr (!kVaries)
       return scale_in_lanes<vector_bytes(kLevel)>(
-          {scale.value, bias.value, static_cast<double>(bounds.lo), static_cast<double>(bounds.hi)}, in, out,
-          count);
+          {all.scale[0], all.bias[0], static_cast<double>(all.lo[0]), static_cast<double>(all.hi[0])}, in,
+          out, count);
 #endif
-    scale_in_blocks(scale, bias, bounds, in, out, count);
-  } else if constexpr (kLevel == SimdLevel::v3 && std::is_same_v<Factors, Same<double>>) {
-    scale_then_clip(scale.value, bias.value, bounds, in, out, count);
+    in_two_loops<double>(
+        in, out, count,
+        [=](T x, std::size_t i) __attribute__((always_inline)) {
+          return clipped(scaled_at(x, i), static_cast<double>(all.lo[i]), static_cast<double>(all.hi[i]));
+        },
+        [](double g) __attribute__((always_inline)) { return static_cast<T>(g); });
+  } else if constexpr (kLevel == SimdLevel::v3 && !kVaries) {
+    in_two_loops<T>(
+        in, out, count,
+        [=](T x, std::size_t i) __attribute__((always_inline)) { return truncated<T>(scaled_at(x, i)); },
+        [=](T y) __attribute__((always_inline)) { return clipped(y, all.lo[0], all.hi[0]); });
   } else {
     for_each_element(
         in, out, count, [=](T x, std::size_t i) __attribute__((always_inline)) {
-          return clipped(truncated<T>(static_cast<double>(x) * scale[i] + bias[i]), bounds.lo, bounds.hi);
+          return clipped(truncated<T>(scaled_at(x, i)), all.lo[i], all.hi[i]);
         });
   }
 }
 
-template <class T, class Factors>
-[[gnu::always_inline]] inline void scale_exactly(Factors scale, Factors bias, Bounds<T> bounds, const T* in,
-                                                 T* out, std::size_t count) noexcept {
-  for_each_element(
-      in, out, count, [=](T x, std::size_t i) __attribute__((always_inline)) {
-        return clipped(saturated<T>(scaled(x, scale[i], bias[i])), bounds.lo, bounds.hi);
-      });
-}
-
-template <SimdLevel kLevel, bool kVaries, class T>
-[[gnu::always_inline]] inline void scale_all(const Operation& operation, const Operands& operands,
-                                             const T* in, T* out, std::size_t count) noexcept {
-  using Integer = Operation::Integer;
-  const Bounds<T> bounds(operation, kVaries);
-  const auto factor = [&]<class F>([[maybe_unused]] Slot slot, [[maybe_unused]] F number)
-      __attribute__((always_inline)) {
-    if constexpr (kVaries)
-      return operands.as<F>(slot);
-    else
-      return Same<F>{number};
-  };
+/// Calls f with the numbers in the type of the arithmetic.
+template <class T, bool kVaries, class F>
+[[gnu::always_inline]] inline auto with_numbers(const Operation& operation, const Operands& operands,
+                                                const F& f) noexcept {
   if constexpr (sizeof(T) == sizeof(double))
     if (operation.arithmetic == Arithmetic::integer)
-      return scale_exactly(factor.template operator()<Integer>(Slot::scale, operation.integer_scale),
-                           factor.template operator()<Integer>(Slot::bias, operation.integer_bias), bounds,
-                           in, out, count);
-  scale_in_float64<kLevel>(factor.template operator()<double>(Slot::scale, operation.scale),
-                           factor.template operator()<double>(Slot::bias, operation.bias), bounds, in, out,
-                           count);
-}
-
-template <class T, class Factor>
-[[gnu::always_inline]] inline ElementCounts count_elements(const Operands& operands, const T* x,
-                                                           std::size_t count) noexcept {
-  const T* const lo = operands.as<T>(Slot::lo);
-  const T* const hi = operands.as<T>(Slot::hi);
-  const Factor* const scale = operands.as<Factor>(Slot::scale);
-  const Factor* const bias = operands.as<Factor>(Slot::bias);
-  std::uint64_t raised = 0;
-  std::uint64_t lowered = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto g = scaled(x[i], scale[i], bias[i]);
-    raised += is_below(g, std::min(lo[i], hi[i])) ? 1 : 0;  // lo > hi gives hi
-    lowered += is_above(g, hi[i]) ? 1 : 0;
-  }
-  return {raised, lowered, 0, false};
+      return f(Numbers<T, Operation::Integer, kVaries>(operation, operands));
+  return f(Numbers<T, double, kVaries>(operation, operands));
 }
 
 template <class T, bool kVaries>
@@ -186,8 +189,18 @@ struct ScaleIntegers {
   template <SimdLevel kLevel>
   [[gnu::always_inline]] static void run(const Operation& operation, const Operands& operands,
                                          const std::byte* in, std::byte* out, std::size_t count) noexcept {
-    scale_all<kLevel, kVaries>(operation, operands, reinterpret_cast<const T*>(in), reinterpret_cast<T*>(out),
-                               count);
+    const T* const from = reinterpret_cast<const T*>(in);
+    T* const to = reinterpret_cast<T*>(out);
+    with_numbers<T, kVaries>(
+        operation, operands, [=]<class F>(const Numbers<T, F, kVaries>& all) __attribute__((always_inline)) {
+          if constexpr (std::is_same_v<F, double>)
+            scale_in_float64<kLevel>(all, from, to, count);
+          else
+            for_each_element(
+                from, to, count, [=](T x, std::size_t i) __attribute__((always_inline)) {
+                  return clipped(saturated<T>(scaled(x, all.scale[i], all.bias[i])), all.lo[i], all.hi[i]);
+                });
+        });
   }
 };
 
@@ -197,110 +210,193 @@ using ScaleByEach = ScaleIntegers<T, true>;
 template <class T>
 using ScaleByNumbers = ScaleIntegers<T, false>;
 
+/// Whether g becomes 0 of integers: see Losses.
+struct Zeros {
+  double lowest = 1;
+  double highest = 0;
+
+  explicit Zeros(const Losses* losses) noexcept {
+    if (losses != nullptr)
+      lowest = from_bits<double>(losses->zero_lowest), highest = from_bits<double>(losses->zero_highest);
+  }
+};
+
+/// Counts elements with numbers of their own.
 template <class T>
 struct CountScaled {
   [[gnu::always_inline]] static ElementCounts run(const Operation& operation, const Operands& operands,
-                                                  const std::byte* in, std::size_t count) noexcept {
-    const T* const from = reinterpret_cast<const T*>(in);
-    if constexpr (sizeof(T) == sizeof(double))
-      if (operation.arithmetic == Arithmetic::integer)
-        return count_elements<T, Operation::Integer>(operands, from, count);
-    return count_elements<T, double>(operands, from, count);
+                                                  const std::byte* in, std::size_t count,
+                                                  const Zeros& zeros) noexcept {
+    const T* const x = reinterpret_cast<const T*>(in);
+    ElementCounts counts;
+    with_numbers<T, true>(
+        operation, operands, [&](const auto& all) __attribute__((always_inline)) {
+          for (std::size_t i = 0; i < count; ++i) {
+            const auto g = scaled(x[i], all.scale[i], all.bias[i]);
+            const bool is_raised = is_below(g, std::min(all.lo[i], all.hi[i]));  // lo > hi gives hi
+            const bool is_lowered = is_above(g, all.hi[i]);
+            counts.raised += is_raised ? 1 : 0;
+            counts.lowered += is_lowered ? 1 : 0;
+            if constexpr (std::is_same_v<decltype(g), const double>)
+              counts.became_zero +=
+                  !is_raised && !is_lowered && g != 0 && g >= zeros.lowest && g <= zeros.highest ? 1 : 0;
+          }
+        });
+    return counts;
+  }
+};
+
+template <class T>
+struct CountRange {
+  using Lane = UnsignedOfSize<sizeof(T)>;
+  template <SimdLevel kLevel>
+  [[gnu::always_inline]] static std::uint64_t run(const std::byte* in, std::size_t count, ElementBits begin,
+                                                  ElementBits width) noexcept {
+    constexpr std::size_t kBytes = vector_bytes(kLevel);
+    constexpr std::size_t kLanes = kBytes / sizeof(T);
+    constexpr std::size_t kMost = std::min<std::uint64_t>(std::numeric_limits<Lane>::max(), 1 << 16) * kLanes;
+    const auto first = static_cast<Lane>(begin);
+    const auto last = static_cast<Lane>(width);
+    const std::size_t whole = count - count % kLanes;
+    std::uint64_t sum = 0;
+    std::size_t i = 0;
+    while (i < whole) {
+      Vector<Lane, kBytes> sums{};
+      for (const std::size_t end = i + std::min(whole - i, kMost); i < end; i += kLanes) {
+        Vector<Lane, kBytes> x;
+        std::memcpy(&x, in + i * sizeof(T), kBytes);
+        sums = one_added<kBytes>(x - first <= last, sums);
+      }
+      sum += sum_of_lanes<kBytes, Lane>(sums);
+    }
+    for (; i < count; ++i) {
+      Lane x;
+      std::memcpy(&x, in + i * sizeof(T), sizeof(T));
+      sum += static_cast<Lane>(x - first) <= last ? 1 : 0;
+    }
+    return sum;
   }
 };
 
 /// Runs the loop for the type of an integer dtype.
 template <template <class T> class Loop, class... Arguments>
-auto run_integers(SimdLevel level, const Operation& operation, const Arguments&... arguments) noexcept {
-  return with_type(operation.dtype, [&]<class T>() {
+auto run_integers(SimdLevel level, DType dtype, const Arguments&... arguments) noexcept {
+  return with_type(dtype, [&]<class T>() {
     using Integer = std::conditional_t<std::is_integral_v<T>, T, std::int64_t>;
-    return run_loop<Loop<Integer>>(level, operation, arguments...);
+    return run_loop<Loop<Integer>>(level, arguments...);
   });
 }
 
-double double_of(Operation::Integer integer) noexcept {
+double double_of(double number) noexcept {
+  return number;
+}
+
+double double_of(const Operation::Integer& integer) noexcept {
   const auto magnitude = static_cast<double>(integer.magnitude);
   return integer.negative ? -magnitude : magnitude;
 }
 
-/// The first T from which on `is_true` is true; one more than the highest T if there is none. `guess` makes
-/// the search short.
 template <class T, class F>
-Int128 first(double guess, const F& is_true) noexcept {
-  Int128 begin = std::numeric_limits<T>::lowest();
-  Int128 end = Int128{std::numeric_limits<T>::max()} + 1;
-  const auto look_at = [&](Int128 x) {
-    if (x < begin || x >= end) return;
-    if (is_true(static_cast<T>(x)))
-      end = x;
-    else
-      begin = x + 1;
-  };
-  if (guess > -0x1p64 && guess < 0x1p64)
-    for (const int offset : {-2, 2}) look_at(static_cast<Int128>(guess) + offset);
-  while (begin < end) look_at(begin + (end - begin) / 2);
-  return begin;
+InputRanges ranges_of(DType dtype, const Numbers<T, F, false>& all, const Zeros& zeros) noexcept {
+  using G = decltype(scaled(T{}, F{}, F{}));
+  const T hi = all.hi[0];
+  InputRanges::Limits<G, T> limits{std::min(all.lo[0], hi), hi};  // lo > hi gives hi
+  if constexpr (std::is_same_v<G, double>) {
+    limits.zero_lowest = std::max(zeros.lowest, static_cast<double>(limits.least));
+    limits.zero_highest = std::min(zeros.highest, static_cast<double>(hi));
+  }
+  InputRanges ranges(dtype, double_of(all.scale[0]), double_of(all.bias[0]));
+  ranges.find<T>(limits, [&](T x) { return scaled(x, all.scale[0], all.bias[0]); });
+  return ranges;
 }
 
 }  // namespace
 
-void scale_integers(const Operation& operation, const Operands& operands, const std::byte* in, std::byte* out,
-                    std::size_t count, SimdLevel level) noexcept {
-  if (operands.vary())
-    run_integers<ScaleByEach>(level, operation, operands, in, out, count);
+ElementCounts scale_integers(const Operation& operation, const Operands& operands, const std::byte* in,
+                             std::byte* out, std::size_t count, SimdLevel level, Counting counting,
+                             const Losses* losses) noexcept {
+  const DType dtype = operation.dtype;
+  const auto scale = [&](const Operands& numbers, const std::byte* from, std::byte* to, std::size_t length) {
+    if (operands.vary())
+      run_integers<ScaleByEach>(level, dtype, operation, numbers, from, to, length);
+    else if (traits(dtype).size != 2 || level == SimdLevel::baseline ||
+             !scale_16_bits(operation, from, to, length))
+      run_integers<ScaleByNumbers>(level, dtype, operation, numbers, from, to, length);
+  };
+  if (counting == Counting::off) {
+    scale(operands, in, out, count);
+    return {};
+  }
+  const Zeros zeros(losses);
+  std::optional<InputRanges> ranges;
+  if (!operands.vary())
+    with_type(dtype, [&]<class T>() {
+      if constexpr (std::is_integral_v<T>)
+        with_numbers<T, false>(operation, operands,
+                               [&](const auto& all) { ranges = ranges_of(dtype, all, zeros); });
+    });
+  return for_each_block(
+      dtype, in, out, count, [&](std::size_t done, const std::byte* from, std::byte* to, std::size_t length) {
+        const Operands of_block = operands.after(done);
+        const ElementCounts counts =
+            ranges ? ranges->count(from, length, level)
+                   : run_integers<CountScaled>(level, dtype, operation, of_block, from, length, zeros);
+        scale(of_block, from, to, length);
+        return counts;
+      });
+}
+
+bool scale_16_bits([[maybe_unused]] const Operation& operation, [[maybe_unused]] const std::byte* in,
+                   [[maybe_unused]] std::byte* out, [[maybe_unused]] std::size_t count) noexcept {
+#if defined(__x86_64__)
+  if (!is_exact_in_float32(operation)) return false;
+  if (operation.dtype == DType::int16)
+    scale_in_float32<std::int16_t>(operation, in, out, count);
   else
-    run_integers<ScaleByNumbers>(level, operation, operands, in, out, count);
+    scale_in_float32<std::uint16_t>(operation, in, out, count);
+  return true;
+#else
+  return false;
+#endif
 }
 
-ElementCounts count_scaled(const Operation& operation, const Operands& operands, const std::byte* in,
-                           std::size_t count, SimdLevel level) noexcept {
-  return run_integers<CountScaled>(level, operation, operands, in, count);
-}
-
-/// `slope` and `offset` are near scale and bias.
-template <class T, class Factor>
-void InputRange::find(Factor scale, Factor bias, double slope, double offset) noexcept {
-  const T lo = from_bits<T>(operation_.lo);
-  const T hi = from_bits<T>(operation_.hi);
-  const auto below = [=](T x) { return is_below(scaled(x, scale, bias), lo); };
-  const auto above = [=](T x) { return is_above(scaled(x, scale, bias), hi); };
-  const double at_lo = (static_cast<double>(lo) - offset) / slope;
-  const double at_hi = (static_cast<double>(hi) - offset) / slope;
-  const Int128 begin = falls_ ? first<T>(at_hi, [&](T x) { return !above(x); })
-                              : first<T>(at_lo, [&](T x) { return !below(x); });
-  const Int128 end = falls_ ? first<T>(at_lo, below) : first<T>(at_hi, above);
-
-  constexpr T kHighest = std::numeric_limits<T>::max();
-  operation_.lo = to_bits(static_cast<T>(begin));
-  operation_.hi = to_bits(static_cast<T>(end - 1));
-  empty_ = begin == end;
-  if (!empty_) return;
-  operation_.hi = to_bits(kHighest);
-  if (begin <= kHighest) return;
-  operation_.lo = to_bits(std::numeric_limits<T>::lowest());  // all are below the range: as if all were above
-  falls_ = !falls_;
-}
-
-InputRange::InputRange(const Operation& scaling) noexcept
-    : operation_(scaling),
-      falls_(scaling.arithmetic == Arithmetic::integer ? scaling.integer_scale.negative : scaling.scale < 0) {
-  operation_.arithmetic = Arithmetic::none;
-  with_type(scaling.dtype, [&]<class T>() {
-    if constexpr (std::is_integral_v<T>) {
-      if (scaling.arithmetic == Arithmetic::integer)
-        find<T>(scaling.integer_scale, scaling.integer_bias, double_of(scaling.integer_scale),
-                double_of(scaling.integer_bias));
+void InputRanges::add_range(Range range, std::pair<Int128, Int128> all, std::pair<double, double> ends,
+                            const Side& side) noexcept {
+  const bool falls = scale_ < 0;
+  if (falls) std::swap(ends.first, ends.second);
+  // The first integer from which on `is_true` is true. `end` makes the search short.
+  const auto first = [&](double end_of_range, const auto& is_true) {
+    Int128 begin = all.first;
+    Int128 end = all.second + 1;
+    const auto look_at = [&](Int128 x) {
+      if (x < begin || x >= end) return;
+      if (is_true(falls ? -side(x) : side(x)))
+        end = x;
       else
-        find<T>(scaling.scale, scaling.bias, scaling.scale, scaling.bias);
-    }
-  });
+        begin = x + 1;
+    };
+    const double guess = (end_of_range - bias_) / scale_;
+    look_at(begin);
+    look_at(end - 1);
+    if (guess > -0x1p64 && guess < 0x1p64)
+      for (const int offset : {-2, 2}) look_at(static_cast<Int128>(guess) + offset);
+    while (begin < end) look_at(begin + (end - begin) / 2);
+    return begin;
+  };
+  const Int128 begin = first(ends.first, [](int from) { return from >= 0; });
+  const Int128 end = first(ends.second, [](int from) { return from > 0; });
+  if (begin >= end) return;
+  range.begin = static_cast<ElementBits>(begin);
+  range.width = static_cast<ElementBits>(end - 1 - begin);
+  ranges_[size_++] = range;
 }
 
-ElementCounts InputRange::counts(const ElementCounts& beyond, std::size_t count) const noexcept {
+ElementCounts InputRanges::count(const std::byte* in, std::size_t count, SimdLevel level) const noexcept {
   ElementCounts counts;
-  counts.raised = beyond.raised;
-  counts.lowered = empty_ ? count - beyond.raised : beyond.lowered;
-  if (falls_) std::swap(counts.raised, counts.lowered);
+  for (std::size_t i = 0; i < size_; ++i)
+    counts.*ranges_[i].counter +=
+        ranges_[i].times *
+        run_integers<CountRange>(level, dtype_, in, count, ranges_[i].begin, ranges_[i].width);
   return counts;
 }
 
