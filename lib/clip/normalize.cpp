@@ -14,16 +14,6 @@
 namespace clipper {
 namespace {
 
-/// A clip of elements that keep their dtype.
-template <class T>
-Operation clip_to(DType dtype, T lo, T hi) noexcept {
-  Operation clip;
-  clip.from = clip.dtype = clip.to = dtype;
-  clip.lo = to_bits(lo);
-  clip.hi = to_bits(hi);
-  return clip;
-}
-
 /// What follows the clip of an operation, as a list of loops over a tile. The quick list takes elements that
 /// float64 has exactly: it loads them, does the steps and stores. The careful one takes all: it converts to
 /// doubles, does the same steps, or those of numbers with rests, and converts. Both give the same bytes.
@@ -65,6 +55,7 @@ class NormalizingProgram {
     is_quick_ = is_quick();
     if (is_quick_) choose_numbers();
     if (is_quick_ && composes_) choose_lanes();
+    if (is_quick_ && (counts() || varies)) choose_clips();
     if (is_quick_ && composes_ && !varies) choose_quotient();
   }
   NormalizingProgram(const NormalizingProgram&) = delete;
@@ -163,19 +154,18 @@ class NormalizingProgram {
     });
   }
 
-  /// Counts the elements that are beyond the bounds.
-  [[nodiscard]] ElementCounts count_beyond(const std::byte* in, std::size_t count) const noexcept {
-    Doubles unwanted;
-    return with_type(from_, [&]<class From>() -> ElementCounts {
-      if constexpr (HalfType<From>) {
-        return {};
-      } else {
+  /// The clips by which kernels count what is beyond the bounds: of the elements, and of doubles.
+  void choose_clips() noexcept {
+    clip_doubles_ = clip_operation(DType::float64, to_bits(lo_), to_bits(hi_));
+    if (lanes_ == Lanes::none) return;
+    with_type(from_, [&]<class From>() {
+      if constexpr (!HalfType<From>) {
         constexpr bool kIntegers = std::is_integral_v<From>;
         const From least = from_bits<From>(lowest_element(from_));
         const From most = from_bits<From>(highest_element(from_));
         const From lo = lo_ > as_double(least) ? static_cast<From>(kIntegers ? std::ceil(lo_) : lo_) : least;
         const From hi = hi_ < as_double(most) ? static_cast<From>(kIntegers ? std::floor(hi_) : hi_) : most;
-        return clip_and_count(clip_to(from_, lo, hi), in, unwanted.bytes(), count, level_);
+        clip_elements_ = clip_operation(from_, to_bits(lo), to_bits(hi));
       }
     });
   }
@@ -230,7 +220,8 @@ class NormalizingProgram {
     if (!found || (counts() && lanes_ != Lanes::integers &&
                    any_of(level_, reinterpret_cast<const float*>(out), count, may_be_lost)))
       return run_on_doubles(operands, numbers, steps, in, out, count, done);
-    if (counts()) done.counts = count_beyond(in, count);
+    Doubles unwanted;
+    if (counts()) done.counts = clip_and_count(*clip_elements_, in, unwanted.bytes(), count, level_);
     if (found->has_nan) done.first_nan = find_nan(from_, in, count);
     return !found->has_nan || is_floating(to_);
   }
@@ -310,8 +301,7 @@ class NormalizingProgram {
         bounds.set(Slot::lo, lo.data());
         bounds.set(Slot::hi, hi.data());
       }
-      done.counts = clip_and_count(clip_to(DType::float64, lo_, hi_), bounds, x.bytes(), clipped.bytes(),
-                                   count, level_);
+      done.counts = clip_and_count(*clip_doubles_, bounds, x.bytes(), clipped.bytes(), count, level_);
       y = clipped.data();
       if (varies_) steps.also &= ~kClips;
     }
@@ -323,7 +313,8 @@ class NormalizingProgram {
       done.counts += run_loop<CountChanges>(level_, x.data(), x.data(), y, z.data(), *limits_, count);
     const double* results = z.data();
     if (counts() && limits_->saturates) {
-      clip(clip_to(DType::float64, limits_->lowest, limits_->highest), z.bytes(), x.bytes(), count, level_);
+      clip(clip_operation(DType::float64, to_bits(limits_->lowest), to_bits(limits_->highest)), z.bytes(),
+           x.bytes(), count, level_);
       results = x.data();
     }
     with_type(to_, [&]<class To>() {
@@ -454,6 +445,8 @@ class NormalizingProgram {
   std::optional<NormalizedLimits> limits_;  ///< if losses are counted
   bool is_quick_ = false;
   Lanes lanes_ = Lanes::none;
+  std::optional<Operation> clip_elements_;
+  std::optional<Operation> clip_doubles_;
   Steps steps_;
   double lo_ = 0;
   double hi_ = 0;
