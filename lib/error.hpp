@@ -24,11 +24,19 @@ enum class ErrorKind : int {
   cancelled = 7,    ///< the caller's stop flag has ended the work; no status of the program
 };
 
+/// What a program says in place of a term.
+enum class Says : unsigned char {
+  name,     ///< what it calls the parameter: "--min"
+  setting,  ///< the same in front of a value: "--nan " for "nan="
+  advice,   ///< what to do about the parameter: the library may have no words for that
+};
+
 /// The words of a message that are about one parameter of the request. A program may print its own words
-/// instead: the name of a flag, or what to do. Both texts must be literals, because Term does not own them.
+/// instead. Both texts must be literals, because Term does not own them.
 struct Term {
   std::string_view field;  ///< the parameter: "min", "dtype"
   std::string_view words;  ///< the library's words: "min"
+  Says says = Says::name;
 };
 
 /// The text of an Error, and where its terms are in it. Owns the text.

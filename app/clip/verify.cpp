@@ -230,7 +230,7 @@ TensorLayout Verifier::golden_layout(InputFile& golden, bool is_member) const {
   } catch (const Error& error) {
     if (error.field() != "dtype") throw;
     throw Error(error.kind(), error.message().text_with([](const Term& term) {
-      return term.field == "dtype" ? "--golden-dtype says" : term.words;
+      return term.field == "dtype" ? "--golden-dtype" : term.words;
     }));
   }
 }

@@ -13,89 +13,65 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <span>
 
 #include "console/progress.hpp"
 #include "console/terminal.hpp"
-#include "contract/fields.hpp"
+#include "element/tensor_layout.hpp"
 #include "files/descriptor.hpp"
 #include "os/os.hpp"
 
 namespace clipper {
 namespace {
 
-/// The program's words for a term of the library: a flag, or advice that names a flag. A member of a request
-/// becomes its option (contract/fields.hpp).
 struct Wording {
   std::string_view field;
-  std::string_view library;
-  std::string_view program;
+  std::string_view words;
 };
 
-constexpr Wording kWordings[] = {
-    {"nan", "nan=0", "--nan 0"},
-    {"to", "another dtype", "--to"},
-    {"min_above_max", "", "; to allow this, add --min-above-max max (as numpy) or min"},
-    {"dtype", "if it is, say so", "if it is, add --dtype bfloat16"},
-    {"dtype", "if it is, say which one", "if it is, add --dtype and this name"},
-    {"dtype", "the request says", "--dtype says"},
-    {"convert", "", "; clipper --to converts tensors"},
-    {"percentile", "",
+/// What is not called "--" and its name.
+constexpr Wording kNames[] = {
+    {"input", "IN"},
+    {"output", "OUT"},
+    {"max_clipped", "--fail-if-clipped"},
+    {"existing", "--no-clobber"},
+    {"direct", "--in-place --direct"},
+};
+
+constexpr Wording kAdvice[] = {
+    {"min_above_max", "; to allow this, add --min-above-max max (as numpy) or min"},
+    {"convert", "; clipper --to converts tensors"},
+    {"percentile",
      "; first run clipper info --percentile 1,99 IN (for 1% and 99%), then use the numbers it prints as "
      "bounds"},
-    {"statistic", "",
+    {"statistic",
      "; first clip with --to float64 and run clipper info --stats, then use the number it prints"},
-    {"divide_zero", "", "; --divide-zero keep leaves such elements undivided"},
-    {"member", "a choice of members", "--member"},
-    {"member", " and choose the member", " --member"},
-    {"exclude_member", "an exclusion of members", "--exclude-member"},
-    {"only", "only=", "--only "},
-    {"only", "only", "--only"},
-    {"unclipped", "the choice of members forbids", "--unclipped error forbids"},
-    {"shard", "a shard", "--shard"},
-    {"temporary_directory", "name another directory", "set TMPDIR to another directory"},
-    {"pattern", "", "; without quotes the shell expands it"},
-    {"trailing", "", "; to allow this, set --trailing ignore"},
-    {"raw", "raw", "--raw"},
-    {"raw", "", "; --raw DTYPE:SHAPE reads files without a header"},
-    {"to_raw", "to_raw", "--to-raw"},
-    {"to_raw", ", which to_raw writes", ", which --to-raw writes"},
-    {"gzip", "; compress the result", "; compress what goes to standard output: clipper ... - | gzip >OUT"},
-    {"zstd", "; compress the result", "; compress what goes to standard output: clipper ... - | zstd >OUT"},
-    {"input", "the input", "IN"},
-    {"input", "input", "IN"},
-    {"input", "", " | clipper ... - OUT"},
-    {"output", "the output", "OUT"},
-    {"output", "output", "OUT"},
-    {"max_clipped", "a limit", "--fail-if-clipped"},
-    {"fit", "fit", "--fit"},
-    {"then", "then", "--then"},
-    {"value", "value", "--value"},
-    {"bytes", "a comparison of bytes", "--bytes"},
-    {"diff_out", "the difference file", "--diff-out"},
-    {"split_output", "a slab", "--split-output"},
-    {"in_place", "a change in place", "--in-place"},
-    {"in_place", "change the archive", "use --in-place"},
-    {"direct", "a direct change", "--in-place --direct"},
-    {"direct", "another direct change", "another --in-place --direct"},
-    {"direct", "change", "command"},
-    {"direct", "changing a file directly", "--direct"},
-    {"direct", "replace the file", "leave --direct out"},
-    {"existing", "", " (--no-clobber or --flat)"},
-    {"existing", "replacing no file", "--no-clobber"},
-    {"existing", " that replace nothing", " with -n"},
-    {"backup", "keeping the old file", "--backup"},
-    {"finalize", "another process", "another clipper --finalize"},
-    {"finalize", "a shard or the process that joins them", "a shard or --finalize"},
-    {"finalize", "join them", "clipper --finalize"},
-    {"finalize", "join them again", "clipper --finalize again"},
+    {"divide_zero", "; --divide-zero keep leaves such elements undivided"},
+    {"temporary_directory", "set TMPDIR to another directory"},
+    {"pattern", "; without quotes the shell expands it"},
+    {"trailing", "; to allow this, set --trailing ignore"},
+    {"raw", "; --raw DTYPE:SHAPE reads files without a header"},
+    {"to_raw", ", which --to-raw writes"},
+    {"gzip", "; compress what goes to standard output: clipper ... - | gzip >OUT"},
+    {"zstd", "; compress what goes to standard output: clipper ... - | zstd >OUT"},
+    {"input", " | clipper ... - OUT"},
+    {"existing", " (--no-clobber or --flat)"},
+    {"in_place", "use --in-place"},
+    {"direct", "command"},
+    {"not_direct", "leave --direct out"},
+    {"finalize", "clipper --finalize"},
 };
 
-std::string_view program_words(const Term& term) {
-  const auto* const row = std::ranges::find_if(
-      kWordings, [&](const Wording& w) { return w.field == term.field && w.library == term.words; });
-  if (row != std::end(kWordings)) return row->program;
-  const Field* const field = term.words == term.field ? field_named(term.field) : nullptr;
-  return field != nullptr ? field->option : term.words;
+/// The program's words for a term of the library.
+std::string program_words(const Term& term) {
+  if (term.field.empty() || term.field == kTypeField) return std::string(term.words);
+  const bool is_advice = term.says == Says::advice;
+  const auto rows = is_advice ? std::span<const Wording>(kAdvice) : std::span<const Wording>(kNames);
+  const auto row = std::ranges::find(rows, term.field, &Wording::field);
+  if (row != rows.end()) return std::string(row->words);
+  std::string option = "--" + std::string(term.field) + (term.says == Says::setting ? " " : "");
+  std::ranges::replace(option, '_', '-');
+  return option;
 }
 
 constexpr std::string_view kName = "clipper: ";

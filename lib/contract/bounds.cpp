@@ -350,9 +350,9 @@ void expect_no_percentage(std::string_view field, const std::optional<Parameter>
   if (bound && !bound->list.empty()) refuse_percentile(field, bound);
   if (!is_figure(bound)) return;
   const std::string_view what = bound->expression.is_percentile() ? "percentile" : "statistic";
-  throw Error(
-      ErrorKind::usage,
-      label(field, *bound) + fmt::format(": a {} needs all elements of the tensor", what) + Term{what, ""});
+  throw Error(ErrorKind::usage, label(field, *bound) +
+                                    fmt::format(": a {} needs all elements of the tensor", what) +
+                                    Term{what, "", Says::advice});
 }
 
 bool is_in_units(const Request& request, const TensorLayout& layout) {
@@ -386,7 +386,7 @@ ElementBits convert_max(const Profile& profile, DType dtype, const Parameter& ma
 
 Message order_advice(const Operation& operation) {
   const bool replaces = operation.cast && (operation.cast->below || operation.cast->above);
-  return operation.normalization || replaces ? Message("") : Term{"min_above_max", ""};
+  return operation.normalization || replaces ? Message("") : Term{"min_above_max", "", Says::advice};
 }
 
 Bounds convert_bounds(const Profile& profile, DType dtype, const std::optional<Parameter>& given_min,

@@ -109,8 +109,8 @@ std::optional<Parameter> divisor_of(const Request& request) {
 void expect_divisor(const Request& request, const Plan& plan) {
   const bool is_in_file = request.divide && request.divide->dtype && !request.divide->array;
   if (is_in_file && plan.operation.normalization->b == 0)
-    throw Error(ErrorKind::input,
-                label("divide", *request.divide) + ": the divisor must not be 0" + Term{"divide_zero", ""});
+    throw Error(ErrorKind::input, label("divide", *request.divide) + ": the divisor must not be 0" +
+                                      Term{"divide_zero", "", Says::advice});
 }
 
 /// An end of the stretch, which the output's dtype must have: an integer dtype with the zero point.

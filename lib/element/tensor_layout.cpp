@@ -15,12 +15,13 @@ Message opaque_dtype(std::string_view descr) {
   for (const DTypeTraits& row : kDTypes)
     if (is_foreign(row.dtype) && descr.ends_with(fmt::format("V{}", row.size))) names.push_back(row.name);
   if (names.size() == 1)
-    return fmt::format("dtype '{}' may be {}; ", descr, names[0]) + Term{"dtype", "if it is, say so"};
+    return fmt::format("dtype '{0}' may be {1}; if it is, add ", descr, names[0]) +
+           Term{"dtype", "dtype=", Says::setting} + names[0];
   const std::string last(names.back());
   names.pop_back();
   return fmt::format("dtype '{}' (", descr) + Term{kTypeField, "raw bytes"} +
-         fmt::format(") may be {} or {}; ", joined(names, ", "), last) +
-         Term{"dtype", "if it is, say which one"} +
+         fmt::format(") may be {} or {}; if it is, add ", joined(names, ", "), last) +
+         Term{"dtype", "dtype"} + " and this name" +
          (descr.ends_with("V1")
               ? "; int4, uint4, float4 and float6 are not supported: save x.astype('i1') or x.astype('f4')"
               : "");

@@ -481,9 +481,9 @@ void TensorClip::expect_own_valid() const {
   if (nan && !first_beyond_.is_before(*nan))
     refuse("NaN", *nan,
            !plan_.operation.cast || is_floating(to.dtype) ? ""
-           : makes_nan(plan_)
-               ? fmt::format(" cannot become {}", to.name)
-               : fmt::format(" cannot become {}; to replace NaN, add ", to.name) + Term{"nan", "nan=0"});
+           : makes_nan(plan_)                             ? fmt::format(" cannot become {}", to.name)
+                              : fmt::format(" cannot become {}; to replace NaN, add ", to.name) +
+                                    Term{"nan", "nan=", Says::setting} + "0");
   const std::optional<std::uint64_t> beyond = first_beyond_.position();
   if (!beyond) return;
   const auto limit = [&](ElementBits element) { return element_text(to.dtype, element); };

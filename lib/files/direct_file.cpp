@@ -27,7 +27,8 @@ DirectFile::DirectFile(const InputFile& input) : input_(input), known_(input.sta
     // GlusterFS clients show cached data for up to a second, despite the lock.
     refuse(input.path(), "refused to avoid data loss: " + Term{"direct", "changing a file directly"} +
                              " is not safe on GlusterFS, which may show other clients' changes late; " +
-                             Term{"direct", "replace the file"} + ", or write to another file");
+                             Term{"not_direct", "replace the file", Says::advice} +
+                             ", or write to another file");
   }
 }
 
@@ -38,7 +39,7 @@ std::optional<npy::Start> DirectFile::start() const {
 void DirectFile::begin(std::string_view what) {
   const npy::Start mark = npy::unfinished_start(start_, checksum(std::as_bytes(std::span(what))));
   if (interrupted_ && mark != mark_)
-    refuse(input_.path(), Term{"direct", "another direct change"} +
+    refuse(input_.path(), "another " + Term{"direct", "direct change"} +
                               " was interrupted; finish it first, with the parameters that it had");
   mark_ = mark;
 }

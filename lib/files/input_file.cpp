@@ -117,7 +117,7 @@ Message words_about_pattern(const std::string& path) {
   }
   if (count == 0) return "";
   return fmt::format("; as a pattern it matches {} file{}", count, count == 1 ? "" : "s") +
-         Message(Term{"pattern", ""});
+         Message(Term{"pattern", "", Says::advice});
 }
 
 [[noreturn]] void refuse_unopened(const std::string& path, int error) {
@@ -284,7 +284,8 @@ void InputFile::expect_end() {
   std::array<std::byte, 16384> bytes{};
   while (read(std::span(bytes).first(trailing_ignored_ ? bytes.size() : 1)) != 0)
     if (!trailing_ignored_)
-      throw Error(ErrorKind::input, path_ + ": unexpected bytes after the array" + Term{"trailing", ""});
+      throw Error(ErrorKind::input,
+                  path_ + ": unexpected bytes after the array" + Term{"trailing", "", Says::advice});
 }
 
 namespace {
@@ -296,7 +297,8 @@ std::string bytes_text(std::uint64_t count) {
 }  // namespace
 
 void refuse_trailing(const std::string& path, std::uint64_t count) {
-  throw Error(ErrorKind::input, path + ": " + bytes_text(count) + " after the array" + Term{"trailing", ""});
+  throw Error(ErrorKind::input,
+              path + ": " + bytes_text(count) + " after the array" + Term{"trailing", "", Says::advice});
 }
 
 void InputFile::expect_size(std::uint64_t end) const {

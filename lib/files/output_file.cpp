@@ -335,7 +335,8 @@ OutputTarget follow(const std::string& path) {
 }  // namespace
 
 void refuse_existing(const std::string& path, OutputFile::Existing existing) {
-  if (existing == OutputFile::Existing::refuse) refuse(path, "already exists" + Term{"existing", ""});
+  if (existing == OutputFile::Existing::refuse)
+    refuse(path, "already exists" + Term{"existing", "", Says::advice});
   os::Status status{};
   if (os::lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode))
     static_cast<void>(follow(path));  // throws for a link that leads nowhere

@@ -28,7 +28,7 @@ std::string& directory() {
 [[noreturn]] void throw_failure(const std::string& contents, int error) {
   throw Error(ErrorKind::io,
               fmt::format("{}: cannot be copied to {}: {}; ", contents, directory(), os::error_text(error)) +
-                  Term{"temporary_directory", "name another directory"},
+                  Term{"temporary_directory", "name another directory", Says::advice},
               error);
 }
 

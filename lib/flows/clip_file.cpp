@@ -354,10 +354,12 @@ class Direct : public Prepared {
     expect_archive(clipping_.settings, input_, archive_, clipping_.is_named);
     if (archive_ != nullptr)
       throw Error(ErrorKind::usage, input_.path() + ": is an archive, which " + kDirectChange +
-                                        " does not take; " + Term{"direct", "replace the file"});
+                                        " does not take; " +
+                                        Term{"not_direct", "replace the file", Says::advice});
     if (input_.source() != nullptr)
       throw Error(ErrorKind::usage, input_.path() + ": is no .npy file, and " + kDirectChange +
-                                        " marks its header; " + Term{"direct", "replace the file"});
+                                        " marks its header; " +
+                                        Term{"not_direct", "replace the file", Says::advice});
     return input_;
   }
 
@@ -381,8 +383,8 @@ void Direct::write() {
     file_.commit();
   } catch (const Error& error) {
     if (!file_.is_unfinished() || error.kind() == ErrorKind::refused) throw;
-    throw Error(error.kind(),
-                error.message() + "; unreadable until the same " + Term{"direct", "change"} + " finishes it");
+    throw Error(error.kind(), error.message() + "; unreadable until the same " +
+                                  Term{"direct", "change", Says::advice} + " finishes it");
   }
   if (!has_name)
     observer.warn(fmt::format(

@@ -393,7 +393,7 @@ Figure Figures::checked(const Field& factor, const Figure& number, std::uint64_t
            (std::isnan(number.nearest()) ? "lies between infinities" : "is infinite") + place_of(group));
   if (factor.number() != &Request::divide || !number.is_zero()) return number;
   if (!request_.divide_zero)
-    refuse(factor, "the divisor must not be 0" + place_of(group) + Term{"divide_zero", ""});
+    refuse(factor, "the divisor must not be 0" + place_of(group) + Term{"divide_zero", "", Says::advice});
   return request_.divide_zero->number;
 }
 

@@ -72,7 +72,8 @@ std::string_view why_other(const ClipSettings& settings, const TypeChoice& types
 /// Error{usage} for integers that nobody named and of which the request makes fractions. To round them would
 /// round the floats beside them, too: it is not the first advice.
 void expect_rounding_of_others(const ClipSettings& settings, const std::string& path, DType dtype) {
-  const Message advice = Term{"only", "only="} + Message("float leaves integers as they are; otherwise add ");
+  const Message advice =
+      Term{"only", "only=", Says::setting} + Message("float leaves integers as they are; otherwise add ");
   if (!settings.selection.only) with_path(path, [&] { expect_rounding(settings.request, dtype, advice); });
 }
 
@@ -162,7 +163,7 @@ MemberAction action_on_other(const ClipSettings& settings, const std::string& pa
     case Selection::Other::error: break;
   }
   throw Error(ErrorKind::input, path + fmt::format(": would not be clipped ({}), which ", reason) +
-                                    Term{"unclipped", "the choice of members forbids"});
+                                    Term{"unclipped", "unclipped=", Says::setting} + "error forbids");
 }
 
 std::vector<MemberUse> member_uses(const ClipSettings& settings, const Container& archive) {
@@ -203,8 +204,9 @@ void expect_clipped_member(const ClipSettings& settings, const Container& archiv
     for (const bool any : {false, true})
       for (const MemberUse& use : uses)
         if (const std::string_view word = word_of_only(use.reason); word == "int" || (any && !word.empty()))
-          refuse_first(use, "member to convert",
-                       "; to convert it, add " + Message(Term{"only", "only="}) + std::string(word));
+          refuse_first(
+              use, "member to convert",
+              "; to convert it, add " + Message(Term{"only", "only=", Says::setting}) + std::string(word));
   refuse_first(uses.front(), "member can be clipped", "");
 }
 

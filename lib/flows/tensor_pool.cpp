@@ -88,7 +88,7 @@ void TensorPool::expect_alike(const Request& stage, const TensorLayout& layout, 
     throw Error(ErrorKind::input,
                 fmt::format("{}: is {}, but {} is {}; all inputs must have one dtype: ", path,
                             traits(layout.dtype).name, other, traits(first.dtype).name) +
-                    Term{"only", "only="} +
+                    Term{"only", "only=", Says::setting} +
                     Message(std::string(one_of(layout.dtype, first.dtype)) + " chooses one"));
   if (lengths_of_groups(stage, layout) != lengths_of_groups(stage, first))
     throw Error(ErrorKind::input, fmt::format("{}: has shape {}, but {} has {}; ", path,

@@ -207,8 +207,8 @@ InputFile open_input(const std::string& path, Streams streams, Caching caching) 
 InputFile open_to_change(const std::string& path, Caching caching) {
   if (const std::optional<MemberPath> member = member_path(path))
     throw Error(ErrorKind::usage,
-                path + ": is a member of an archive; " + Term{"in_place", "change the archive"} + " " +
-                    npy::name_for_commands(member->archive) + Term{"member", " and choose the member"} + " " +
+                path + ": is a member of an archive; " + Term{"in_place", "change the archive", Says::advice} + " " +
+                    npy::name_for_commands(member->archive) + " " + Term{"member", "and its member"} + " " +
                     npy::name_for_commands(member->member, "MEMBER"));
   return InputFile::open_to_change(path, caching);
 }
@@ -314,12 +314,12 @@ struct OtherKind {
 
 constexpr Term kToText{"", "; name OUT.npy, and convert it in Python: np.savetxt"};
 constexpr std::array kOtherKinds{
-    OtherKind{".gz", "gzip data", {"gzip", "; compress the result"}},
-    OtherKind{".zst", "zstd data", {"zstd", "; compress the result"}},
+    OtherKind{".gz", "gzip data", {"gzip", "; compress the result", Says::advice}},
+    OtherKind{".zst", "zstd data", {"zstd", "; compress the result", Says::advice}},
     OtherKind{".csv", "text", kToText},
     OtherKind{".txt", "text", kToText},
     OtherKind{".pt", "a PyTorch file", {"", "; name OUT.npy, and convert it in Python: torch.save"}},
-    OtherKind{".raw", "elements without a header", {"to_raw", ", which to_raw writes"}},
+    OtherKind{".raw", "elements without a header", {"to_raw", ", which to_raw writes", Says::advice}},
 };
 
 }  // namespace

@@ -108,7 +108,7 @@ void expect_given(const std::optional<OrderedDType>& expected, std::string_view 
   if (expected &&
       (is_other || expected->dtype != header.dtype || expected->order.value_or(header.order) != header.order))
     refuse(fmt::format("the file's dtype is '{}' ({}), but ", excerpt(descr), type_name(header)) +
-           Term{"dtype", "the request says"} + " " + text_of(*expected) + Term{"convert", ""});
+           Term{"dtype", "the request"} + " says " + text_of(*expected) + Term{"convert", "", Says::advice});
 }
 
 /// Sets what the descriptor says in the header: dtype, byte order, meaning, `stored_as` or `other`. The other
@@ -196,7 +196,8 @@ std::string descr_text(const TensorLayout& layout) {
 std::uint64_t data_offset(std::span<const std::byte> start) {
   if (is_unfinished(start))
     throw Error(ErrorKind::refused, "left unfinished by " + Term{"direct", "a direct change"} +
-                                        "; run the same " + Term{"direct", "change"} + " again to finish it");
+                                        "; run the same " + Term{"direct", "change", Says::advice} +
+                                        " again to finish it");
   if (!can_be_npy(start)) refuse(not_npy(start));
   if (start.size() < kLengthAt + 2) refuse_truncated(kLengthAt + 2, start.size());
   const auto major = std::to_integer<int>(start[kVersionAt]);

@@ -331,13 +331,13 @@ Message not_npy(std::span<const std::byte> start, std::string_view file, std::st
   const Kind* const kind = kind_of(text);
   if (kind == nullptr)
     return fmt::format("not {}: it begins with '{}'", expected, excerpt(text.substr(0, kMagic.size()))) +
-           Term{"raw", ""};
+           Term{"raw", "", Says::advice};
   // Nobody keeps CSV under the name of an archive: the text is a page of an error, or a download that failed.
   if (kind == &kText && expected != "a .npy file") return fmt::format("not {} but text", expected);
   std::string advice(kind->advice);
   if (const std::size_t at = advice.find(kFile); at != advice.npos) advice.replace(at, kFile.size(), file);
   Message message = fmt::format("not {} but {}; {}", expected, kind->name, advice);
-  if (kind->to_stdout) message += Term{"input", ""};
+  if (kind->to_stdout) message += Term{"input", "", Says::advice};
   return message;
 }
 

@@ -126,7 +126,7 @@ TensorLayout tensor_in(const Layout& layout, std::uint64_t size, bool may_be_lon
           fmt::format("has {} bytes for elements, no multiple of {}, the size of {}; {}@{} leaves out "
                       "the first {}",
                       bytes, dtype.size, dtype.name, dtype.name, layout.offset + rest, rest) +
-              Term{"trailing", ""});
+              Term{"trailing", "", Says::advice});
     const std::vector<std::int64_t> near = nearest(tensor.shape, present);
     throw Error(
         ErrorKind::input,

@@ -25,7 +25,7 @@ namespace {
 
 constexpr auto kPause = std::chrono::milliseconds(100);
 constexpr auto kPatience = std::chrono::seconds(5);
-constexpr Term kAnotherJoin{"finalize", "another process"};
+constexpr Term kJoin{"finalize", "process", Says::advice};
 constexpr std::string_view kMeanwhile = " has already finished it";
 constexpr std::string_view kNoShards = "no shards to finalize: none have run, or they are already finalized";
 
@@ -127,10 +127,10 @@ void Join::refuse_missing(const std::vector<std::uint64_t>& missing) const {
   const bool is_other = there && there->fingerprint() != run_.fingerprint();
   if (!is_other)
     refuse(out_, subject(missing, run_.shards, "is missing; run it", "are missing; run them") + ", then " +
-                     Term{"finalize", "join them again"} + reasons(missing));
+                     Term{"finalize", "join them", Says::advice} + " again" + reasons(missing));
   refuse(out_, subject(missing, run_.shards, "is missing", "are missing") +
                    fmt::format("; {} belongs to another run: {} shards", files_.run().path(), there->shards) +
-                   (there->must_be_new ? Term{"existing", " that replace nothing"} : Term{}) + ", " +
+                   (there->must_be_new ? " with " + Term{"existing", "no replacement"} : Message("")) + ", " +
                    there->description);
 }
 
@@ -208,7 +208,7 @@ void Join::put_in_place(Engine& engine, const std::vector<ShardRecord>& records,
     expect_records();
     refuse(out_, subject(different, run_.shards, "is damaged (wrong checksum); run it",
                          "are damaged (wrong checksums); run them") +
-                     " again, then " + Term{"finalize", "join them"});
+                     " again, then " + Term{"finalize", "join them", Says::advice});
   }
   if (adopts) {
     if (os::ftruncate(common.get(), static_cast<off_t>(run_.size)) != 0)
@@ -274,10 +274,10 @@ void Join::expect_waiting() {
   const std::optional<ShardRun> there = files_.read_run();
   const bool is_over = there && there->fingerprint() == run_.fingerprint() && !there->in_place.empty() &&
                        there->in_place != run_.in_place;
-  if (is_over) refuse(out_, kAnotherJoin + kMeanwhile);
+  if (is_over) refuse(out_, "another " + kJoin + kMeanwhile);
   Clock::time_point since = Clock::now();
   while (!files_.read_record(run_, 0))
-    if (!look_again(since)) refuse(out_, kAnotherJoin + kMeanwhile);
+    if (!look_again(since)) refuse(out_, "another " + kJoin + kMeanwhile);
 }
 
 /// Called if parts are damaged or gone. Refuses if another process has finalized the run meanwhile: only that
@@ -285,7 +285,7 @@ void Join::expect_waiting() {
 void Join::expect_records() {
   expect_waiting();
   for (std::uint64_t shard = 0; shard < run_.shards; ++shard)
-    if (!files_.read_record(run_, shard)) refuse(out_, kAnotherJoin + kMeanwhile);
+    if (!files_.read_record(run_, shard)) refuse(out_, "another " + kJoin + kMeanwhile);
 }
 
 /// The output is in place, so errors from here on are not failures to write it. If OUT was replaced while

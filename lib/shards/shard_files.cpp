@@ -295,8 +295,6 @@ std::string list_text(const std::vector<std::uint64_t>& numbers) {
 
 namespace {
 
-constexpr Term kRunning{"finalize", "a shard or the process that joins them"};
-
 bool is_hexadecimal(std::string_view text) {
   constexpr std::size_t kDigits = 16;
   return text.size() == kDigits && text.find_first_not_of("0123456789abcdef") == text.npos;
@@ -396,7 +394,8 @@ std::vector<std::string> discard_shards(const std::string& out, bool dry_run) {
     Descriptor fd = open_own(place, may_be_locked ? O_RDWR : O_RDONLY);  // NFS locks only what can be written
     if (!may_be_locked) continue;
     if (fd.get() >= 0 && os::flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-      refuse(out, kRunning + (" is running and uses " + place.path()));
+      refuse(out, "a shard or " + Term{"finalize", "the process that joins them"} +
+                      (" is running and uses " + place.path()));
     locked.push_back(std::move(fd));
   }
   std::vector<std::string> paths;

@@ -268,7 +268,7 @@ TEST_CASE("a member alone can be neither changed nor written") {
   const auto before = archive.directory().snapshot();
   CHECK(refusal(ErrorKind::usage, [&] { return open_to_change(archive.path(":w"), Caching::kept); }) ==
         archive.path(":w: is a member of an archive; change the archive ") + archive.path() +
-            " and choose the member w");
+            " and its member w");
   CHECK(refusal(ErrorKind::usage, [&] { expect_no_member(archive.path(":w")); }) ==
         archive.path(":w: is a member of an archive; write to another file"));
   CHECK(archive.directory().snapshot() == before);

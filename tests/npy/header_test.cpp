@@ -367,7 +367,8 @@ TEST_CASE("A dtype that is not one of the twelve is refused by its name") {
 
 TEST_CASE("The user's dtype makes |V2 bfloat16, and must agree with every other descriptor") {
   for (const std::string descr : {"'|V2'", "'V2'", "'=V2'"}) {
-    CHECK(read(with_descr(descr)) == fmt::format("dtype {} may be bfloat16; if it is, say so", descr));
+    CHECK(read(with_descr(descr)) ==
+          fmt::format("dtype {} may be bfloat16; if it is, add dtype=bfloat16", descr));
     const npy::Header header = npy::parse(view_of(with_descr(descr)), std::optional(DType::bfloat16));
     CHECK(header.dtype == DType::bfloat16);
     CHECK(header.order == kNativeOrder);

@@ -123,11 +123,11 @@ clipper._errors.ClipperError: min 300 exceeds the uint8 maximum (255)
 
 /// The module's words for a term of the library: advice that names an argument.
 std::string_view words_for(const Term& term) {
-  if (!term.words.empty()) return term.words;
-  if (term.field == "min_above_max")
+  if (term.says == Says::advice && term.field == "min_above_max")
     return "; to allow this, pass min_above_max=\"max\" (as numpy) or \"min\"";
-  if (term.field == "trailing") return "; to allow this, pass ignore_trailing=True";
-  return "";
+  if (term.says == Says::advice && term.field == "trailing")
+    return "; to allow this, pass ignore_trailing=True";
+  return term.words;
 }
 
 /// Raises for Error what `make` makes of it, a ClipperError.
