@@ -64,6 +64,10 @@ const Exclusion* exclusion(const Option& option, const Option& other) {
   return found == std::end(option.excludes) ? nullptr : found;
 }
 
+std::string details_of(const Option& option) {
+  return fmt::format("{}{}{}", option.details, option.more.empty() ? "" : " ", option.more);
+}
+
 namespace {
 
 /// "`--a`, `--b` and `--c`".
@@ -309,7 +313,7 @@ std::string help_of_topic(const CommandSpec& spec, std::string_view topic, std::
   for (const auto& [heading, options] : groups_of(spec))
     for (const Option* const option : options)
       if (heading == topic || long_name(*option).substr(2) == topic)
-        section.add_details(*option, joined(Words{option->details, rules_of(spec, *option)}, " "));
+        section.add_details(*option, details_of(*option) + " " + rules_of(spec, *option));
   return section.text();
 }
 

@@ -46,7 +46,8 @@ struct Option {
   std::string_view needs = {};       ///< long names: an error unless one of them is given; it names the first
   std::string_view works_with = {};  ///< long names: if there are any, an error if another option is given
   std::string_view help;             ///< one line of 80 columns with the option's names, without a period
-  std::string_view details = {};     ///< more sentences, for the manual, in the markup of inline_to_troff()
+  std::string_view details = {};     ///< sentences for the manual, in the markup of inline_to_troff()
+  std::string_view more = {};        ///< those that follow, if details are also those of Python
 };
 
 /// Lists of options as one.
@@ -134,6 +135,9 @@ struct OptionGroup {
 
 /// Why the command line has an error if both are given; null if it has none.
 [[nodiscard]] const Exclusion* exclusion(const Option& option, const Option& other);
+
+/// All sentences about the option.
+[[nodiscard]] std::string details_of(const Option& option);
 
 /// What the option excludes and needs, in the markup of inline_to_troff(): "Excludes `--a` and `--b`. Needs
 /// `--c`." Empty if any other option of the command goes with it.

@@ -76,7 +76,7 @@ std::string heading_of(const Option& option) {
 /// or the list is long: that of the dtypes or profiles, which have a section.
 std::string text_of(const CommandSpec& command, const Option& option) {
   constexpr std::size_t kLong = 18;
-  std::string text(option.details);
+  std::string text = details_of(option);
   if (const std::string rules = rules_of(command, option); !rules.empty()) text += " " + rules;
   std::ranges::replace(text, '\n', ' ');
   if (option.words == nullptr || option.words().size() >= kLong) return text;

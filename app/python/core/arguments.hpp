@@ -163,4 +163,12 @@ void warn_of_fraction(std::string_view field, nb::handle bound, nb::handle profi
 /// Issues a TruncationWarning for a bound that becomes an integer of a float dtype and is another number.
 void warn_of_integer(std::string_view field, nb::handle bound, nb::handle profile, DType dtype);
 
+/// clipper.clip() of Python.
+[[nodiscard]] nb::object clip_array(nb::handle x, const RequestArguments& arguments, nb::handle out,
+                                    nb::handle dtype, nb::handle threads);
+
+/// Adds the functions for files, and those that compare and describe arrays. The functions of the package
+/// clipper, whose arguments by name are the last one, give them names, defaults and documentation.
+void add_file_functions(nb::module_& module);
+
 }  // namespace clipper::python

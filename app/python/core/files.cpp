@@ -1,5 +1,3 @@
-#include "python/core/files.hpp"
-
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -15,7 +13,6 @@
 #include "flows/saved_figures.hpp"
 #include "python/core/arguments.hpp"
 #include "python/core/array.hpp"
-#include "python/core/numpy_api.hpp"
 
 namespace clipper::python {
 namespace {

@@ -7,11 +7,9 @@
 #include <string>
 
 #include "clipper.hpp"
+#include "contract/field_help.hpp"
 #include "python/core/arguments.hpp"
 #include "python/core/array.hpp"
-#include "python/core/clip_array.hpp"
-#include "python/core/files.hpp"
-#include "python/core/numpy_api.hpp"
 
 namespace nb = nanobind;
 
@@ -30,46 +28,10 @@ result is then rounded once: it never wraps.
 Args:
     x: array of int8 to int64, uint8 to uint64, float16, float32, float64, or ml_dtypes' bfloat16 or float8, of any
         shape, strides and byte order. Other objects become arrays by np.asarray or np.from_dlpack.
-    min, max: int, float, Decimal, Fraction, text such as "0.1" or "1e400", which is exact, "1%" for a percentile of
-        x, "mean-3std", "median+4.4478mad" or "25%-1.5iqr" for a rule of x, a numpy scalar, an array or sequence of any numeric dtype that broadcasts with x,
-        "@lo.npy" or a path. None: no bound. A fraction as a bound of integers is cut off, with a TruncationWarning.
-        A bound of floats that becomes another integer also warns: 2049 as float16 is 2048.
-    a_min, a_max: the same, as np.clip calls them.
-    scale, bias: y = x * scale + bias before clipping; also arrays of float32 or float64. scale=reciprocal(s)
-        divides by s.
-    profile: the system whose rules apply: "clipper", "numpy-2", "pytorch-2", "onnx-13"; see profiles().
-    nan: what becomes of NaN: "keep", "error", "min", "max" or a number.
-    min_above_max: "error", "min" or "max"; None: the profile's rule.
-    nodata: a number, or a list of numbers: elements that equal one, or any NaN for nan, keep their value in every step,
-        and no percentile sees them.
-    nodata_to: what they become instead.
-    replace_below, replace_above: elements below min, above max, become this number, not the bound; also nan.
-    max_norm: y = y * (max_norm / n) in float64, of the clipped y, if their norm n is more than this number; before
-        subtract, divide and stretch. Integers need `to` or `round`.
-    norm: 2, the root of the sum of squares, 1, the sum of absolute values, or "inf", the greatest one.
-    subtract, divide: y = (y - subtract) / divide in float64, of the clipped y; also arrays, and figures of all y:
-        "mean" and "std", as np.mean and np.std of the finite ones, but exact, "min", "max", "median", "mad", "iqr",
-        "absmax", or a percentile such as "50%". Integers need `to` or `round`, as with stretch.
-    divide_zero: "keep", which divides by 1, "error" or a number, in place of a divisor that is found or read as 0.
-    stretch: (low, high) or "low:high": maps min to low, max to high and everything between linearly, in
-        float64.
-    stretch_from: (a, b) or "a:b": maps a to low and b to high in place of min and max, and extrapolates beyond them; each is
-        a number, a percentile or a rule of x.
-    per_axis: an int or a tuple of ints: percentiles, norms and other figures are found for each index along these axes, over
-        all others, as with keepdims in numpy. With one axis a text such as subtract="0.485,0.456,0.406", a list
-        or an array of one axis has a number for each index along it.
-    mask: an array or path that broadcasts to x, of bool or numbers: figures are of the elements where it is not 0.
-    mask_to: what the elements where it is 0 become; no step changes, and no count has them.
-    pooled: for clip_file() only: figures are found in all clipped members of an archive together, which must have one
-        dtype, of a norm alone any float dtypes.
-    round: "half-even", "half-away", "trunc", "floor" or "ceil": makes the result integers, in any dtype.
-    zero_point: an integer that is added after rounding, if `to` is an integer dtype.
-    to: the dtype of the result: "uint8", "u1", np.dtype or scalar type, or a name that numpy does not know, such as
-        "bf16" or what torch.float16 prints. To an integer dtype the result is rounded, to the nearest, ties to even,
-        unless `round` says otherwise, and saturated; NaN is an error unless `nan` replaces it. To a float dtype,
-        numbers beyond its range become infinite, or an error if it has no infinity.
-    saturate: such numbers become the largest finite number.
-    then: a dict, or a list of dicts, of all arguments above for later stages, each of which clips what the one before
+)";
+
+constexpr const char* kClipDocEnd =
+    R"(    then: a dict, or a list of dicts, of all arguments above for later stages, each of which clips what the one before
         gives: clip(clip(x, **a), **b) is clip(x, **a, then=b). Arrays in it do not enlarge x.
     out: array, or another package's tensor in this memory, of the result's shape and dtype that is written and
         returned; out=x clips in place, which needs the same dtype. It may hold anything after Ctrl-C, and after
@@ -77,6 +39,14 @@ Args:
     dtype: "bfloat16" if x is raw bytes (|V2) or integers of two bytes that are bfloat16, the name of a float8
         for |V1 or integers of one byte; otherwise None, or x's own dtype.
     threads: max number of threads; 0: all CPUs that this process may use.
+    a_min, a_max: min and max, as np.clip calls them.
+
+A number is an int, float, Decimal, Fraction, a scalar of numpy, or text such as "0.1" or "1e400", which is exact.
+min, max, scale, bias, subtract and divide may also be an array or a sequence of any numeric dtype that broadcasts
+with x, or a path; so may mask, of bool or numbers. scale=reciprocal(s) divides by s. stretch and stretch_from may
+be tuples, (0, 255), per_axis and nodata tuples or lists. A fraction as a bound of integers is cut off, with a
+TruncationWarning. A bound of floats that becomes another integer also warns: 2049 as float16 is 2048. pooled is
+for clip_file() only, of archives. None, or False for a bool, stands for what is not given.
 
 Returns:
     out, or a new array of the shape that x and the arrays have in common, in the memory order that np.clip's
@@ -120,6 +90,48 @@ Traceback (most recent call last):
     ...
 clipper._errors.ClipperError: min 300 exceeds the uint8 maximum (255)
 )";
+
+/// What a row says of its member (contract/field_help.hpp), with the names of Python and without statuses.
+std::string in_python(const fields::Help& help) {
+  std::string text =
+      std::string(help.name) + (help.value.empty() ? "" : "=" + std::string(help.value)) + ": ";
+  bool is_name = false;
+  for (std::size_t i = 0; i < help.details.size(); ++i) {
+    const std::string_view rest = help.details.substr(i);
+    if (rest.starts_with("`--")) {
+      is_name = true;
+      text += '`';
+      i += 2;
+    } else if (rest.size() > 1 && rest[0] == '(' && rest[1] >= '0' && rest[1] <= '9') {
+      text.pop_back();  // a space
+      i += rest.find(')');
+    } else {
+      is_name = is_name && rest[0] != '`';
+      text += rest[0] == '\n' ? ' ' : is_name && rest[0] == '-' ? '_' : rest[0];
+    }
+  }
+  return text;
+}
+
+/// The arguments of fields::kAll, wrapped between words.
+std::string described_arguments() {
+  constexpr std::size_t kColumns = 110;
+  std::string text;
+  for (const fields::Help& help : fields::kHelp) {
+    std::string line = "   ";
+    const std::string words = in_python(help) + " ";
+    for (std::size_t begin = 0; begin < words.size(); begin = words.find(' ', begin) + 1) {
+      const std::string word = words.substr(begin, words.find(' ', begin) - begin);
+      if (line.size() + 1 + word.size() > kColumns) {
+        text += line + "\n";
+        line = "       ";
+      }
+      line += " " + word;
+    }
+    text += line + "\n";
+  }
+  return text;
+}
 
 /// The module's words for a term of the library: advice that names an argument.
 std::string_view words_for(const Term& term) {
@@ -265,7 +277,7 @@ void add_clip(nb::module_& module) {
     defaults.at(i) = i < kX ? RequestArguments::absent(i).ptr() : Py_None;
   }
   defaults[kThreads] = PyLong_FromLong(0);
-  static const std::string documentation = clip_signature() + kClipDoc;
+  static const std::string documentation = clip_signature() + kClipDoc + described_arguments() + kClipDocEnd;
   static std::array<PyMethodDef, 2> functions = {
       {{"clip", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(clip)),
         METH_FASTCALL | METH_KEYWORDS, documentation.c_str()},

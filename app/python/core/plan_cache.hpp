@@ -52,8 +52,4 @@ class PlanCache {
   std::array<Entry, 256> entries_;
 };
 
-/// clipper.clip() of Python.
-[[nodiscard]] nb::object clip_array(nb::handle x, const RequestArguments& arguments, nb::handle out,
-                                    nb::handle dtype, nb::handle threads);
-
 }  // namespace clipper::python
