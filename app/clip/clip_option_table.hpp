@@ -291,8 +291,7 @@ inline constexpr Option kChunkSize{
     .names = "--chunk-size", .type = "BYTES",
     .group = kHidden,
     .help = "Bytes that a thread clips at a time",
-    .details = R"(Let each thread clip BYTES at a time: 4096 to 1073741824, or with K, M, G, KiB, MiB or GiB.
-Default: half of the L2 cache, from 256 to 512 KiB.)"};
+    .details = R"(Let each thread clip BYTES at a time: 4096 to 1073741824. Default: half of the L2 cache, from 256 to 512 KiB.)"};
 
 inline constexpr Option kSimd{
     .names = "--simd", .type = "LEVEL", .words = &simd_level_names,

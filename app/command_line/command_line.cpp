@@ -148,11 +148,19 @@ std::string names_of_flag(const Option& option) {
   return names;
 }
 
-/// An option that was typed once, with its value.
-struct Typed {
-  const Option* option;
-  std::string value;
-};
+/// Whether the value of the word's only or, as in -vj, last option is the next word.
+bool takes_next(const CommandSpec& spec, const std::string& word) {
+  if (!word.starts_with('-') || word.starts_with("--")) {
+    const Option* const option = option_named(spec, word);
+    return option != nullptr && needs_value(*option);
+  }
+  for (std::size_t i = 1; i < word.size(); ++i) {
+    const Option* const option = option_named(spec, std::string{'-', word[i]});
+    if (option == nullptr) return false;
+    if (needs_value(*option)) return i + 1 == word.size();
+  }
+  return false;
+}
 
 /// What is wrong with "--name=value" or "-n=value"; empty if nothing is.
 std::string mistake_in(const CommandSpec& spec, const std::string& word) {
@@ -170,7 +178,7 @@ std::string mistake_in(const CommandSpec& spec, const std::string& word) {
 
 }  // namespace
 
-const RawOption* RawOptions::find(const Option& option) const {
+const std::vector<std::string>* RawOptions::find(const Option& option) const {
   if (const auto typed = typed_.find(&option); typed != typed_.end()) return &typed->second;
   if (std::ranges::find(spec_->options, &option) == spec_->options.end() &&
       std::ranges::find(spec_->positionals, &option, &Positional::option) == spec_->positionals.end())
@@ -185,95 +193,75 @@ std::vector<const Option*> RawOptions::given() const {
   return given;
 }
 
-const RawOption& RawOptions::of(const Option& option) const {
-  static const RawOption not_given;
-  const RawOption* const typed = find(option);
+const std::vector<std::string>& RawOptions::texts(const Option& option) const {
+  static const std::vector<std::string> not_given;
+  const std::vector<std::string>* const typed = find(option);
   return typed != nullptr ? *typed : not_given;
 }
 
-/// CLI11's view of the options that words may name.
-struct CommandLine::Splitter {
-  Splitter(const CommandSpec& spec, std::span<const std::string> words) {
-    app.set_help_flag();
-    app.allow_windows_style_options(false);
-    app.allow_extras();
-    for (const Option* const option : spec.options) {
-      if (!may_be_named(*option, words)) continue;
-      CLI::Option* const added = option->type.empty() ? app.add_flag(names_of_flag(*option))
-                                                      : app.add_option(std::string(option->names));
-      options[added->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)] = option;
-    }
-  }
-
-  /// What the last app.parse() took, in its order. CLI11 2.1 keeps the order of earlier ones, too.
-  [[nodiscard]] std::vector<Typed> typed() const {
-    std::size_t count = 0;
-    for (const auto& [added, option] : options) count += added->count();
-    std::map<const CLI::Option*, std::size_t> taken;
-    std::vector<Typed> result;
-    for (const CLI::Option* const added : std::span(app.parse_order()).last(count))
-      result.push_back({options.at(added), added->results().at(taken[added]++)});
-    return result;
-  }
-
-  CLI::App app;
-  std::map<const CLI::Option*, const Option*> options;
-};
+const std::string& RawOptions::text(const Option& option) const {
+  static const std::string not_given;
+  const std::vector<std::string>& all = texts(option);
+  return all.empty() ? not_given : all.back();
+}
 
 CommandLine::CommandLine(const CommandSpec& spec, std::span<const char* const> words)
     : spec_(spec), typed_(spec) {
   const std::vector<std::string> all(words.begin() + 1, words.end());
-  Splitter splitter(spec, all);
-  const auto begins_part = [](const std::string& word) { return word.starts_with("--"); };
-  auto begin = all.begin();
-  while (begin != all.end() && *begin != "--") {
-    const auto end = std::find_if(begin + 1, all.end(), begins_part);
-    take({begin, end}, end == all.end() ? "" : fmt::format("; {} follows {}", *end, kIsEmpty), splitter);
-    begin = end;
+  std::vector<std::string> whole;  // without mistakes
+  auto word = all.begin();
+  for (; word != all.end() && *word != "--"; ++word) {
+    const auto next = word + 1;
+    if (const std::string mistake = mistake_in(spec, *word); !mistake.empty()) {
+      note(incomplete_, mistake);
+    } else if (!takes_next(spec, *word)) {
+      const Option* const option = option_named(spec, *word);
+      whole.push_back(option == nullptr || option->implied.empty()
+                          ? *word
+                          : fmt::format("{}={}", *word, option->implied));
+    } else if (next == all.end()) {
+      note(incomplete_, fmt::format("{} has no value", *word));
+    } else if (next->starts_with("--")) {
+      note(incomplete_, fmt::format("{} has no value; {} follows {}", *word, *next, kIsEmpty));
+    } else {
+      whole.insert(whole.end(), {*word, *next});
+      word = next;
+    }
   }
-  if (begin != all.end())
-    std::for_each(begin + 1, all.end(), [this](const std::string& word) { take_positional(word); });
+  take(std::move(whole));
+  if (word != all.end())
+    std::for_each(word + 1, all.end(), [this](const std::string& each) { take_positional(each); });
 }
 
-void CommandLine::take(std::vector<std::string> part, const std::string& follows, Splitter& splitter) {
-  const auto drop = [&](std::size_t i) {
-    note(incomplete_, mistake_in(spec_, part[i]));
-    part.erase(part.begin() + static_cast<std::ptrdiff_t>(i));
-    if (!part.empty()) take(part, follows, splitter);
-  };
-  std::string& head = part.front();
-  if (head.starts_with("--") && !mistake_in(spec_, head).empty()) return drop(0);
-  if (const Option* const first = option_named(spec_, head); first != nullptr && !first->implied.empty())
-    head += fmt::format("={}", first->implied);
-  std::string incomplete;
-  CLI::App& app = splitter.app;
-  try {
-    app.parse(std::vector(part.rbegin(), part.rend()));
-  } catch (const CLI::ArgumentMismatch&) {
-    incomplete = fmt::format("{} has no value{}", part.back(), follows);
+void CommandLine::take(std::vector<std::string> words) {
+  CLI::App app;
+  app.set_help_flag();
+  app.allow_windows_style_options(false);
+  app.allow_extras();
+  std::map<const CLI::Option*, const Option*> options;
+  for (const Option* const option : spec_.options) {
+    if (!may_be_named(*option, words)) continue;
+    CLI::Option* const added = option->type.empty() ? app.add_flag(names_of_flag(*option))
+                                                    : app.add_option(std::string(option->names));
+    options[added->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)] = option;
   }
-  const std::vector<Typed> typed = splitter.typed();
-  for (std::size_t i = 0; i < part.size(); ++i)
-    if (std::ranges::find(typed, part[i], &Typed::value) == typed.end() &&
-        !mistake_in(spec_, part[i]).empty())
-      return drop(i);
-  note(incomplete_, incomplete);
-  for (const auto& [option, value] : typed) give(*option, value);
-  for (const std::string& word : app.remaining()) {
+  std::ranges::reverse(words);
+  app.parse(std::move(words));
+  std::map<const CLI::Option*, std::size_t> taken;
+  for (const CLI::Option* const added : app.parse_order())
+    give(*options.at(added), added->results().at(taken[added]++));
+  for (const std::string& word : app.remaining())
     if (word.starts_with('-') && word != "-")
       note(unknown_, word);
     else
       take_positional(word);
-  }
 }
 
 void CommandLine::give(const Option& option, const std::string& value) {
   for (const Option* const other : spec_.options)
     if (option.overrides == long_name(*other) || other->overrides == long_name(option)) typed_.remove(*other);
   if (&option == spec_.begins_stage) typed_.begin_stage();
-  RawOption& typed = (spec_.is_of_stage(option) ? typed_.stage() : typed_).add(option);
-  typed.text = value;
-  typed.texts.push_back(value);
+  (spec_.is_of_stage(option) ? typed_.stage() : typed_).add(option, value);
 }
 
 void CommandLine::take_positional(const std::string& word) {
@@ -282,11 +270,8 @@ void CommandLine::take_positional(const std::string& word) {
     return;
   }
   const auto& [positional, arity] = spec_.positionals[positionals_];
-  RawOption& typed = typed_.add(*positional);
-  typed.texts.push_back(word);
-  if (arity == Arity::many) return;
-  typed.text = word;
-  ++positionals_;
+  typed_.add(*positional, word);
+  if (arity != Arity::many) ++positionals_;
 }
 
 bool CommandLine::has(std::string_view name) const {

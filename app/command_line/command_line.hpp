@@ -13,34 +13,28 @@
 /// Parses the words of a command line, and prints to standard output.
 namespace clipper {
 
-/// What was typed for one option or positional argument.
-struct RawOption {
-  std::string text{};  ///< the value, of a repeated option the last one; of a flag its name, -h or --help
-  std::vector<std::string> texts{};  ///< all values; `text` is empty for a positional that takes many words
-};
-
-/// What was typed, with all values as text. All functions throw std::out_of_range for an option that the
-/// command does not have, whether it was typed or not: the first test of a command finds this mistake.
+/// What was typed, with all values as text: of a flag its name, -h or --help. All functions throw
+/// std::out_of_range for an option that the command does not have, whether it was typed or not: the first
+/// test of a command finds this mistake.
 class RawOptions {
  public:
-  explicit RawOptions(const CommandSpec& spec, std::map<const Option*, RawOption> typed = {})
-      : spec_(&spec), typed_(std::move(typed)) {}
+  explicit RawOptions(const CommandSpec& spec) : spec_(&spec) {}
 
   [[nodiscard]] bool has(const Option& option) const { return find(option) != nullptr; }
 
   /// The options that were typed, in the order of the spec.
   [[nodiscard]] std::vector<const Option*> given() const;
 
-  /// Empty if the option was not given.
-  [[nodiscard]] const std::string& text(const Option& option) const { return of(option).text; }
-  [[nodiscard]] const std::vector<std::string>& texts(const Option& option) const { return of(option).texts; }
+  /// The last value, and all values; empty if the option was not given.
+  [[nodiscard]] const std::string& text(const Option& option) const;
+  [[nodiscard]] const std::vector<std::string>& texts(const Option& option) const;
 
   /// Nothing if the option was not given.
   [[nodiscard]] std::optional<std::string> value(const Option& option) const {
     return has(option) ? std::optional(text(option)) : std::nullopt;
   }
 
-  RawOption& add(const Option& option) { return typed_[&option]; }
+  void add(const Option& option, const std::string& text) { typed_[&option].push_back(text); }
   void remove(const Option& option) { typed_.erase(&option); }
 
   /// What was typed for each later stage: see CommandSpec::is_of_stage. All else is of the first stage, or of
@@ -50,11 +44,10 @@ class RawOptions {
   void begin_stage() { then_.emplace_back(*spec_); }
 
  private:
-  [[nodiscard]] const RawOption* find(const Option& option) const;
-  [[nodiscard]] const RawOption& of(const Option& option) const;
+  [[nodiscard]] const std::vector<std::string>* find(const Option& option) const;
 
   const CommandSpec* spec_;
-  std::map<const Option*, RawOption> typed_;
+  std::map<const Option*, std::vector<std::string>> typed_;
   std::vector<RawOptions> then_;
 };
 
@@ -81,11 +74,8 @@ class CommandLine {
   void check() const;
 
  private:
-  struct Splitter;
-
-  /// Takes words of which at most the first begins with "--". `follows` is for the error if the last one
-  /// lacks its value.
-  void take(std::vector<std::string> part, const std::string& follows, Splitter& splitter);
+  /// Takes words of which every option has its value.
+  void take(std::vector<std::string> words);
 
   void give(const Option& option, const std::string& value);
   void take_positional(const std::string& word);

@@ -113,43 +113,14 @@ void refuse_pair(const Option& one, const Option& other, std::string_view why) {
                      why.empty() ? "" : ": ", why));
 }
 
-namespace {
-
-std::optional<std::size_t> whole_number(std::string_view text) {
+std::size_t parse_count(std::string_view flag, std::string_view text, std::size_t lowest,
+                        std::size_t highest) {
   std::size_t value = 0;
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
-  return error == std::errc() && stop == end ? std::optional(value) : std::nullopt;
-}
-
-}  // namespace
-
-std::size_t parse_count(std::string_view flag, std::string_view text, std::size_t lowest,
-                        std::size_t highest) {
-  const std::optional<std::size_t> value = whole_number(text);
-  if (!value || *value < lowest || *value > highest)
+  if (error != std::errc() || stop != end || value < lowest || value > highest)
     refuse(fmt::format("{}: '{}' is not a whole number from {} to {}", flag, text, lowest, highest));
-  return *value;
-}
-
-std::size_t parse_bytes(std::string_view flag, std::string_view text, std::size_t lowest,
-                        std::size_t highest) {
-  constexpr std::string_view kUnits = "KMG";
-  std::string_view number = text;
-  if (number.ends_with("iB")) number.remove_suffix(2);
-  const std::size_t unit = number.empty() ? kUnits.npos : kUnits.find(number.back());
-  std::size_t shift = 0;
-  if (unit != kUnits.npos) {
-    number.remove_suffix(1);
-    shift = 10 * (unit + 1);
-  } else {
-    number = text;
-  }
-  const std::optional<std::size_t> value = whole_number(number);
-  if (!value || *value > highest >> shift || *value << shift < lowest)
-    refuse(fmt::format("{}: '{}' is not a number of bytes from {} to {}, such as 65536, 64K or 1MiB", flag,
-                       text, lowest, highest));
-  return *value << shift;
+  return value;
 }
 
 Percentage parse_percentage(std::string_view flag, std::string_view text) {

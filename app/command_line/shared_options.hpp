@@ -199,8 +199,6 @@ class RawOptions;
 
 [[nodiscard]] std::size_t parse_count(std::string_view flag, std::string_view text, std::size_t lowest,
                                       std::size_t highest);
-[[nodiscard]] std::size_t parse_bytes(std::string_view flag, std::string_view text, std::size_t lowest,
-                                      std::size_t highest);  ///< "1048576", "1M" or "1MiB"
 [[nodiscard]] Percentage parse_percentage(std::string_view flag, std::string_view text);  ///< "10" or "10%"
 [[nodiscard]] Percentage parse_share(std::string_view flag, std::string_view text);       ///< "10%" or "0"
 [[nodiscard]] unsigned parse_threads(std::string_view text);                              ///< of --threads
