@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "clip/clip_command.hpp"
+#include "clip/clip_job.hpp"
 #include "clip/clip_option_table.hpp"
 #include "clip/clip_options.hpp"
 #include "command_line/command_line.hpp"

@@ -1,5 +1,3 @@
-#include "clip/clip_command.hpp"
-
 #include <algorithm>
 #include <atomic>
 #include <exception>

@@ -20,7 +20,7 @@
 #include "clip/jobs.hpp"
 #include "console/diagnostics.hpp"
 #include "console/progress.hpp"
-#include "console/table.hpp"
+#include "console/terminal.hpp"
 #include "contract/arrays.hpp"
 #include "engine/engine.hpp"
 #include "flows/clipping.hpp"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "clip/clip_command.hpp"
+#include "clip/clip_job.hpp"
 #include "clip/jobs.hpp"
 #include "clip/layout.hpp"
 #include "clip/run_log.hpp"

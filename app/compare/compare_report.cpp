@@ -18,7 +18,6 @@
 #include "compare/match_options.hpp"
 #include "console/json.hpp"
 #include "console/progress.hpp"
-#include "console/table.hpp"
 #include "console/terminal.hpp"
 #include "element/element.hpp"
 #include "element/text.hpp"

@@ -7,7 +7,7 @@
 #include "command_line/input_names.hpp"
 #include "command_line/shared_options.hpp"
 #include "console/progress.hpp"
-#include "console/table.hpp"
+#include "console/terminal.hpp"
 #include "contract/plan.hpp"
 #include "engine/engine.hpp"
 #include "formats/formats.hpp"

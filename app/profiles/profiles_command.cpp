@@ -16,7 +16,6 @@
 #include "command_line/shared_options.hpp"
 #include "console/diagnostics.hpp"
 #include "console/json.hpp"
-#include "console/table.hpp"
 #include "console/terminal.hpp"
 #include "contract/plan.hpp"
 #include "contract/profile.hpp"

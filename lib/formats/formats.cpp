@@ -206,10 +206,11 @@ InputFile open_input(const std::string& path, Streams streams, Caching caching) 
 
 InputFile open_to_change(const std::string& path, Caching caching) {
   if (const std::optional<MemberPath> member = member_path(path))
-    throw Error(ErrorKind::usage,
-                path + ": is a member of an archive; " + Term{"in_place", "change the archive", Says::advice} + " " +
-                    npy::name_for_commands(member->archive) + " " + Term{"member", "and its member"} + " " +
-                    npy::name_for_commands(member->member, "MEMBER"));
+    throw Error(ErrorKind::usage, path + ": is a member of an archive; " +
+                                      Term{"in_place", "change the archive", Says::advice} + " " +
+                                      npy::name_for_commands(member->archive) + " " +
+                                      Term{"member", "and its member"} + " " +
+                                      npy::name_for_commands(member->member, "MEMBER"));
   return InputFile::open_to_change(path, caching);
 }
 

@@ -1,5 +1,4 @@
-#include "console/table.hpp"
-
+#include "console/terminal.hpp"
 #include "support/catch.hpp"
 
 namespace clipper {
