@@ -419,9 +419,6 @@ struct Results {
     return bound ? PerElement(&*bound) : PerElement<ElementBits>();
   }
 };
-    return bound ? PerElement(&*bound) : PerElement<ElementBits>();
-  }
-};
 
 // The dtypes in which conversions clip, and what their elements become.
 
