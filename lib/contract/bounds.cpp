@@ -402,8 +402,13 @@ Bounds convert_bounds(const Profile& profile, DType dtype, const std::optional<P
   const bool typed = !min->dtype && !max->dtype;
   // Bounds of integers that files have are in order as numbers, too, before they are cut.
   const bool are_cut = profile.family == "clipper" && !is_floating(dtype);
-  // Beside a figure of floats, a number is the element that it becomes, as the figure is.
-  const bool is_beside_figure = is_floating(dtype) && min->found.empty() != max->found.empty();
+  // Beside a figure of floats, a number is the element that it becomes, as the figure is, unless that is
+  // infinite.
+  const auto becomes_infinite = [&](const Parameter& bound, ElementBits element) {
+    return bound.number.kind != number_of(dtype, element).kind;
+  };
+  const bool is_beside_figure = is_floating(dtype) && min->found.empty() != max->found.empty() &&
+                                !becomes_infinite(*min, lo) && !becomes_infinite(*max, hi);
   const bool as_typed = ((typed && !is_beside_figure) || are_cut) && min->number > max->number;
   const bool as_converted = number_of(dtype, lo) > number_of(dtype, hi);
   if (!as_typed && !as_converted) return bounds;
