@@ -260,7 +260,7 @@ TEST_CASE(
                                            "EXIT STATUS", "ENVIRONMENT", "EXAMPLES", "SEE ALSO"});
   const std::string plain_text = plain(text);
   for (const std::string reference :
-       {"DTYPES AND BOUNDS in clipper-bounds(7)", "(PROFILES in clipper-profiles(1))",
+       {"DTYPES AND BOUNDS in clipper-bounds(7)", "See PROFILES in clipper-profiles(1)",
         "See SCALE AND BIAS in clipper-bounds(7)", "FILES AND SAFETY in clipper-files(7)",
         "See JSON OUTPUT in clipper-json(5)", "See SELECTION in clipper-reading(7)"})
     CHECK(contains(plain_text, reference));
