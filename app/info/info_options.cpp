@@ -77,8 +77,8 @@ constexpr Option kMask{
     .names = "--mask", .type = "@FILE.npy", .value = Value::number,
     .needs = "--value",
     .help = "--value of the elements where FILE is not 0",
-    .details = R"(Find `--value` among the elements for which FILE, of bool or numbers, is not 0. Words in braces name
-a FILE for each input, as with clipper(1): `--mask '@{dir}/{stem}_mask.npy'`.)"};
+    .details = R"(Find `--value` where FILE, of bool or numbers, is not 0. It may have the words in braces of
+clipper(1).)"};
 
 constexpr Option kHistogramSvg{
     .names = "--histogram-svg", .type = "FILE.svg", .value = Value::file,

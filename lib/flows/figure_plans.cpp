@@ -55,21 +55,22 @@ void check_figures(const Request& request) {
       check_rule(request, "stretch_from", *end);
       check_places("stretch_from", *end);
     }
+  const Field* const scaling = first_given(request, [&](const Field& field) {
+    return field.stage == Field::Stage::before && field.is_given(request) &&
+           ((request.*field.number())->array || !(request.*field.number())->list.empty());
+  });
+  const auto check = [&](std::string_view field, const Parameter& given) {
+    check_rule(request, field, given);
+    if (scaling != nullptr)
+      throw Error(ErrorKind::usage, label(field, given) +
+                                        ": a percentile cannot be combined with an array as " +
+                                        parameter(scaling->name));
+  };
   for (const auto& [name, given] : replacements_in(request)) {
-    check_rule(request, name, **given);
+    check(name, **given);
     check_places(name, **given);
   }
-  for (const Field& bound : percentiles_in(request)) {
-    check_rule(request, bound.name, *(request.*bound.number()));
-    const auto is_scaling = [&](const Field& field) {
-      return field.stage == Field::Stage::before && field.is_given(request) &&
-             ((request.*field.number())->array || !(request.*field.number())->list.empty());
-    };
-    if (const Field* const field = first_given(request, is_scaling))
-      refuse_figure(
-          ErrorKind::usage, request, bound,
-          "a percentile cannot be combined with an array as " + Message(Term{field->name, field->name}));
-  }
+  for (const Field& bound : percentiles_in(request)) check(bound.name, *(request.*bound.number()));
 }
 
 }  // namespace

@@ -230,7 +230,9 @@ void Figures::find_replacements() {
     else if (count() == 1)
       set_statistic(*given, results[i].numbers().front());
     else
-      *given = results[i].take(label(name, **given), (*given)->text, layout_of_groups(to));
+      with_path(path_, [&, figure = name, at = given] {
+        *at = results[i].take(label(figure, **at), (*at)->text, layout_of_groups(to));
+      });
   }
   dropped_.move_to(lost_);
 }

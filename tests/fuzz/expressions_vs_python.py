@@ -22,6 +22,8 @@ def check_results(trial, x, way, words, files, numbers_of, nan, outside, mark):
     given = [("--replace-above", x > limit), ("--replace-below", x < limit), ("--nan", nan)]
     given += [("--nodata-to", x == mark)] * (way == "nodata") + [("--mask-to", outside)] * ("mask" in way)
     taken = dict(rng.sample(given, rng.randrange(1, 1 + len(given))))
+    if way == "nodata" and "--nodata-to" not in taken:
+        to = "float64"  # which has the mark
     texts = {option: random_text(rng) for option in taken}
     numbers = {option: numbers_of(text) for option, text in texts.items()}
     if any(not np.isfinite(each).all() or np.any(abs(each) > 2.0**53) for each in numbers.values()):
