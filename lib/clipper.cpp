@@ -37,15 +37,15 @@ namespace fs = std::filesystem;
 using Existing = OutputFile::Existing;
 
 Counts counts_of(const ElementCounts& counts, std::uint64_t elements) {
-  Counts told{.elements = elements, .changed = counts.changed};
-  for (const CountedElements& row : kCountedElements) told.*row.told = counts.*row.found;
-  return told;
+  Counts reported{.elements = elements, .changed = counts.changed};
+  for (const CountedElements& row : kCountedElements) reported.*row.in_cpp = counts.*row.counted;
+  return reported;
 }
 
 Counts counts_of(const StageCounts& counts, std::uint64_t elements) {
-  Counts told = counts_of(static_cast<const ElementCounts&>(counts), elements);
-  for (const ElementCounts& later : counts.then) told.then.push_back(counts_of(later, elements));
-  return told;
+  Counts reported = counts_of(static_cast<const ElementCounts&>(counts), elements);
+  for (const ElementCounts& later : counts.then) reported.then.push_back(counts_of(later, elements));
+  return reported;
 }
 
 /// Counts the elements of the tensors that were clipped, and tells FileOptions::progress how far the work is.

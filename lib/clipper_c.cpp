@@ -235,7 +235,7 @@ int count(const clipper_request* request, clipper_counts* counts, Work work) noe
       const Counts& found = i == 0 ? result : i <= result.then.size() ? result.then[i - 1] : Counts{};
       stages[i]->elements = found.elements;
       stages[i]->changed = found.changed ? 1 : 0;
-      for (const CountedElements& row : kCountedElements) stages[i]->*row.told_in_c = found.*row.told;
+      for (const CountedElements& row : kCountedElements) stages[i]->*row.in_c = found.*row.in_cpp;
     }
     return CLIPPER_OK;
   });

@@ -9,7 +9,7 @@
 #include "clipper.hpp"
 #include "contract/plan.hpp"
 
-/// What a clip counts: one row for each number, of which -v, --json, C, C++ and Python are told.
+/// What a clip counts: one row for each number, which -v, --json, C, C++ and Python report.
 namespace clipper {
 
 struct CountedElements {
@@ -18,9 +18,9 @@ struct CountedElements {
   enum class Text : std::uint8_t { none, share, loss, number };
 
   std::string_view name;  ///< "became_infinite": in JSON, C and Python
-  std::uint64_t ElementCounts::*found;
-  std::uint64_t Counts::*told;
-  std::uint64_t clipper_counts::*told_in_c;
+  std::uint64_t ElementCounts::*counted;
+  std::uint64_t Counts::*in_cpp;
+  std::uint64_t clipper_counts::*in_c;
   bool (*is_reported)(const Plan& plan);  ///< whether JSON has it
   Text kind = Text::none;
   std::string_view text{};  ///< after the number: "became infinite"

@@ -98,7 +98,7 @@ void add_counts(const Plan& plan, const ElementCounts& counts, Json& json) {
   const auto add = [&](bool are_losses) {
     for (const CountedElements& row : kCountedElements)
       if ((row.kind == CountedElements::Text::loss) == are_losses && row.is_reported(plan))
-        json.add(row.name, counts.*row.found);
+        json.add(row.name, counts.*row.counted);
   };
   add(false);
   json.add("changed", counts.changed);

@@ -48,7 +48,7 @@ std::string text_of(CountedElements::Text kind, const Plan& plan, const ElementC
   const std::uint64_t all = plan.slice.count - counts.nodata;
   std::string text;
   for (const CountedElements& row : kCountedElements) {
-    const std::uint64_t found = counts.*row.found;
+    const std::uint64_t found = counts.*row.counted;
     if (row.kind != kind || !row.is_reported(plan) || (kind == Text::loss && found == 0)) continue;
     if (kind == Text::share)
       text += fmt::format("{}{:.3g} % {}", text.empty() ? "" : ", ", percent(found, all), row.text);

@@ -110,9 +110,9 @@ struct Target {
 };
 
 /// The output of a tensor without elements.
-void write_alone(std::span<const std::byte> header, OutputFile& output, const Looks& looks) {
+void write_alone(std::span<const std::byte> header, OutputFile& output, const ByteObservers& observers) {
   output.write(header);
-  if (looks.written) looks.written(0, header);
+  if (observers.written) observers.written(0, header);
 }
 
 }  // namespace
@@ -287,7 +287,7 @@ bool Engine::begin_output(const Plan& plan, const InputFile& input, const Output
 }
 
 StageCounts Engine::run(const Plan& plan, InputFile& input, OutputFile& output,
-                        std::span<const std::byte> header, Counting counting, const Looks& looks,
+                        std::span<const std::byte> header, Counting counting, const ByteObservers& observers,
                         Sharing sharing) {
   prepare(plan.slice.count * plan.largest_element());
   const std::uint64_t header_end = output.base() + header.size();
@@ -300,17 +300,17 @@ StageCounts Engine::run(const Plan& plan, InputFile& input, OutputFile& output,
     return true;
   };
   const auto clip = [&](std::uint64_t chunk, std::byte* memory, const Target& to = {}) {
-    transfer.show_read(chunk, memory += transfer.shift(chunk, header_end), looks.read);
+    transfer.show_read(chunk, memory += transfer.shift(chunk, header_end), observers.read);
     transfer.clip(chunk, memory, counting, to.changed, to.mapped);
   };
   const auto write = [&](std::uint64_t chunk, std::byte* memory, const Target& to = {}) {
     memory += transfer.shift(chunk, header_end);
     if (!to.mapped && !transfer.is_refused(chunk)) transfer.write(chunk, memory, output, header, to.changed);
-    transfer.show_written(chunk, to.mapped ? to.mapped : memory, header, looks.written);
+    transfer.show_written(chunk, to.mapped ? to.mapped : memory, header, observers.written);
     done_ += transfer.size(chunk);
   };
   const bool is_reserved = begin_output(plan, input, output, header.size(), sharing, transfer);
-  if (chunks.size() == 0) write_alone(header, output, looks);
+  if (chunks.size() == 0) write_alone(header, output, observers);
   const bool streams = !input.is_regular() || !output.is_regular();
   const auto step = [&](std::uint64_t chunk, std::byte* memory, std::byte* at = nullptr) {
     if (at && plan.input_size() <= plan.output_size()) memory = at - transfer.shift(chunk, header_end);
@@ -354,7 +354,7 @@ std::optional<std::uint64_t> Engine::copy(const Descriptor& from, const std::str
   return complete ? std::optional(total.load()) : std::nullopt;
 }
 
-StageCounts Engine::scan(const Plan& plan, InputFile& input, Counting counting, const Look& read) {
+StageCounts Engine::scan(const Plan& plan, InputFile& input, Counting counting, const ByteObserver& read) {
   prepare(plan.slice.count * plan.largest_element());
   const Chunks chunks = chunks_of(plan, options_.chunk_size, 0);
   Transfer transfer(plan, input, chunks, kernel_options());

@@ -31,9 +31,9 @@ struct ByteRange {
 
 /// What sees the bytes of a regular file's tensor: of the elements that are read, and of all bytes that are
 /// written, both from the beginning of the tensor's file on.
-struct Looks {
-  Look read;
-  Look written;
+struct ByteObservers {
+  ByteObserver read;
+  ByteObserver written;
 };
 
 /// Error{io} if *stop is true; see FileOptions.
@@ -85,7 +85,7 @@ class Engine {
   /// the counts are zero. With Sharing::parts, `header` must be the input's; chunks in which few blocks
   /// change are shared with the input, and only these blocks are written.
   StageCounts run(const Plan& plan, InputFile& input, OutputFile& output, std::span<const std::byte> header,
-                  Counting counting = Counting::off, const Looks& looks = {},
+                  Counting counting = Counting::off, const ByteObservers& observers = {},
                   Sharing sharing = Sharing::none);
 
   /// Calls `make(i, slot)` for the numbers 0 to count - 1, several at once, and `write(i, slot)` in order,
@@ -106,7 +106,7 @@ class Engine {
   /// Counting::on or if nothing changes; otherwise scan() stops at the first change. Error{input} for a NaN
   /// if plan.refuse_nan.
   [[nodiscard]] StageCounts scan(const Plan& plan, InputFile& input, Counting counting = Counting::off,
-                                 const Look& read = {});
+                                 const ByteObserver& read = {});
 
   /// Calls `look` with the decoded elements of each chunk (elements/codec.hpp), which it may overwrite, and
   /// with the index of their first element in the file: several chunks at once and, from a regular file, in

@@ -120,21 +120,21 @@ void Transfer::write_around_holes(std::uint64_t chunk, std::span<const std::byte
   output.write_at(bytes.subspan(written - offset), written);
 }
 
-void Transfer::show_read(std::uint64_t chunk, std::byte* memory, const Look& look) const {
-  if (look) look(begin() + chunks_[chunk].begin * in_size_, read_at(chunk, memory));
+void Transfer::show_read(std::uint64_t chunk, std::byte* memory, const ByteObserver& observer) const {
+  if (observer) observer(begin() + chunks_[chunk].begin * in_size_, read_at(chunk, memory));
 }
 
 void Transfer::show_written(std::uint64_t chunk, const std::byte* memory, std::span<const std::byte> header,
-                            const Look& look) const {
-  if (!look) return;
+                            const ByteObserver& observer) const {
+  if (!observer) return;
   const std::span bytes = written_at(chunk, memory);
-  if (chunk != 0) return look(header.size() + chunks_[chunk].begin * out_size_, bytes);
+  if (chunk != 0) return observer(header.size() + chunks_[chunk].begin * out_size_, bytes);
   // The last block of the header also has elements in it.
   std::vector<std::byte> start(header.begin(), header.end());
   const std::size_t more = std::min(bytes.size(), kSummedBlock - header.size() % kSummedBlock);
   start.insert(start.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(more));
-  look(0, start);
-  if (more < bytes.size()) look(start.size(), bytes.subspan(more));
+  observer(0, start);
+  if (more < bytes.size()) observer(start.size(), bytes.subspan(more));
 }
 
 std::size_t Transfer::shift(std::uint64_t chunk, std::uint64_t header_end) const {

@@ -24,7 +24,7 @@ inline constexpr std::size_t kMinRoom = 8 * kSummedBlock;
 [[nodiscard]] Chunks chunks_of(const Plan& plan, std::size_t chunk_size, std::uint64_t data_offset);
 
 /// Sees bytes of a file and their offset. Called from many threads, in any order.
-using Look = std::function<void(std::uint64_t offset, std::span<const std::byte> bytes)>;
+using ByteObserver = std::function<void(std::uint64_t offset, std::span<const std::byte> bytes)>;
 
 /// The blocks of a chunk that clipping changes, in its memory, if they are few: 1 in 32. To share a chunk and
 /// write more blocks than that takes longer on XFS than to write the chunk.
@@ -69,12 +69,12 @@ class Transfer {
   }
 
   /// Shows the elements as read() has read them, at their offset in the input.
-  void show_read(std::uint64_t chunk, std::byte* memory, const Look& look) const;
+  void show_read(std::uint64_t chunk, std::byte* memory, const ByteObserver& observer) const;
 
   /// Shows the bytes that write() writes, at their offset in the output: at multiples of kSummedBlock if the
   /// chunk begins at one.
   void show_written(std::uint64_t chunk, const std::byte* memory, std::span<const std::byte> header,
-                    const Look& look) const;
+                    const ByteObserver& observer) const;
 
   /// How far from the start of a page the chunk should be in memory, at most kMaxShift. `before_header` is
   /// the number of bytes before the header in the output.

@@ -57,7 +57,7 @@ std::uint64_t MemberClip::size() const {
 }
 
 /// Adds what is read to the CRC-32.
-Look MemberClip::look() {
+ByteObserver MemberClip::observer() {
   if (is_checked_) return {};
   return [this](std::uint64_t offset, std::span<const std::byte> bytes) { crc_.add(offset, bytes); };
 }
@@ -74,7 +74,7 @@ void MemberClip::note(const StageCounts& counts) {
 }
 
 bool MemberClip::scan(Counting counting) {
-  const StageCounts counts = clipping_.engine.scan(*result_.plan, input_, counting, look());
+  const StageCounts counts = clipping_.engine.scan(*result_.plan, input_, counting, observer());
   const bool changes = counts.changed || result_.plan->changes_dtype();
   if (counting == Counting::on || !changes) {
     result_.counts = counts;
@@ -91,7 +91,7 @@ void MemberClip::clip(HeaderAndElements& contents) {
   Transfer transfer(plan, input_, whole, clipping_.engine.kernel_options());
   if (whole.size() != 0) {
     transfer.read(0, contents.elements());
-    transfer.show_read(0, contents.elements(), look());
+    transfer.show_read(0, contents.elements(), observer());
     transfer.clip(0, contents.elements(), counting_of(clipping_.settings));
   }
   expect_sound();
@@ -111,10 +111,11 @@ Contents MemberClip::write_stored(std::span<const std::byte> header, OutputFile&
   const Plan& plan = *result_.plan;
   const std::uint64_t size = header.size() + plan.output_size();
   PlacedCrc written(size);
-  Look add;
+  ByteObserver add;
   if (has_crc_)
     add = [&](std::uint64_t offset, std::span<const std::byte> bytes) { written.add(offset, bytes); };
-  note(clipping_.engine.run(plan, input_, output, header, counting_of(clipping_.settings), {look(), add}));
+  note(
+      clipping_.engine.run(plan, input_, output, header, counting_of(clipping_.settings), {observer(), add}));
   return {written.value(), size, size};
 }
 

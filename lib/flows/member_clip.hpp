@@ -73,7 +73,7 @@ class MemberClip {
 
  private:
   [[nodiscard]] std::vector<std::byte> header() const;
-  [[nodiscard]] Look look();
+  [[nodiscard]] ByteObserver observer();
   [[nodiscard]] Contents write_stored(std::span<const std::byte> header, OutputFile& output);
   [[nodiscard]] Contents write_deflated(std::span<const std::byte> header, OutputFile& output);
   void note(const StageCounts& counts);

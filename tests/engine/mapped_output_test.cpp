@@ -56,13 +56,13 @@ std::string input_for(const Mapping& one) {
 
 /// Runs the engine with these threads. Returns how many bytes were in a mapping of their block.
 std::size_t run(const TemporaryDirectory& directory, const Mapping& one, unsigned threads,
-                const Look& read = {}) {
+                const ByteObserver& read = {}) {
   InputFile input = InputFile::open(directory / "in.npy");
   const Plan plan = plan_of(one, input);
   OutputFile output = new_file(directory);
   const std::string header(one.header, 'h');
   std::atomic<std::size_t> mapped = 0;
-  const Look written = [&](std::uint64_t offset, std::span<const std::byte> bytes) {
+  const ByteObserver written = [&](std::uint64_t offset, std::span<const std::byte> bytes) {
     if (reinterpret_cast<std::uintptr_t>(bytes.data()) % kBlock == offset % kBlock) mapped += bytes.size();
   };
   Engine engine({.threads = threads, .mapping_cpus = 1});
@@ -104,13 +104,13 @@ TEST_CASE("Pages of a mapped file that the file system loses are an error of the
   // The other threads wait: what they write would give the file its size back.
   std::atomic<std::thread::id> loser;
   std::atomic<bool> is_over = false;
-  const Look lose = [&](std::uint64_t offset, std::span<const std::byte> /*bytes*/) {
+  const ByteObserver lose = [&](std::uint64_t offset, std::span<const std::byte> /*bytes*/) {
     std::thread::id nobody;
     if (offset < kMapped / 2 || loser == std::this_thread::get_id()) return;
     if (!loser.compare_exchange_strong(nobody, std::this_thread::get_id())) return is_over.wait(false);
     CHECK(::ftruncate(output.descriptor().get(), 0) == 0);
   };
-  const Look end = [&](std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) {
+  const ByteObserver end = [&](std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) {
     if (loser != std::this_thread::get_id()) return;
     is_over = true;
     is_over.notify_all();

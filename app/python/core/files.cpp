@@ -154,7 +154,7 @@ nb::object object_of(const Counts& counts) {
   nb::dict named;
   named["elements"] = counts.elements;
   named["changed"] = counts.changed;
-  for (const CountedElements& row : kCountedElements) named[row.name.data()] = counts.*row.told;
+  for (const CountedElements& row : kCountedElements) named[row.name.data()] = counts.*row.in_cpp;
   nb::list later;
   for (const Counts& stage : counts.then) later.append(object_of(stage));
   named["then"] = later;

@@ -14,7 +14,7 @@ namespace {
 /// Pieces of a file by their offset.
 class Pieces {
  public:
-  [[nodiscard]] Look look() {
+  [[nodiscard]] ByteObserver observer() {
     return [this](std::uint64_t offset, std::span<const std::byte> bytes) {
       const std::lock_guard lock(mutex_);
       const std::string piece(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -58,7 +58,7 @@ TEST_CASE("All elements are seen as they were read, and all bytes as they are in
       Pieces read;
       Pieces written;
       const std::string header = npy::format(plan.output);
-      engine.run(plan, input, output, bytes(header), Counting::off, {read.look(), written.look()});
+      engine.run(plan, input, output, bytes(header), Counting::off, {read.observer(), written.observer()});
       output.commit();
       CHECK((read.joined() == bytes_of(elements)));
       CHECK((written.joined() == directory.read("out")));
@@ -77,7 +77,7 @@ TEST_CASE("Behind other members of an archive, too, chunks begin at pages of the
     output.set_base(base);
     Pieces written;
     const std::string header = npy::format(plan.output);
-    engine.run(plan, input, output, bytes(header), Counting::off, {{}, written.look()});
+    engine.run(plan, input, output, bytes(header), Counting::off, {{}, written.observer()});
     std::size_t chunks = 0;
     for (const auto& [offset, piece] : written.pieces()) {
       const std::uint64_t before_page = (kChunk - (base + offset) % kChunk) % kChunk;
