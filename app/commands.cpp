@@ -1,5 +1,3 @@
-#include "commands.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,6 +14,7 @@
 #include "clip/clip_option_table.hpp"
 #include "clip/clip_options.hpp"
 #include "command_line/command_line.hpp"
+#include "command_line/command_spec.hpp"
 #include "command_line/shared_options.hpp"
 #include "compare/compare_command.hpp"
 #include "console/diagnostics.hpp"
@@ -26,8 +25,6 @@
 #include "generate/generate_command.hpp"
 #include "info/info_command.hpp"
 #include "os/os.hpp"
-#include "profiles/profiles_command.hpp"
-#include "show/show_command.hpp"
 
 namespace clipper {
 namespace {

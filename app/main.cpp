@@ -1,4 +1,3 @@
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +9,7 @@
 #include <string_view>
 #include <tuple>
 
-#include "commands.hpp"
+#include "command_line/command_spec.hpp"
 #include "console/diagnostics.hpp"
 #include "console/ending.hpp"
 #include "error.hpp"

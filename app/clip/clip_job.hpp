@@ -69,10 +69,7 @@ void clip_job(const ClipRun& run, const Job& job);
 /// Why the job's output, a file that exists, has to be written again: see clipper::why_unfinished().
 [[nodiscard]] std::string why_unfinished(const ClipRun& run, const Job& job);
 
-class RawOptions;
-
-/// `clipper` without a command name. Returns the exit status, or throws the first failure.
-[[nodiscard]] int run_clip(const RawOptions& raw);
+/// Returns the exit status, or throws the first failure.
 [[nodiscard]] int run_clip(const Command& command);
 
 /// Clips all files. Returns the exit status: 0, or with --keep-going the highest status of all files. Without

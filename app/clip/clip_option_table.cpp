@@ -76,21 +76,8 @@ constexpr auto kOptions = listed(
                &kVerbose,      &kQuiet,        &kLogLevel,    &kLogFile,       &kHelp,       &kVersion,  //
                &kChunkSize,    &kSimd});
 
-constexpr std::array kCommon{
-    CommonOption{&kMin, "Lower bound: a number, 1%, 99% or @FILE.npy"},
-    CommonOption{&kMax, "Upper bound, of the same kinds"},
-    CommonOption{&kScale, "Multiply by X before clipping; 1/S divides by S"},
-    CommonOption{&kBias, "Add X before clipping, after --scale"},
-    CommonOption{&kNan, "NaN elements: keep, error, min, max or a number"},
-    CommonOption{&kTo, "Write another dtype: rounded once, never wrapped"},
-    CommonOption{&kProfile, "Follow the rules of numpy, pytorch, onnx-13, ..."},
-    CommonOption{&kInPlace, "Replace each input by its result, all or nothing"},
-    CommonOption{&kOutputDir, "Write results below DIR"},
-    CommonOption{&kRecursive, "Clip all files of tensors below directories"},
-    CommonOption{&kDryRun, "Check everything, write nothing"},
-    CommonOption{&kVerify, "Compare results with GOLDEN, write nothing"},
-    CommonOption{&kVerbose, "Print what was done and how much was clipped"},
-};
+constexpr std::array kCommon{&kMin,     &kMax,       &kScale,     &kBias,   &kNan,    &kTo,     &kProfile,
+                             &kInPlace, &kOutputDir, &kRecursive, &kDryRun, &kVerify, &kVerbose};
 
 /// --fit and --apply are of all stages.
 constexpr bool belongs_to_stage(const Option& option) {

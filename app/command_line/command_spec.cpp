@@ -263,7 +263,7 @@ std::string short_help_of(const CommandSpec& spec, const CommandSpecs& commands,
   sections.back().add("", spec.description.substr(0, spec.description.find(". ") + 1), 0);
   sections.push_back(usage(spec, columns, kFew));
   sections.emplace_back(columns);
-  for (const CommonOption& common : spec.common) sections.back().add(*common.option, common.text);
+  for (const Option* const option : spec.common) sections.back().add(*option, option->help);
   sections.push_back(first_examples(spec, columns));
   sections.push_back(where_more_is(spec, commands, columns));
   return joined_sections(sections);

@@ -59,12 +59,6 @@ template <std::size_t... kSizes>
   return all;
 }
 
-/// An option that -h shows, and what -h says about it in one line.
-struct CommonOption {
-  const Option* option;
-  std::string_view text;
-};
-
 enum class Arity { optional, required, many };
 
 struct Positional {
@@ -80,7 +74,7 @@ struct CommandSpec {
   std::string_view footer = {};                  ///< examples and exit statuses; see help_of()
   std::span<const Positional> positionals = {};
   std::span<const Option* const> options = {};  ///< in the order of --help
-  std::span<const CommonOption> common = {};    ///< what -h shows; if empty, -h prints what --help does
+  std::span<const Option* const> common = {};   ///< what -h shows; if empty, -h prints what --help does
   bool has_groups = false;                      ///< --help has a heading for each group
   bool is_public = true;                        ///< in the manual and the completions
 
@@ -164,5 +158,49 @@ struct OptionGroup {
 
 /// What --version prints: "clipper 0.1.0", and lines about this build and this CPU.
 [[nodiscard]] std::string version_text();
+
+class RawOptions;
+
+// The commands: the first has no name. What runs a command returns the exit status, or throws the first
+// failure.
+extern const CommandSpec kClipSpec;
+[[nodiscard]] int run_clip(const RawOptions& raw);
+
+/// Compares two tensors, or the tensors of two directories, within a tolerance, and prints differences to
+/// standard output. After a file that cannot be read, prints a line to standard error and continues with the
+/// next pair. Returns the highest status of all pairs.
+extern const CommandSpec kCompareSpec;
+[[nodiscard]] int run_compare(const RawOptions& raw);
+
+/// Prints what each file, each member of an archive, and each file of tensors below a directory contains.
+/// After an error, prints a line to standard error and goes on. Returns the highest status of all.
+extern const CommandSpec kInfoSpec;
+[[nodiscard]] int show_info(const RawOptions& raw);
+
+/// Prints elements as numpy prints an array, and reads no others.
+extern const CommandSpec kShowSpec;
+[[nodiscard]] int show_elements(const RawOptions& raw);
+
+/// Prints the tables of profiles, or what they make of bounds for a file.
+extern const CommandSpec kProfilesSpec;
+[[nodiscard]] int list_profiles(const RawOptions& raw);
+
+/// A line of headings and a line for each profile. The headings are those of `clipper profiles`, or STANDS
+/// FOR: the name of the system.
+[[nodiscard]] std::string profile_table(std::span<const std::string_view> headings);
+
+/// `clipper help [COMMAND]`, which prints what `clipper [COMMAND] --help` prints.
+extern const CommandSpec kHelpSpec;
+
+[[nodiscard]] CommandSpecs command_specs();
+
+/// The commands that the help of `spec` lists: for the command without a name, all others that are public.
+[[nodiscard]] CommandSpecs listed_commands(const CommandSpec& spec);
+
+/// The names of the public commands: what `clipper help` takes.
+[[nodiscard]] Words command_names();
+
+/// Runs the command that main's words name.
+[[nodiscard]] int run_command(int argc, const char* const* argv);
 
 }  // namespace clipper

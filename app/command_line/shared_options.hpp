@@ -246,9 +246,6 @@ struct TensorChoice {
 /// What --color asks for; automatic if the command has no such option.
 [[nodiscard]] ColorWhen color_when(const CommandSpec& spec, const RawOptions& raw);
 
-class RawOptions;
-struct Option;
-
 /// number_of_text() of the option's value; nothing if the option was not given.
 [[nodiscard]] std::optional<Parameter> given(const RawOptions& raw, const Option& option,
                                              const Reading& file = {});

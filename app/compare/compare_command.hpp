@@ -13,7 +13,6 @@
 namespace clipper {
 
 class RawOptions;
-struct CommandSpec;
 
 /// A parsed command line of `clipper compare`, not yet compared with any file.
 struct CompareCommand {
@@ -29,15 +28,7 @@ struct CompareCommand {
   Engine::Options engine;
 };
 
-extern const CommandSpec kCompareSpec;
-
 /// Throws Error{usage} if options contradict each other or a value is invalid.
 [[nodiscard]] CompareCommand validate_compare(const RawOptions& raw);
-
-/// `clipper compare ACTUAL EXPECTED`: compares two tensors, or the tensors of two directories, within a
-/// tolerance, and prints differences to standard output. After a file that cannot be read, prints a line to
-/// standard error and continues with the next pair. Returns the exit status: the highest of all pairs, where
-/// 1 (ErrorKind::different) means a difference.
-[[nodiscard]] int run_compare(const RawOptions& raw);
 
 }  // namespace clipper

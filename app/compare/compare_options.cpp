@@ -141,20 +141,8 @@ constexpr auto kOptions =
            std::array{&kAllowEmpty, &kThreads, &kJson, &kProgress, &kNoProgress, &kColor, &kVerbose, &kQuiet,
                       &kLogLevel, &kLogFile, &kHelp});
 
-constexpr std::array kCommon{
-    CommonOption{&kRtol, "Tolerance relative to the expected element"},
-    CommonOption{&kAtol, "Absolute tolerance"},
-    CommonOption{&kUlp, "Accept floats N units in the last place apart"},
-    CommonOption{&kTolerance, "Use the tolerances of torch or numpy"},
-    CommonOption{&kBits, "Compare elements bit by bit: -0 and 0 differ"},
-    CommonOption{&kAnyDtype, "Compare numbers of different dtypes: int 3 is 3.0"},
-    CommonOption{&kMaxMismatch, "Accept N mismatches, or P% of the elements"},
-    CommonOption{&kMetrics, "Print relative error, RMSE, cosine and SQNR"},
-    CommonOption{&kShow, "List the first N mismatches"},
-    CommonOption{&kDiffOut, "Write |a - e| of all elements to FILE"},
-    CommonOption{&kJson, "Print one line of JSON per pair"},
-    CommonOption{&kVerbose, "Print a line for each pair that matches, too"},
-};
+constexpr std::array kCommon{&kRtol,        &kAtol,    &kUlp,  &kTolerance, &kBits, &kAnyDtype,
+                             &kMaxMismatch, &kMetrics, &kShow, &kDiffOut,   &kJson, &kVerbose};
 
 void validate_rule(const RawOptions& raw, CompareCommand& command) {
   command.matching = validate_matching(raw);

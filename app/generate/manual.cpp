@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "command_line/command_spec.hpp"
 #include "element/text.hpp"
 #include "generate/generate_command.hpp"
-#include "profiles/profiles_command.hpp"
 
 namespace clipper {
 namespace {

@@ -16,7 +16,6 @@
 namespace clipper {
 
 class RawOptions;
-struct CommandSpec;
 
 /// A parsed command line of `clipper info`, not yet compared with any file.
 struct InfoCommand {
@@ -41,14 +40,7 @@ struct InfoCommand {
   Progress::When progress = Progress::When::never;  ///< never without statistics: headers are read at once
 };
 
-extern const CommandSpec kInfoSpec;
-
 /// Throws Error{usage} if options contradict each other or a value is invalid.
 [[nodiscard]] InfoCommand validate_info(const RawOptions& raw);
-
-/// `clipper info FILE...`: prints what each file, each member of an archive, and each file of tensors below
-/// a directory contains. After an error, prints a line to standard error and goes on with the next file or
-/// member. Returns the exit status: the highest of all.
-[[nodiscard]] int show_info(const RawOptions& raw);
 
 }  // namespace clipper

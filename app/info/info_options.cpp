@@ -143,14 +143,7 @@ constexpr auto kOptions =
                       &kMask, &kPerAxis, &kTotal},
            kReadingOptions, std::array{&kThreads, &kJson, &kProgress, &kNoProgress, &kColor, &kHelp});
 
-constexpr std::array kCommon{
-    CommonOption{&kStats, "Range, mean, std, median, NaN count, histogram"},
-    CommonOption{&kPercentile, "Print percentiles, such as 1,50,99"},
-    CommonOption{&kMin, "Count the elements less than X"},
-    CommonOption{&kMax, "Count the elements greater than X"},
-    CommonOption{&kDtype, "Read as DTYPE: bfloat16, float8 saved as |V2, |V1"},
-    CommonOption{&kJson, "Print one line of JSON per file"},
-};
+constexpr std::array kCommon{&kStats, &kPercentile, &kMin, &kMax, &kDtype, &kJson};
 
 /// The numbers of "1,50%,99.9".
 std::vector<Number> parse_percentages(std::string_view text) {

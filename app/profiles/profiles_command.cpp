@@ -1,5 +1,3 @@
-#include "profiles/profiles_command.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 
 #include "clip/clip.hpp"
 #include "command_line/command_line.hpp"
+#include "command_line/command_spec.hpp"
 #include "command_line/shared_options.hpp"
 #include "console/diagnostics.hpp"
 #include "console/json.hpp"

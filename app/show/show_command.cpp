@@ -1,5 +1,3 @@
-#include "show/show_command.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 #include <vector>
 
 #include "command_line/command_line.hpp"
+#include "command_line/command_spec.hpp"
 #include "command_line/shared_options.hpp"
 #include "console/terminal.hpp"
 #include "element/logical_type.hpp"
@@ -155,12 +154,7 @@ of each axis are printed.)"};
 constexpr std::array kPositionals{Positional{&kFile, Arity::optional}};
 constexpr auto kOptions = listed(std::array{&kAt}, kReadingOptions, std::array{&kHelp});
 
-constexpr std::array kCommon{
-    CommonOption{&kAt, "Elements, by numpy's indexes and slices: '0, :5'"},
-    CommonOption{&kMember, "Of archives, only members of this name or pattern"},
-    CommonOption{&kDtype, "Read |V2, |V1 or integers as bfloat16 or float8"},
-    CommonOption{&kRaw, "Read files without a header: float32:3,224,224"},
-};
+constexpr std::array kCommon{&kAt, &kMember, &kDtype, &kRaw};
 
 constexpr std::int64_t kMaxElements = 1000;  ///< numpy's `threshold`
 constexpr std::int64_t kEdge = 3;            ///< numpy's `edgeitems`

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "cli/clipper.hpp"
-#include "commands.hpp"
+#include "command_line/command_spec.hpp"
 #include "contract/profile.hpp"
 #include "element/dtype.hpp"
 #include "error.hpp"

@@ -1,6 +1,5 @@
 #include "command_line/command_spec.hpp"
 #include "command_line/shared_options.hpp"
-#include "commands.hpp"
 #include "support/catch.hpp"
 #include "support/lines.hpp"
 
@@ -109,10 +108,10 @@ TEST_CASE("the first screen of every command has at most 30 lines, and an option
     CHECK(lines.size() <= 30);
     for (const std::string& line : lines) CHECK(line.size() <= 80);
     CHECK(spec->common.size() <= 13);
-    for (const CommonOption& common : spec->common) {
-      CHECK(std::ranges::find(spec->options, common.option) != spec->options.end());
+    for (const Option* const option : spec->common) {
+      CHECK(std::ranges::find(spec->options, option) != spec->options.end());
       CHECK(std::ranges::count_if(lines, [&](const std::string& line) {
-              return line.ends_with("  " + std::string(common.text)) && line.starts_with("  ");
+              return line.ends_with("  " + std::string(option->help)) && line.starts_with("  ");
             }) == 1);
     }
     if (spec->common.empty()) continue;

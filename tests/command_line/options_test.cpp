@@ -4,7 +4,7 @@
 
 #include "clip/clip_option_table.hpp"
 #include "command_line/command_line.hpp"
-#include "commands.hpp"
+#include "command_line/command_spec.hpp"
 #include "support/refusal.hpp"
 
 namespace clipper {

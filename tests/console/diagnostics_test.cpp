@@ -3,9 +3,9 @@
 #include <regex>
 
 #include "clip/clip_option_table.hpp"
+#include "command_line/command_spec.hpp"
 #include "compare/compare_command.hpp"
 #include "error.hpp"
-#include "show/show_command.hpp"
 #include "support/files.hpp"
 #include "support/paths.hpp"
 #include "support/refusal.hpp"
