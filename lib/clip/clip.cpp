@@ -14,6 +14,7 @@
 #include "clip/kernel.hpp"
 #include "clip/rule.hpp"
 #include "clip/scale_integers.hpp"
+#include "clip/scale_lanes.hpp"
 #include "clip/tile.hpp"
 #include "element/logical_type.hpp"
 #include "element/small_floats.hpp"
@@ -77,45 +78,6 @@ ElementCounts clip_ticks(const Operation& operation, const std::byte* in, std::b
                           return counts;
                         });
 }
-
-/// Scale, bias and the clip of float16 in registers, which instructions widen and narrow.
-struct ScaleHalves {
-  template <SimdLevel kLevel>
-  [[gnu::always_inline]] static void run(const Operation& operation, const std::byte* in, std::byte* out,
-                                         std::size_t count) noexcept {
-    if constexpr (kLevel != SimdLevel::baseline) run_vectors<vector_bytes(kLevel)>(operation, in, out, count);
-  }
-
- private:
-  template <std::size_t kBytes>
-  [[gnu::always_inline]] static void run_vectors(const Operation& operation, const std::byte* in,
-                                                 std::byte* out, std::size_t count) noexcept {
-    using Floats = Vector<float, kBytes>;
-    const Floats lo = broadcast<kBytes>(widen(from_bits<Float16>(operation.lo)));
-    const Floats hi = broadcast<kBytes>(widen(from_bits<Float16>(operation.hi)));
-    const Floats scale = broadcast<kBytes>(static_cast<float>(operation.scale));
-    const Floats bias = broadcast<kBytes>(static_cast<float>(operation.bias));
-    const auto scale_vector = [&](const std::byte* from, std::byte* to) __attribute__((always_inline)) {
-      HalfVector<kBytes / 2> x;
-      std::memcpy(&x, from, sizeof x);
-      Floats g;
-      widen_f16c(x, g);
-      g = g * scale + bias;
-      g = g < lo ? lo : g;
-      g = g > hi ? hi : g;
-      narrow_f16c(g, x);
-      std::memcpy(to, &x, sizeof x);
-    };
-    std::array<std::byte, kBytes / 2> last{};
-    const std::size_t rest = count * sizeof(Float16) % last.size();
-    const std::size_t whole = count * sizeof(Float16) - rest;
-    for (std::size_t i = 0; i < whole; i += last.size()) scale_vector(in + i, out + i);
-    if (rest == 0) return;
-    std::memcpy(last.data(), in + whole, rest);
-    scale_vector(last.data(), last.data());
-    std::memcpy(out + whole, last.data(), rest);
-  }
-};
 
 /// What compares like the element: of a half an integer, sign and magnitude as two's complement, in which
 /// both zeros are 0, and NaN `nan`.

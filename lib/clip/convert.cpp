@@ -8,9 +8,12 @@
 #include <optional>
 #include <type_traits>
 
+#pragma GCC diagnostic ignored "-Wpsabi"  // only inlined functions have vectors as parameters
+
 #include "clip/convert_loops.hpp"
 #include "clip/kernel.hpp"
 #include "clip/scale_integers.hpp"
+#include "clip/scale_lanes.hpp"
 #include "clip/tile.hpp"
 #include "element/element.hpp"
 #include "element/small_floats.hpp"
@@ -51,7 +54,10 @@ class CastProgram {
                    ? Counted::moves
                : (operation.cast || nan_) && may_be_nan ? Counted::nan
                                                         : Counted::nothing;
-    if (counted_ >= Counted::moves && !varies && !may_be_nan) find_ranges();
+    in_registers_ = !operation.cast && !varies && from_ == DType::float16 && !nan_ &&
+                    level != SimdLevel::baseline && std::fabs(scale_) >= 0x1p-64F &&
+                    std::fabs(scale_) <= 0x1p64F;  // products neither overflow nor underflow
+    if (counted_ >= Counted::moves && !varies && (!may_be_nan || in_registers_)) find_ranges();
     if (may_have_edges(operation)) {
       clip_ = clip_operation(kDTypeOf<Working>, to_bits(within(lo_)), to_bits(within(hi_)));
       clip_->zero_tie = operation.zero_tie;
@@ -73,6 +79,10 @@ class CastProgram {
       in = static_cast<const std::byte*>(std::memcpy(copy.data(), in, size));
     Converted done;
     if (ranges_) done.counts = ranges_->count(in, count, level_);
+    if (in_registers_ && ranges_) {
+      run_loop<ScaleHalves>(level_, operation_, in, out, count);
+      return done;
+    }
     const Working* const x = load(from_, in, loaded, count);
     auto* const y = is_stored ? clipped.template as<Working>() : reinterpret_cast<Working*>(out);
     clip(operands, x, y, count, finds_nan, done);
@@ -147,9 +157,10 @@ class CastProgram {
     const auto scale = static_cast<double>(scale_);
     ranges_.emplace(from_, operation_.divides ? 1 / scale : scale, static_cast<double>(bias_));
     with_type(from_, [&]<class From>() {
-      if constexpr (std::is_integral_v<From> && kLoads<From, Working>)
-        ranges_->find<From>(limits,
-                            [this](From x) { return calculated(static_cast<Working>(x), scale_, bias_); });
+      if constexpr ((std::is_integral_v<From> || std::is_same_v<From, Float16>)&&kLoads<From, Working>)
+        ranges_->find<From>(limits, [this](From x) {
+          return calculated(static_cast<Working>(comparable(x)), scale_, bias_);
+        });
     });
   }
 
@@ -168,12 +179,11 @@ class CastProgram {
       if (has_infinite && losses_ != nullptr)
         done.counts.became_infinite = count_infinite(operands, x, numbers, count);
     }
-    const bool has_nan = done.counts.nan != 0;
-    if (has_nan && finds_nan)
+    if (done.counts.nan != 0 && finds_nan)
       done.first_nan = find_nan(kDTypeOf<Working>, reinterpret_cast<const std::byte*>(y), count);
     if (clip_)
       clip_with_edges(operands, x, y, count, done.counts);
-    else if (has_nan)
+    else if (done.counts.nan != 0)
       replace_nan(operands, y, count);
   }
 
@@ -272,15 +282,14 @@ class CastProgram {
   /// Returns the first number beyond the range, if that is refused.
   std::optional<std::size_t> store_narrowed(const Operands& operands, const Working* x, const Working* y,
                                             std::uint8_t* to, std::size_t count) const noexcept {
-    const DType dtype = to_;
-    run_loop<StoreNarrowed<Working>>(level_, y, to, count, Narrowing(dtype));
-    if (cast_.saturates || traits(dtype).has_infinity) return std::nullopt;
+    run_loop<StoreNarrowed<Working>>(level_, y, to, count, Narrowing(to_));
+    if (cast_.saturates || traits(to_).has_infinity) return std::nullopt;
     const Results replaced(cast_, operands);
     const auto has = [&](const auto& replacement, const auto& by, std::size_t i) {
-      return replacement || (by.data != nullptr && !std::isnan(widened(dtype, by[i])));
+      return replacement || (by.data != nullptr && !std::isnan(widened(to_, by[i])));
     };
     for (std::size_t i = 0; i < count; ++i) {
-      if (!std::isnan(widened(dtype, to[i])) || y[i] != y[i])
+      if (!std::isnan(widened(to_, to[i])) || y[i] != y[i])
         continue;  // NOLINT(misc-redundant-expression): NaN
       const Working g = before_clip(operands, x, i);
       if (!(g < PerElement(operands[Slot::lo], lo_)[i] && has(cast_.below, replaced.below, i)) &&
@@ -437,6 +446,7 @@ class CastProgram {
   bool quiets_nan_;             ///< whether those of 16 and 8 bits become quiet
   Counted counted_;
   std::optional<InputRanges> ranges_;  ///< which count then
+  bool in_registers_;                  ///< whether one loop does all, unless it counts
   std::optional<Operation> clip_;      ///< if the kernels for edges clip
 };
 

@@ -262,11 +262,15 @@ struct CountRange {
     std::size_t i = 0;
     while (i < whole) {
       Vector<Lane, kBytes> sums{};
-      for (const std::size_t end = i + std::min(whole - i, kMost); i < end; i += kLanes) {
+      const auto add = [&](std::size_t at) __attribute__((always_inline)) {
         Vector<Lane, kBytes> x;
-        std::memcpy(&x, in + i * sizeof(T), kBytes);
+        std::memcpy(&x, in + at * sizeof(T), kBytes);
         sums = one_added<kBytes>(x - first <= last, sums);
-      }
+      };
+      const std::size_t end = i + std::min(whole - i, kMost);
+      for (; i + 4 * kLanes <= end; i += 4 * kLanes)
+        for (std::size_t vector = 0; vector < 4; ++vector) add(i + vector * kLanes);
+      for (; i < end; i += kLanes) add(i);
       sum += sum_of_lanes<kBytes, Lane>(sums);
     }
     for (; i < count; ++i) {
@@ -278,11 +282,12 @@ struct CountRange {
   }
 };
 
-/// Runs the loop for the type of an integer dtype.
+/// Runs the loop for the type of an integer dtype, or that of the bits of halves.
 template <template <class T> class Loop, class... Arguments>
 auto run_integers(SimdLevel level, DType dtype, const Arguments&... arguments) noexcept {
   return with_type(dtype, [&]<class T>() {
-    using Integer = std::conditional_t<std::is_integral_v<T>, T, std::int64_t>;
+    using Other = std::conditional_t<HalfType<T>, std::int16_t, std::int64_t>;
+    using Integer = std::conditional_t<std::is_integral_v<T>, T, Other>;
     return run_loop<Loop<Integer>>(level, arguments...);
   });
 }
@@ -360,42 +365,48 @@ bool scale_16_bits([[maybe_unused]] const Operation& operation, [[maybe_unused]]
 #endif
 }
 
-void InputRanges::add_range(Range range, std::pair<Int128, Int128> all, std::pair<double, double> ends,
-                            const Side& side) noexcept {
+InputRanges::Keys InputRanges::range_of(const Keys& all, double low, double high,
+                                        const Side& side) const noexcept {
   const bool falls = scale_ < 0;
-  if (falls) std::swap(ends.first, ends.second);
-  // The first integer from which on `is_true` is true. `end` makes the search short.
+  // The first key from which on `is_true` is true. An integer near it makes the search short.
   const auto first = [&](double end_of_range, const auto& is_true) {
-    Int128 begin = all.first;
-    Int128 end = all.second + 1;
-    const auto look_at = [&](Int128 x) {
-      if (x < begin || x >= end) return;
-      if (is_true(falls ? -side(x) : side(x)))
-        end = x;
+    Keys left = all;
+    const auto look_at = [&](Int128 key) {
+      if (key < left.begin || key >= left.end) return;
+      if (is_true(falls ? -side(key) : side(key)))
+        left.end = key;
       else
-        begin = x + 1;
+        left.begin = key + 1;
     };
     const double guess = (end_of_range - bias_) / scale_;
-    look_at(begin);
-    look_at(end - 1);
-    if (guess > -0x1p64 && guess < 0x1p64)
+    look_at(left.begin);
+    look_at(left.end - 1);
+    if (guess > -0x1p64 && guess < 0x1p64 && !is_floating(dtype_))
       for (const int offset : {-2, 2}) look_at(static_cast<Int128>(guess) + offset);
-    while (begin < end) look_at(begin + (end - begin) / 2);
-    return begin;
+    while (left.begin < left.end) look_at(left.begin + (left.end - left.begin) / 2);
+    return left.begin;
   };
-  const Int128 begin = first(ends.first, [](int from) { return from >= 0; });
-  const Int128 end = first(ends.second, [](int from) { return from > 0; });
-  if (begin >= end) return;
-  range.begin = static_cast<ElementBits>(begin);
-  range.width = static_cast<ElementBits>(end - 1 - begin);
-  ranges_[size_++] = range;
+  return {first(falls ? high : low, [](int from) { return from >= 0; }),
+          first(falls ? low : high, [](int from) { return from > 0; })};
+}
+
+/// The bits of halves from -0 on are in the order of their magnitudes.
+void InputRanges::add(std::uint64_t ElementCounts::*counter, Keys keys) noexcept {
+  if (keys.begin >= keys.end) return;
+  const bool is_half = is_floating(dtype_);
+  if (is_half && keys.begin < 0 && keys.end > 0) {
+    add(counter, {keys.begin, 0});
+    keys.begin = 0;
+  }
+  const Int128 begin = is_half && keys.begin < 0 ? (keys.end - 1) ^ 0x7fff : keys.begin;
+  ranges_[size_++] = {counter, static_cast<ElementBits>(begin),
+                      static_cast<ElementBits>(keys.end - 1 - keys.begin)};
 }
 
 ElementCounts InputRanges::count(const std::byte* in, std::size_t count, SimdLevel level) const noexcept {
   ElementCounts counts;
   for (std::size_t i = 0; i < size_; ++i)
     counts.*ranges_[i].counter +=
-        ranges_[i].times *
         run_integers<CountRange>(level, dtype_, in, count, ranges_[i].begin, ranges_[i].width);
   return counts;
 }

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <limits>
 #include <type_traits>
-#include <utility>
 
 #include "clip/clip.hpp"
 #include "element/number.hpp"
+#include "element/small_floats.hpp"
 #include "simd/levels.hpp"
 
 /// x * scale + bias of integers, and counts of what becomes of integers.
@@ -51,9 +51,9 @@ template <class G, class T>
   return g > near;
 }
 
-/// Counts integers by what is calculated of them with numbers, g. That never falls, or with a negative scale
-/// never rises, as they rise, rounded or not. So the integers of one count are consecutive, and a loop that
-/// does not calculate counts them.
+/// Counts integers and halves by what is calculated of them with numbers, g. That never falls, or with a
+/// negative scale never rises, as they rise, rounded or not. So the elements of one count are consecutive,
+/// and a loop that does not calculate counts them.
 class InputRanges {
  public:
   /// What is counted of g. Without more than the first two, nothing becomes 0 or infinite.
@@ -63,7 +63,7 @@ class InputRanges {
     Bound hi;           ///< what is above is lowered
     G zero_lowest = 1;  ///< what is not 0, but from here to zero_highest, becomes 0
     G zero_highest = 0;
-    G lowest = 0;  ///< what is from here to `highest`, and beyond the next two, becomes infinite
+    G lowest = 0;  ///< what is finite, from here to `highest`, and beyond the next two, becomes infinite
     G highest = 0;
     G finite_lowest = 0;
     G finite_highest = 0;
@@ -72,70 +72,100 @@ class InputRanges {
   /// The scale and bias with which is calculated, or doubles near them.
   InputRanges(DType dtype, double scale, double bias) noexcept : dtype_(dtype), scale_(scale), bias_(bias) {}
 
-  /// `calculate` gives g of a T.
+  /// `calculate` gives g of a T, which is not 0 of halves other than 0 without a bias.
   template <class T, class G, class Bound, class Calculate>
   [[gnu::cold, gnu::noinline]] void find(const Limits<G, Bound>& limits,
                                          const Calculate& calculate) noexcept {
-    const auto add = [&](auto counter, std::uint64_t times, auto low, auto high, const auto& side_of) {
-      const auto side = [&](Int128 x) { return side_of(calculate(static_cast<T>(x))); };
-      using Integers = std::numeric_limits<T>;
-      add_range({counter, times, 0, 0}, {Integers::lowest(), Integers::max()},
-                {static_cast<double>(low), static_cast<double>(high)}, Side(side));
+    constexpr Keys kFinite = all_keys<T>(false);
+    constexpr Keys kAll = all_keys<T>(true);
+    const auto range = [&](const Keys& all, auto low, auto high, const auto& side_of) {
+      const auto side = [&](Int128 key) { return side_of(calculate(element_at<T>(key))); };
+      return range_of(all, static_cast<double>(low), static_cast<double>(high), Side(side));
     };
-    add(&ElementCounts::raised, 1, limits.least, limits.least,
-        [&](G g) { return is_below(g, limits.least) ? 0 : 1; });
-    add(&ElementCounts::lowered, 1, limits.hi, limits.hi,
-        [&](G g) { return is_above(g, limits.hi) ? 0 : -1; });
-    const G zero = 0;
-    if (limits.zero_lowest <= limits.zero_highest)
-      add(&ElementCounts::became_zero, 1, limits.zero_lowest, limits.zero_highest, [&](G g) {
+    add(&ElementCounts::raised,
+        range(kAll, limits.least, limits.least, [&](G g) { return is_below(g, limits.least) ? 0 : 1; }));
+    add(&ElementCounts::lowered,
+        range(kAll, limits.hi, limits.hi, [&](G g) { return is_above(g, limits.hi) ? 0 : -1; }));
+    if (limits.zero_lowest <= limits.zero_highest) {
+      Keys zeros = range(kAll, limits.zero_lowest, limits.zero_highest, [&](G g) {
         return g < limits.zero_lowest ? -1 : g > limits.zero_highest ? 1 : 0;
       });
-    if (limits.zero_lowest <= zero && zero <= limits.zero_highest)
-      add(&ElementCounts::became_zero, kSubtracts, zero, zero, [&](G g) {
-        return g < zero ? -1 : g > zero ? 1 : 0;
-      });
+      const G zero = 0;
+      if (limits.zero_lowest <= zero && zero <= limits.zero_highest) {
+        const Keys exact = range(kAll, zero, zero, [&](G g) { return g < zero ? -1 : g > zero ? 1 : 0; });
+        add(&ElementCounts::became_zero, {zeros.begin, exact.begin});
+        zeros.begin = exact.end;
+      }
+      add(&ElementCounts::became_zero, zeros);
+    }
     if (limits.lowest < limits.finite_lowest)
-      add(&ElementCounts::became_infinite, 1, limits.lowest, limits.finite_lowest, [&](G g) {
+      add(&ElementCounts::became_infinite, range(kFinite, limits.lowest, limits.finite_lowest, [&](G g) {
         return g < limits.lowest ? -1 : g >= limits.finite_lowest || g > limits.highest ? 1 : 0;
-      });
+      }));
     if (limits.highest > limits.finite_highest)
-      add(&ElementCounts::became_infinite, 1, limits.finite_highest, limits.highest, [&](G g) {
+      add(&ElementCounts::became_infinite, range(kFinite, limits.finite_highest, limits.highest, [&](G g) {
         return g <= limits.finite_highest || g < limits.lowest ? -1 : g > limits.highest ? 1 : 0;
-      });
+      }));
+    if constexpr (HalfType<T>) {
+      add(&ElementCounts::nan, {kAll.end, 0x8000});
+      add(&ElementCounts::nan, {-0x8000, kAll.begin});
+    }
   }
 
   [[nodiscard]] ElementCounts count(const std::byte* in, std::size_t count, SimdLevel level) const noexcept;
 
  private:
-  static constexpr std::uint64_t kSubtracts = ~std::uint64_t{0};
+  /// Consecutive elements by their keys: see small_floats.hpp; integers are their own.
+  struct Keys {
+    Int128 begin;
+    Int128 end;
+  };
 
   struct Range {
     std::uint64_t ElementCounts::*counter;
-    std::uint64_t times;
     ElementBits begin;
     ElementBits width;  ///< of one element: 0
   };
 
-  /// Calls a function that says whether g of an integer is below the range, -1, in it, or above it, 1.
+  /// Calls a function that says whether g of a key is below the range, -1, in it, or above it, 1.
   struct Side {
     const void* function;
-    int (*call)(const void* function, Int128 x);
+    int (*call)(const void* function, Int128 key);
 
     template <class F>
     explicit Side(const F& f) noexcept
-        : function(&f), call([](const void* of, Int128 x) { return (*static_cast<const F*>(of))(x); }) {}
-    int operator()(Int128 x) const noexcept { return call(function, x); }
+        : function(&f), call([](const void* of, Int128 key) { return (*static_cast<const F*>(of))(key); }) {}
+    int operator()(Int128 key) const noexcept { return call(function, key); }
   };
 
-  /// Finds the integers in the range, of all, whose g is near the ends.
-  void add_range(Range range, std::pair<Int128, Int128> all, std::pair<double, double> ends,
-                 const Side& side) noexcept;
+  /// All but NaN, or the finite ones.
+  template <class T>
+  static constexpr Keys all_keys(bool with_infinities) noexcept {
+    if constexpr (HalfType<T>) {
+      const int end = T::kInfinity + (with_infinities ? 1 : 0);
+      return {-end, end};
+    } else {
+      return {std::numeric_limits<T>::lowest(), Int128{std::numeric_limits<T>::max()} + 1};
+    }
+  }
+
+  template <class T>
+  static T element_at(Int128 key) noexcept {
+    if constexpr (HalfType<T>)
+      return element_of<T>(static_cast<std::int16_t>(key));
+    else
+      return static_cast<T>(key);
+  }
+
+  /// The keys in the range, of all; g of its ends is near `low` and `high`.
+  [[nodiscard]] Keys range_of(const Keys& all, double low, double high, const Side& side) const noexcept;
+
+  void add(std::uint64_t ElementCounts::*counter, Keys keys) noexcept;
 
   DType dtype_;
   double scale_;
   double bias_;
-  std::array<Range, 6> ranges_{};
+  std::array<Range, 12> ranges_{};
   std::size_t size_ = 0;
 };
 

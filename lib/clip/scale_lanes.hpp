@@ -1,8 +1,5 @@
 #pragma once
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -13,11 +10,58 @@
 #include <utility>
 
 #include "clip/operation.hpp"
+#include "element/small_floats.hpp"
 #include "simd/conversions.hpp"
 #include "simd/vector.hpp"
 
-/// x * scale + bias of integers of 16 and 32 bits, in lanes of float64, or of 16 bits in float32.
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+/// x * scale + bias, and the bounds, in registers: of float16 in float32; of integers of 16 and 32 bits in
+/// float64, or of 16 bits in float32.
 namespace clipper {
+
+/// Scale, bias and the clip of float16 in registers, which instructions widen and narrow.
+struct ScaleHalves {
+  template <SimdLevel kLevel>
+  [[gnu::always_inline]] static void run(const Operation& operation, const std::byte* in, std::byte* out,
+                                         std::size_t count) noexcept {
+    if constexpr (kLevel != SimdLevel::baseline) run_vectors<vector_bytes(kLevel)>(operation, in, out, count);
+  }
+
+ private:
+  template <std::size_t kBytes>
+  [[gnu::always_inline]] static void run_vectors(const Operation& operation, const std::byte* in,
+                                                 std::byte* out, std::size_t count) noexcept {
+    using Floats = Vector<float, kBytes>;
+    const Floats lo = broadcast<kBytes>(widen(from_bits<Float16>(operation.lo)));
+    const Floats hi = broadcast<kBytes>(widen(from_bits<Float16>(operation.hi)));
+    const Floats scale = broadcast<kBytes>(static_cast<float>(operation.scale));
+    const Floats bias = broadcast<kBytes>(static_cast<float>(operation.bias));
+    const auto scale_vector = [&](const std::byte* from, std::byte* to) __attribute__((always_inline)) {
+      HalfVector<kBytes / 2> x;
+      std::memcpy(&x, from, sizeof x);
+      Floats g;
+      widen_f16c(x, g);
+      g = g * scale + bias;
+      g = g < lo ? lo : g;
+      g = g > hi ? hi : g;
+      narrow_f16c(g, x);
+      std::memcpy(to, &x, sizeof x);
+    };
+    std::array<std::byte, kBytes / 2> last{};
+    const std::size_t rest = count * sizeof(Float16) % last.size();
+    const std::size_t whole = count * sizeof(Float16) - rest;
+    for (std::size_t i = 0; i < whole; i += last.size()) scale_vector(in + i, out + i);
+    if (rest == 0) return;
+    std::memcpy(last.data(), in + whole, rest);
+    scale_vector(last.data(), last.data());
+    std::memcpy(out + whole, last.data(), rest);
+  }
+};
+
+#if defined(__x86_64__)
 
 /// What scale_lanes() does to every element: g = x * scale + bias, clipped to [lo, hi] and truncated.
 struct DoubleOperation {
@@ -299,5 +343,6 @@ inline bool is_exact_in_float32(const Operation& operation) noexcept {
   return is_multiple(operation.scale) && is_multiple(operation.bias);
 }
 
-}  // namespace clipper
 #endif
+
+}  // namespace clipper
