@@ -55,7 +55,7 @@ class NormalizingProgram {
     is_quick_ = is_quick();
     if (is_quick_) choose_numbers();
     if (is_quick_ && composes_) choose_lanes();
-    if (is_quick_ && (counts() || varies)) choose_clips();
+    if (counts() && lanes_ != Lanes::none) choose_clip();
     if (is_quick_ && composes_ && !varies) choose_quotient();
   }
   NormalizingProgram(const NormalizingProgram&) = delete;
@@ -154,10 +154,8 @@ class NormalizingProgram {
     });
   }
 
-  /// The clips by which kernels count what is beyond the bounds: of the elements, and of doubles.
-  void choose_clips() noexcept {
-    clip_doubles_ = clip_operation(DType::float64, to_bits(lo_), to_bits(hi_));
-    if (lanes_ == Lanes::none) return;
+  /// By this clip a kernel counts the elements that are beyond the bounds.
+  void choose_clip() noexcept {
     with_type(from_, [&]<class From>() {
       if constexpr (!HalfType<From>) {
         constexpr bool kIntegers = std::is_integral_v<From>;
@@ -165,7 +163,7 @@ class NormalizingProgram {
         const From most = from_bits<From>(highest_element(from_));
         const From lo = lo_ > as_double(least) ? static_cast<From>(kIntegers ? std::ceil(lo_) : lo_) : least;
         const From hi = hi_ < as_double(most) ? static_cast<From>(kIntegers ? std::floor(hi_) : hi_) : most;
-        clip_elements_ = clip_operation(from_, to_bits(lo), to_bits(hi));
+        clip_ = clip_operation(from_, to_bits(lo), to_bits(hi));
       }
     });
   }
@@ -221,7 +219,7 @@ class NormalizingProgram {
                    any_of(level_, reinterpret_cast<const float*>(out), count, may_be_lost)))
       return run_on_doubles(operands, numbers, steps, in, out, count, done);
     Doubles unwanted;
-    if (counts()) done.counts = clip_and_count(*clip_elements_, in, unwanted.bytes(), count, level_);
+    if (counts()) done.counts = clip_and_count(*clip_, in, unwanted.bytes(), count, level_);
     if (found->has_nan) done.first_nan = find_nan(from_, in, count);
     return !found->has_nan || is_floating(to_);
   }
@@ -301,7 +299,8 @@ class NormalizingProgram {
         bounds.set(Slot::lo, lo.data());
         bounds.set(Slot::hi, hi.data());
       }
-      done.counts = clip_and_count(*clip_doubles_, bounds, x.bytes(), clipped.bytes(), count, level_);
+      done.counts = clip_and_count(clip_operation(DType::float64, to_bits(lo_), to_bits(hi_)), bounds,
+                                   x.bytes(), clipped.bytes(), count, level_);
       y = clipped.data();
       if (varies_) steps.also &= ~kClips;
     }
@@ -445,8 +444,7 @@ class NormalizingProgram {
   std::optional<NormalizedLimits> limits_;  ///< if losses are counted
   bool is_quick_ = false;
   Lanes lanes_ = Lanes::none;
-  std::optional<Operation> clip_elements_;
-  std::optional<Operation> clip_doubles_;
+  std::optional<Operation> clip_;
   Steps steps_;
   double lo_ = 0;
   double hi_ = 0;
