@@ -15,7 +15,6 @@
 #include "contract/plan.hpp"
 #include "counts.hpp"
 #include "element/tensor_layout.hpp"
-#include "elements/codec.hpp"
 #include "engine/engine.hpp"
 #include "files/place.hpp"
 #include "flows/clip_file.hpp"
@@ -27,6 +26,7 @@
 #include "formats/container.hpp"
 #include "formats/formats.hpp"
 #include "formats/parameter_file.hpp"
+#include "memory/codec.hpp"
 #include "os/os.hpp"
 #include "request_text.hpp"
 

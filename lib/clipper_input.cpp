@@ -5,9 +5,9 @@
 #include <string_view>
 #include <utility>
 
-#include "elements/codec.hpp"
 #include "error.hpp"
 #include "formats/formats.hpp"
+#include "memory/codec.hpp"
 #include "os/os.hpp"
 
 namespace clipper {

@@ -18,11 +18,11 @@
 #include "console/terminal.hpp"
 #include "element/logical_type.hpp"
 #include "element/tensor_layout.hpp"
-#include "elements/codec.hpp"
 #include "error.hpp"
 #include "files/input_file.hpp"
 #include "formats/container.hpp"
 #include "formats/formats.hpp"
+#include "memory/codec.hpp"
 #include "npy/dict.hpp"
 #include "npy/header.hpp"
 

@@ -20,12 +20,12 @@
 #include "compare/match.hpp"
 #include "element/element.hpp"
 #include "element/tensor_layout.hpp"
-#include "elements/codec.hpp"
 #include "engine/tensor_clip.hpp"
 #include "error.hpp"
 #include "files/output_file.hpp"
 #include "files/place.hpp"
 #include "formats/container.hpp"
+#include "memory/codec.hpp"
 #include "npy/header.hpp"
 #include "parallel/pool.hpp"
 

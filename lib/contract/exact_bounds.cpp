@@ -14,8 +14,8 @@
 #include "contract/steps.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
-#include "elements/codec.hpp"
 #include "error.hpp"
+#include "memory/codec.hpp"
 #include "simd/levels.hpp"
 
 namespace clipper {

@@ -3,8 +3,8 @@
 #include <span>
 
 #include "element/element.hpp"
-#include "elements/codec.hpp"
 #include "engine/parameter_tile.hpp"
+#include "memory/codec.hpp"
 
 namespace clipper {
 namespace {

@@ -9,10 +9,10 @@
 #include <limits>
 #include <mutex>
 
-#include "elements/codec.hpp"
 #include "error.hpp"
 #include "files/checksum.hpp"
 #include "files/input_file.hpp"
+#include "memory/codec.hpp"
 #include "os/os.hpp"
 #include "parallel/pool.hpp"
 

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "clip/operands.hpp"
-#include "elements/codec.hpp"
-#include "elements/nodata.hpp"
 #include "engine/parameter_tile.hpp"
 #include "engine/tensor_clip.hpp"
+#include "memory/codec.hpp"
+#include "memory/nodata.hpp"
 
 /// Elements of groups that lack figures, which plans of their own clip: see Plan::others; and those in a
 /// mask.

@@ -14,10 +14,10 @@
 #include "contract/fields.hpp"
 #include "contract/steps.hpp"
 #include "element/element.hpp"
-#include "elements/byte_table.hpp"
-#include "elements/codec.hpp"
-#include "elements/nodata.hpp"
 #include "error.hpp"
+#include "memory/byte_table.hpp"
+#include "memory/codec.hpp"
+#include "memory/nodata.hpp"
 
 namespace clipper {
 namespace {

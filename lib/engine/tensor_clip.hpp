@@ -15,9 +15,9 @@
 #include "clip/convert.hpp"
 #include "clip/operation.hpp"
 #include "contract/plan.hpp"
-#include "elements/nodata.hpp"
 #include "engine/parameter_tile.hpp"
 #include "error.hpp"
+#include "memory/nodata.hpp"
 #include "parallel/pool.hpp"
 #include "simd/levels.hpp"
 

@@ -13,7 +13,6 @@
 
 #include "clip/clip.hpp"
 #include "contract/fields.hpp"
-#include "elements/codec.hpp"
 #include "engine/engine.hpp"
 #include "engine/output_memory.hpp"
 #include "engine/tensor_clip.hpp"
@@ -21,6 +20,7 @@
 #include "flows/figure_plans.hpp"
 #include "flows/figure_requests.hpp"
 #include "flows/figures.hpp"
+#include "memory/codec.hpp"
 #include "simd/levels.hpp"
 
 namespace clipper {

@@ -7,8 +7,8 @@
 #include "contract/plan.hpp"
 #include "contract/profile.hpp"
 #include "element/tensor_layout.hpp"
-#include "elements/codec.hpp"
 #include "engine/tensor_clip.hpp"
+#include "memory/codec.hpp"
 
 /// Clips tensors in memory.
 namespace clipper {

@@ -10,10 +10,10 @@
 #include "contract/bounds.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
-#include "elements/codec.hpp"
 #include "engine/engine.hpp"
 #include "engine/tensor_clip.hpp"
 #include "error.hpp"
+#include "memory/codec.hpp"
 #include "parallel/pool.hpp"
 
 namespace clipper {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "element/element.hpp"
-#include "elements/byte_table.hpp"
+#include "memory/byte_table.hpp"
 
 namespace clipper {
 namespace {

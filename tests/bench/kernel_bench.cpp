@@ -23,9 +23,9 @@
 #include "clip/convert.hpp"
 #include "compare/comparison.hpp"
 #include "element/number.hpp"
-#include "elements/byte_table.hpp"
-#include "elements/codec.hpp"
 #include "engine/output_memory.hpp"
+#include "memory/byte_table.hpp"
+#include "memory/codec.hpp"
 #include "statistics/rank_kernels.hpp"
 #include "statistics/statistics.hpp"
 

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "element/tensor_layout.hpp"
-#include "elements/codec.hpp"
+#include "memory/codec.hpp"
 #include "support/catch.hpp"
 
 namespace clipper {

@@ -1,4 +1,4 @@
-#include "elements/byte_table.hpp"
+#include "memory/byte_table.hpp"
 
 #include <random>
 

@@ -1,4 +1,4 @@
-#include "elements/nodata.hpp"
+#include "memory/nodata.hpp"
 
 #include <algorithm>
 #include <cstring>

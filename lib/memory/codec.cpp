@@ -1,4 +1,4 @@
-#include "elements/codec.hpp"
+#include "memory/codec.hpp"
 
 #include <algorithm>
 #include <cstdlib>
