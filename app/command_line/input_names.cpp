@@ -354,7 +354,7 @@ std::string named_by(std::string_view output_template, const std::string& path, 
 }
 
 void set_mask(Request& request, const std::string& text, const Reading& files) {
-  if (text.find('{') != std::string::npos)
+  if (text.starts_with('@') && text.find('{') != std::string::npos)
     request.mask = Parameter(Number(1), text);
   else
     set_text(*field_named("mask"), request, text, files);

@@ -285,6 +285,7 @@ void expect_apart(const ReportTargets& targets, const std::string& compared) {
 Reports::Reports(const ReportTargets& targets, std::string name)
     : github_(targets.github), name_(std::move(name)) {
   const auto create = [](const std::string& path) {
+    expect_no_member(path);
     return std::make_unique<OutputFile>(
         OutputFile::create(path, OutputFile::Existing::replace, OutputFile::Durability::none));
   };

@@ -265,7 +265,7 @@ int expand_directories(InfoCommand& command) {
   return status;
 }
 
-/// The facts that a row of the table has.
+/// The facts that a row of the table has, without those of --value.
 std::vector<std::string> facts_of(const InfoCommand& command) {
   if (!command.statistics) return {};
   std::vector<std::string> facts{"min", "max", "mean", "std", "median"};
@@ -274,6 +274,12 @@ std::vector<std::string> facts_of(const InfoCommand& command) {
   facts.insert(facts.end(), {"NaN", "inf", "-inf"});
   if (command.bounds.min) facts.emplace_back("below");
   if (command.bounds.max) facts.emplace_back("above");
+  return facts;
+}
+
+/// With the values that the command asks for.
+std::vector<std::string> columns_of(std::vector<std::string> facts, const InfoCommand& command) {
+  for (const Parameter& value : command.values) facts.push_back(value.text);
   return facts;
 }
 
@@ -380,7 +386,8 @@ class Display {
     add_to_list(as_row(tensor, facts_));
   }
 
-  void add_to_list(const Table::Row& row) {
+  void add_to_list(Table::Row row) {
+    row.resize(std::max(row.size(), 3 + columns_.size()), "-");  // after file, dtype and shape
     list_.add(row);
     ++listed_;
     if (list_.is_large()) end();
@@ -424,7 +431,8 @@ class Display {
   const InfoCommand& command_;
   const bool is_list_;  ///< a row for each tensor, also if there is only one
   const std::vector<std::string> facts_ = facts_of(command_);
-  Table list_ = tensor_table(facts_, command_.table.value_or(Table::Format::text));
+  const std::vector<std::string> columns_ = columns_of(facts_, command_);
+  Table list_ = tensor_table(columns_, command_.table.value_or(Table::Format::text));
   std::size_t listed_ = 0;
   std::string page_;  ///< of the first tensor
   const std::size_t width_ = terminal_columns(STDOUT_FILENO);

@@ -10,6 +10,7 @@
 #include "command_line/input_names.hpp"
 #include "command_line/shared_options.hpp"
 #include "flows/figure_requests.hpp"
+#include "formats/container.hpp"
 #include "info/info_command.hpp"
 #include "request_text.hpp"
 #include "statistics/percentiles.hpp"
@@ -211,6 +212,7 @@ InfoCommand validate_info(const RawOptions& raw) {
   command.svg = raw.value(kHistogramSvg);
   if (command.svg && !command.svg->ends_with(".svg"))
     refuse(fmt::format("--histogram-svg: '{}' does not end in .svg", *command.svg));
+  if (command.svg) expect_no_member(*command.svg);
   if (raw.has(kTable)) command.table = static_cast<Table::Format>(word_of(raw, kTable));
   if (raw.has(kBins)) command.bins = parse_count(long_name(kBins), raw.text(kBins), 2, Histogram::kMaxRows);
   command.statistics = command.svg || raw.has(kBins) || raw.has(kStats) || raw.has(kPercentile) ||

@@ -298,6 +298,7 @@ Table::Row as_row(const TensorInfo& tensor, const std::vector<std::string>& fact
   Facts found;
   if (tensor.statistics) add_statistics(tensor, found);
   for (const std::string& fact : facts) row.push_back(cell_of(found, fact));
+  for (const auto& [expression, value] : tensor.values) row.push_back(value ? value_text(*value) : "none");
   return row;
 }
 

@@ -253,9 +253,8 @@ void expect_no_groups(const Request& request) {
     return is_grouping(each) && !(each.name == "mask" && request.mask_to);
   });
   if (field == nullptr) return;
-  refuse_normalization(parameter(field->name) + " requires a percentile as " + parameter("min") + " or " +
-                       parameter("max") + ", a statistic as " + parameter("subtract") + " or " +
-                       parameter("divide") + ", or " + parameter("max_norm"));
+  refuse_normalization(parameter(field->name) + " requires a figure, such as 1% as " + parameter("min") +
+                       " or mean as " + parameter("subtract") + ", or " + parameter("max_norm"));
 }
 
 bool only_scales(const Plan& plan) {

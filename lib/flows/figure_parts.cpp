@@ -27,7 +27,7 @@
 namespace clipper {
 namespace {
 
-constexpr std::string_view kAnd = " and --";
+constexpr std::string_view kAnd = " and ";
 
 bool is_bound(std::string_view field) {
   return field == "min" || field == "max";
@@ -63,7 +63,7 @@ void LostFigures::move_to(std::vector<LostBound>& lost, bool flatten) {
     });
     std::string text = first->text;
     for (auto entry = first + 1; entry != other; ++entry)
-      text += fmt::format("{}{} {}", kAnd, entry->field, entry->text);
+      text += fmt::format("{}{} {}", kAnd, field_named(entry->field)->option, entry->text);
     text += first->place;
     if (first->groups > 1)
       text += fmt::format(" and {} other {}", first->groups - 1, first->groups == 2 ? "index" : "indexes");
@@ -74,7 +74,7 @@ void LostFigures::move_to(std::vector<LostBound>& lost, bool flatten) {
 }
 
 std::string lost_text(const LostBound& lost) {
-  const bool are_two = lost.text.find(kAnd) != std::string::npos;
+  const bool are_two = lost.text.find(std::string(kAnd) + "--") != std::string::npos;
   const std::string_view what = lost.flattens ? are_two ? "flatten what is beyond" : "flattens what is beyond"
                                 : is_bound(lost.field) ? are_two ? "are no bounds" : "is no bound"
                                 : are_two              ? "are left out"

@@ -84,6 +84,7 @@ class Figures {
   void drop(const Field& figure, std::uint64_t group, bool has_infinity = false) {
     drop(figure.name, (request_.*figure.number())->text, group, has_infinity);
   }
+  void omit_replacement(const Field& field);
   [[nodiscard]] std::optional<std::pair<Figure, double>> range_of(const GroupNumbers& numbers,
                                                                   std::uint64_t group);
   void leave_out(const Field& bound, Request& request, std::uint64_t group, bool has_infinity);
@@ -200,6 +201,12 @@ bool Figures::add_bounds(const std::vector<Field>& bounds, Ends ends, const Grou
   return true;
 }
 
+/// A mask that says only what becomes of other elements goes with that.
+void Figures::omit_replacement(const Field& field) {
+  omit(request_, field);
+  if (field.of == "mask") request_.mask.reset();
+}
+
 /// Finds what replaces elements, as elements of the output.
 void Figures::find_replacements() {
   const auto replacements = replacements_in(request_);
@@ -218,6 +225,10 @@ void Figures::find_replacements() {
       else if (!found->is_finite())
         throw_with_path(path_,
                         Error(ErrorKind::input, label(name, **given) + ": is not finite" + place_of(group)));
+      else if (is_floating(to) && number_of(to, nearest_element(to, *found)).kind != Number::Kind::finite)
+        throw_with_path(
+            path_, Error(ErrorKind::usage, label(name, **given) + place_of(group) +
+                                               fmt::format(" is beyond the range of {}", traits(to).name)));
       results[i].add(found);
     }
   };
@@ -226,7 +237,7 @@ void Figures::find_replacements() {
     const auto& [name, given] = replacements[i];
     if (count() == 0) drop(name, (*given)->text, 0, false);
     if (results[i].are_lost())
-      omit(request_, *field_named(name));
+      omit_replacement(*field_named(name));
     else if (count() == 1)
       set_statistic(*given, results[i].numbers().front());
     else
