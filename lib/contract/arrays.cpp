@@ -398,6 +398,11 @@ bool takes_factor(DType dtype, DType factor) {
          (is_long(dtype) && is_long(factor));
 }
 
+std::shared_ptr<const ParameterArray> with_elements(std::shared_ptr<const ParameterArray> array,
+                                                    TensorLayout layout, std::vector<std::byte> elements) {
+  return std::make_shared<RetypedArray>(std::move(array), std::move(layout), std::move(elements));
+}
+
 std::shared_ptr<const ParameterArray> with_shape(std::shared_ptr<const ParameterArray> array,
                                                  std::vector<std::int64_t> shape) {
   TensorLayout layout = array->layout();

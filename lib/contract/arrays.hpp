@@ -182,6 +182,11 @@ void lose_others(Parameter& given, const std::function<bool(std::size_t)>& is_ow
 /// Whether elements of a dtype are scaled, normalized, ... with numbers of this dtype as they are.
 [[nodiscard]] bool takes_factor(DType dtype, DType factor);
 
+/// The array with these elements, of the layout's dtype, in place of its own.
+[[nodiscard]] std::shared_ptr<const ParameterArray> with_elements(std::shared_ptr<const ParameterArray> array,
+                                                                  TensorLayout layout,
+                                                                  std::vector<std::byte> elements);
+
 /// The array with another shape of as many elements.
 [[nodiscard]] std::shared_ptr<const ParameterArray> with_shape(std::shared_ptr<const ParameterArray> array,
                                                                std::vector<std::int64_t> shape);

@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "contract/bounds.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
 #include "error.hpp"
@@ -97,7 +98,7 @@ std::optional<Variants> variants_of(const Request& request, const TensorLayout& 
   TensorLayout own = one->layout();
   own.dtype = DType::uint8;
   variants.places.arrays.push_back(
-      {ParameterId::min, "", std::make_shared<RetypedArray>(one, std::move(own), std::move(keys)), {}});
+      {ParameterId::min, "", with_elements(one, std::move(own), std::move(keys)), {}});
   lay_out(variants.places, layout.shape, layout.fortran_order);
   return variants;
 }
