@@ -435,7 +435,8 @@ Converted TensorClip::clip_beside_nodata(const Operation& operation, const Opera
 std::size_t TensorClip::count_written(const Operands& operands, const NodataPlaces& nodata,
                                       const std::byte* out, std::size_t count) const {
   std::array<std::uint8_t, NodataPlaces::kMax> flags;
-  const PerElement each(operands[Slot::nodata], *plan_.nodata->to);
+  constexpr static ElementBits kNone = 0;
+  const PerElement each(operands[Slot::nodata], plan_.nodata->to ? *plan_.nodata->to : kNone);
   const bool varies = operands[Slot::nodata].data != nullptr;
   std::size_t written = 0;
   for (std::size_t begin = 0, end = 0; begin < count; begin = end) {  // of one number
