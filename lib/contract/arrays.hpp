@@ -87,8 +87,14 @@ inline constexpr std::size_t kParameterIds = static_cast<std::size_t>(kResults.b
 /// What a request gives.
 template <class R>
 [[nodiscard]] auto& given_for(R& request, ParameterId parameter) {
-  return parameter == ParameterId::nan ? request.nan.number
-                                       : request.*field_named(name_of(parameter))->number();
+  switch (parameter) {
+    case ParameterId::max_norm: return request.max_norm;
+    case ParameterId::replace_below: return request.replace_below;
+    case ParameterId::replace_above: return request.replace_above;
+    case ParameterId::nan: return request.nan.number;
+    case ParameterId::nodata_to: return request.nodata_to;
+    default: return request.*fields::kBroadcasting[static_cast<std::size_t>(parameter)]->number();
+  }
 }
 
 /// Some Parameters, each a bit.
