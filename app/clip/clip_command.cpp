@@ -29,7 +29,6 @@
 #include "files/replacement_batch.hpp"
 #include "flows/figure_parts.hpp"
 #include "flows/figure_requests.hpp"
-#include "flows/figures.hpp"
 #include "flows/saved_figures.hpp"
 #include "flows/tensor_pool.hpp"
 #include "formats/container.hpp"

@@ -40,8 +40,7 @@ consteval Option of_field(std::string_view name, std::string_view needs = {}, Ex
 
 inline constexpr std::string_view kPooledInPlace =
     "a run that is killed would leave files with other numbers; type the numbers that --dry-run prints "
-    "without "
-    "--in-place";
+    "without --in-place";
 
 inline constexpr Option kMin = of_field("min");
 inline constexpr Option kMax = of_field("max");

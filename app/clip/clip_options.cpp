@@ -15,7 +15,6 @@
 #include "command_line/shared_options.hpp"
 #include "files/place.hpp"
 #include "flows/figure_requests.hpp"
-#include "flows/figures.hpp"
 #include "flows/saved_figures.hpp"
 #include "formats/container.hpp"
 #include "formats/parameter_file.hpp"

@@ -21,7 +21,6 @@
 #include "files/place.hpp"
 #include "flows/archive_clip.hpp"
 #include "flows/figure_requests.hpp"
-#include "flows/figures.hpp"
 #include "flows/file_clip.hpp"
 #include "flows/selection.hpp"
 #include "formats/container.hpp"
@@ -439,38 +438,6 @@ void check_output(const Clipping& clipping, const std::string& out, Existing exi
   if (clipping.purpose == Purpose::run || (clipping.purpose == Purpose::check && !must_be_new)) return;
   if (directory == Directory::made_by_run && os::access(directory_of(out).c_str(), F_OK) != 0) return;
   OutputFile::check(out, existing, root);
-}
-
-namespace {
-
-/// Error{input} for what no input of any kind can be.
-void expect_sound(const ClipSettings& settings, InputFile& output) {
-  if (output.file_size() == 0) throw Error(ErrorKind::input, output.path() + ": is empty");
-  read_as(output, {});
-  if (is_archive(output)) return static_cast<void>(Container(output, KeptFor::reading).entries());
-  if (settings.to_raw || settings.reading.raw) return;
-  static_cast<void>(read_header(output, {}, nullptr, std::nullopt, npy::Opaque::taken, npy::Types::all));
-}
-
-}  // namespace
-
-std::string why_unfinished(const Clipping& clipping, const std::string& in, const std::string& out) {
-  std::unique_ptr<Prepared> job;
-  try {
-    if (find_file(in)) job = prepare_to_file(clipping, in, out, Existing::replace, Directory::made_by_run);
-  } catch (const Error& error) {
-    if (error.kind() == ErrorKind::io) return error.what();
-  }
-  try {
-    InputFile output = InputFile::open_regular(out);
-    if (job)
-      job->expect_written(output, out);
-    else
-      expect_sound(clipping.settings, output);
-    return "";
-  } catch (const Error& error) {
-    return error.what();
-  }
 }
 
 bool is_in_place(const std::string& in, const std::string& out, Existing existing) {

@@ -69,12 +69,6 @@ enum class Directory : std::uint8_t { expected, made_by_run };
 void check_output(const Clipping& clipping, const std::string& out, OutputFile::Existing existing,
                   Directory directory = Directory::expected, const OutputRoot* root = nullptr);
 
-/// Why `out`, a file that exists, is not what clipping `in` to it writes, as far as headers and sizes tell:
-/// it is empty or cut off, or of another dtype or shape. Empty if it is. If `in` is a stream or cannot be
-/// clipped, `out` is judged alone; if it cannot be read, the run says why. `clipping` is for Purpose::check.
-[[nodiscard]] std::string why_unfinished(const Clipping& clipping, const std::string& in,
-                                         const std::string& out);
-
 /// Clips `in` to `out`; "-" is standard input or output. If `out` is `in`, call prepare_in_place() instead:
 /// see is_in_place(). A check takes no stream. Error{refused} if `out` is not below `root`.
 [[nodiscard]] std::unique_ptr<Prepared> prepare_to_file(const Clipping& clipping, const std::string& in,

@@ -18,7 +18,6 @@
 #include "element/number.hpp"
 #include "error.hpp"
 #include "flows/figure_parts.hpp"
-#include "flows/figures.hpp"
 #include "formats/parameter_file.hpp"
 #include "statistics/percentiles.hpp"
 

@@ -19,7 +19,6 @@
 #include "error.hpp"
 #include "flows/figure_plans.hpp"
 #include "flows/figure_requests.hpp"
-#include "flows/figures.hpp"
 #include "memory/codec.hpp"
 #include "simd/levels.hpp"
 

@@ -11,7 +11,6 @@
 #include "files/input_file.hpp"
 #include "files/place.hpp"
 #include "flows/figure_plans.hpp"
-#include "flows/figures.hpp"
 #include "flows/file_clip.hpp"
 #include "formats/formats.hpp"
 #include "npy/dict.hpp"

@@ -14,7 +14,6 @@
 #include "files/checksum.hpp"
 #include "files/place.hpp"
 #include "flows/figure_plans.hpp"
-#include "flows/figures.hpp"
 #include "flows/file_clip.hpp"
 #include "flows/selection.hpp"
 #include "formats/formats.hpp"

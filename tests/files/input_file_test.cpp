@@ -6,14 +6,6 @@
 #include "support/tensors.hpp"
 
 namespace clipper::testing {
-namespace {
-
-std::string text_of(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-}  // namespace
-
 TEST_CASE("a file is read in order and at any offset") {
   const TemporaryDirectory directory{{"file", "0123456789"}};
   InputFile file = InputFile::open(directory / "file");

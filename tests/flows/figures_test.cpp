@@ -1,4 +1,3 @@
-#include "flows/figures.hpp"
 
 #include "flows/clip_file.hpp"
 #include "flows/figure_plans.hpp"

@@ -31,15 +31,11 @@ class Archive {
   TemporaryDirectory directory_;
 };
 
-std::string text(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 /// All bytes, by read().
 std::string content(InputFile& file) {
   std::vector<std::byte> bytes(file.size() + 1);
   bytes.resize(file.read(bytes));
-  return text(bytes);
+  return text_of(bytes);
 }
 
 std::string content(const std::string& path) {
@@ -77,12 +73,12 @@ TEST_CASE("a member is read like a file that has only the member's contents") {
   CHECK(w.size() == 6);
   std::array<std::byte, 4> bytes{};
   v.read_exactly(bytes);
-  CHECK(text(bytes) == "0123");
+  CHECK(text_of(bytes) == "0123");
   CHECK(content(w) == "abcdef");
   v.read_at(bytes, 6);
-  CHECK(text(bytes) == "6789");
+  CHECK(text_of(bytes) == "6789");
   CHECK(v.read(bytes) == 4);
-  CHECK(text(bytes) == "4567");
+  CHECK(text_of(bytes) == "4567");
   CHECK(v.read(bytes) == 2);
   CHECK(v.read(bytes) == 0);
   v.expect_end();
@@ -314,7 +310,7 @@ TEST_CASE("a parameter may be a member, and belongs to the archive") {
   const Parameter given = read_parameter(archive.path(":lo"));
   REQUIRE(given.array);
   CHECK(given.array->is(status_of(archive.path())));
-  CHECK(text(given.array->held()) == bytes_of(std::vector<float>{1, 2}));
+  CHECK(text_of(given.array->held()) == bytes_of(std::vector<float>{1, 2}));
 }
 
 }  // namespace clipper::testing

@@ -5,14 +5,6 @@
 #include "support/tensors.hpp"
 
 namespace clipper::testing {
-namespace {
-
-std::string text_of(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-}  // namespace
-
 TEST_CASE("a FIFO is a stream, and its header may arrive in pieces") {
   const TemporaryDirectory directory;
   make_fifo(directory / "fifo");

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "flows/figure_requests.hpp"
-#include "flows/figures.hpp"
 #include "python/core/arguments.hpp"
 #include "python/core/array.hpp"
 #include "python/core/plan_cache.hpp"
