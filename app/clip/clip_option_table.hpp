@@ -2,7 +2,7 @@
 
 #include "command_line/shared_options.hpp"
 #include "compare/match_options.hpp"
-#include "contract/field_help.hpp"
+#include "contract/fields.hpp"
 
 namespace clipper {
 
@@ -23,18 +23,17 @@ constexpr Words (*words_of(const Field& field))() {
 /// The option of a row of fields::kAll, by its name.
 consteval Option of_field(std::string_view name, std::string_view needs = {}, Exclusion excludes = {}) {
   const Field& field = *std::ranges::find(fields::kAll, name, &Field::name);
-  const fields::Help& help = fields::help_of(field);
   Option option;
-  option.names = field.option;
+  option.names = field.option();
   option.needs = needs;
   option.excludes[0] = excludes;
-  option.type = help.value;
+  option.type = field.value;
   option.value = field.grammar == Field::Grammar::typed ? Value::text : Value::number;
   option.words = words_of(field);
-  option.group = help.group;
-  option.help = help.line;
-  option.details = help.details;
-  option.more = help.more;
+  option.group = field.group;
+  option.help = field.line;
+  option.details = field.details;
+  option.more = field.more;
   return option;
 }
 

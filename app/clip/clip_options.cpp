@@ -30,7 +30,7 @@ using namespace match_options;
 
 /// The option of a member of the request.
 const Option& option_of(const Field& field) {
-  return *option_named(kClipSpec, field.option);
+  return *option_named(kClipSpec, field.option());
 }
 
 enum class NumberSource : bool { typed, files };

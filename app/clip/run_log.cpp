@@ -70,7 +70,7 @@ std::string options_text(const Request& request) {
       if (!field.is_given(stage)) continue;
       const bool is_flag = std::holds_alternative<bool Request::*>(field.member);
       for (const std::string& value : texts_of(field, stage))
-        add(fmt::format("{}{}", field.option, is_flag ? "" : " " + value));
+        add(fmt::format("{}{}", field.option(), is_flag ? "" : " " + value));
     }
   });
   return text;

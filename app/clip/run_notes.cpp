@@ -70,7 +70,7 @@ void RunLog::note_order(const Request& request) {
   const std::string bounds = !request.max   ? "min applies"
                              : !request.min ? "max applies"
                                             : "min and max apply";
-  const std::string line = fmt::format("{} before {}", bounds, later->option);
+  const std::string line = fmt::format("{} before {}", bounds, later->option());
   const std::lock_guard lock(mutex_);
   if (notes_.insert(line).second) print_note(line, command_.result_level());
 }

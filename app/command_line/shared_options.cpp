@@ -294,7 +294,7 @@ std::vector<ReadFile> number_files(const Request& request) {
   for_each_stage(request, [&](const Request& stage) {
     for (const Field* const field : fields::kNumbers)
       if (std::string path = parameter_path(stage.*field->number()); !path.empty())
-        files.push_back({std::string(field->option), std::move(path)});
+        files.push_back({std::string(field->option()), std::move(path)});
   });
   return files;
 }

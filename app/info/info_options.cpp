@@ -162,11 +162,8 @@ std::vector<Number> parse_percentages(std::string_view text) {
 
 /// An expression with a figure.
 Parameter value_of_text(const std::string& text) {
-  Parameter value = end_of_text({.name = "value",
-                                 .option = "--value",
-                                 .member = &Request::nodata_to,
-                                 .grammar = Field::Grammar::figure},
-                                text);
+  Parameter value =
+      end_of_text({.name = "value", .member = &Request::nodata_to, .grammar = Field::Grammar::figure}, text);
   if (!is_figure(value)) refuse(fmt::format("--value: '{}' is a number", text));
   check_places("value", value);
   return value;

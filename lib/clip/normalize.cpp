@@ -101,7 +101,7 @@ class NormalizingProgram {
         varies_ ? !cast.replaces() && operation_.zero_tie == ZeroTie::element && !operation_.poisons
                 : given_.factor == 1 || only_scales();
     return is_plain && is_cast_once && has_numbers && is_clipped && has_kernels(from_) && has_kernels(to_) &&
-           to_ != DType::int64 && to_ != DType::uint64;
+           !is_long_integer(to_);
   }
 
   /// The bounds, and what is divided by; the quick list does not take bounds that float64 lacks.

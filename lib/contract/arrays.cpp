@@ -288,12 +288,10 @@ void check_dtype(std::string_view field, const std::optional<Parameter>& given, 
   if (given->opaque)
     throw Error(ErrorKind::input,
                 file + ": " + opaque_dtype(fmt::format("|{}", traits(*given->dtype).descr)));
-  throw Error(
-      ErrorKind::usage,
-      label(field, *given) + fmt::format(" is {}, but the tensor is {}{}", traits(*given->dtype).name,
-                                         traits(dtype).name,
-                                         is_floating(dtype) ? ", which does not have all its numbers exactly"
-                                                            : "; both must have the same dtype"));
+  refuse_request(label(field, *given) +
+                 fmt::format(" is {}, but the tensor is {}{}", traits(*given->dtype).name, traits(dtype).name,
+                             is_floating(dtype) ? ", which does not have all its numbers exactly"
+                                                : "; both must have the same dtype"));
 }
 
 std::shared_ptr<const ParameterArray> norm_factors(const Parameter& max_norm) {
@@ -354,26 +352,20 @@ void lose_others(Parameter& given, const std::function<bool(std::size_t)>& is_ow
 std::optional<Broadcast> plan_arrays(const Request& request, const TensorLayout& layout) {
   Broadcast result;
   const Profile& profile = *request.profile;
-  for (std::size_t i = 0; i < fields::kBroadcasting.size(); ++i) {
-    const Field& field = *fields::kBroadcasting[i];
-    const std::optional<Parameter>& given = request.*field.number();
-    if (!given) continue;
-    if (given->array) check_array(request, field.name, *given, layout.shape);
-    if (profile.arrays == Profile::Arrays::broadcast || profile.arrays == Profile::Arrays::both)
-      check_shape(field.name, *given, layout.shape);
-    if (!given->array) continue;
-    result.arrays.push_back({static_cast<ParameterId>(i), given->text, given->array, {}});
-  }
-  if (const auto& norm = request.max_norm; norm && norm->array && norm->array->layout().count != 1) {
-    check_shape("max_norm", *norm, layout.shape);
-    result.arrays.push_back({ParameterId::max_norm, norm->text, norm_factors(*norm), {}});
-  }
   const bool has_nan = is_floating(layout.dtype) || layout.meaning.is_time();
-  for (const ParameterId parameter : kResults) {
-    const auto& given = given_for(request, parameter);
-    if (!given || !given->array || (parameter == ParameterId::nan && !has_nan)) continue;
-    check_shape(name_of(parameter), *given, layout.shape);
-    result.arrays.push_back({parameter, given->text, given->array, {}});
+  const bool checks_files =
+      profile.arrays == Profile::Arrays::broadcast || profile.arrays == Profile::Arrays::both;
+  for (const Field* const field : fields::kParameters) {
+    const std::optional<Parameter>& given = field->number_in(request);
+    if (!given) continue;
+    const ParameterId parameter = *field->parameter;
+    const bool is_norm = parameter == ParameterId::max_norm;
+    const bool varies = given->array && !(is_norm && given->array->layout().count == 1) &&
+                        (parameter != ParameterId::nan || has_nan);
+    if (field->broadcasts && varies) check_array(request, field->name, *given, layout.shape);
+    if (varies || (field->broadcasts && checks_files)) check_shape(field->name, *given, layout.shape);
+    if (varies)
+      result.arrays.push_back({parameter, given->text, is_norm ? norm_factors(*given) : given->array, {}});
   }
   if (result.arrays.empty()) return std::nullopt;
   lay_out(result, layout.shape, layout.fortran_order);
@@ -393,9 +385,8 @@ bool has_dtype(const Request& request, DType dtype) {
 }
 
 bool takes_factor(DType dtype, DType factor) {
-  const auto is_long = [](DType d) { return d == DType::int64 || d == DType::uint64; };
   return factor == dtype || factor == DType::float32 || factor == DType::float64 ||
-         (is_long(dtype) && is_long(factor));
+         (is_long_integer(dtype) && is_long_integer(factor));
 }
 
 std::shared_ptr<const ParameterArray> with_elements(std::shared_ptr<const ParameterArray> array,
@@ -417,9 +408,8 @@ void set_dtype(Request& request, DType dtype) {
     if (field->grammar == fields::Grammar::bound || !given || !given->dtype ||
         takes_factor(dtype, *given->dtype))
       continue;
-    const bool is_long = traits(dtype).size == sizeof(std::int64_t) && !is_floating(dtype);
     for (const DType wide : {DType::int64, DType::uint64, DType::float64})
-      if ((is_long && !is_floating(*given->dtype)) || is_floating(wide))
+      if ((is_long_integer(dtype) && !is_floating(*given->dtype)) || is_floating(wide))
         if (give_dtype_if_exact(given, wide)) break;
   }
   if (request.scale || request.bias) return;

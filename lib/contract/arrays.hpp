@@ -55,49 +55,7 @@ class ParameterArray {
   [[nodiscard]] virtual bool is(const os::Status& file) const = 0;
 };
 
-/// In the order of fields::kBroadcasting; the factors that max_norm makes of the norms of groups; and what
-/// elements become, of which only figures are arrays.
-enum class ParameterId : std::uint8_t {
-  min,
-  max,
-  scale,
-  bias,
-  subtract,
-  divide,
-  max_norm,
-  replace_below,
-  replace_above,
-  nan,
-  nodata_to
-};
-
-inline constexpr std::array kResults{ParameterId::replace_below, ParameterId::replace_above, ParameterId::nan,
-                                     ParameterId::nodata_to};
-
-inline constexpr std::size_t kParameterIds = static_cast<std::size_t>(kResults.back()) + 1;
-
-[[nodiscard]] constexpr std::string_view name_of(ParameterId parameter) {
-  constexpr std::array<std::string_view, 1 + kResults.size()> kOthers{"max_norm", "replace_below",
-                                                                      "replace_above", "nan", "nodata_to"};
-  const auto i = static_cast<std::size_t>(parameter);
-  constexpr std::size_t kFirst = fields::kBroadcasting.size();
-  return i < kFirst ? fields::kBroadcasting[i]->name : kOthers[i - kFirst];
-}
-
-/// What a request gives.
-template <class R>
-[[nodiscard]] auto& given_for(R& request, ParameterId parameter) {
-  switch (parameter) {
-    case ParameterId::max_norm: return request.max_norm;
-    case ParameterId::replace_below: return request.replace_below;
-    case ParameterId::replace_above: return request.replace_above;
-    case ParameterId::nan: return request.nan.number;
-    case ParameterId::nodata_to: return request.nodata_to;
-    default: return request.*fields::kBroadcasting[static_cast<std::size_t>(parameter)]->number();
-  }
-}
-
-/// Some Parameters, each a bit.
+/// Some parameters, each a bit.
 using ParameterSet = std::uint16_t;
 
 [[nodiscard]] constexpr ParameterSet bit_of(ParameterId parameter) {
@@ -129,7 +87,7 @@ struct Broadcast {
   /// The shape of the tensor in its file: the last axis is contiguous. Axes that no array distinguishes are
   /// merged. Empty if the tensor has at most one element.
   std::vector<std::uint64_t> axes;
-  std::vector<ArrayParameter> arrays;  ///< at most one per ParameterId, in the order of the enumerators
+  std::vector<ArrayParameter> arrays;  ///< at most one per ParameterId, in the order of ParameterId
 
   MinAboveMax min_above_max = MinAboveMax::error;
   bool takes_nan = false;              ///< whether bounds may be NaN: see Operation::poisons
@@ -173,8 +131,8 @@ using MakeElement = std::function<ElementBits(const Parameter&)>;
 [[nodiscard]] std::shared_ptr<const ParameterArray> with_elements(const Parameter& given, DType dtype,
                                                                   const MakeElement& element);
 
-/// What `element` makes of a parameter, one of kResults. Those of an array take its place as ElementBits, and
-/// the first is returned.
+/// What `element` makes of a parameter, one of fields::kResults. Those of an array take its place as
+/// ElementBits, and the first is returned.
 [[nodiscard]] ElementBits convert_numbers(std::optional<Broadcast>& arrays, ParameterId parameter,
                                           const Parameter& given, const MakeElement& element);
 

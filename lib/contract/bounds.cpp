@@ -15,7 +15,7 @@ namespace clipper {
 namespace {
 
 [[noreturn]] void refuse_word(std::string_view field, const Parameter& given, const std::string& why) {
-  throw Error(ErrorKind::usage, label(field, given) + why);
+  refuse_request(label(field, given) + why);
 }
 
 Number date_number(std::string_view field, const Parameter& given, const TensorLayout& layout) {
@@ -82,8 +82,8 @@ void expect_only_bounds(const Request& request, const TensorLayout& layout) {
     return field.stage != Field::Stage::clip && field.name != "saturate";  // which requires `to`
   };
   if (const Field* const field = first_given(request, is_refused))
-    throw Error(ErrorKind::usage, Term{field->name, field->name} +
-                                      Message(fmt::format(": not for a tensor of {}", type_name(layout))));
+    refuse_request(Term{field->name, field->name} +
+                   Message(fmt::format(": not for a tensor of {}", type_name(layout))));
 }
 
 bool needs_meaning(const Request& request) {
@@ -121,7 +121,7 @@ Message label(Side side, const Parameter& bound) {
 }
 
 [[noreturn]] void refuse(Side side, const Parameter& bound, const Message& why) {
-  throw Error(ErrorKind::usage, label(side, bound) + why);
+  refuse_request(label(side, bound) + why);
 }
 
 /// For a bound above or below all finite elements of `dtype`.
@@ -325,6 +325,10 @@ Message parameter(std::string_view field) {
   return Term{field, field};
 }
 
+void refuse_request(const Message& why) {
+  throw Error(ErrorKind::usage, why);
+}
+
 std::string beyond_text(DType dtype, bool is_above) {
   const ElementBits limit = is_above ? highest_finite(dtype) : lowest_finite(dtype);
   const std::string text = is_floating(dtype) ? fmt::format("{}", round_to<double>(number_of(dtype, limit)))
@@ -335,24 +339,6 @@ std::string beyond_text(DType dtype, bool is_above) {
 
 Message label(std::string_view field, const Parameter& given) {
   return parameter(field) + Message(" " + given.text);
-}
-
-void refuse_percentile(std::string_view field, const std::optional<Parameter>& given) {
-  if (given && !given->list.empty())
-    throw Error(ErrorKind::usage, label(field, *given) + ": a list of numbers requires " +
-                                      parameter("per_axis") + " with one axis");
-  if (!is_figure(given)) return;
-  throw Error(ErrorKind::usage, label(field, *given) + ": cannot be a " +
-                                    (given->expression.is_percentile() ? "percentile" : "statistic"));
-}
-
-void expect_no_percentage(std::string_view field, const std::optional<Parameter>& bound) {
-  if (bound && !bound->list.empty()) refuse_percentile(field, bound);
-  if (!is_figure(bound)) return;
-  const std::string_view what = bound->expression.is_percentile() ? "percentile" : "statistic";
-  throw Error(ErrorKind::usage, label(field, *bound) +
-                                    fmt::format(": a {} needs all elements of the tensor", what) +
-                                    Term{what, "", Says::advice});
 }
 
 bool is_in_units(const Request& request, const TensorLayout& layout) {
@@ -366,8 +352,7 @@ void set_units(Request& request, const TensorLayout& layout) {
     if (!given || (are_numbers && !given->needs_meaning)) return;
     if (given->expression.is_percentile() && field != "nan") return;
     if (is_figure(*given))
-      throw Error(ErrorKind::usage,
-                  label(field, *given) + fmt::format(": not for a tensor of {}", type_name(layout)));
+      refuse_request(label(field, *given) + fmt::format(": not for a tensor of {}", type_name(layout)));
     given->number = number_in_units(field, *given, layout);
     given->needs_meaning = false;
   };
@@ -413,8 +398,8 @@ Bounds convert_bounds(const Profile& profile, DType dtype, const std::optional<P
   const bool as_converted = number_of(dtype, lo) > number_of(dtype, hi);
   if (!as_typed && !as_converted) return bounds;
   if (!as_typed && typed && !is_beside_figure)
-    throw Error(ErrorKind::usage, fmt::format("no {} value lies between ", traits(dtype).name) +
-                                      label(Side::min, *min) + " and " + label(Side::max, *max));
+    refuse_request(fmt::format("no {} value lies between ", traits(dtype).name) + label(Side::min, *min) +
+                   " and " + label(Side::max, *max));
   if (min_above_max == MinAboveMax::error)
     refuse(Side::min, *min, " exceeds " + label(Side::max, *max) + advice);
   return bounds;

@@ -20,6 +20,9 @@ namespace clipper {
 [[nodiscard]] Message parameter(std::string_view field);
 [[nodiscard]] Message label(std::string_view field, const Parameter& given);
 
+/// Throws Error{usage}.
+[[noreturn]] void refuse_request(const Message& why);
+
 /// " exceeds the uint8 maximum (255)", or " is below the uint8 minimum (0)".
 [[nodiscard]] std::string beyond_text(DType dtype, bool is_above);
 
@@ -30,14 +33,6 @@ namespace clipper {
 [[nodiscard]] inline bool is_figure(const std::optional<Parameter>& given) {
   return given && is_figure(*given);
 }
-
-/// Error{usage} for a percentile in place of a number: of a parameter that is no bound, or of a bound whose
-/// percentile has not been found in the elements. The same for a statistic.
-void refuse_percentile(std::string_view field, const std::optional<Parameter>& given);
-void expect_no_percentage(std::string_view field, const std::optional<Parameter>& bound);
-
-/// Error{usage} for Request::per_axis, pooled or mask: of a request without a figure and mask_to.
-void expect_no_groups(const Request& request);
 
 /// Makes words numbers of the tensor's elements: dates units since 1970, true 1. Error{usage} for bounds that
 /// the type does not have, and for what it does not take: scale, bias, conversions except another dtype for

@@ -15,29 +15,15 @@
 namespace clipper {
 namespace {
 
-[[noreturn]] void refuse(const Message& why) {
-  throw Error(ErrorKind::usage, why);
-}
-
-/// A number after the clip: a replacement or the zero point.
-void expect_number(std::string_view field, const std::optional<Parameter>& given) {
-  if (field == "zero_point")
-    refuse_percentile(field, given);
-  else
-    expect_no_percentage(field, given);
-  if (given && given->array && given->found.empty())
-    refuse(label(field, *given) + " must be one number, not an array");
-}
-
 /// The number as an element of a float dtype. Error{usage} if the dtype does not have it.
 ElementBits exact_float(std::string_view field, const Parameter& given, DType dtype) {
   const ElementBits element = nearest_element(dtype, given.number);
   const Number nearest = number_of(dtype, element);
   if (given.number.kind == Number::Kind::nan || nearest == given.number) return element;
   if (nearest.kind == Number::Kind::nan)
-    refuse(label(field, given) + fmt::format(" is beyond the range of {}", traits(dtype).name));
-  refuse(label(field, given) + fmt::format(" is not a {} number; the nearest one is {}", traits(dtype).name,
-                                           decimal_text(nearest)));
+    refuse_request(label(field, given) + fmt::format(" is beyond the range of {}", traits(dtype).name));
+  refuse_request(label(field, given) + fmt::format(" is not a {} number; the nearest one is {}",
+                                                   traits(dtype).name, decimal_text(nearest)));
 }
 
 /// The dtype in which elements are compared with bounds without arithmetic: float64 for those of int32 if a
@@ -83,7 +69,7 @@ std::optional<ElementBits> replacement(ParameterId parameter, const Request& req
                                       const Operation& operation) {
   const Operation::Integer zero = operation.cast->zero_point;
   const std::string plus = zero.magnitude == 0 ? "" : " plus zero point " + text_of(zero);
-  refuse(label(field, bound) + (plus + beyond_text(operation.to, field == "min")));
+  refuse_request(label(field, bound) + (plus + beyond_text(operation.to, field == "min")));
 }
 
 /// 1: above all elements of the output; -1: below; 0 also without a number. An infinite bound is within a
@@ -95,10 +81,6 @@ int beyond_output(const Plan& plan, const std::optional<Parameter>& bound, Eleme
   if (!is_floating(operation.from) || is_far_bound(plan, bound))
     return result_of(operation, bound->number).beyond;
   return beyond_range(operation, element);
-}
-
-bool divides(const Request& request) {
-  return request.scale && request.scale->divides;
 }
 
 bool converts_flags(const Request& request, const Plan& plan) {
@@ -122,28 +104,6 @@ bool needs_cast(const Request& request, const Plan& plan) {
          (request.max_norm && scales && is_floating(from)) || request.replace_below ||
          request.replace_above || (is_floating(from) && request.nan.number && request.nan.number->array) ||
          divides(request) || request.zero_point || (request.saturate && is_floating(to));
-}
-
-void check_cast(const Request& request) {
-  const bool is_own = request.profile->family == "clipper";
-  const auto is_after = [](const Field& field) { return field.stage == Field::Stage::after; };
-  if (const Field* const field = is_own ? nullptr : first_given(request, is_after))
-    refuse(parameter(field->name) +
-           fmt::format(" is not supported by {}; only profile clipper has it", request.profile->system));
-  if (divides(request) && !is_own) refuse(label("scale", *request.scale) + ": only profile clipper divides");
-  expect_number("zero_point", request.zero_point);
-  expect_number("replace_below", request.replace_below);
-  expect_number("replace_above", request.replace_above);
-  if (request.replace_below && !request.min)
-    refuse(parameter("replace_below") + " requires " + parameter("min"));
-  if (request.replace_above && !request.max)
-    refuse(parameter("replace_above") + " requires " + parameter("max"));
-  if ((request.replace_below || request.replace_above) && request.min_above_max)
-    refuse(parameter(request.replace_below ? "replace_below" : "replace_above") +
-           " cannot be combined with " + parameter("min_above_max"));
-  if (request.zero_point && (!request.to || is_floating(*request.to)))
-    refuse(label("zero_point", *request.zero_point) + " requires an integer dtype as " + parameter("to"));
-  if (request.saturate && !request.to) refuse(parameter("saturate") + " requires " + parameter("to"));
 }
 
 /// Decides whether the plan converts. Sets the working dtype, that of bounds, and the output's layout.
@@ -180,7 +140,7 @@ void plan_nan(const OnNan& nan, Plan& plan) {
     const auto [element, beyond] = result_of(plan.operation, given.number);
     const bool may_be_infinite = traits(to).has_infinity && given.number.kind == Number::Kind::infinite;
     if (beyond != 0 && !may_be_infinite)
-      refuse(label("nan", given) + fmt::format(" is beyond the range of {}", traits(to).name));
+      refuse_request(label("nan", given) + fmt::format(" is beyond the range of {}", traits(to).name));
     return element;
   };
   plan.operation.cast->nan = convert_numbers(plan.arrays, ParameterId::nan, *nan.number, convert);
@@ -277,10 +237,10 @@ ElementBits integer_element(std::string_view field, const Parameter& given, DTyp
     });
   if (element) return *element;
   const std::string plus = zero_point.magnitude == 0 ? "" : " plus zero point " + text_of(zero_point);
-  refuse(label(field, given) + plus +
-         fmt::format(" is not an integer from {} to {}, as {} needs it",
-                     element_text(dtype, lowest_finite(dtype)), element_text(dtype, highest_finite(dtype)),
-                     traits(dtype).name));
+  refuse_request(label(field, given) + plus +
+                 fmt::format(" is not an integer from {} to {}, as {} needs it",
+                             element_text(dtype, lowest_finite(dtype)),
+                             element_text(dtype, highest_finite(dtype)), traits(dtype).name));
 }
 
 void choose_rounding(const Request& request, DType to, bool scales, Cast& cast) {
@@ -300,6 +260,6 @@ void describe_rounding(const Cast& cast, bool of_floats, DType from, DType to, s
   if (to != from) text += fmt::format(", to {}", traits(to).name);
 }
 
-constexpr Step kCast{check_cast, choose_cast, convert_cast, identify_cast, describe_cast};
+constexpr Step kCast{choose_cast, convert_cast, identify_cast, describe_cast};
 
 }  // namespace clipper

@@ -45,8 +45,8 @@ bool is_whole_of_64_bits(const Number& number) {
 MinAboveMax winner(const Request& request, const Plan& plan) {
   const MinAboveMax above = request.min_above_max.value_or(request.profile->min_above_max);
   if (above != MinAboveMax::error) return above;
-  throw Error(ErrorKind::usage, label("min", *request.min) + " exceeds " + label("max", *request.max) +
-                                    order_advice(plan.operation));
+  refuse_request(label("min", *request.min) + " exceeds " + label("max", *request.max) +
+                 order_advice(plan.operation));
 }
 
 /// The exact bounds as they take effect. Where min exceeds max, both are the one that elements become.
@@ -59,7 +59,7 @@ ExactBounds exact_bounds(const Request& request, Plan& plan) {
   for (const Field* const field : fields::kBounds)
     if (const auto& given = request.*field->number();
         is_number(given) && given->number.kind == Number::Kind::nan)
-      throw Error(ErrorKind::usage, label(field->name, *given) + ": NaN cannot be a bound");
+      refuse_request(label(field->name, *given) + ": NaN cannot be a bound");
   ExactBounds bounds;
   if (is_number(request.min)) bounds.min = exact_number(plan, request.min->number);
   if (is_number(request.max)) bounds.max = exact_number(plan, request.max->number);
@@ -107,9 +107,9 @@ bool is_cut_exactly(const Plan& plan, const std::optional<Number>& bound, bool i
 void expect_elements_within(const Request& request, const Plan& plan) {
   const DType dtype = plan.input.dtype;
   if (plan.exact_min && !least_from(dtype, *plan.exact_min))
-    throw Error(ErrorKind::usage, label("min", *request.min) + beyond_text(dtype, true));
+    refuse_request(label("min", *request.min) + beyond_text(dtype, true));
   if (plan.exact_max && !greatest_to(dtype, *plan.exact_max))
-    throw Error(ErrorKind::usage, label("max", *request.max) + beyond_text(dtype, false));
+    refuse_request(label("max", *request.max) + beyond_text(dtype, false));
 }
 
 void set_exact_min(const Number& bound, Plan& plan) {

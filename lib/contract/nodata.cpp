@@ -14,23 +14,6 @@
 namespace clipper {
 namespace {
 
-void check_nodata(const Request& request) {
-  const auto expect_number = [](std::string_view field, const Parameter& given) {
-    refuse_percentile(field, given);
-    if (given.array && given.found.empty())
-      throw Error(ErrorKind::usage, label(field, given) + " must be one number, not an array");
-    if (given.needs_meaning) throw Error(ErrorKind::usage, label(field, given) + " is not a number");
-  };
-  for (const Parameter& given : request.nodata) expect_number("nodata", given);
-  if (request.mask_to && !is_figure(request.mask_to)) expect_number("mask_to", *request.mask_to);
-  if (request.mask_to && !request.mask)
-    throw Error(ErrorKind::usage, parameter("mask_to") + " requires " + parameter("mask"));
-  if (!request.nodata_to) return;
-  if (!is_figure(request.nodata_to)) expect_number("nodata_to", *request.nodata_to);
-  if (request.nodata.empty())
-    throw Error(ErrorKind::usage, parameter("nodata_to") + " requires " + parameter("nodata"));
-}
-
 void choose_nodata(const Request& /*request*/, Plan& /*plan*/) {}
 
 /// A number as it is looked for: rounded to a float, unless that is infinite.
@@ -42,11 +25,10 @@ Number looked_for(const Parameter& given, DType dtype) {
 
 /// What nodata elements become. Error{usage} for a number that the dtype does not have.
 ElementBits nodata_result(std::string_view field, const Parameter& given, DType dtype) {
-  expect_no_percentage(field, given);
   if (!is_floating(dtype)) return integer_element(field, given, dtype);
   const ElementBits element = nearest_element(dtype, given.number);
   if (number_of(dtype, element).kind != given.number.kind)
-    throw Error(ErrorKind::usage, label(field, given) + fmt::format(" cannot become {}", traits(dtype).name));
+    refuse_request(label(field, given) + fmt::format(" cannot become {}", traits(dtype).name));
   return element;
 }
 
@@ -85,10 +67,9 @@ void convert_nodata(const Request& request, Plan& plan) {
     if (request.nodata_to || !found.add(looked_for(given, from)) ||
         nodata.written.add(looked_for(given, from)))
       continue;
-    throw Error(ErrorKind::usage,
-                label("nodata", given) +
-                    fmt::format(" cannot become {}; what nodata elements become, says ", traits(to).name) +
-                    parameter("nodata_to"));
+    refuse_request(label("nodata", given) +
+                   fmt::format(" cannot become {}; what nodata elements become, says ", traits(to).name) +
+                   parameter("nodata_to"));
   }
   if (request.nodata_to) {
     nodata.to =
@@ -123,12 +104,14 @@ void describe_nodata(const Plan& plan, std::string& text) {
 
 }  // namespace
 
-constexpr Step kNodata{check_nodata, choose_nodata, convert_nodata, identify_nodata, describe_nodata};
+constexpr Step kNodata{choose_nodata, convert_nodata, identify_nodata, describe_nodata};
 
 Nodata nodata_of(const Request& request, DType dtype) {
-  check_nodata(request);
   Nodata nodata{dtype};
-  for (const Parameter& given : request.nodata) nodata.add(looked_for(given, dtype));
+  for (const Parameter& given : request.nodata) {
+    check_number(*field_named("nodata"), given);
+    nodata.add(looked_for(given, dtype));
+  }
   std::ranges::sort(nodata.elements);  // whatever the order in which they are given
   nodata.elements.erase(std::unique(nodata.elements.begin(), nodata.elements.end()), nodata.elements.end());
   return nodata;

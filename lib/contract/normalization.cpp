@@ -14,79 +14,11 @@
 namespace clipper {
 namespace {
 
-[[noreturn]] void refuse_normalization(const Message& why) {
-  throw Error(ErrorKind::usage, why);
-}
-
-std::string_view name_of_step(const Request& request) {
-  return request.stretch ? "stretch" : request.subtract ? "subtract" : request.divide ? "divide" : "max_norm";
-}
-
-/// Error{usage} for what stretch cannot be combined with, and unless it has both bounds.
-void check_stretch(const Request& request) {
-  const auto expect_not = [](std::string_view field, const std::optional<Parameter>& given) {
-    if (given)
-      refuse_normalization(parameter("stretch") + " cannot be combined with " + label(field, *given));
-  };
-  if (!request.stretch_from) {
-    expect_not("subtract", request.subtract);
-    expect_not("divide", request.divide);
-    for (const Field* const bound : fields::kBounds)
-      if (!bound->is_given(request))
-        refuse_normalization(parameter("stretch") + " requires " + parameter(bound->name));
-  }
-  for (const Parameter* const end : {&request.stretch->first, &request.stretch->second}) {
-    refuse_percentile("stretch", *end);
-    if (end->array) refuse_normalization(label("stretch", *end) + " must be one number, not an array");
-  }
-}
-
-void check_divide_zero(const Request& request) {
-  if (!request.divide_zero) return;
-  const Parameter& given = *request.divide_zero;
-  if (!request.divide && !request.stretch_from)
-    refuse_normalization(parameter("divide_zero") + " requires " + parameter("divide") + " or " +
-                         parameter("stretch_from"));
-  refuse_percentile("divide_zero", given);
-  if (given.array) refuse_normalization(label("divide_zero", given) + " must be one number, not an array");
-  static_cast<void>(finite_factor("divide_zero", given, DType::float64, true));
-}
-
-/// Error{usage} for a limit that is no finite float64 number above 0, or whose norm has not been found.
-void check_max_norm(const Request& request) {
-  if (!request.max_norm) {
-    if (request.norm)
-      refuse_normalization(parameter("norm") + " requires " + parameter("max_norm") +
-                           ", or the figure norm in an expression");
-    return;
-  }
-  const Parameter& given = *request.max_norm;
-  refuse_percentile("max_norm", given);
-  const bool is_found = !given.found.empty();
-  if (given.array && !is_found)
-    refuse_normalization(label("max_norm", given) + " must be one number, not an array");
-  if (finite_factor("max_norm", given, DType::float64, false) <= 0)
-    refuse_normalization(label("max_norm", given) + " is not above 0");
-  if (!is_found) refuse_normalization(label("max_norm", given) + ": a norm needs all elements of the tensor");
-}
-
 /// What the norm of all elements together multiplies by; nothing before it is found, and for several norms.
 std::optional<double> factor_of_all(const Request& request) {
   if (!request.max_norm || !request.max_norm->array || request.max_norm->array->layout().count != 1)
     return std::nullopt;
   return from_bits<double>(found_element(*norm_factors(*request.max_norm), 0));
-}
-
-void check_normalization(const Request& request) {
-  check_max_norm(request);
-  expect_no_percentage("subtract", request.subtract);
-  expect_no_percentage("divide", request.divide);
-  check_divide_zero(request);
-  expect_no_groups(request);
-  if (request.stretch) check_stretch(request);
-  if (normalizes(request) && request.min_above_max)
-    refuse_normalization(parameter(name_of_step(request)) + " cannot be combined with " +
-                         parameter("min_above_max"));
 }
 
 /// A number or an array that is subtracted, or by which is divided; the number is `otherwise` for an array.
@@ -119,14 +51,13 @@ double end_of(const Parameter& given, const Normalization& normalization) {
   if (!is_floating(to))
     static_cast<void>(integer_element("stretch", given, to, normalization.cast.zero_point));
   else if (number_of(to, nearest_element(to, given.number)).kind != Number::Kind::finite)
-    refuse_normalization(label("stretch", given) +
-                         fmt::format(" is beyond the range of {}", traits(to).name));
+    refuse_request(label("stretch", given) + fmt::format(" is beyond the range of {}", traits(to).name));
   return finite_factor("stretch", given, DType::float64, false);
 }
 
 void expect_number_of_output(std::string_view field, const std::optional<Parameter>& replacement, DType to) {
   if (replacement && replacement->number.kind == Number::Kind::nan && !is_floating(to))
-    refuse_normalization(label(field, *replacement) + fmt::format(" cannot become {}", traits(to).name));
+    refuse_request(label(field, *replacement) + fmt::format(" cannot become {}", traits(to).name));
 }
 
 void choose_normalization(const Request& request, Plan& plan) {
@@ -154,9 +85,9 @@ void choose_normalization(const Request& request, Plan& plan) {
   normalization.low = end_of(request.stretch->first, normalization);
   normalization.high = end_of(request.stretch->second, normalization);
   if (!std::isfinite(normalization.high - normalization.low))
-    refuse_normalization(parameter("stretch") +
-                         fmt::format(" {}:{}: the range is not a finite float64 number",
-                                     request.stretch->first.text, request.stretch->second.text));
+    refuse_request(parameter("stretch") + fmt::format(" {}:{}: the range is not a finite float64 number",
+                                                      request.stretch->first.text,
+                                                      request.stretch->second.text));
 }
 
 /// The bound with which elements are compared.
@@ -172,8 +103,8 @@ void expect_within(std::string_view field, const std::optional<Parameter>& given
   if (!given || given->number.kind == Number::Kind::nan) return;
   const auto number = round_to<double>(given->number);
   if (number < stretch.a || number > stretch.b)
-    refuse_normalization(label(field, *given) + " must lie within " + parameter("min") + " and " +
-                         parameter("max") + " to be stretched");
+    refuse_request(label(field, *given) + " must lie within " + parameter("min") + " and " +
+                   parameter("max") + " to be stretched");
 }
 
 void convert_normalization(const Request& request, Plan& plan) {
@@ -190,12 +121,12 @@ void convert_normalization(const Request& request, Plan& plan) {
     *to = round_to<double>(number);
     if (!is_floating(plan.input.dtype)) *rest = rest_of(number);
     if (!std::isfinite(*to) || given.number.kind == Number::Kind::infinite)
-      refuse_normalization(label(fields::kBounds[i]->name, given) + " is infinite; " + parameter("stretch") +
-                           " requires finite bounds");
+      refuse_request(label(fields::kBounds[i]->name, given) + " is infinite; " + parameter("stretch") +
+                     " requires finite bounds");
   }
   if (request.min->array || request.max->array) return;
   if (!std::isfinite(stretch.b - stretch.a))
-    refuse_normalization(no_range(label("min", *request.min), label("max", *request.max)));
+    refuse_request(no_range(label("min", *request.min), label("max", *request.max)));
   expect_within("replace_below", request.replace_below, stretch);
   expect_within("replace_above", request.replace_above, stretch);
   if (request.nan.action == OnNan::replace && is_floating(plan.input.dtype))
@@ -207,8 +138,8 @@ void identify_normalization(const Plan& plan, std::string& text) {
   const Normalization& step = *plan.operation.normalization;
   text += fmt::format(" {} {:016x} {:016x}", step.stretches ? "stretch" : "normalize", to_bits(step.a),
                       to_bits(step.b));
-  const bool is_long = !is_floating(plan.input.dtype) && traits(plan.input.dtype).size == sizeof(double);
-  if ((is_long && (step.stretches || step.a != 0)) || step.a_rest != 0 || step.b_rest != 0)
+  if ((is_long_integer(plan.input.dtype) && (step.stretches || step.a != 0)) || step.a_rest != 0 ||
+      step.b_rest != 0)
     text += fmt::format(" exact {} {}", step.a_rest, step.b_rest);
   if (step.factor != 1) text += fmt::format(" factor={:016x}", to_bits(step.factor));
   if (step.stretches || step.maps())
@@ -238,23 +169,9 @@ void describe_normalization(const Plan& plan, std::string& text) {
 
 void expect_rounding(const Request& request, DType from, const Message& advice) {
   if (!normalizes(request) || is_floating(from) || request.to || request.round) return;
-  refuse_normalization(parameter(name_of_step(request)) +
-                       fmt::format(" makes fractions of {} elements; ", traits(from).name) + advice +
-                       parameter("to") + " or " + parameter("round"));
-}
-
-std::string subtrahend_text(const Normalization& step) {
-  if (std::fabs(step.a) < kIntegersEnd || std::fabs(step.a) > 0x1p64) return fmt::format("{}", step.a);
-  return text_of(Operation::Integer::of(static_cast<Int128>(step.a) + static_cast<Int128>(step.a_rest)));
-}
-
-void expect_no_groups(const Request& request) {
-  const Field* const field = first_given(request, [&](const Field& each) {
-    return is_grouping(each) && !(each.name == "mask" && request.mask_to);
-  });
-  if (field == nullptr) return;
-  refuse_normalization(parameter(field->name) + " requires a figure, such as 1% as " + parameter("min") +
-                       " or mean as " + parameter("subtract") + ", or " + parameter("max_norm"));
+  refuse_request(parameter(name_of_normalization(request)) +
+                 fmt::format(" makes fractions of {} elements; ", traits(from).name) + advice +
+                 parameter("to") + " or " + parameter("round"));
 }
 
 bool only_scales(const Plan& plan) {
@@ -278,24 +195,23 @@ bool has_typed_range(const Request& request) {
 }
 
 void set_range(Request& request, DType dtype) {
-  if (!request.stretch) refuse_normalization(parameter("stretch_from") + " requires " + parameter("stretch"));
+  if (!request.stretch) refuse_request(parameter("stretch_from") + " requires " + parameter("stretch"));
   const auto& [from, to] = *request.stretch_from;
   for (const std::string_view field : {"subtract", "divide"})
     if (field_named(field)->is_given(request))
-      refuse_normalization(parameter("stretch_from") + " cannot be combined with " + parameter(field));
+      refuse_request(parameter("stretch_from") + " cannot be combined with " + parameter(field));
   for (const Parameter* const end : {&from, &to}) {
     if (is_figure(*end))
-      refuse_normalization(label("stretch_from", *end) + ": a percentile needs all elements of the tensor");
-    if (end->array) refuse_normalization(label("stretch_from", *end) + " must be one number, not an array");
+      refuse_request(label("stretch_from", *end) + ": a percentile needs all elements of the tensor");
+    if (end->array) refuse_request(label("stretch_from", *end) + " must be one number, not an array");
     static_cast<void>(finite_factor("stretch_from", *end, DType::float64, false));
   }
   const Number a = subtracted(from.number, dtype);
   const Number b = subtracted(to.number, dtype);
   const Number range = difference(b, a);
   if (range == Number(0) || round_to<double>(range) == 0 || !std::isfinite(round_to<double>(range)))
-    refuse_normalization(
-        parameter("stretch_from") + fmt::format(" {}:{}: ", from.text, to.text) +
-        (range == Number(0) ? "both ends are equal" : "the range is not a finite float64 number"));
+    refuse_request(parameter("stretch_from") + fmt::format(" {}:{}: ", from.text, to.text) +
+                   (range == Number(0) ? "both ends are equal" : "the range is not a finite float64 number"));
   request.subtract = Parameter(a, from.text);
   request.divide = Parameter(Number(round_to<double>(range)));
 }
@@ -308,10 +224,15 @@ std::optional<Message> collapse_note(const Plan& plan) {
   if (!plan.operation.uses_bounds() || plan.array(ParameterId::min) != nullptr ||
       plan.array(ParameterId::max) != nullptr)
     return std::nullopt;
-  const std::string bound = bound_text(plan, ParameterId::min);
-  if (parse_number(bound) != parse_number(bound_text(plan, ParameterId::max))) return std::nullopt;
-  return parameter("min") + " and " + parameter("max") + fmt::format(" are both {}: ", bound) +
-         parameter("stretch") + fmt::format(" makes {} of every element", plan.operation.normalization->low);
+  if (planned_number(plan, ParameterId::min)->number != planned_number(plan, ParameterId::max)->number)
+    return std::nullopt;
+  return parameter("min") + " and " + parameter("max") +
+         fmt::format(" are both {}: ", bound_text(plan, ParameterId::min)) + parameter("stretch") +
+         fmt::format(" makes {} of every element", plan.operation.normalization->low);
+}
+
+std::string_view name_of_normalization(const Request& request) {
+  return request.stretch ? "stretch" : request.subtract ? "subtract" : request.divide ? "divide" : "max_norm";
 }
 
 bool normalizes(const Request& request) {
@@ -319,7 +240,7 @@ bool normalizes(const Request& request) {
          request.stretch;
 }
 
-constexpr Step kNormalization{check_normalization, choose_normalization, convert_normalization,
-                              identify_normalization, describe_normalization};
+constexpr Step kNormalization{choose_normalization, convert_normalization, identify_normalization,
+                              describe_normalization};
 
 }  // namespace clipper

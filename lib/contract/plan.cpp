@@ -40,9 +40,9 @@ std::optional<Limit> limit(std::string_view field, Request request, std::optiona
   const DType dtype = layout.dtype;
   if (bound->opaque) check_dtype(field, bound, dtype, dtype);
   check_shape(field, *bound, layout.shape);
-  expect_no_percentage(field, bound);
+  check_number(*field_named(field), *bound);
   if (bound->number.kind == Number::Kind::nan)
-    throw Error(ErrorKind::usage, label(field, *bound) + ": NaN cannot be a bound");
+    refuse_request(label(field, *bound) + ": NaN cannot be a bound");
   const std::optional<ElementBits> element = within(dtype, bound->number);
   return Limit{bound->number, bound->dtype ? file_text(dtype, bound->number, element) : bound->text, element};
 }
@@ -82,24 +82,9 @@ void check_tensor(const Profile& profile, const TensorLayout& layout) {
   }
 }
 
-/// Checks what the profile demands of every tensor.
-void check_profile(const Request& request) {
-  const Profile& profile = *request.profile;
-  if (profile.bounds == Profile::Bounds::required && (!request.min || !request.max))
-    throw Error(ErrorKind::usage, fmt::format("{} requires both bounds; ", profile.system) +
-                                      parameter(request.min ? "max" : "min") + " is missing");
-  if (profile.bounds == Profile::Bounds::one && !request.min && !request.max)
-    throw Error(ErrorKind::usage,
-                fmt::format("{} requires a bound; ", profile.system) + parameter("min") + " is missing");
-  if (profile.scale_bias == Profile::ScaleBias::none && (request.scale || request.bias))
-    throw Error(ErrorKind::usage, parameter(request.scale ? "scale" : "bias") +
-                                      fmt::format(" is not supported by {}", profile.system));
-}
-
 /// The plan of a request in the tensor's units and dtype.
 Plan planned(const Request& request, const TensorLayout& layout) {
-  for (const Step* const step : steps()) step->check(request);
-  check_profile(request);
+  check_request(request);
   Plan plan;
   plan.input = plan.output = layout;
   plan.slice = {0, layout.count};
@@ -119,13 +104,12 @@ Plan planned_by_figures(const Request& request, const TensorLayout& layout) {
   for (std::size_t at = 0; at < variants->all.size(); ++at) {
     const auto& [missing, zero_point] = variants->all[at];
     Request own = request;
-    for (std::size_t i = 0; i < kParameterIds; ++i)
-      if (const auto parameter = static_cast<ParameterId>(i); (missing & bit_of(parameter)) != 0)
-        omit(own, *field_named(name_of(parameter)));
+    for (const Field* const field : fields::kParameters)
+      if ((missing & bit_of(*field->parameter)) != 0) omit(own, *field);
     if (zero_point) {
       const std::span<const std::byte> keys = variants->places.arrays.front().array->held();
-      for (const ParameterId parameter : kResults)
-        if (std::optional<Parameter>& given = given_for(own, parameter); given && given->array)
+      for (const Field* const field : fields::kResults)
+        if (std::optional<Parameter>& given = field->number_in(own); given && given->array)
           lose_others(*given,
                       [&, key = std::byte{variants->keys[at]}](std::size_t i) { return keys[i] == key; });
       own.zero_point->number = *zero_point;
@@ -194,8 +178,7 @@ Plan plan_stages(const Request& request, const TensorLayout& layout, const MakeS
   for (std::size_t i = 1; i <= request.then.size(); ++i) {
     const Request& stage = stage_of(request, i);
     if (!stage.then.empty())
-      throw Error(ErrorKind::usage,
-                  stage_name(i) + ": " + Term{"then", "then"} + ": a stage has none of its own");
+      refuse_request(stage_name(i) + ": " + Term{"then", "then"} + ": a stage has none of its own");
     TensorLayout given = plan.output;
     if (given.element_size() == 1) given.order = kNativeOrder;
     Plan next = make(stage, given, plan, stage_name(i));

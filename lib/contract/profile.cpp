@@ -243,14 +243,12 @@ OnNan OnNan::of_text(std::string_view typed) {
 
 const Profile* ProfileChoice::known(std::string_view name) {
   if (const Profile* const profile = profile_named(name)) return profile;
-  throw Error(ErrorKind::usage,
-              Term{"profile", "profile"} + Message(" '" + std::string(name) + "' is unknown"));
+  refuse_request(Term{"profile", "profile"} + Message(" '" + std::string(name) + "' is unknown"));
 }
 
 Parameter Parameter::percentile(const Number& percentage) {
   const std::string text = decimal_text(percentage) + "%";
-  if (!is_percentage(percentage))
-    throw Error(ErrorKind::usage, text + ": a percentile is a number from 0% to 100%");
+  if (!is_percentage(percentage)) refuse_request(text + ": a percentile is a number from 0% to 100%");
   Parameter given{Number{}, text};
   given.expression.terms = {{.figure = Expression::Figure{.percentage = percentage}}};
   return given;

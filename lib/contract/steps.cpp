@@ -16,16 +16,10 @@ namespace clipper {
 namespace {
 
 [[noreturn]] void refuse_infinite(std::string_view field, const Parameter& given, DType dtype) {
-  throw Error(ErrorKind::usage,
-              label(field, given) + fmt::format(" is not a finite {} number", traits(dtype).name));
+  refuse_request(label(field, given) + fmt::format(" is not a finite {} number", traits(dtype).name));
 }
 
 // x * scale + bias.
-
-void check_scaling(const Request& request) {
-  refuse_percentile("scale", request.scale);
-  refuse_percentile("bias", request.bias);
-}
 
 /// A scale or a bias.
 struct Factor {
@@ -70,7 +64,7 @@ bool is_stretched_from_far(const Request& request, DType dtype) {
       return bound->array->layout().dtype != dtype && has_any_beyond(*bound->array, dtype);
     return bound && bound->number.kind == Number::Kind::finite && is_beyond(bound->number, dtype);
   };
-  return (dtype == DType::int64 || dtype == DType::uint64) && user_of_bounds(request) != nullptr &&
+  return is_long_integer(dtype) && user_of_bounds(request) != nullptr &&
          (is_far(request.min) || is_far(request.max));
 }
 
@@ -94,8 +88,8 @@ void choose_arithmetic(const Request& request, Operation& operation) {
   operation.scale = scale.rounded(rounded);
   operation.bias = bias.rounded(rounded);
 
-  if (operation.dtype != DType::int64 && operation.dtype != DType::uint64) return;
-  if (request.scale && request.scale->divides) return;
+  if (!is_long_integer(operation.dtype)) return;
+  if (divides(request)) return;
   const auto integer_scale = exact(request.scale, scale);
   const auto integer_bias = exact(request.bias, bias);
   if (!integer_scale || !integer_bias) return;
@@ -138,23 +132,7 @@ void describe_scaling(const Plan& plan, std::string& text) {
                   text_of(plan, ParameterId::bias), kHow.at(static_cast<std::size_t>(operation.arithmetic)));
 }
 
-std::optional<std::string> scaling_text(const Operation& operation, bool is_scale) {
-  const double number = is_scale ? operation.scale : operation.bias;
-  switch (operation.arithmetic) {
-    case Arithmetic::none: return std::nullopt;
-    case Arithmetic::float32: return fmt::format("{}", static_cast<float>(number));
-    case Arithmetic::float64: return fmt::format("{}", number);
-    case Arithmetic::integer: return text_of(is_scale ? operation.integer_scale : operation.integer_bias);
-  }
-  __builtin_unreachable();
-}
-
 // Clip to min and max.
-
-void check_clip(const Request& request) {
-  expect_no_percentage("min", request.min);
-  expect_no_percentage("max", request.max);
-}
 
 void choose_clip(const Request& request, Plan& plan) {
   plan.bound_dtype = plan.input.dtype;
@@ -217,10 +195,6 @@ void describe_clip(const Plan& plan, std::string& text) {
 
 // NaN and zeros.
 
-void check_specials(const Request& request) {
-  expect_no_percentage("nan", request.nan.number);
-}
-
 void choose_specials(const Request& request, Plan& plan) {
   plan.refuse_nan = request.nan.action == OnNan::error;
 }
@@ -243,8 +217,7 @@ std::optional<ElementBits> bound_for_nan(const Request& request, const Plan& pla
   const bool is_min = request.action_on_nan() == OnNan::min;
   const std::optional<Parameter>& bound = is_min ? request.min : request.max;
   const std::string_view field = is_min ? "min" : "max";
-  if (!bound)
-    throw Error(ErrorKind::usage, parameter("nan") + fmt::format(" {} requires ", field) + parameter(field));
+  if (!bound) refuse_request(parameter("nan") + fmt::format(" {} requires ", field) + parameter(field));
   if (!has_nan(plan.input)) return std::nullopt;
   if (bound->array) return 0;  // each element has its own: see Broadcast::nan
   return is_min ? plan.min : plan.max;
@@ -263,11 +236,10 @@ std::optional<ElementBits> nan_replacement(const Request& request, const Plan& p
     case OnNan::canonical: return is_floating(dtype) ? std::optional(canonical_nan(dtype)) : std::nullopt;
     case OnNan::replace: break;
   }
-  if (!request.nan.number)
-    throw Error(ErrorKind::usage, parameter("nan") + ": the number that replaces NaN is missing");
+  if (!request.nan.number) refuse_request(parameter("nan") + ": the number that replaces NaN is missing");
   const Parameter& given = *request.nan.number;
   if (given.number.kind == Number::Kind::nan)
-    throw Error(ErrorKind::usage, label("nan", given) + ": NaN cannot replace NaN");
+    refuse_request(label("nan", given) + ": NaN cannot replace NaN");
   if (!is_floating(plan.input.dtype) || plan.operation.cast) return std::nullopt;
   return replacement(given, dtype);
 }
@@ -319,10 +291,9 @@ void describe_specials(const Plan& plan, std::string& text) {
   if (plan.replaces_nan()) text += ", NaN becomes " + replacement_text(plan);
 }
 
-constexpr Step kScaling{check_scaling, choose_scaling, convert_scaling, identify_scaling, describe_scaling};
-constexpr Step kClip{check_clip, choose_clip, convert_clip, identify_clip, describe_clip};
-constexpr Step kSpecials{check_specials, choose_specials, convert_specials, identify_specials,
-                         describe_specials};
+constexpr Step kScaling{choose_scaling, convert_scaling, identify_scaling, describe_scaling};
+constexpr Step kClip{choose_clip, convert_clip, identify_clip, describe_clip};
+constexpr Step kSpecials{choose_specials, convert_specials, identify_specials, describe_specials};
 
 }  // namespace
 
@@ -334,19 +305,17 @@ std::span<const Step* const> steps() noexcept {
 double finite_factor(std::string_view field, const Parameter& given, DType dtype, bool divides) {
   const double value = dtype == DType::float32 ? static_cast<double>(round_to<float>(given.number))
                                                : round_to<double>(given.number);
-  if (divides && value == 0)
-    throw Error(ErrorKind::usage, label(field, given) + ": the divisor must not be 0");
+  if (divides && value == 0) refuse_request(label(field, given) + ": the divisor must not be 0");
   if (!std::isfinite(value)) refuse_infinite(field, given, dtype);
   return value;
 }
 
 void check_factor_dtype(std::string_view field, const std::optional<Parameter>& given, DType dtype) {
   if (!given || !given->dtype || takes_factor(dtype, *given->dtype)) return;
-  throw Error(
-      ErrorKind::usage,
+  refuse_request(
       label(field, *given) +
-          fmt::format(" is {}; it must be float32 or float64{}", traits(*given->dtype).name,
-                      given->opaque ? "" : ", or have at most 2 MiB of numbers that float64 has exactly"));
+      fmt::format(" is {}; it must be float32 or float64{}", traits(*given->dtype).name,
+                  given->opaque ? "" : ", or have at most 2 MiB of numbers that float64 has exactly"));
 }
 
 std::string found_text(const ParameterArray& array, std::size_t shown) {
@@ -360,27 +329,64 @@ std::string found_text(const ParameterArray& array, std::size_t shown) {
   return text + (count > shown ? ", ...]" : "]");
 }
 
-std::optional<std::string> number_text(const Plan& plan, ParameterId parameter) {
-  const auto& normalization = plan.operation.normalization;
+std::optional<PlannedNumber> planned_number(const Plan& plan, ParameterId parameter) {
+  const Operation& operation = plan.operation;
+  const auto& step = operation.normalization;
+  const auto element = [](DType dtype, const std::optional<ElementBits>& bits) {
+    return bits ? std::optional(PlannedNumber{number_of(dtype, *bits), dtype}) : std::nullopt;
+  };
   switch (parameter) {
     case ParameterId::min:
-    case ParameterId::max: return bound_text(plan, parameter);
+    case ParameterId::max: {
+      const bool is_min = parameter == ParameterId::min;
+      if (const std::optional<Number>& exact = is_min ? plan.exact_min : plan.exact_max) return {{*exact}};
+      return element(plan.bound_dtype, is_min ? plan.min : plan.max);
+    }
     case ParameterId::scale:
-    case ParameterId::bias: return scaling_text(plan.operation, parameter == ParameterId::scale);
+    case ParameterId::bias: {
+      const bool is_scale = parameter == ParameterId::scale;
+      const double number = is_scale ? operation.scale : operation.bias;
+      switch (operation.arithmetic) {
+        case Arithmetic::none: return std::nullopt;
+        case Arithmetic::float32: return {{number, DType::float32}};
+        case Arithmetic::float64: return {{number, DType::float64}};
+        case Arithmetic::integer:
+          return {{number_of(is_scale ? operation.integer_scale : operation.integer_bias)}};
+      }
+      __builtin_unreachable();
+    }
     case ParameterId::subtract:
     case ParameterId::divide:
-      if (!normalization || plan.operation.uses_bounds() || only_scales(plan)) return std::nullopt;
-      return parameter == ParameterId::subtract ? subtrahend_text(*normalization)
-                                                : fmt::format("{}", normalization->b);
+      if (!step || step->stretches) return std::nullopt;
+      if (parameter == ParameterId::divide) return {{step->b, DType::float64}};
+      if (step->a_rest == 0) return {{step->a, DType::float64}};
+      return {{sum(step->a, step->a_rest),
+               is_long_integer(plan.input.dtype) ? std::nullopt : std::optional(DType::float64)}};
     case ParameterId::max_norm:
-      if (!normalization || !plan.norms) return std::nullopt;
-      return fmt::format("{}", normalization->factor);
-    case ParameterId::replace_below: return element_text(plan.operation.to, *plan.operation.cast->below);
-    case ParameterId::replace_above: return element_text(plan.operation.to, *plan.operation.cast->above);
-    case ParameterId::nan: return replacement_text(plan);
-    case ParameterId::nodata_to: return element_text(plan.output.dtype, *plan.nodata->to);
+      return step && plan.norms ? std::optional(PlannedNumber{step->factor, DType::float64}) : std::nullopt;
+    case ParameterId::replace_below: return element(operation.to, operation.cast->below);
+    case ParameterId::replace_above: return element(operation.to, operation.cast->above);
+    case ParameterId::nan:
+      return operation.cast ? element(operation.to, operation.cast->nan)
+                            : element(operation.dtype, operation.nan);
+    case ParameterId::nodata_to: return element(plan.output.dtype, plan.nodata->to);
   }
   __builtin_unreachable();
+}
+
+std::optional<std::string> number_text(const Plan& plan, ParameterId parameter) {
+  const bool is_factor = parameter == ParameterId::subtract || parameter == ParameterId::divide;
+  if (is_factor && only_scales(plan)) return std::nullopt;
+  const bool is_bound = parameter == ParameterId::min || parameter == ParameterId::max;
+  if (is_bound) return bound_text(plan, parameter);
+  if (parameter == ParameterId::nan) return replacement_text(plan);
+  const std::optional<PlannedNumber> planned = planned_number(plan, parameter);
+  if (!planned) return std::nullopt;
+  const auto& [number, dtype] = *planned;
+  const double magnitude = std::fabs(round_to<double>(number));
+  const bool is_long = parameter == ParameterId::subtract && magnitude >= kIntegersEnd && magnitude <= 0x1p64;
+  return dtype && is_floating(*dtype) && !is_long ? element_text(*dtype, nearest_element(*dtype, number))
+                                                  : decimal_text(number);
 }
 
 std::string text_of(const Plan& plan, ParameterId parameter) {
@@ -394,8 +400,14 @@ std::string text_of(const ArrayParameter& row) {
                      found);
 }
 
+Number number_of(const Operation::Integer& integer) {
+  Number number = integer.magnitude;
+  number.negative = integer.negative;
+  return number;
+}
+
 std::string text_of(const Operation::Integer& integer) {
-  return fmt::format("{}{}", integer.negative ? "-" : "", integer.magnitude);
+  return decimal_text(number_of(integer));
 }
 
 std::string bound_text(const Plan& plan, ParameterId bound) {

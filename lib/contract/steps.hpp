@@ -11,9 +11,6 @@
 namespace clipper {
 
 struct Step {
-  /// Error{usage} for parameters that no tensor allows.
-  void (*check)(const Request& request);
-
   /// Chooses the arithmetic and dtypes of the step, from those of the steps before it.
   void (*choose)(const Request& request, Plan& plan);
 
@@ -37,8 +34,9 @@ extern const Step kCast;
 /// The last step: the normalization, and then rounding, zero point and the output's dtype.
 extern const Step kNormalization;
 
-/// Whether the request has the last step.
+/// Whether the request has the last step, and the member that messages name it by.
 [[nodiscard]] bool normalizes(const Request& request);
+[[nodiscard]] std::string_view name_of_normalization(const Request& request);
 
 /// Error{usage} if the last step makes fractions of integers and the request has no rounding. `advice` is in
 /// front of the options that round.
@@ -67,17 +65,24 @@ void set_range(Request& request, DType dtype);
 /// otherwise the nearest float64.
 [[nodiscard]] Number subtracted(const Number& number, DType dtype);
 
+[[nodiscard]] Number number_of(const Operation::Integer& integer);
 [[nodiscard]] std::string text_of(const Operation::Integer& integer);
 
 /// The first elements of an array that was calculated: "[0.5, 1, ...]", or the only one: "0.5"; empty for one
 /// that was given.
 [[nodiscard]] std::string found_text(const ParameterArray& array, std::size_t shown = 16);
 
-/// What a normalization subtracts, if that is one number: "1700000000000000001".
-[[nodiscard]] std::string subtrahend_text(const Normalization& step);
+/// A number as a plan calculates with it.
+struct PlannedNumber {
+  Number number;
+  std::optional<DType> dtype{};  ///< whose element it is; nothing for an exact number
+};
 
-/// The number of a parameter as the plan calculates with it, for people: "0.5". Nothing unless a step of the
-/// plan has the parameter; 1 or 0 for one that is not given beside one that is.
+/// The number of a parameter. Nothing unless a step of the plan has the parameter; 1 or 0 for one that is not
+/// given beside one that is.
+[[nodiscard]] std::optional<PlannedNumber> planned_number(const Plan& plan, ParameterId parameter);
+
+/// The same for people: "0.5"; nothing for a subtrahend and a divisor beside a norm that change nothing.
 [[nodiscard]] std::optional<std::string> number_text(const Plan& plan, ParameterId parameter);
 
 /// The same, or the text of an array: "@bias.npy (3,)", "1% (3, 1, 1) [0.5, 1, 2]".

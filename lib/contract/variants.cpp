@@ -36,14 +36,12 @@ std::vector<ParameterSet> missing_sets(const Request& request, const TensorLayou
     for (std::size_t i = 0; i < missing.size(); ++i)
       if (is_missing(i)) missing[i] |= bit_of(parameter);
   };
-  for (std::size_t i = 0; i < kParameterIds; ++i)
-    if (const auto& given = given_for(request, static_cast<ParameterId>(i));
-        given && given->array && !given->array->lost().empty())
-      note(static_cast<ParameterId>(i), given->array,
+  for (const Field* const field : fields::kParameters)
+    if (const auto& given = field->number_in(request); given && given->array && !given->array->lost().empty())
+      note(*field->parameter, given->array,
            [lost = given->array->lost()](std::size_t group) { return lost[group] != 0; });
-  const bool is_long = layout.dtype == DType::int64 || layout.dtype == DType::uint64;
   if (const auto& norm = request.max_norm;
-      is_long && norm && norm->array && norm->array->layout().count > 1) {
+      is_long_integer(layout.dtype) && norm && norm->array && norm->array->layout().count > 1) {
     const auto factors = norm_factors(*norm);
     note(ParameterId::max_norm, norm->array,
          [&](std::size_t group) { return from_bits<double>(found_element(*factors, group)) == 1; });
@@ -65,8 +63,7 @@ std::optional<Variants> variants_of(const Request& request, const TensorLayout& 
     one = zero_point->array;
     if (missing.empty()) missing.resize(numbers.size());
     if (numbers.empty() || missing.size() != numbers.size())
-      throw Error(ErrorKind::usage,
-                  label("zero_point", *zero_point) + " must have one number for each index");
+      refuse_request(label("zero_point", *zero_point) + " must have one number for each index");
   }
   if (missing.empty()) return std::nullopt;
   const auto variant = [&](std::size_t i) {
@@ -76,8 +73,7 @@ std::optional<Variants> variants_of(const Request& request, const TensorLayout& 
   for (std::size_t i = 0; i < missing.size(); ++i) {
     if (std::ranges::find(variants.all, variant(i)) != variants.all.end()) continue;
     if (variants.all.size() == 256)
-      throw Error(ErrorKind::usage,
-                  label("zero_point", *zero_point) + " has more than 256 different numbers");
+      refuse_request(label("zero_point", *zero_point) + " has more than 256 different numbers");
     variants.all.push_back(variant(i));
   }
   std::ranges::sort(variants.all, [](const Variant& a, const Variant& b) {

@@ -190,6 +190,11 @@ inline constexpr std::span kKernelDTypes = std::span(kDTypes).first<12>();
   return traits(dtype).kind == NumberKind::floating;
 }
 
+/// Whether float64 lacks some of the dtype's integers.
+[[nodiscard]] constexpr bool is_long_integer(DType dtype) {
+  return dtype == DType::int64 || dtype == DType::uint64;
+}
+
 /// Floats without a fraction are powers of two.
 [[nodiscard]] constexpr bool has_zero(DType dtype) {
   return !is_floating(dtype) || traits(dtype).fraction_bits != 0;

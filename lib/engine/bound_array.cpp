@@ -34,10 +34,6 @@ bool may_be_far(const Plan& plan, DType array) {
   return highest(to) > highest(plan.bound_dtype);
 }
 
-bool is_long_integer(DType dtype) {
-  return !is_floating(dtype) && traits(dtype).size == sizeof(double);
-}
-
 /// Elements of a dtype as those of another one, without counts.
 void convert_elements(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count) {
   static_cast<void>(convert(operation, kNumbers, in, out, count, Counting::off, simd_levels().back()));

@@ -63,7 +63,7 @@ void LostFigures::move_to(std::vector<LostBound>& lost, bool flatten) {
     });
     std::string text = first->text;
     for (auto entry = first + 1; entry != other; ++entry)
-      text += fmt::format("{}{} {}", kAnd, field_named(entry->field)->option, entry->text);
+      text += fmt::format("{}{} {}", kAnd, field_named(entry->field)->option(), entry->text);
     text += first->place;
     if (first->groups > 1)
       text += fmt::format(" and {} other {}", first->groups - 1, first->groups == 2 ? "index" : "indexes");
@@ -79,15 +79,15 @@ std::string lost_text(const LostBound& lost) {
                                 : is_bound(lost.field) ? are_two ? "are no bounds" : "is no bound"
                                 : are_two              ? "are left out"
                                                        : "is left out";
-  return fmt::format("{} {} {}: {}", field_named(lost.field)->option, lost.text, what, lost.why);
+  return fmt::format("{} {} {}: {}", field_named(lost.field)->option(), lost.text, what, lost.why);
 }
 
-void add_flat(const Request& request, std::span<const Field> bounds, const GroupNumbers& found,
-              std::uint64_t group, std::vector<FlatRule>& rules) {
+void add_flat(const Request& request, const FieldList& bounds, const GroupNumbers& found, std::uint64_t group,
+              std::vector<FlatRule>& rules) {
   for (std::size_t i = 0; i < bounds.size(); ++i)
     if (!found.flat[i].empty() && found.figures[i])
       rules.push_back(
-          {group, bounds[i].name, (request.*bounds[i].number())->text, *found.figures[i], found.flat[i]});
+          {group, bounds[i]->name, bounds[i]->number_in(request)->text, *found.figures[i], found.flat[i]});
 }
 
 void find_flattened(const std::vector<FlatRule>& rules, const ElementSource& source, SimdLevel level,
@@ -149,11 +149,10 @@ void FoundArray::add_float(const Figure& number, ElementBits element) {
 void FoundArray::expect_one_dtype(const Message& figure, const std::string& path) const {
   if (lost_.size() <= 1 || !has_fraction_ || !is_rounded_) return;
   with_path(path, [&] {
-    throw Error(
-        ErrorKind::usage,
+    refuse_request(
         figure +
-            ": some indexes have fractions, others integers beyond 2^53, and no dtype has both; clip each "
-            "index alone");
+        ": some indexes have fractions, others integers beyond 2^53, and no dtype has both; clip each "
+        "index alone");
   });
 }
 
@@ -177,7 +176,7 @@ Parameter FoundResults::take(const Message& figure, const std::string& text, Ten
                                [&](const auto& number) { return !number || has_integer(dtype, *number); });
   });
   if (!is_floating(to_) && integer == kIntegers.end())
-    throw Error(ErrorKind::usage, figure + ": no dtype has the numbers of all indexes");
+    refuse_request(figure + ": no dtype has the numbers of all indexes");
   layout.dtype = is_floating(to_) ? to_ : *integer;
   std::vector<std::byte> elements;
   std::vector<std::uint8_t> lost;
@@ -196,14 +195,14 @@ Parameter FoundResults::take(const Message& figure, const std::string& text, Ten
   return found;
 }
 
-std::vector<FoundArray> arrays_of(const Request& request, const std::vector<Field>& factors, DType dtype) {
+std::vector<FoundArray> arrays_of(const Request& request, const FieldList& factors, DType dtype) {
   std::vector<FoundArray> arrays;
-  for (const Field& factor : factors) {
-    const Parameter& given = *(request.*factor.number());
+  for (const Field* const factor : factors) {
+    const Parameter& given = *factor->number_in(request);
     const Expression::Figure* const alone = given.expression.alone();
     const bool is_exact = alone != nullptr && (alone->percentage || alone->statistic <= Statistic::absmax) &&
                           !given.expression.is_only(Statistic::std);
-    const bool keeps_integers = is_exact && (factor.number() == &Request::subtract || is_extreme(given));
+    const bool keeps_integers = is_exact && (factor->number() == &Request::subtract || is_extreme(given));
     arrays.emplace_back(request, keeps_integers && is_long_integer(dtype) ? dtype : DType::float64);
   }
   return arrays;

@@ -114,7 +114,7 @@ class FoundResults {
 };
 
 /// Where the figures of each factor, of elements of this dtype, are collected.
-[[nodiscard]] std::vector<FoundArray> arrays_of(const Request& request, const std::vector<Field>& factors,
+[[nodiscard]] std::vector<FoundArray> arrays_of(const Request& request, const FieldList& factors,
                                                 DType dtype);
 
 /// x * scale + bias of single elements, as the clip sees them, for percentiles.
@@ -172,10 +172,6 @@ struct Scaled {
   return figure.expression.is_only(Statistic::min) || figure.expression.is_only(Statistic::max);
 }
 
-[[nodiscard]] constexpr bool is_long_integer(DType dtype) {
-  return dtype == DType::int64 || dtype == DType::uint64;
-}
-
 /// Why a tensor or group has no elements from which a figure can be calculated. A mean needs finite ones.
 [[nodiscard]] std::string_view why_lost(const Request& request, const TensorLayout& layout, bool has_mask,
                                         bool has_infinity);
@@ -212,8 +208,8 @@ struct FlatRule {
 };
 
 /// Adds those of a group's bounds that are such rules.
-void add_flat(const Request& request, std::span<const Field> bounds, const GroupNumbers& found,
-              std::uint64_t group, std::vector<FlatRule>& rules);
+void add_flat(const Request& request, const FieldList& bounds, const GroupNumbers& found, std::uint64_t group,
+              std::vector<FlatRule>& rules);
 
 /// Calls `found` for those of the rules, in the order of groups, beyond which the group has elements.
 void find_flattened(const std::vector<FlatRule>& rules, const ElementSource& source, SimdLevel level,

@@ -24,7 +24,7 @@ namespace {
 
 /// Error{usage} for a bound or an end of a range that the profile, or a step, does not take.
 void check_rule(const Request& request, std::string_view field, const Parameter& figure) {
-  const auto refuse = [&](const Message& why) { throw Error(ErrorKind::usage, label(field, figure) + why); };
+  const auto refuse = [&](const Message& why) { refuse_request(label(field, figure) + why); };
   if (!is_rule(figure)) return;
   if (request.profile->family != "clipper")
     refuse(fmt::format(": is not supported by {}; only profile clipper has it", request.profile->system));
@@ -43,34 +43,30 @@ void check_figures(const Request& request) {
                        (has_lists(request) && !request.pooled && (!request.mask || request.mask_to));
   if (const Field* const grouping = first_given(request, is_grouping)) {
     if (request.profile->family != "clipper")
-      throw Error(ErrorKind::usage, parameter(grouping->name) +
-                                        fmt::format(" is not supported by {}; only profile clipper has it",
-                                                    request.profile->system));
+      refuse_request(
+          parameter(grouping->name) +
+          fmt::format(" is not supported by {}; only profile clipper has it", request.profile->system));
     if (!has_any) expect_no_groups(request);
   }
-  for (const Field* const field : fields::kNumbers)
-    if (const auto& given = request.*field->number()) check_places(field->name, *given);
-  if (request.stretch_from)
-    for (const Parameter* const end : {&request.stretch_from->first, &request.stretch_from->second}) {
-      check_rule(request, "stretch_from", *end);
-      check_places("stretch_from", *end);
-    }
+  for_each_number(request, [&](const Field& field, const Parameter& given) {
+    if (field.is_range) check_rule(request, field.name, given);
+    check_places(field.name, given);
+  });
   const Field* const scaling = first_given(request, [&](const Field& field) {
     return field.stage == Field::Stage::before && field.is_given(request) &&
-           ((request.*field.number())->array || !(request.*field.number())->list.empty());
+           (field.number_in(request)->array || !field.number_in(request)->list.empty());
   });
-  const auto check = [&](std::string_view field, const Parameter& given) {
-    check_rule(request, field, given);
-    if (scaling != nullptr)
-      throw Error(ErrorKind::usage, label(field, given) +
-                                        ": a percentile cannot be combined with an array as " +
-                                        parameter(scaling->name));
+  const auto check = [&](const FieldList& figures) {
+    for (const Field* const field : figures) {
+      const Parameter& given = *field->number_in(request);
+      check_rule(request, field->name, given);
+      if (scaling != nullptr)
+        refuse_request(label(field->name, given) + ": a percentile cannot be combined with an array as " +
+                       parameter(scaling->name));
+    }
   };
-  for (const auto& [name, given] : replacements_in(request)) {
-    check(name, **given);
-    check_places(name, **given);
-  }
-  for (const Field& bound : percentiles_in(request)) check(bound.name, *(request.*bound.number()));
+  check(replacements_in(request));
+  check(percentiles_in(request));
 }
 
 }  // namespace
@@ -78,19 +74,16 @@ void check_figures(const Request& request) {
 void expect_no_figures_of_stream(const Request& request) {
   for (std::size_t i = 0; i < request.then.size(); ++i)
     with_path(stage_name(i + 1), [&] { expect_no_figures_of_stream(request.then[i]); });
-  std::vector<Field> figures = percentiles_in(request);
-  std::ranges::copy(statistics_in(request), std::back_inserter(figures));
-  for (const Field& figure : figures)
-    refuse_figure(
-        ErrorKind::usage, request, figure,
-        Term{"input", "the input"} + Message(" must be a file, not a stream: it needs to be read twice"));
-  const auto replacements = replacements_in(request);
-  if (has_range_figure(request) || has_norm(request) || !replacements.empty())
-    throw Error(ErrorKind::usage, parameter(has_norm(request)           ? "max_norm"
-                                            : has_range_figure(request) ? "stretch_from"
-                                                                        : replacements.front().first) +
-                                      ": " + Term{"input", "the input"} +
-                                      " must be a file, not a stream: it needs to be read twice");
+  const auto needs_file = [](const Message& figure) {
+    refuse_request(figure + ": " + Term{"input", "the input"} +
+                   " must be a file, not a stream: it needs to be read twice");
+  };
+  for (const FieldList& figures : {percentiles_in(request), statistics_in(request)})
+    if (!figures.empty()) needs_file(label(figures.front()->name, *figures.front()->number_in(request)));
+  if (has_norm(request)) needs_file(parameter("max_norm"));
+  if (has_range_figure(request)) needs_file(parameter("stretch_from"));
+  if (const FieldList figures = replacements_in(request); !figures.empty())
+    needs_file(parameter(figures.front()->name));
 }
 
 namespace {
@@ -112,16 +105,17 @@ Plan plan_before_reading(const Request& given, const TensorLayout& layout) {
   set_units(request, layout);
   choose_norm(request);
   request = without_groups(std::move(request));
-  for (const Field& factor : statistics_in(request))
-    set_number(*(request.*factor.number()), factor.number() == &Request::divide ? 1 : 0, "unknown");
+  for (const Field* const factor : statistics_in(request))
+    set_number(*factor->number_in(request), factor->number() == &Request::divide ? 1 : 0, "unknown");
   if (has_norm(request)) request.max_norm->found = "unknown";
-  for (const auto& [name, replacement] : replacements_in(request)) set_number(**replacement, 1, "unknown");
-  const std::vector<Field> bounds = percentiles_in(request);
+  for (const Field* const field : replacements_in(request))
+    set_number(*field->number_in(request), 1, "unknown");
+  const FieldList bounds = percentiles_in(request);
   std::vector<Number> values;
-  for (const Field& bound : bounds)
-    values.push_back(widest(request, layout, bound.number() == &Request::min));
+  for (const Field* const bound : bounds)
+    values.push_back(widest(request, layout, bound->number() == &Request::min));
   for (std::size_t i = 0; i < bounds.size(); ++i)
-    set_number(*(request.*bounds[i].number()), values[i], percentile_text(layout, {}, values[i]));
+    set_number(*bounds[i]->number_in(request), values[i], percentile_text(layout, {}, values[i]));
   if (has_range_figure(request)) {
     auto& [from, to] = *request.stretch_from;
     const Parameter& typed = is_figure(from) ? to : from;
@@ -161,7 +155,7 @@ Plan plan_with_figures(const Request& request, const TensorSource& source, const
   with_path(source.path, [&] {
     static_cast<void>(plan_before_reading(request, source.layout));
     if (request.pooled)
-      throw Error(ErrorKind::usage, parameter("pooled") + ": only for functions that read all files first");
+      refuse_request(parameter("pooled") + ": only for functions that read all files first");
   });
   std::vector<LostBound> lost;
   const Request found = with_figures(request, {&source, 1}, options, lost);

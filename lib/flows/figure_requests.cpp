@@ -25,26 +25,30 @@ namespace clipper {
 namespace {
 
 /// Those of the fields that are figures.
-std::vector<Field> figures_of(const Request& request, std::span<const Field* const> fields) {
-  std::vector<Field> figures;
+FieldList figures_of(const Request& request, std::span<const Field* const> fields) {
+  FieldList figures;
   for (const Field* const field : fields)
-    if (is_figure(request.*field->number())) figures.push_back(*field);
+    if (is_figure(field->number_in(request))) figures.push_back(field);
   return figures;
 }
 
 }  // namespace
 
-std::vector<Field> percentiles_in(const Request& request) {
+FieldList percentiles_in(const Request& request) {
   return figures_of(request, fields::kBounds);
 }
 
-std::vector<Field> statistics_in(const Request& request) {
+FieldList statistics_in(const Request& request) {
   return figures_of(request, fields::kFactors);
 }
 
-std::vector<Expression> expressions_of(const Request& request, const std::vector<Field>& figures) {
+FieldList replacements_in(const Request& request) {
+  return figures_of(request, fields::kReplacements);
+}
+
+std::vector<Expression> expressions_of(const Request& request, const FieldList& figures) {
   std::vector<Expression> expressions;
-  for (const Field& figure : figures) expressions.push_back((request.*figure.number())->expression);
+  for (const Field* const figure : figures) expressions.push_back(figure->number_in(request)->expression);
   return expressions;
 }
 
@@ -58,21 +62,14 @@ Request without_groups(Request request) {
 void choose_norm(Request& request) {
   const Norm norm = request.norm.value_or(Norm::two);
   bool has_norm = false;
-  const auto choose = [&](Parameter& given) {
+  for_each_number(request, [&](const Field& /*field*/, Parameter& given) {
     for (Expression::Term& term : given.expression.terms) {
       if (!term.figure || term.figure->percentage || term.figure->statistic != Statistic::norm) continue;
       has_norm = true;
       if (norm == Norm::one) term.figure->statistic = Statistic::norm_one;
       if (norm == Norm::infinity) term.figure->statistic = Statistic::absmax;
     }
-  };
-  for (const Field* const field : fields::kNumbers)
-    if (std::optional<Parameter>& given = request.*field->number()) choose(*given);
-  if (request.nan.number) choose(*request.nan.number);
-  if (request.stretch_from) {
-    choose(request.stretch_from->first);
-    choose(request.stretch_from->second);
-  }
+  });
   if (has_norm && !request.max_norm) request.norm.reset();
 }
 
@@ -89,14 +86,10 @@ bool is_rule(const Parameter& figure) {
   return is_figure(figure) && !figure.expression.is_percentile();
 }
 
-void refuse_figure(ErrorKind kind, const Request& request, const Field& figure, const Message& why) {
-  throw Error(kind, label(figure.name, *(request.*figure.number())) + ": " + why);
-}
-
 void check_places(std::string_view field, const Parameter& figure) {
   for (const Expression::Term& term : figure.expression.terms)
     if (term.figure && term.figure->percentage && !is_percentile(*term.figure->percentage))
-      throw Error(ErrorKind::usage, label(field, figure) + ": a percentile has max 16 decimal places");
+      refuse_request(label(field, figure) + ": a percentile has max 16 decimal places");
 }
 
 void set_number(Parameter& given, const Number& number, const std::string& text) {

@@ -72,26 +72,25 @@ class Figures {
   }
 
   [[nodiscard]] Message label_of(const Field& figure) const {
-    return label(figure.name, *(request_.*figure.number()));
+    return label(figure.name, *figure.number_in(request_));
   }
 
   [[noreturn]] void refuse(const Field& figure, const Message& why) const {
-    with_path(path_, [&] { refuse_figure(ErrorKind::input, request_, figure, why); });
-    __builtin_unreachable();
+    throw_with_path(path_, Error(ErrorKind::input, label_of(figure) + ": " + why));
   }
 
   void drop(std::string_view field, const std::string& text, std::uint64_t group, bool has_infinity);
   void drop(const Field& figure, std::uint64_t group, bool has_infinity = false) {
-    drop(figure.name, (request_.*figure.number())->text, group, has_infinity);
+    drop(figure.name, figure.number_in(request_)->text, group, has_infinity);
   }
   void omit_replacement(const Field& field);
   [[nodiscard]] std::optional<std::pair<Figure, double>> range_of(const GroupNumbers& numbers,
                                                                   std::uint64_t group);
   void leave_out(const Field& bound, Request& request, std::uint64_t group, bool has_infinity);
-  void set_percentiles(const std::vector<Field>& bounds, Request& request, const GroupNumbers& found,
+  void set_percentiles(const FieldList& bounds, Request& request, const GroupNumbers& found,
                        std::uint64_t group);
   using Ends = std::array<std::optional<Figure>, 2>;  ///< min and max
-  bool add_bounds(const std::vector<Field>& bounds, Ends ends, const GroupNumbers& found,
+  bool add_bounds(const FieldList& bounds, Ends ends, const GroupNumbers& found,
                   std::vector<FoundArray>& arrays) const;
   void set_array(const Field& figure, FoundArray& found);
   [[nodiscard]] ElementSource scaled_elements() const;
@@ -123,20 +122,20 @@ void Figures::leave_out(const Field& bound, Request& request, std::uint64_t grou
   drop(bound, group, has_infinity);
   const bool is_min = bound.number() == &Request::min;
   if (request.profile->bounds == Profile::Bounds::optional) return omit(request, bound);
-  set_number(*(request.*bound.number()), widest(request, layout(), is_min), "none");
+  set_number(*bound.number_in(request), widest(request, layout(), is_min), "none");
 }
 
 /// Sets the bounds of `request`, which are percentiles or rules, to the numbers of a group.
-void Figures::set_percentiles(const std::vector<Field>& bounds, Request& request, const GroupNumbers& numbers,
+void Figures::set_percentiles(const FieldList& bounds, Request& request, const GroupNumbers& numbers,
                               std::uint64_t group) {
   std::vector<std::optional<Figure>> found = numbers.figures;
   for (std::size_t i = 0; i < bounds.size(); ++i)
-    if (!found[i]) leave_out(bounds[i], request, group, numbers.has_numbers);
+    if (!found[i]) leave_out(*bounds[i], request, group, numbers.has_numbers);
   const Field* const user = user_of_bounds(request);
   for (std::size_t i = 0; i < bounds.size(); ++i) {
     if (!found[i]) continue;
-    const Field& bound = bounds[i];
-    Parameter& given = *(request.*bound.number());
+    const Field& bound = *bounds[i];
+    Parameter& given = *bound.number_in(request);
     const std::string what = is_rule(given) ? "the rule" : "the percentile";
     Number number = *found[i];
     if (user != nullptr && number.kind == Number::Kind::infinite)
@@ -155,7 +154,7 @@ void Figures::set_percentiles(const std::vector<Field>& bounds, Request& request
 }
 
 void Figures::set_array(const Field& figure, FoundArray& found) {
-  Parameter& given = *(request_.*figure.number());
+  Parameter& given = *figure.number_in(request_);
   given = found.take(given.text, layout_of_groups(found.dtype()));
 }
 
@@ -175,7 +174,7 @@ ElementSource Figures::scaled_elements() const {
 
 /// Adds the bounds of a group as the elements of which a plan would make the same; returns false if only a
 /// plan can tell: where a bound is none, or exceeds the other one.
-bool Figures::add_bounds(const std::vector<Field>& bounds, Ends ends, const GroupNumbers& found,
+bool Figures::add_bounds(const FieldList& bounds, Ends ends, const GroupNumbers& found,
                          std::vector<FoundArray>& arrays) const {
   const DType dtype = arrays.front().element_dtype();
   const bool is_integer = !is_floating(dtype);
@@ -183,7 +182,7 @@ bool Figures::add_bounds(const std::vector<Field>& bounds, Ends ends, const Grou
   std::array<ElementBits, 2> elements{};
   if (layout().meaning.kind == LogicalType::Kind::boolean) return false;
   for (std::size_t i = 0; i < bounds.size(); ++i) {
-    std::optional<Figure>& end = ends[bounds[i].number() == &Request::min ? 0 : 1];
+    std::optional<Figure>& end = ends[bounds[i]->number() == &Request::min ? 0 : 1];
     if (!found.figures[i] || !found.figures[i]->is_finite()) return false;
     end = is_integer ? found_bound(*found.figures[i]) : *found.figures[i];
     if (is_integer && !scaled_ && end->is_zero()) end = 0.0;  // no -0
@@ -197,7 +196,7 @@ bool Figures::add_bounds(const std::vector<Field>& bounds, Ends ends, const Grou
       return false;
   }
   for (std::size_t i = 0; i < bounds.size(); ++i)
-    arrays[i].add(*ends[bounds[i].number() == &Request::min ? 0 : 1], elements.at(i));
+    arrays[i].add(*ends[bounds[i]->number() == &Request::min ? 0 : 1], elements.at(i));
   return true;
 }
 
@@ -209,47 +208,45 @@ void Figures::omit_replacement(const Field& field) {
 
 /// Finds what replaces elements, as elements of the output.
 void Figures::find_replacements() {
-  const auto replacements = replacements_in(request_);
+  const FieldList replacements = replacements_in(request_);
   if (replacements.empty()) return;
-  std::vector<Expression> expressions;
-  for (const auto& [name, given] : replacements) expressions.push_back((*given)->expression);
+  const std::vector<Expression> expressions = expressions_of(request_, replacements);
   scaled_ = scaled(request_, layout());
   const DType to = request_.to ? DType(*request_.to) : layout().dtype;
   std::vector<FoundResults> results(replacements.size(), FoundResults(to));
   const auto take = [&](std::uint64_t group, const GroupNumbers& numbers) {
     for (std::size_t i = 0; i < replacements.size(); ++i) {
       const std::optional<Figure>& found = numbers.figures[i];
-      const auto& [name, given] = replacements[i];
+      const Field& field = *replacements[i];
       if (!found)
-        drop(name, (*given)->text, group, numbers.has_numbers);
+        drop(field, group, numbers.has_numbers);
       else if (!found->is_finite())
         throw_with_path(path_,
-                        Error(ErrorKind::input, label(name, **given) + ": is not finite" + place_of(group)));
+                        Error(ErrorKind::input, label_of(field) + ": is not finite" + place_of(group)));
       else if (is_floating(to) && number_of(to, nearest_element(to, *found)).kind != Number::Kind::finite)
         throw_with_path(
-            path_, Error(ErrorKind::usage, label(name, **given) + place_of(group) +
+            path_, Error(ErrorKind::usage, label_of(field) + place_of(group) +
                                                fmt::format(" is beyond the range of {}", traits(to).name)));
       results[i].add(found);
     }
   };
   figures_of_groups(scaled_elements(), expressions, options_.level, take);
   for (std::size_t i = 0; i < replacements.size(); ++i) {
-    const auto& [name, given] = replacements[i];
-    if (count() == 0) drop(name, (*given)->text, 0, false);
+    const Field& field = *replacements[i];
+    std::optional<Parameter>& given = field.number_in(request_);
+    if (count() == 0) drop(field, 0);
     if (results[i].are_lost())
-      omit_replacement(*field_named(name));
+      omit_replacement(field);
     else if (count() == 1)
-      set_statistic(*given, results[i].numbers().front());
+      set_statistic(given, results[i].numbers().front());
     else
-      with_path(path_, [&, figure = name, at = given] {
-        *at = results[i].take(label(figure, **at), (*at)->text, layout_of_groups(to));
-      });
+      with_path(path_, [&] { given = results[i].take(label_of(field), given->text, layout_of_groups(to)); });
   }
   dropped_.move_to(lost_);
 }
 
 void Figures::find_percentiles() {
-  const std::vector<Field> bounds = percentiles_in(request_);
+  const FieldList bounds = percentiles_in(request_);
   if (bounds.empty()) return;
   std::vector<FlatRule> flat;
   const std::vector<Expression> figures = expressions_of(request_, bounds);
@@ -274,11 +271,11 @@ void Figures::find_percentiles() {
     const auto make = [&] { return make_plan_in_units(one, layout()); };
     if (!scaled_) plan = with_path(place.substr(path_.empty() ? 1 : 0), make);
     for (std::size_t i = 0; i < bounds.size(); ++i) {
-      const bool is_min = bounds[i].number() == &Request::min;
+      const bool is_min = bounds[i]->number() == &Request::min;
       if (!found.figures[i])
         elements[i].add_lost(user_of_bounds(request_) != nullptr ? Number(0)
                                                                  : widest(request_, layout(), is_min));
-      else if (const Number& number = (one.*bounds[i].number())->number; plan)
+      else if (const Number& number = bounds[i]->number_in(one)->number; plan)
         elements[i].add(number, is_min ? plan->min : plan->max);
       else
         elements[i].add(number);
@@ -294,8 +291,8 @@ void Figures::find_percentiles() {
   });
   dropped_.move_to(lost_, true);
   if (count() <= 1) return;
-  for (std::size_t i = 0; i < bounds.size(); ++i) elements[i].expect_one_dtype(label_of(bounds[i]), path_);
-  for (std::size_t i = 0; i < bounds.size(); ++i) set_array(bounds[i], elements[i]);
+  for (std::size_t i = 0; i < bounds.size(); ++i) elements[i].expect_one_dtype(label_of(*bounds[i]), path_);
+  for (std::size_t i = 0; i < bounds.size(); ++i) set_array(*bounds[i], elements[i]);
 }
 
 /// Where the range of a group begins, and its length; nothing if the figures have no value.
@@ -411,7 +408,7 @@ Figure Figures::checked(const Field& factor, const Figure& number, std::uint64_t
 }
 
 void Figures::find_statistics() {
-  const std::vector<Field> factors = statistics_in(request_);
+  const FieldList factors = statistics_in(request_);
   if (factors.empty()) return;
   const Request first = first_steps(request_, layout().dtype);
   const ElementSource source = clipped(first);
@@ -422,31 +419,31 @@ void Figures::find_statistics() {
     for (std::size_t i = 0; i < factors.size(); ++i) {
       found[i] = numbers.figures[i];
       if (!found[i]) {
-        drop(factors[i], group, numbers.has_numbers);
-        elements[i].add_lost(factors[i].number() == &Request::divide ? 1.0 : 0.0);
+        drop(*factors[i], group, numbers.has_numbers);
+        elements[i].add_lost(factors[i]->number() == &Request::divide ? 1.0 : 0.0);
         continue;
       }
-      found[i] = checked(factors[i], *found[i], group);
+      found[i] = checked(*factors[i], *found[i], group);
       found[i] = is_floating(source.dtype) ? Figure(found[i]->nearest()) : found_bound(*found[i]);
       elements[i].add(*found[i]);
     }
   });
-  for (const Field& factor : factors)
-    if (count() == 0) drop(factor, 0);
+  for (const Field* const factor : factors)
+    if (count() == 0) drop(*factor, 0);
   dropped_.move_to(lost_);
   for (std::size_t i = 0; i < factors.size(); ++i) {
-    const Field& factor = factors[i];
+    const Field& factor = *factors[i];
     const bool is_rounded = factor.number() == &Request::subtract &&
-                            is_extreme(*(request_.*factor.number())) && source.dtype == DType::float64 &&
+                            is_extreme(*factor.number_in(request_)) && source.dtype == DType::float64 &&
                             is_long_integer(layout().dtype) && !request_.scale && !request_.bias &&
                             !request_.max_norm;
     if (is_rounded) find_exactly(found[i], elements[i]);
-    if (!(request_.*factor.number())->expression.is_only(Statistic::mean))  // it is rounded, then
+    if (!factor.number_in(request_)->expression.is_only(Statistic::mean))  // it is rounded, then
       elements[i].expect_one_dtype(label_of(factor), path_);
     if (count() > 1)
       set_array(factor, elements[i]);
     else
-      set_statistic(request_.*factor.number(), found[i]);
+      set_statistic(factor.number_in(request_), found[i]);
   }
   if (!request_.divide) request_.divide_zero.reset();
 }

@@ -40,9 +40,9 @@ std::int64_t length_of_axis(const Request& request, const Field& field, const Te
                             std::size_t& axis) {
   const Parameter& given = *(request.*field.number());
   if (layout.meaning.kind != LogicalType::Kind::number)
-    throw Error(ErrorKind::usage, label(field.name, given) +
-                                      (": a list is of numbers, but the tensor is " + type_name(layout)));
-  if (request.per_axis.size() != 1) refuse_percentile(field.name, given);
+    refuse_request(label(field.name, given) +
+                   (": a list is of numbers, but the tensor is " + type_name(layout)));
+  if (request.per_axis.size() != 1) check_number(field, given);
   axis = axes_of(request, layout).front();
   return layout.shape[axis];
 }
@@ -53,7 +53,7 @@ void check_numbers(const Field& field, const Parameter& given) {
       static_cast<void>(finite_factor(field.name, Parameter(number, given.text), DType::float64,
                                       field.name == "divide" || given.divides));
     else if (number.kind == Number::Kind::nan)
-      throw Error(ErrorKind::usage, label(field.name, given) + ": NaN cannot be a bound");
+      refuse_request(label(field.name, given) + ": NaN cannot be a bound");
 }
 
 /// Whether the dtype has all the numbers.
@@ -91,7 +91,7 @@ DType dtype_of(const Field& field, const Parameter& given, DType tensor, bool ha
   const bool is_exact = !is_floating(tensor) && (is_bound(field) || field.name == "subtract");
   for (const Number& number : given.list)
     if (is_exact && is_integer(number) && Number(round_to<double>(number)) != number)
-      throw Error(ErrorKind::usage, label(field.name, given) + ": no dtype has all of these numbers");
+      refuse_request(label(field.name, given) + ": no dtype has all of these numbers");
   return DType::float64;
 }
 
@@ -121,13 +121,12 @@ void give_axis(const Request& request, const Field& field, const TensorLayout& l
   std::vector<std::int64_t> shape(layout.shape.size() - axis, 1);
   shape.front() = length;
   if (layout.shape.back() == length)
-    throw Error(
-        ErrorKind::usage,
+    refuse_request(
         label(field.name, given) +
-            fmt::format(" has shape {}, which fits axis {} and the last axis of {}; it must have shape {} "
-                        "or (1, {})",
-                        shape_text(given.shape), request.per_axis.front(), shape_text(layout.shape),
-                        shape_text(shape), length));
+        fmt::format(" has shape {}, which fits axis {} and the last axis of {}; it must have shape {} "
+                    "or (1, {})",
+                    shape_text(given.shape), request.per_axis.front(), shape_text(layout.shape),
+                    shape_text(shape), length));
   given.shape = shape;
   given.array = with_shape(std::move(given.array), std::move(shape));
 }

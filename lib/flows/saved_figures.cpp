@@ -70,10 +70,6 @@ bool leads_to(const std::string& a, const std::string& b) {
          a.substr(a.rfind('/') + 1) == b.substr(b.rfind('/') + 1);
 }
 
-[[noreturn]] void refuse_figures(const Message& why) {
-  throw Error(ErrorKind::usage, why);
-}
-
 /// Refuses to save what has not been found.
 [[noreturn]] void refuse_lost(const LostBound& lost) {
   throw Error(ErrorKind::input,
@@ -87,17 +83,21 @@ std::string without_arrays(Plan plan) {
   return plan.fingerprint();
 }
 
-/// Whether elements become a figure, which is saved.
-bool is_result(const Request& stage, ParameterId parameter) {
-  return std::ranges::find(kResults, parameter) != kResults.end() && is_figure(given_for(stage, parameter));
+bool is_result(const Field& field) {
+  return std::ranges::find(fields::kResults, &field) != fields::kResults.end();
+}
+
+/// Whether a member says what the stage gives: not what elements become, unless that is a figure.
+bool is_saved(const Request& stage, const Field& field) {
+  if (is_result(field)) return is_figure(field.number_in(stage));
+  const bool is_of_range = stage.stretch_from && field.grammar == Field::Grammar::factor;
+  return field.broadcasts && (is_of_range || field.is_given(stage));
 }
 
 /// Whether a stage has what members say.
 bool has_members(const Request& stage) {
-  return std::ranges::any_of(kResults, [&](ParameterId each) { return is_result(stage, each); }) ||
-         first_given(stage, [](const Field& field) {
-           return field.broadcasts || field.name == "stretch_from";
-         }) != nullptr;
+  return std::ranges::any_of(fields::kParameters,
+                             [&](const Field* field) { return is_saved(stage, *field); });
 }
 
 [[noreturn]] void refuse_nothing() {
@@ -107,21 +107,20 @@ bool has_members(const Request& stage) {
                    : field == fields::kBroadcasting.back() ? " or "
                                                            : ", ") +
            parameter(field->name);
-  refuse_figures(why);
+  refuse_request(why);
 }
 
 /// Error{usage} for what the members of a file do not say.
 void check_saved(const Request& request, const Plan& plan) {
   if (request.profile->family != "clipper")
-    refuse_figures(
+    refuse_request(
         fmt::format("figures are not saved of {}, only of profile clipper", request.profile->system));
   if (plan.input.meaning.kind != LogicalType::Kind::number)
-    refuse_figures(fmt::format("figures are saved of numbers, but the tensor is {}", type_name(plan.input)));
-  if (request.scale && request.scale->divides)
-    refuse_figures("cannot say " + label("scale", *request.scale) + ", which divides");
+    refuse_request(fmt::format("figures are saved of numbers, but the tensor is {}", type_name(plan.input)));
+  if (divides(request)) refuse_request("cannot say " + label("scale", *request.scale) + ", which divides");
   const auto& step = plan.operation.normalization;
   if (request.stretch_from && step && (step->low != 0 || step->high != 1))
-    refuse_figures(parameter("stretch_from") + " is saved as subtract and divide, which needs " +
+    refuse_request(parameter("stretch_from") + " is saved as subtract and divide, which needs " +
                    parameter("stretch") + " 0:1");
 }
 
@@ -142,7 +141,7 @@ void expect_few(const InputFile& file, const Format& format) {
   const std::uint64_t size =
       with_path(file.path(), [&] { return safetensors::header_size(start, file.file_size()); });
   if (size > kMaxHeader)
-    refuse_figures(fmt::format("{}: is no file of figures: its header has {} bytes, at most {} are read",
+    refuse_request(fmt::format("{}: is no file of figures: its header has {} bytes, at most {} are read",
                                file.path(), size, kMaxHeader));
 }
 
@@ -157,7 +156,7 @@ SavedFigures::SavedFigures(std::string path, bool is_pooled, OutputFile::Existin
       backup_(std::move(backup)) {
   const Format* const format = format_named(path_);
   if (format == nullptr || format->suffix() != ".npz")
-    refuse_figures(path_ + ": the name of a file of figures ends in .npz");
+    refuse_request(path_ + ": the name of a file of figures ends in .npz");
   expect_no_member(path_);
   OutputFile::check(path_, existing_);
   if (backup_ && find_file(path_)) check_backup(Place::resolved(path_), *backup_);
@@ -166,7 +165,7 @@ SavedFigures::SavedFigures(std::string path, bool is_pooled, OutputFile::Existin
 void SavedFigures::expect_other_than(const std::vector<std::string>& paths, const Request& request) const {
   const auto check_path = [&](const std::string& path, const Message& why) {
     const std::optional<MemberPath> member = member_path(path);
-    if (leads_to(path_, member ? member->archive : path)) refuse_figures(path_ + ": is also " + why);
+    if (leads_to(path_, member ? member->archive : path)) refuse_request(path_ + ": is also " + why);
   };
   for_each_stage(request, [&](const Request& stage) {
     for (const Field* const field : fields::kNumbers)
@@ -202,13 +201,24 @@ void SavedFigures::for_each_block(const Member& member, const Use& use) {
   member.array->expect_unwritten();
 }
 
-void SavedFigures::add_number(ParameterId parameter, DType dtype, const Number& number) {
-  Member& member = stages_.back().emplace_back(Member{.name = name_of(parameter)});
+/// Adds the number of a parameter, if the plan has one: a float of its own dtype, an exact number of the
+/// first dtype that has it.
+void SavedFigures::add_number(const Field& field, const Plan& plan) {
+  const std::optional<PlannedNumber> planned = planned_number(plan, *field.parameter);
+  if (!planned) return;
+  Number number = planned->number;
+  DType dtype = planned->dtype.value_or(DType::int64);
+  const bool is_bound = field.grammar == Field::Grammar::bound;
+  const bool is_cast = is_result(field) && *field.parameter != ParameterId::nodata_to && plan.operation.cast;
+  if (is_cast && !is_floating(dtype)) number = difference(number, number_of(plan.operation.cast->zero_point));
+  if (!is_floating(dtype))
+    dtype = dtype_for(number, {is_bound ? plan.input.dtype : DType::int64, DType::int64, DType::uint64});
+  Member& member = stages_.back().emplace_back(Member{.name = field.name});
   member.layout.dtype = numpy_dtype(dtype);
   member.layout.order = kNativeOrder;
   member.layout.count = 1;
   append(member.layout.dtype, element_of(member.layout.dtype, number), member.elements);
-  member.number = number;
+  member.number = std::move(number);
 }
 
 void SavedFigures::add_array(const ArrayParameter& row, const Plan& plan) {
@@ -232,70 +242,24 @@ void SavedFigures::add_array(const ArrayParameter& row, const Plan& plan) {
   member.layout.stored_as = {};
 }
 
-void SavedFigures::add_bound(ParameterId bound, const Plan& plan) {
-  const std::optional<Number>& exact = bound == ParameterId::min ? plan.exact_min : plan.exact_max;
-  const Number used = exact ? *exact : *parse_number(bound_text(plan, bound));
-  if (!exact && is_floating(plan.bound_dtype)) return add_number(bound, plan.bound_dtype, used);
-  const DType dtype = dtype_for(used, {plan.input.dtype, DType::int64, DType::uint64});
-  add_number(bound, dtype, used);
-}
-
-void SavedFigures::add_scaling(ParameterId factor, const Plan& plan) {
-  const Operation& operation = plan.operation;
-  const bool is_scale = factor == ParameterId::scale;
-  if (operation.arithmetic != Arithmetic::integer)
-    return add_number(factor, operation.arithmetic == Arithmetic::float32 ? DType::float32 : DType::float64,
-                      is_scale ? operation.scale : operation.bias);
-  const Number number = *parse_number(text_of(is_scale ? operation.integer_scale : operation.integer_bias));
-  add_number(factor, dtype_for(number, {DType::int64, DType::uint64}), number);
-}
-
-void SavedFigures::add_normalization(ParameterId factor, const Plan& plan) {
-  const Normalization& step = *plan.operation.normalization;
-  if (factor == ParameterId::divide) return add_number(factor, DType::float64, step.b);
-  const Number subtrahend = step.a_rest == 0 ? Number(step.a) : *parse_number(subtrahend_text(step));
-  const bool is_long = is_long_integer(plan.input.dtype) && step.a_rest != 0;
-  add_number(factor, is_long ? dtype_for(subtrahend, {DType::int64, DType::uint64}) : DType::float64,
-             subtrahend);
-}
-
-/// What elements become, unless the tensor lacks the figure.
-void SavedFigures::add_result(ParameterId parameter, const Plan& plan) {
-  const Operation& operation = plan.operation;
-  const bool is_nodata = parameter == ParameterId::nodata_to;
-  std::optional<ElementBits> element = is_nodata ? plan.nodata->to : operation.nan;
-  if (const auto& cast = operation.cast; cast && !is_nodata)
-    element = parameter == ParameterId::nan             ? cast->nan
-              : parameter == ParameterId::replace_below ? cast->below
-                                                        : cast->above;
-  if (!element) return;
-  const DType dtype = is_nodata ? plan.output.dtype : operation.cast ? operation.to : operation.dtype;
-  if (is_floating(dtype)) return add_number(parameter, dtype, number_of(dtype, *element));
-  const Int128 zero = operation.cast && !is_nodata ? operation.cast->zero_point.value() : Int128{0};
-  const Int128 sum = to_integer(number_of(dtype, *element), Rounding::toward_zero) - zero;
-  const Number number = *parse_number(text_of(Operation::Integer::of(sum)));
-  add_number(parameter, dtype_for(number, {DType::int64, DType::uint64}), number);
-}
-
 /// The request that takes the saved parameters from the file.
 Request SavedFigures::applied(const Request& request, const Plan& plan) const {
   Request result = without_groups(request);
   if (request.stretch_from) result.stretch.reset();
   result.stretch_from.reset();
-  for (std::size_t i = 0; i < kParameterIds; ++i) {
-    const auto parameter = static_cast<ParameterId>(i);
-    const bool is_own = i < fields::kBroadcasting.size();
-    if (!is_own && !is_result(request, parameter)) continue;
-    std::optional<Parameter>& given = given_for(result, parameter);
+  for (const Field* const field : fields::kParameters) {
+    const bool is_own = field->broadcasts;
+    if (!is_own && !(is_result(*field) && is_saved(request, *field))) continue;
+    std::optional<Parameter>& given = field->number_in(result);
     const std::vector<Member>& members = stages_.back();
-    const auto member = std::ranges::find(members, name_of(parameter), &Member::name);
+    const auto member = std::ranges::find(members, field->name, &Member::name);
     if (is_own)
       given.reset();
     else if (member == members.end())
-      field_named(name_of(parameter))->copy({}, result);
+      field->copy({}, result);
     if (member == members.end()) continue;
     given.emplace(Number(), "", member->layout.dtype);
-    if (const ArrayParameter* const row = plan.array(parameter)) {
+    if (const ArrayParameter* const row = plan.array(*field->parameter)) {
       given->array = row->given ? row->given : row->array;
       given->dtype = given->array->layout().dtype;
       given->shape = given->array->layout().shape;
@@ -329,17 +293,17 @@ void SavedFigures::expect_same_result(const Request& request, const Plan& plan) 
     const DType dtype = member.layout.dtype;
     if (member.array || !given || number_of(dtype, bits_in(member.elements, kNativeOrder)) == member.number)
       continue;
-    refuse_figures(label(member.name, *given) +
+    refuse_request(label(member.name, *given) +
                    fmt::format(": no dtype that {} elements take has this number", type_name(plan.input)));
   }
-  refuse_figures("applied, these figures would not give the bytes of this run");
+  refuse_request("applied, these figures would not give the bytes of this run");
 }
 
 void SavedFigures::add(const std::string& name, const Request& request, const Plan& plan) {
   const std::lock_guard lock(mutex_);
   if (!tensor_.empty()) {
     if (is_pooled_ || tensor_ == name) return;
-    refuse_figures(fmt::format("{}: {} and {} have figures of their own; ", path_, tensor_, name) +
+    refuse_request(fmt::format("{}: {} and {} have figures of their own; ", path_, tensor_, name) +
                    parameter("pooled") + " finds those of all together");
   }
   if (!any_stage(request, has_members)) with_path(path_, refuse_nothing);
@@ -361,29 +325,12 @@ void SavedFigures::add(const std::string& name, const Request& request, const Pl
 void SavedFigures::add_stage(const Request& request, const Plan& plan) {
   if (!has_members(request)) return;
   check_saved(request, plan);
-  const bool has_numbers = plan.operation.normalization && !plan.operation.normalization->stretches;
-  for (std::size_t i = 0; i < fields::kBroadcasting.size(); ++i) {
-    const auto parameter = static_cast<ParameterId>(i);
-    const Field& field = *fields::kBroadcasting[i];
-    const bool is_bound = field.grammar == Field::Grammar::bound;
-    const bool is_before = field.stage == Field::Stage::before;
-    const bool is_ranged = request.stretch_from && !is_bound && !is_before;
-    if (!field.is_given(request) && !is_ranged) continue;
-    if (const ArrayParameter* const row = plan.array(parameter))
-      add_array(*row, plan);
-    else if (is_bound)
-      add_bound(parameter, plan);
-    else if (is_before)
-      add_scaling(parameter, plan);
-    else if (has_numbers)
-      add_normalization(parameter, plan);
-  }
-  for (const ParameterId parameter : kResults) {
-    if (!is_result(request, parameter)) continue;
-    if (const ArrayParameter* const row = plan.array(parameter))
+  for (const Field* const field : fields::kParameters) {
+    if (!is_saved(request, *field)) continue;
+    if (const ArrayParameter* const row = plan.array(*field->parameter))
       add_array(*row, plan);
     else
-      add_result(parameter, plan);
+      add_number(*field, plan);
   }
   if (stages_.back().empty() && plan.lost.empty()) refuse_nothing();
   if (stages_.back().empty()) refuse_lost(plan.lost.front());
@@ -451,19 +398,18 @@ void set_figures(Request& request, const std::string& path, const Reading& how) 
   const InputFile file = InputFile::open_regular(path);
   const Format* const format = archive_format(file);
   if (format == nullptr || !member_path(path + ":"))
-    refuse_figures(path + ": is no archive of figures, such as an .npz file");
+    refuse_request(path + ": is no archive of figures, such as an .npz file");
   std::vector<std::string_view> names;
-  for (std::size_t i = 0; i < kParameterIds; ++i)
-    if (const auto parameter = static_cast<ParameterId>(i); parameter != ParameterId::max_norm)
-      names.push_back(name_of(parameter));
+  for (const Field* const field : fields::kParameters)
+    if (field->broadcasts || is_result(*field)) names.push_back(field->name);
   expect_few(file, *format);
   const Container archive(file, *format, KeptFor::reading);
-  if (archive.entries().empty()) refuse_figures(path + ": has no figures");
+  if (archive.entries().empty()) refuse_request(path + ": has no figures");
   const auto count = std::ranges::find(archive.entries(), kStages, &Entry::key);
   const Number stages =
       count == archive.entries().end() ? 1 : read_parameter(archive.path_of(*count), how).number;
   if (stages != Number(1 + request.then.size()))
-    refuse_figures(fmt::format("{}: has the figures of {} stage{}, not of {}", path, round_to<double>(stages),
+    refuse_request(fmt::format("{}: has the figures of {} stage{}, not of {}", path, round_to<double>(stages),
                                stages == Number(1) ? "" : "s", 1 + request.then.size()));
   Request found = request;
   for (const Entry& entry : archive.entries()) {
@@ -473,7 +419,7 @@ void set_figures(Request& request, const std::string& path, const Reading& how) 
     Request& stage = at == 0 ? found : found.then[at - 1];
     const std::string name(entry.key().substr(stage_prefix(at).size()));
     if (std::ranges::find(names, name) == names.end())
-      refuse_figures(fmt::format("{}: is no parameter; the members of a file of figures are {}",
+      refuse_request(fmt::format("{}: is no parameter; the members of a file of figures are {}",
                                  archive.path_of(entry), joined(names, ", ")));
     const Field& field = *field_named(name);
     if (field.is_given(stage)) continue;

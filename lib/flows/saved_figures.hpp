@@ -61,12 +61,8 @@ class SavedFigures {
   template <class Use>
   static void for_each_block(const Member& member, const Use& use);
 
-  void add_number(ParameterId parameter, DType dtype, const Number& number);
+  void add_number(const Field& field, const Plan& plan);
   void add_array(const ArrayParameter& row, const Plan& plan);
-  void add_bound(ParameterId bound, const Plan& plan);
-  void add_scaling(ParameterId factor, const Plan& plan);
-  void add_normalization(ParameterId factor, const Plan& plan);
-  void add_result(ParameterId parameter, const Plan& plan);
   [[nodiscard]] Request applied(const Request& request, const Plan& plan) const;
   void expect_same_result(const Request& request, const Plan& plan) const;
   void add_stage(const Request& request, const Plan& plan);

@@ -202,13 +202,12 @@ void TensorPool::expect_unchanged(const std::string& path) const {
 std::string figures_text(const Request& figures, const Request& found) {
   std::string text;
   if (!figures.pooled) return text;
-  for (const Field& field : fields::kAll) {
-    if (field.number() == nullptr) continue;
-    const std::optional<Parameter>& figure = figures.*field.number();
-    const std::optional<Parameter>& its = found.*field.number();
-    const bool is_norm = figure && field.number() == &Request::max_norm;
+  for (const Field* const field : fields::kNumbers) {
+    const std::optional<Parameter>& figure = field->number_in(figures);
+    const std::optional<Parameter>& its = field->number_in(found);
+    const bool is_norm = figure && field->number() == &Request::max_norm;
     if (!is_figure(figure) && !is_norm) continue;
-    text += fmt::format("{}{} {} {} ", text.empty() ? "" : ", ", field.option, figure->text,
+    text += fmt::format("{}{} {} {} ", text.empty() ? "" : ", ", field->option(), figure->text,
                         is_norm ? "limits norm" : "is");
     if (!its)
       text += "none";

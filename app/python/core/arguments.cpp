@@ -101,17 +101,13 @@ std::string path_of(nb::handle path) {
   return {held.c_str(), held.size()};
 }
 
-bool takes_dates(const Field& field) {
-  return field.grammar == Field::Grammar::bound || std::holds_alternative<OnNan Request::*>(field.member);
-}
-
 Parameter number_of_argument(std::string_view field, nb::handle number) {
   if (PyFloat_Check(number.ptr())) return PyFloat_AsDouble(number.ptr());
   if (PyLong_Check(number.ptr())) return given_of_int(number);
   if (PyUnicode_Check(number.ptr())) return number_of_text(field, std::string(characters_of(number)));
   if (is_time(number)) {
     const Field* const row = field_named(field);
-    if (row != nullptr && takes_dates(*row)) return given_of_time(field, number);
+    if (row != nullptr && row->takes_dates()) return given_of_time(field, number);
   }
   if (PyArray_CheckScalar(number.ptr()) && !PyArray_Check(number.ptr()))
     return number_of_argument(field, value_of_scalar(field, number));

@@ -22,9 +22,6 @@ namespace clipper::python {
 /// Throws a TypeError: `field` must be what is expected, not an object of this type.
 [[noreturn]] void refuse_type(std::string_view field, nb::handle object, std::string_view expected);
 
-/// Whether the parameter can be a date or a duration.
-[[nodiscard]] bool takes_dates(const Field& field);
-
 /// An exact number: int of any size, float, str, numpy's scalars. Error{usage} or TypeError that name
 /// `field`.
 [[nodiscard]] Parameter number_of_argument(std::string_view field, nb::handle number);

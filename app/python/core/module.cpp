@@ -7,7 +7,7 @@
 #include <string>
 
 #include "clipper.hpp"
-#include "contract/field_help.hpp"
+#include "contract/fields.hpp"
 #include "python/core/arguments.hpp"
 #include "python/core/array.hpp"
 
@@ -91,13 +91,13 @@ Traceback (most recent call last):
 clipper._errors.ClipperError: min 300 exceeds the uint8 maximum (255)
 )";
 
-/// What a row says of its member (contract/field_help.hpp), with the names of Python and without statuses.
-std::string in_python(const fields::Help& help) {
+/// What a row says of its member (contract/fields.hpp), with the names of Python and without statuses.
+std::string in_python(const Field& field) {
   std::string text =
-      std::string(help.name) + (help.value.empty() ? "" : "=" + std::string(help.value)) + ": ";
+      std::string(field.name) + (field.value.empty() ? "" : "=" + std::string(field.value)) + ": ";
   bool is_name = false;
-  for (std::size_t i = 0; i < help.details.size(); ++i) {
-    const std::string_view rest = help.details.substr(i);
+  for (std::size_t i = 0; i < field.details.size(); ++i) {
+    const std::string_view rest = field.details.substr(i);
     if (rest.starts_with("`--")) {
       is_name = true;
       text += '`';
@@ -117,9 +117,9 @@ std::string in_python(const fields::Help& help) {
 std::string described_arguments() {
   constexpr std::size_t kColumns = 110;
   std::string text;
-  for (const fields::Help& help : fields::kHelp) {
+  for (const Field& field : fields::kAll) {
     std::string line = "   ";
-    const std::string words = in_python(help) + " ";
+    const std::string words = in_python(field) + " ";
     for (std::size_t begin = 0; begin < words.size(); begin = words.find(' ', begin) + 1) {
       const std::string word = words.substr(begin, words.find(' ', begin) - begin);
       if (line.size() + 1 + word.size() > kColumns) {
@@ -257,7 +257,7 @@ void add_request(nb::module_& module) {
     defaults_by_name[name] = RequestArguments::absent(i);
     if (i == kThen) continue;
     const Field& field = fields::kAll[i];
-    if (takes_dates(field))
+    if (field.takes_dates())
       dates.append(name);
     else if (field.broadcasts)
       factors.append(name);
