@@ -58,10 +58,8 @@ int show_help(const RawOptions& raw) {
   const CommandSpecs specs = command_specs();
   const std::string& topic = raw.text(kTopic);
   const auto named = std::ranges::find(specs, std::string_view(topic), &CommandSpec::name);
-  if (named == specs.end())
-    print_topic(kClipSpec, topic);
-  else
-    print_help(**named, listed_commands(**named));
+  print(named == specs.end() ? help_of_topic(kClipSpec, topic, help_columns())
+                             : help_of(**named, listed_commands(**named), help_columns()));
   return 0;
 }
 

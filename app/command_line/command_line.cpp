@@ -71,10 +71,6 @@ constexpr std::array kMeant{
     Meant{"--log --logfile", "--log-file"},
 };
 
-bool has_word(std::string_view words, std::string_view word) {
-  return fmt::format(" {} ", words).find(fmt::format(" {} ", word)) != std::string::npos;
-}
-
 [[noreturn]] void refuse_option(const CommandSpec& spec, std::string_view word) {
   const std::string_view typed = word.substr(0, word.find('='));
   const std::string lower = lower_case(std::string(typed));
@@ -106,18 +102,12 @@ bool has_empty(const std::vector<std::string>& texts) {
   return std::ranges::find(texts, "") != texts.end();
 }
 
-std::size_t help_columns() {
-  constexpr std::size_t kMinColumns = 40;
-  constexpr std::size_t kMaxColumns = 100;  // longer lines are hard to read
-  return std::clamp(terminal_columns(STDOUT_FILENO), kMinColumns, kMaxColumns);
-}
-
 /// Refuses options whose rules do not allow them together. Who shares an option with a command that lacks
 /// what it needs does not need it.
 void check_rules(const CommandSpec& spec, std::span<const Option* const> given) {
   for (const Option* const option : given)
     for (const Option* const other : given)
-      if (!option->works_with.empty() && option != other && !has_name(option->works_with, *other))
+      if (!option->works_with.empty() && option != other && !has_word(option->works_with, long_name(*other)))
         refuse_pair(*option, *other);
   for (const Option* const one : given)
     for (const Option* const other : given)
@@ -125,7 +115,7 @@ void check_rules(const CommandSpec& spec, std::span<const Option* const> given) 
   for (const Option* const option : given) {
     const std::string_view first = option->needs.substr(0, option->needs.find(' '));
     if (option_named(spec, first) != nullptr &&
-        std::ranges::none_of(given, [&](const Option* other) { return has_name(option->needs, *other); }))
+        std::ranges::none_of(given, [&](auto* other) { return has_word(option->needs, long_name(*other)); }))
       refuse(fmt::format("{} needs {}", long_name(*option), first));
   }
 }
@@ -279,13 +269,6 @@ bool CommandLine::has(std::string_view name) const {
   return option != nullptr && typed_.has(*option);
 }
 
-void CommandLine::print_help(const CommandSpecs& commands) const {
-  if (typed_.text(kHelp) == long_name(kHelp))
-    clipper::print_help(spec_, commands);
-  else
-    print(short_help_of(spec_, commands, help_columns()));
-}
-
 void CommandLine::check() const {
   if (!incomplete_.empty()) refuse(incomplete_);
   std::vector<RawOptions> stages = typed_.then();
@@ -315,9 +298,16 @@ void CommandLine::check() const {
   }
 }
 
+std::size_t help_columns() {
+  constexpr std::size_t kMinColumns = 40;
+  constexpr std::size_t kMaxColumns = 100;  // longer lines are hard to read
+  return std::clamp(terminal_columns(STDOUT_FILENO), kMinColumns, kMaxColumns);
+}
+
 std::optional<RawOptions> parse(const CommandLine& line, const CommandSpecs& commands) {
   if (line.has("--help")) {
-    line.print_help(commands);
+    const bool is_short = line.typed().text(kHelp) == short_name(kHelp);
+    print((is_short ? short_help_of : help_of)(line.spec(), commands, help_columns()));
     return std::nullopt;
   }
   if (line.has("--version")) {
@@ -326,14 +316,6 @@ std::optional<RawOptions> parse(const CommandLine& line, const CommandSpecs& com
   }
   line.check();
   return line.typed();
-}
-
-void print_help(const CommandSpec& spec, const CommandSpecs& commands) {
-  print(help_of(spec, commands, help_columns()));
-}
-
-void print_topic(const CommandSpec& spec, std::string_view topic) {
-  print(help_of_topic(spec, topic, help_columns()));
 }
 
 void fail_to_print(ErrorKind kind) {

@@ -67,9 +67,6 @@ class CommandLine {
   /// What was typed, also if check() throws.
   [[nodiscard]] const RawOptions& typed() const noexcept { return typed_; }
 
-  /// Prints what -h or --help asks for, whichever was typed last, as wide as the terminal. Lists `commands`.
-  void print_help(const CommandSpecs& commands) const;
-
   /// Throws Error{usage} for the first mistake, such as an unknown option or an empty value.
   void check() const;
 
@@ -92,9 +89,7 @@ class CommandLine {
 /// `commands` (no list if empty), which it printed. Throws the error of check().
 [[nodiscard]] std::optional<RawOptions> parse(const CommandLine& line, const CommandSpecs& commands = {});
 
-/// Prints the whole help, or what help_of_topic() returns, as wide as the terminal.
-void print_help(const CommandSpec& spec, const CommandSpecs& commands);
-void print_topic(const CommandSpec& spec, std::string_view topic);
+[[nodiscard]] std::size_t help_columns();  ///< as wide as the terminal, but not too wide to read
 
 /// Standard output cannot be written: an Error{io} that is not about a file, so that no other file is tried.
 class Unprintable : public Error {

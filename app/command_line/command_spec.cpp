@@ -53,15 +53,24 @@ std::vector<std::string_view> names_of(const Option& option) {
   return {short_name(option), long_name(option)};
 }
 
-bool has_name(std::string_view names, const Option& option) {
-  if (names.empty()) return false;
-  return fmt::format(" {} ", names).find(fmt::format(" {} ", long_name(option))) != std::string::npos;
+bool has_word(std::string_view words, std::string_view word) {
+  return fmt::format(" {} ", words).find(fmt::format(" {} ", word)) != std::string::npos;
 }
 
 const Exclusion* exclusion(const Option& option, const Option& other) {
   const auto* const found = std::ranges::find_if(
-      option.excludes, [&](const Exclusion& each) { return has_name(each.names, other); });
+      option.excludes, [&](const Exclusion& each) { return has_word(each.names, long_name(other)); });
   return found == std::end(option.excludes) ? nullptr : found;
+}
+
+bool exclude_each_other(const Option& one, const Option& other) {
+  return exclusion(one, other) != nullptr || exclusion(other, one) != nullptr;
+}
+
+std::string value_text(const Option& option, std::string_view type) {
+  return option.type.empty()   ? ""
+         : needs_value(option) ? fmt::format(" {}", type)
+                               : fmt::format("[={}]", type);
 }
 
 std::string details_of(const Option& option) {
@@ -81,15 +90,14 @@ std::string listed_text(const std::vector<std::string_view>& names, std::string_
 std::vector<std::string_view> names_in(const CommandSpec& spec, std::string_view names) {
   std::vector<std::string_view> found;
   for (const Option* const option : spec.options)
-    if (has_name(names, *option)) found.push_back(long_name(*option));
+    if (has_word(names, long_name(*option))) found.push_back(long_name(*option));
   return found;
 }
 
 std::vector<std::string_view> excluded_by(const CommandSpec& spec, const Option& option) {
   std::vector<std::string_view> names;
   for (const Option* const other : spec.options)
-    if (exclusion(option, *other) != nullptr || exclusion(*other, option) != nullptr)
-      names.push_back(long_name(*other));
+    if (exclude_each_other(option, *other)) names.push_back(long_name(*other));
   return names;
 }
 
@@ -139,12 +147,17 @@ constexpr std::string_view kInstrumented = ", with sanitizers";
 constexpr std::string_view kInstrumented = "";
 #endif
 
-/// One section of the help, which grows line by line.
-class Section {
+/// The help, which grows line by line.
+class Help {
  public:
-  explicit Section(std::size_t columns) : columns_(columns) {}
+  explicit Help(std::size_t columns) : columns_(columns) {}
 
   void add_line(std::string_view line) { text_.append(line) += '\n'; }
+
+  void begin_section(std::string_view heading = "") {
+    text_ += '\n';
+    if (!heading.empty()) add_line(heading);
+  }
 
   /// Appends `head` and `text`, wrapped between words. The text begins at column `indent` of every line; its
   /// first line follows the head on the same line if two spaces fit between them.
@@ -181,7 +194,7 @@ class Section {
     add("", sentences, kNarrowOptionColumn);
   }
 
-  [[nodiscard]] const std::string& text() const noexcept { return text_; }
+  [[nodiscard]] std::string text() const { return text_; }
 
  private:
   /// "  -o, --output TEMPLATE", "      --min X", "  FILE".
@@ -189,12 +202,7 @@ class Section {
     const std::vector<std::string_view> names = names_of(option);
     const bool is_positional = !option.names.starts_with('-');
     const std::string_view indent = names.size() > 1 || is_positional ? "  " : "      ";
-    return fmt::format("{}{}{}{}", indent, joined(names, ", "),
-                       option.type.empty()   ? ""
-                       : needs_value(option) ? " "
-                                             : "[=",
-                       option.type) +
-           (option.implied.empty() ? "" : "]");
+    return fmt::format("{}{}{}", indent, joined(names, ", "), value_text(option, option.type));
   }
 
   void end(std::string& line) {
@@ -206,93 +214,57 @@ class Section {
   std::string text_;
 };
 
-Section usage(const CommandSpec& spec, std::size_t columns, std::size_t max) {
-  constexpr std::string_view kUsage = "Usage: ";
-  Section section(columns);
-  std::string_view head = kUsage;
-  std::vector<std::string> forms = usages_of(spec);
-  forms.resize(std::min(forms.size(), max));
-  for (const std::string& form : forms) {
-    section.add_line(fmt::format("{:{}}{}", head, kUsage.size(), form));
-    head = "";
+void add_usage(const CommandSpec& spec, std::size_t max, Help& help) {
+  help.begin_section();
+  std::string_view head = "Usage:";
+  for (const std::string& usage : usages_of(spec)) {
+    if (max-- == 0) return;
+    help.add_line(fmt::format("{:7}{}", std::exchange(head, ""), usage));
   }
-  return section;
-}
-
-Section command_list(const CommandSpecs& commands, std::size_t columns) {
-  Section section(columns);
-  section.add_line("Commands:");
-  for (const CommandSpec* const command : commands)
-    section.add(fmt::format("  {}", command->name), command->summary, kCommandColumn);
-  return section;
-}
-
-Section first_examples(const CommandSpec& spec, std::size_t columns) {
-  Section section(columns);
-  std::string_view lines = spec.footer.substr(1);  // after an empty line
-  for (std::size_t i = 0; i <= kFew; ++i) {
-    section.add_line(lines.substr(0, lines.find('\n')));
-    lines.remove_prefix(lines.find('\n') + 1);
-  }
-  return section;
-}
-
-Section where_more_is(const CommandSpec& spec, const CommandSpecs& commands, std::size_t columns) {
-  Section section(columns);
-  std::vector<std::string_view> names;
-  for (const CommandSpec* const command : commands) names.push_back(command->name);
-  if (!names.empty()) section.add("", fmt::format("Commands: {} (COMMAND -h)", joined(names, ", ")), 0);
-  section.add("",
-              fmt::format("All options: {} --help. Everything: man clipper{}{}.", title_of(spec),
-                          spec.name.empty() ? "" : "-", spec.name),
-              0);
-  return section;
-}
-
-std::string joined_sections(const std::vector<Section>& sections) {
-  std::string text;
-  for (const Section& section : sections) text += (text.empty() ? "" : "\n") + section.text();
-  return text;
 }
 
 }  // namespace
 
 std::string short_help_of(const CommandSpec& spec, const CommandSpecs& commands, std::size_t columns) {
   if (spec.common.empty()) return help_of(spec, commands, columns);
-  std::vector<Section> sections(1, Section(columns));
-  sections.back().add("", spec.description.substr(0, spec.description.find(". ") + 1), 0);
-  sections.push_back(usage(spec, columns, kFew));
-  sections.emplace_back(columns);
-  for (const Option* const option : spec.common) sections.back().add(*option, option->help);
-  sections.push_back(first_examples(spec, columns));
-  sections.push_back(where_more_is(spec, commands, columns));
-  return joined_sections(sections);
+  Help help(columns);
+  help.add("", spec.description.substr(0, spec.description.find(". ") + 1), 0);
+  add_usage(spec, kFew, help);
+  help.begin_section();
+  for (const Option* const option : spec.common) help.add(*option, option->help);
+  std::size_t end = 0;  // of an empty line, a heading and examples
+  for (std::size_t i = 0; i <= kFew; ++i) end = spec.footer.find('\n', end + 1);
+  help.add_line(spec.footer.substr(0, end));
+  help.begin_section();
+  Words names;
+  for (const CommandSpec* const command : commands) names.push_back(command->name);
+  if (!names.empty()) help.add("", fmt::format("Commands: {} (COMMAND -h)", joined(names, ", ")), 0);
+  help.add("",
+           fmt::format("All options: {} --help. Everything: man clipper{}{}.", title_of(spec),
+                       spec.name.empty() ? "" : "-", spec.name),
+           0);
+  return help.text();
 }
 
 std::string help_of(const CommandSpec& spec, const CommandSpecs& commands, std::size_t columns) {
-  std::vector<Section> sections(1, Section(columns));
-  sections.back().add("", spec.description, 0);
-  sections.push_back(usage(spec, columns, spec.forms.size()));
-  if (!commands.empty()) sections.push_back(command_list(commands, columns));
-  if (!spec.positionals.empty()) {
-    sections.emplace_back(columns).add_line("Arguments:");
-    for (const Positional& positional : spec.positionals)
-      sections.back().add(*positional.option, positional.option->help);
-  }
+  Help help(columns);
+  help.add("", spec.description, 0);
+  add_usage(spec, spec.forms.size(), help);
+  if (!commands.empty()) help.begin_section("Commands:");
+  for (const CommandSpec* const command : commands)
+    help.add(fmt::format("  {}", command->name), command->summary, kCommandColumn);
+  if (!spec.positionals.empty()) help.begin_section("Arguments:");
+  for (const auto& [positional, arity] : spec.positionals) help.add(*positional, positional->help);
   for (const auto& [heading, options] : groups_of(spec)) {
     if (heading == kHidden) continue;
-    sections.emplace_back(columns).add_line(heading_text(heading) + ":");
-    for (const Option* const option : options) sections.back().add(*option, option->help);
+    help.begin_section(heading_text(heading) + ":");
+    for (const Option* const option : options) help.add(*option, option->help);
   }
-  if (spec.has_groups) {
-    sections.emplace_back(columns).add(
-        "",
-        fmt::format("More: clipper help TOPIC (a command, {}), and man clipper.",
-                    joined(help_topics(spec), ", ")),
-        0);
-    return joined_sections(sections);
-  }
-  return joined_sections(sections).append(spec.footer);  // the footer begins with an empty line
+  if (!spec.has_groups) return help.text().append(spec.footer);  // which begins with an empty line
+  help.begin_section();
+  const std::string topics = joined(help_topics(spec), ", ");
+  help.add("", fmt::format("More: clipper help TOPIC (a command, {}), and man clipper.", topics), 0);
+  return help.text();
 }
 
 Words help_topics(const CommandSpec& spec) {
@@ -309,12 +281,12 @@ std::string help_of_topic(const CommandSpec& spec, std::string_view topic, std::
   const std::size_t statuses = footer.find("\nExit status:") + 1;
   if (topic == "examples") return std::string(footer.substr(0, statuses - 1));
   if (topic == "status") return std::string(footer.substr(statuses));
-  Section section(columns);
+  Help help(columns);
   for (const auto& [heading, options] : groups_of(spec))
     for (const Option* const option : options)
       if (heading == topic || long_name(*option).substr(2) == topic)
-        section.add_details(*option, details_of(*option) + " " + rules_of(spec, *option));
-  return section.text();
+        help.add_details(*option, details_of(*option) + " " + rules_of(spec, *option));
+  return help.text();
 }
 
 std::string version_text() {

@@ -124,11 +124,15 @@ struct OptionGroup {
   return !option.type.empty() && option.implied.empty();
 }
 
-/// Whether the option's long name is one of the names, which spaces separate.
-[[nodiscard]] bool has_name(std::string_view names, const Option& option);
+/// Whether the word is one of several, which spaces separate.
+[[nodiscard]] bool has_word(std::string_view words, std::string_view word);
+
+/// " FILE", or "[=SUFFIX]" if the option has an implied value, from the option's type as it is to be printed.
+[[nodiscard]] std::string value_text(const Option& option, std::string_view type);
 
 /// Why the command line has an error if both are given; null if it has none.
 [[nodiscard]] const Exclusion* exclusion(const Option& option, const Option& other);
+[[nodiscard]] bool exclude_each_other(const Option& one, const Option& other);
 
 /// All sentences about the option.
 [[nodiscard]] std::string details_of(const Option& option);

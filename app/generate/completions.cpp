@@ -205,10 +205,8 @@ void add_values(Answer& answer, const Option& option, const std::string& typed, 
 /// Offers the options that --help shows, without those that do not go with the `given` ones.
 void add_options(Answer& answer, const CommandSpec& spec, const std::vector<const Option*>& given) {
   for (const Option* const option : spec.options) {
-    const bool is_excluded = std::ranges::any_of(given, [&](const Option* other) {
-      return exclusion(*option, *other) != nullptr || exclusion(*other, *option) != nullptr;
-    });
-    if (option->group == kHidden || is_excluded) continue;
+    const auto excludes = [&](const Option* other) { return exclude_each_other(*option, *other); };
+    if (option->group == kHidden || std::ranges::any_of(given, excludes)) continue;
     for (const std::string_view name : names_of(*option)) answer.add(std::string(name), option->help);
   }
 }

@@ -67,9 +67,7 @@ std::string heading_of(const Option& option) {
   std::vector<std::string> names;
   for (const std::string_view name : names_of(option))
     names.push_back(fmt::format("\\fB{}\\fR", escaped_for_troff(name)));
-  const std::string type = fmt::format("\\fI{}\\fR", escaped_for_troff(option.type));
-  const std::string value = option.type.empty() ? "" : needs_value(option) ? " " + type : "[=" + type + "]";
-  return fmt::format("{}{}", joined(names, ", "), value);
+  return joined(names, ", ") + value_text(option, fmt::format("\\fI{}\\fR", escaped_for_troff(option.type)));
 }
 
 /// An option's details, followed by its rules and the list of its words, unless the details name all of them
