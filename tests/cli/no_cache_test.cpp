@@ -133,7 +133,8 @@ TEST_CASE("without --no-cache the input and the output are in the page cache") {
   const Directory directory;
   if (!directory.has_disk()) return;
   directory.done(clip({"in.npy", "out.npy"}));
-  for (const char* name : {"in.npy", "out.npy"}) CHECK(cached(directory / name) >= input().size());
+  // The kernel may have taken a few pages back, which was seen under load.
+  for (const char* name : {"in.npy", "out.npy"}) CHECK(cached(directory / name) > input().size() - kSlack);
 }
 
 TEST_CASE("--no-cache leaves nothing of files that are only read in the page cache") {
