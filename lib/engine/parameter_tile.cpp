@@ -87,7 +87,6 @@ bool is_converted(const Plan& plan, DType array) {
 ParameterTile::ParameterTile(const Plan& plan, std::size_t capacity, std::size_t band_size)
     : plan_(plan),
       capacity_(capacity),
-      band_size_(band_size),
       bounds_vary_(plan.arrays->find(ParameterId::min) != nullptr ||
                    plan.arrays->find(ParameterId::max) != nullptr) {
   const Broadcast& arrays = *plan.arrays;

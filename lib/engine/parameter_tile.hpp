@@ -270,7 +270,6 @@ class ParameterTile {
 
   const Plan& plan_;
   std::size_t capacity_;
-  std::size_t band_size_;
   bool bounds_vary_;                          ///< whether min or max is an array
   std::optional<std::size_t> refused_bound_;  ///< the first one, if exchange_bounds() hides it
   std::array<Values, kSlots> values_;         ///< by Slot; a and b of a step that uses bounds are these
