@@ -28,8 +28,9 @@ consteval Option of_field(std::string_view name, std::string_view needs = {}, Ex
   option.needs = needs;
   option.excludes[0] = excludes;
   option.type = field.value;
-  option.value = field.grammar == Field::Grammar::typed ? Value::text : Value::number;
   option.words = words_of(field);
+  option.value =
+      field.grammar == Field::Grammar::typed || option.words != nullptr ? Value::text : Value::number;
   option.group = field.group;
   option.help = field.line;
   option.details = field.details;
