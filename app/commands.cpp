@@ -49,11 +49,6 @@ constexpr std::array kPositionals{Positional{&kTopic, Arity::optional}};
 constexpr std::array<std::string_view, 1> kForms{"[TOPIC]"};
 constexpr std::array kOptions{&kHelp};
 
-struct CommandRow {
-  const CommandSpec* spec;
-  int (*run)(const RawOptions&);  ///< returns the exit status
-};
-
 int show_help(const RawOptions& raw) {
   const CommandSpecs specs = command_specs();
   const std::string& topic = raw.text(kTopic);
@@ -63,34 +58,26 @@ int show_help(const RawOptions& raw) {
   return 0;
 }
 
-int generate(const RawOptions& raw) {
-  return generate_file(raw, command_specs());
-}
-
-constexpr std::array kCommands{
-    CommandRow{&kClipSpec, &run_clip},          CommandRow{&kCompareSpec, &run_compare},
-    CommandRow{&kInfoSpec, &show_info},         CommandRow{&kShowSpec, &show_elements},
-    CommandRow{&kProfilesSpec, &list_profiles}, CommandRow{&kCompletionSpec, &print_completions},
-    CommandRow{&kHelpSpec, &show_help},         CommandRow{&kGenerateSpec, &generate},
-};
+constexpr std::array kCommands{&kClipSpec,     &kCompareSpec,    &kInfoSpec, &kShowSpec,
+                               &kProfilesSpec, &kCompletionSpec, &kHelpSpec, &kGenerateSpec};
 
 /// What people who know other programs type, and what clipper calls it: nothing for what needs no command.
-struct Synonym {
-  std::string_view typed;
+struct Synonyms {
+  std::string_view typed;  ///< separated by spaces
   std::string_view meant;
 };
 
 constexpr std::array kSynonyms{
-    Synonym{"diff", "compare"},        Synonym{"cmp", "compare"},   Synonym{"stat", "info"},
-    Synonym{"stats", "info"},          Synonym{"describe", "info"}, Synonym{"inspect", "info"},
-    Synonym{"list", "info"},           Synonym{"ls", "info"},       Synonym{"version", "--version"},
-    Synonym{"verify", "--verify"},     Synonym{"shard", "--shard"}, Synonym{"golden", "--verify"},
-    Synonym{"finalize", "--finalize"}, Synonym{"clamp", ""},        Synonym{"run", ""},
+    Synonyms{"diff cmp", "compare"},  Synonyms{"stat stats describe inspect list ls", "info"},
+    Synonyms{"version", "--version"}, Synonyms{"verify golden", "--verify"},
+    Synonyms{"shard", "--shard"},     Synonyms{"finalize", "--finalize"},
+    Synonyms{"clamp run", ""},
 };
 
 std::optional<std::string_view> meant_by(std::string_view word) {
-  const auto* const synonym = std::ranges::find(kSynonyms, word, &Synonym::typed);
-  return synonym != kSynonyms.end() ? std::optional(synonym->meant) : nearest_name(word, command_names());
+  for (const auto& [typed, meant] : kSynonyms)
+    if (has_word(typed, word)) return meant;
+  return nearest_name(word, command_names());
 }
 
 bool is_file(const std::string& name) {
@@ -153,6 +140,7 @@ void set_log(const CommandLine& line) {
 }  // namespace
 
 constexpr CommandSpec kHelpSpec{
+    .run = &show_help,
     .name = "help",
     .summary = "print the help of clipper, of a command or of a topic",
     .description = "Prints the help of clipper, of one of its commands, or of a topic.",
@@ -162,48 +150,45 @@ constexpr CommandSpec kHelpSpec{
 };
 
 CommandSpecs command_specs() {
-  CommandSpecs specs;
-  for (const CommandRow& row : kCommands) specs.push_back(row.spec);
-  return specs;
+  return {kCommands.begin(), kCommands.end()};
 }
 
 CommandSpecs listed_commands(const CommandSpec& spec) {
   CommandSpecs specs;
   if (!spec.name.empty()) return specs;
-  for (const CommandRow& row : kCommands)
-    if (row.spec->is_public && row.spec != &spec) specs.push_back(row.spec);
+  std::ranges::copy_if(kCommands, std::back_inserter(specs),
+                       [&](const CommandSpec* each) { return each->is_public && each != &spec; });
   return specs;
 }
 
-std::vector<std::string_view> command_names() {
-  std::vector<std::string_view> names;
-  for (const CommandSpec* const spec : listed_commands(*kCommands.front().spec)) names.push_back(spec->name);
+Words command_names() {
+  Words names;
+  for (const CommandSpec* const spec : listed_commands(kClipSpec)) names.push_back(spec->name);
   return names;
 }
 
 int run_command(int argc, const char* const* argv) {
   std::span words(argv, static_cast<std::size_t>(argc));
   if (words.size() < 2) refuse("IN and OUT are missing; see clipper -h, or clipper --help for all options");
-  if (words[1] == kCandidatesWord) return print_candidates(words.subspan(2), command_specs());
+  if (words[1] == kCandidatesWord) return print_candidates(words.subspan(2));
   const Words topics = help_words();
   std::vector<const char*> asked{words.front(), "help", words.back()};
   if (words.size() == 3 && words[1] == std::string_view("--help") &&
       std::ranges::find(topics, std::string_view(words[2])) != topics.end())
     words = asked;  // `clipper --help files`
   const CommandSpec* const named = command_named(command_specs(), words[1]);
-  const CommandRow& row =
-      *std::ranges::find(kCommands, named != nullptr ? named : &kClipSpec, &CommandRow::spec);
+  const CommandSpec& spec = named != nullptr ? *named : kClipSpec;
   if (named != nullptr) words = words.subspan(1);
-  const CommandLine line(*row.spec, words);
+  const CommandLine line(spec, words);
   try {
     if (named == nullptr) check_command(words[1]);
     check_available(line);
     set_log(line);
-    const std::optional<RawOptions> raw = parse(line, listed_commands(*row.spec));
+    const std::optional<RawOptions> raw = parse(line, listed_commands(spec));
     if (!raw) return 0;
     if (named == nullptr) check_first_file(*raw);
-    set_color(color_when(*row.spec, *raw));
-    return row.run(*raw);
+    set_color(color_when(spec, *raw));
+    return spec.run(*raw);
   } catch (const Reported&) {
     throw;
   } catch (...) {

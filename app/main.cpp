@@ -31,7 +31,7 @@ constexpr std::size_t kLastLine = 512;  // bytes of what in_place_text() says
   std::array<char, kLastLine> memory{};
   const std::string_view in_place = in_place_text(memory);
   if (os::write(STDERR_FILENO, kLine.data(), kLine.size()) >= 0 && !in_place.empty())
-    write_texts(STDERR_FILENO, {"clipper: ", in_place, "\n"});
+    TextWriter(STDERR_FILENO).write({"clipper: ", in_place, "\n"});
   os::_exit(static_cast<int>(ErrorKind::io));
 }
 
@@ -73,7 +73,7 @@ int run(int argc, char** argv) {
       std::array<char, kLastLine> memory{};
       if (const std::string_view text = in_place_text(memory); !text.empty()) print_note(text, Level::error);
     } catch (const std::bad_alloc&) {
-      write_texts(STDERR_FILENO, {"clipper: out of memory\n"});
+      TextWriter(STDERR_FILENO).write({"clipper: out of memory\n"});
     }
     return static_cast<int>(failure.kind);
   }

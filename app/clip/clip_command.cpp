@@ -40,13 +40,6 @@
 namespace clipper {
 namespace {
 
-template <class... Functions>
-struct Overloaded : Functions... {
-  using Functions::operator()...;
-};
-template <class... Functions>
-Overloaded(Functions...) -> Overloaded<Functions...>;  // clang++-14 needs this deduction guide
-
 /// Files of options. No output may replace them.
 std::vector<ReadFile> also_read(const Command& command) {
   std::vector<ReadFile> files = number_files(command.settings.request);
@@ -387,11 +380,11 @@ int run_clip(const RawOptions& raw) {
 }
 
 int run_clip(const Command& command) {
-  return std::visit(Overloaded{[&](const Verify& to) { return verify(command, to); },
-                               [&](const Finalize& to) { return finalize(command, to); },
-                               [&](const DiscardShards& to) { return discard(command, to); },
-                               [&](const auto& to) { return clip_files(command, way_to(to)); }},
-                    command.destination);
+  const Destination& destination = command.destination;
+  if (const auto* const to = std::get_if<Verify>(&destination)) return verify(command, *to);
+  if (const auto* const to = std::get_if<Finalize>(&destination)) return finalize(command, *to);
+  if (const auto* const to = std::get_if<DiscardShards>(&destination)) return discard(command, *to);
+  return clip_files(command, way_to(destination));
 }
 
 }  // namespace clipper

@@ -52,88 +52,62 @@ std::string slab_index_text(const Plan& plan, const std::string& output, std::ui
   return index.dump(1) + "\n";
 }
 
-}  // namespace
-
-ClipWay way_to(const ToFile& to) {
+ClipWay way_to_file(const std::string& path) {
   ClipWay way;
-  way.keeps_inputs = is_index(to.path);
+  way.keeps_inputs = is_index(path);
   if (way.keeps_inputs) way.directories = Directory::made_by_run;
-  way.name_outputs = [to](Jobs& jobs) {
+  way.name_outputs = [path](Jobs& jobs) {
     const bool is_given_up = jobs.size() == 0;  // IN is a directory, and --keep-going is given
     if (is_given_up) return;
     const std::size_t last = jobs.size() - 1;  // the files of a set are before its index
     const std::size_t name_at = beside(jobs[last].input, "").size();
-    for (std::size_t i = 0; i < last; ++i) jobs.set_output(i, beside(to.path, jobs[i].input.substr(name_at)));
-    jobs.set_output(last, to.path);
+    for (std::size_t i = 0; i < last; ++i) jobs.set_output(i, beside(path, jobs[i].input.substr(name_at)));
+    jobs.set_output(last, path);
   };
   return way;
 }
 
-ClipWay way_to(const IntoDirectory& to) {
-  ClipWay way;
-  way.directories = Directory::made_by_run;
-  way.root = std::make_shared<OutputRoot>(to.path);
-  way.keeps_inputs = true;
-  way.name_outputs = [to](Jobs& jobs) { write_below(to, jobs); };
-  return way;
-}
-
-ClipWay way_to(const ByTemplate& to) {
-  ClipWay way;
-  if (has_placeholder(to.text))
-    way.directories = Directory::made_by_run;  // without one, it is a path like OUT
-  way.name_outputs = [to](Jobs& jobs) { write_named(to.text, jobs); };
-  return way;
-}
-
-ClipWay way_to(const Nowhere& /*to*/) {
-  ClipWay way;
-  way.is_trial = true;
-  way.prepare = [](const Clipping& clipping, const Job& job, OutputFile::Existing existing) {
-    return prepare_to_file(clipping, job.input, "/dev/null", existing);
-  };
-  return way;
-}
-
-ClipWay way_to(const InPlace& /*to*/) {
-  return {};
-}
-
-ClipWay way_to(const Direct& /*to*/) {
-  ClipWay way;
-  way.is_direct = true;
-  return way;
-}
-
-ClipWay way_to(const PartOf& to) {
-  ClipWay way = way_to(ToFile{to.path});
+ClipWay way_to_shard(const ShardOf& to) {
+  ClipWay way = way_to_file(to.is_slab ? slab_path(to.path, to.shard) : to.path);
   way.shard = to.shard;
-  way.waits = true;
+  way.waits = !to.is_slab;
   way.prepare = [to](const Clipping& clipping, const Job& job, OutputFile::Existing existing) {
-    return prepare_part(clipping, {job.input, to.path, to.shard, existing});
+    if (!to.is_slab) return prepare_part(clipping, {job.input, to.path, to.shard, existing});
+    return prepare_slab(clipping, {job.input, to.path, to.shard, existing},
+                        [&](const Plan& whole) { return slab_index_text(whole, to.path, to.shard.count); });
   };
   return way;
 }
 
-ClipWay way_to(const SlabOf& to) {
-  ClipWay way = way_to(ToFile{slab_path(to.path, to.shard)});
-  way.shard = to.shard;
-  way.prepare = [to](const Clipping& clipping, const Job& job, OutputFile::Existing existing) {
-    const auto index_text = [&](const Plan& whole) {
-      return slab_index_text(whole, to.path, to.shard.count);
+}  // namespace
+
+ClipWay way_to(const Destination& destination) {
+  if (const auto* const to = std::get_if<ToFile>(&destination)) return way_to_file(to->path);
+  if (const auto* const to = std::get_if<ShardOf>(&destination)) return way_to_shard(*to);
+  ClipWay way;
+  if (const auto* const to = std::get_if<IntoDirectory>(&destination)) {
+    way.directories = Directory::made_by_run;
+    way.root = std::make_shared<OutputRoot>(to->path);
+    way.keeps_inputs = true;
+    way.name_outputs = [to = *to](Jobs& jobs) { write_below(to, jobs); };
+  } else if (const auto* const by = std::get_if<ByTemplate>(&destination)) {
+    if (has_placeholder(by->text))
+      way.directories = Directory::made_by_run;  // otherwise it is a path like OUT
+    way.name_outputs = [text = by->text](Jobs& jobs) { write_named(text, jobs); };
+  } else if (std::holds_alternative<Nowhere>(destination)) {
+    way.is_trial = true;
+    way.prepare = [](const Clipping& clipping, const Job& job, OutputFile::Existing existing) {
+      return prepare_to_file(clipping, job.input, "/dev/null", existing);
     };
-    return prepare_slab(clipping, {job.input, to.path, to.shard, existing}, index_text);
-  };
+  } else {
+    way.is_direct = std::get<InPlace>(destination).is_direct;
+  }
   return way;
 }
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds(Clock::duration duration) {
-  return std::chrono::duration<double>(duration).count();
-}
 
 bool is_stream(const std::string& path) {
   os::Status status{};
@@ -275,13 +249,13 @@ void ClipJob::member(const ClipResult& result) {
     *member_counts_ += *result.counts;
   }
   ClipReport report = report_of(result);
-  report.seconds = seconds(Clock::now() - std::exchange(member_start_, Clock::now()));
+  report.seconds = seconds_since(std::exchange(member_start_, Clock::now()));
   run_.log.note_nodata(report);
   run_.log.add_member(report, lines_);
 }
 
 void ClipJob::complete(const ClipResult& result) {
-  report_.seconds = seconds(Clock::now() - start_);
+  report_.seconds = seconds_since(start_);
   const bool is_archive = !result.plan && !result.resumed && result.action == MemberAction::clipped;
   if (is_archive) {
     report_.members = members_;
@@ -322,25 +296,31 @@ void clip_job(const ClipRun& run, const Job& job) {
   std::make_shared<ClipJob>(run, job)->clip();
 }
 
+namespace {
+
+/// What a check needs, which nobody observes.
+struct Unobserved {
+  Unobserved(const ClipRun& run, const Job& job)
+      : clipping{run.command.settings, run.engine,   nobody,      unused,
+                 Purpose::check,       job.is_named, job.is_index} {}
+
+  ClipObserver nobody;
+  ClipResult unused;
+  Clipping clipping;
+};
+
+}  // namespace
+
 std::uint64_t check_job(const ClipRun& run, const Job& job) {
   if ((job.output || run.way.is_trial) && !job.regular_file && is_stream(job.input)) {
     expect_no_figures_of_stream(run.command.settings.request);
     return 0;
   }
-  ClipObserver nobody;
-  ClipResult unused;
-  return prepare(
-             run, job,
-             {run.command.settings, run.engine, nobody, unused, Purpose::check, job.is_named, job.is_index})
-      ->size();
+  return prepare(run, job, Unobserved(run, job).clipping)->size();
 }
 
 std::string why_unfinished(const ClipRun& run, const Job& job) {
-  ClipObserver nobody;
-  ClipResult unused;
-  return why_unfinished(
-      {run.command.settings, run.engine, nobody, unused, Purpose::check, job.is_named, job.is_index},
-      job.input, *job.output);
+  return why_unfinished(Unobserved(run, job).clipping, job.input, *job.output);
 }
 
 }  // namespace clipper

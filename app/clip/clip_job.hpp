@@ -35,14 +35,7 @@ struct ClipWay {
   bool waits = false;  ///< the output is not complete before --finalize
 };
 
-[[nodiscard]] ClipWay way_to(const ToFile& to);
-[[nodiscard]] ClipWay way_to(const IntoDirectory& to);
-[[nodiscard]] ClipWay way_to(const ByTemplate& to);
-[[nodiscard]] ClipWay way_to(const InPlace& to);
-[[nodiscard]] ClipWay way_to(const Nowhere& to);
-[[nodiscard]] ClipWay way_to(const Direct& to);
-[[nodiscard]] ClipWay way_to(const PartOf& to);
-[[nodiscard]] ClipWay way_to(const SlabOf& to);
+[[nodiscard]] ClipWay way_to(const Destination& to);  ///< of results
 
 /// What all jobs of a command share.
 struct ClipRun {

@@ -3,6 +3,8 @@
 #include <array>
 #include <string_view>
 
+#include "clip/clip_options.hpp"
+
 namespace clipper {
 namespace {
 
@@ -88,7 +90,8 @@ constexpr bool belongs_to_stage(const Option& option) {
 
 }  // namespace
 
-constexpr CommandSpec kClipSpec{.name = "",
+constexpr CommandSpec kClipSpec{.run = &run_clip,
+                                .name = "",
                                 .summary = "clip tensors to bounds",
                                 .description = kDescription,
                                 .forms = kForms,

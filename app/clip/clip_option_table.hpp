@@ -3,6 +3,7 @@
 #include "command_line/shared_options.hpp"
 #include "compare/match_options.hpp"
 #include "contract/fields.hpp"
+#include "simd/levels.hpp"
 
 namespace clipper {
 
@@ -13,11 +14,11 @@ namespace clip_options {
 constexpr Words (*words_of(const Field& field))() {
   const auto is = [&](auto member) { return field.member == Field::Member(member); };
   if (is(&Request::profile)) return &profile_names;
-  if (is(&Request::nan)) return &nan_words;
+  if (is(&Request::nan)) return &words_in<kNanWords>;
   if (is(&Request::min_above_max)) return [] { return Words{"error", "min", "max"}; };
-  if (is(&Request::norm)) return [] { return Words(kNormWords.begin(), kNormWords.end()); };
-  if (is(&Request::round)) return &round_words;
-  return is(&Request::to) ? &dtype_names : nullptr;
+  if (is(&Request::norm)) return &words_in<kNormWords>;
+  if (is(&Request::round)) return &words_in<kRoundWords>;
+  return is(&Request::to) ? dtype_names : nullptr;
 }
 
 /// The option of a row of fields::kAll, by its name.
@@ -297,7 +298,7 @@ inline constexpr Option kUpdateGolden{
 "updated". Nothing is deleted. If standard output loses a line after a file was written, the exit status is 6.)"};
 
 inline constexpr Option kGoldenDtype{
-    .names = "--golden-dtype", .type = "DTYPE", .words = &dtype_names,
+    .names = "--golden-dtype", .type = "DTYPE", .words = dtype_names,
     .group = match_options::kGroup,
     .excludes = {{"--finalize"}},
     .needs = "--verify",
@@ -366,7 +367,7 @@ inline constexpr Option kChunkSize{
     .details = R"(Let each thread clip BYTES at a time: 4096 to 1073741824. Default: half of the L2 cache, from 256 to 512 KiB.)"};
 
 inline constexpr Option kSimd{
-    .names = "--simd", .type = "LEVEL", .words = &simd_level_names,
+    .names = "--simd", .type = "LEVEL", .words = [] { return words_in<kSimdLevels, [](SimdLevel level) { return to_string(level); }>(); },
     .group = kHidden,
     .help = "Use the SIMD level baseline, v3 or v4",
     .details = R"(Use LEVEL in place of the CPU's best: `baseline` (x86-64: SSE2), `v3` (AVX2, F16C) or `v4`

@@ -176,8 +176,7 @@ void validate_golden(const RawOptions& raw, Command& command) {
 Destination destination_of_all(const RawOptions& raw) {
   if (raw.has(kOutputDir)) return into_directory(raw, kOutputDir);
   if (raw.has(kOutput)) return ByTemplate{raw.text(kOutput)};
-  if (raw.has(kDirect)) return Direct{};
-  return InPlace{};
+  return InPlace{raw.has(kDirect)};
 }
 
 /// `clipper --min 0 <in.npy >out.npy`: standard input is read only if it is named.
@@ -237,12 +236,7 @@ void validate_shard(const RawOptions& raw, Command& command) {
         "other shards clip");
   for (const Option* const option : {&kMember, &kExcludeMember, &kSkipExisting, &kNewer, &kBackup})
     if (raw.has(*option)) refuse_pair(kShard, *option);
-  const std::string out = to->path;
-  const Shard shard = *std::exchange(command.share, std::nullopt);
-  if (splits)
-    command.destination = SlabOf{out, shard};
-  else
-    command.destination = PartOf{out, shard};
+  command.destination = ShardOf{to->path, *std::exchange(command.share, std::nullopt), splits};
 }
 
 /// --finalize takes OUT alone, or all options of the shards with their IN and OUT.
@@ -361,9 +355,8 @@ Command validate_clip(const RawOptions& raw) {
     validate_files(raw, command);
     validate_shard(raw, command);
   }
-  const bool replaces = std::holds_alternative<InPlace>(command.destination) ||
-                        std::holds_alternative<Direct>(command.destination);
-  if (replaces) command.walk.takes = Walked::always;  // nobody rewrites weights by accident
+  if (std::holds_alternative<InPlace>(command.destination))
+    command.walk.takes = Walked::always;  // nobody rewrites weights by accident
   validate_existing(raw, command);
   if (raw.has(kSync)) command.settings.durability = OutputFile::Durability::on_disk;
   validate_reading(raw, command);

@@ -39,25 +39,20 @@ struct ByTemplate {
   std::string text;
 };
 
-/// Replaces every input by its result.
-struct InPlace {};
+/// Replaces every input by its result; directly: overwrites its elements, without a second file.
+struct InPlace {
+  bool is_direct = false;
+};
 
 /// Checks and counts only: --keep-going and --dry-run of any number of inputs.
 struct Nowhere {};
 
-/// Overwrites the elements of every input, without a second file.
-struct Direct {};
-
-/// Writes one process's part of the only input's result. Finalize joins the parts.
-struct PartOf {
+/// Writes one process's part of the only input's result, which Finalize joins; or of its own a slab, a file
+/// beside `path`.
+struct ShardOf {
   std::string path;
   Shard shard;
-};
-
-/// Writes one process's part of the only input's result to a file of its own, a slab, beside `path`.
-struct SlabOf {
-  std::string path;
-  Shard shard;
+  bool is_slab = false;
 };
 
 /// Compares the only input's result with a file, or results with the files below a directory, where `layout`
@@ -83,8 +78,8 @@ struct DiscardShards {
   std::string path;
 };
 
-using Destination = std::variant<ToFile, IntoDirectory, ByTemplate, InPlace, Nowhere, Direct, PartOf, SlabOf,
-                                 Verify, Finalize, DiscardShards>;
+using Destination = std::variant<ToFile, IntoDirectory, ByTemplate, InPlace, Nowhere, ShardOf, Verify,
+                                 Finalize, DiscardShards>;
 
 class RawOptions;
 
@@ -117,6 +112,8 @@ struct Command {
 
 /// Whether OUT or --output is standard output, or leads to its file; also of a command line with mistakes.
 [[nodiscard]] bool tensor_goes_to_stdout(const RawOptions& raw);
+
+[[nodiscard]] int run_clip(const RawOptions& raw);  ///< as CommandSpec::run
 
 /// Throws Error{usage} if options contradict each other or a value is invalid.
 [[nodiscard]] Command validate_clip(const RawOptions& raw);

@@ -144,8 +144,9 @@ class Inputs {
   [[nodiscard]] std::vector<std::string> take_sets_of_parts() {
     std::vector<std::string> warnings;
     const auto& settings = command_.settings;
-    const bool stays_true = std::holds_alternative<InPlace>(command_.destination) &&
-                            !has_cast(settings.request) && settings.selection.other != Selection::Other::drop;
+    const auto* const in_place = std::get_if<InPlace>(&command_.destination);
+    const bool stays_true = in_place != nullptr && !in_place->is_direct && !has_cast(settings.request) &&
+                            settings.selection.other != Selection::Other::drop;
     if (!stays_true)
       for (const std::string& index : indexes_beside_parts(warnings))
         if (std::string warning = take_named_set(index); !warning.empty())
@@ -317,11 +318,12 @@ class Inputs {
     const Destination& to = command_.destination;
     const auto* const out = std::get_if<ToFile>(&to);
     std::string_view why;
-    if (std::holds_alternative<PartOf>(to) || std::holds_alternative<SlabOf>(to))
+    if (std::holds_alternative<ShardOf>(to))
       why = "stands for several files, of which --shard K/N IN OUT takes one; use --output-dir";
     else if (out != nullptr && !is_index(out->path))
       why = "stands for several files; use --output-dir or --in-place, or an OUT.safetensors.index.json";
-    else if (std::holds_alternative<InPlace>(to) &&
+    else if (const auto* const in_place = std::get_if<InPlace>(&to);
+             in_place != nullptr && !in_place->is_direct &&
              command_.settings.selection.other == Selection::Other::drop)
       why = "--unclipped drop could not finish after an interruption in place; use --output-dir";
     if (!why.empty()) throw Error(ErrorKind::usage, fmt::format("{}: {}", index, why));

@@ -29,29 +29,12 @@ std::string name_of(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-/// Calls `take` with each name in the path; "." and the empty names between slashes do not count.
-template <class Take>
-void for_each_name(std::string_view path, Take take) {
-  while (!path.empty()) {
-    const std::string_view name = path.substr(0, path.find('/'));
-    path.remove_prefix(std::min(name.size() + 1, path.size()));
-    if (!name.empty() && name != ".") take(name);
-  }
-}
-
 /// The absolute path without "//", ".", ".." and a slash at the end; "" for the root directory. `here` is the
 /// working directory.
-std::string normal(std::string_view here, std::string_view path) {
-  std::string result;
-  const auto take = [&](std::string_view name) {
-    if (name == "..")
-      result.resize(result.empty() ? 0 : result.rfind('/'));
-    else
-      result.append(result.empty() && os::root_length(std::string(name) + "/") > 1 ? "" : "/").append(name);
-  };
-  if (os::root_length(path) == 0) for_each_name(here, take);
-  for_each_name(path, take);
-  return result;
+std::string normal(const fs::path& here, const std::string& path) {
+  std::string text = os::text_of((here / os::native(path)).lexically_normal());
+  if (text.ends_with('/')) text.pop_back();
+  return text;
 }
 
 /// Paths from a root directory, which is identified by its inode because names may be links or mounts.
@@ -100,7 +83,7 @@ class PathsBelow {
 
   std::string root_;
   FileId id_;
-  std::string here_ = os::text_of(fs::current_path());
+  fs::path here_ = fs::current_path();
   std::string last_directory_;
   std::string last_path_;  ///< from the root to last_directory_, with a slash at the end
 };
@@ -109,7 +92,10 @@ std::string path_below(const IntoDirectory& to, const Job& job) {
   std::string_view given = job.input;
   if (job.is_walked && to.only_input) given.remove_prefix(to.only_input->size());
   std::string path;
-  for_each_name(given, [&](std::string_view name) {
+  while (!given.empty()) {
+    const std::string_view name = given.substr(0, given.find('/'));
+    given.remove_prefix(std::min(name.size() + 1, given.size()));
+    if (name.empty() || name == ".") continue;
     if (to.flat)
       path.clear();
     else if (name == "..")
@@ -118,7 +104,7 @@ std::string path_below(const IntoDirectory& to, const Job& job) {
                               job.input, to.option));
     if (!path.empty()) path += '/';
     path += name;
-  });
+  }
   return path;
 }
 

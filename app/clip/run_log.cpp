@@ -391,12 +391,12 @@ void RunLog::print_summary(bool is_batch) {
 /// "; 1000 elements, 12.4 % clipped; 0.53 s, 812 MiB/s". Elements that a stage has clipped may be clipped by
 /// the next one, too.
 std::string RunLog::totals_text() const {
-  const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start_;
+  const double seconds = seconds_since(start_);
   const std::string clipped = command_.settings.request.then.empty()
                                   ? fmt::format(", {:.3g} % clipped", percent(clipped_, elements_))
                                   : "";
-  return fmt::format("; {} elements{}; {:.3g} s, {}", elements_.load(), clipped, time.count(),
-                     rate_text(static_cast<double>(engine_.done()), time.count()));
+  return fmt::format("; {} elements{}; {:.3g} s, {}", elements_.load(), clipped, seconds,
+                     rate_text(static_cast<double>(engine_.done()), seconds));
 }
 
 int RunLog::status() const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -50,6 +51,14 @@ struct Option {
   std::string_view more = {};        ///< those that follow, if details are also those of Python
 };
 
+/// The words of a table, or the names of its rows, for Option::words.
+template <const auto& kTable, auto kName = std::identity{}>
+[[nodiscard]] Words words_in() {
+  Words words;
+  for (const auto& row : kTable) words.push_back(std::invoke(kName, row));
+  return words;
+}
+
 /// Lists of options as one.
 template <std::size_t... kSizes>
 [[nodiscard]] constexpr auto listed(const std::array<const Option*, kSizes>&... lists) {
@@ -59,6 +68,8 @@ template <std::size_t... kSizes>
   return all;
 }
 
+class RawOptions;
+
 enum class Arity { optional, required, many };
 
 struct Positional {
@@ -67,6 +78,7 @@ struct Positional {
 };
 
 struct CommandSpec {
+  int (*run)(const RawOptions&) = nullptr;  ///< returns the exit status, or throws the first failure
   std::string_view name;     ///< the first word after "clipper"; empty for the command that clips
   std::string_view summary;  ///< one line for the list of commands
   std::string_view description;
@@ -163,31 +175,23 @@ struct OptionGroup {
 /// What --version prints: "clipper 0.1.0", and lines about this build and this CPU.
 [[nodiscard]] std::string version_text();
 
-class RawOptions;
-
-// The commands: the first has no name. What runs a command returns the exit status, or throws the first
-// failure.
+// The commands: the first has no name.
 extern const CommandSpec kClipSpec;
-[[nodiscard]] int run_clip(const RawOptions& raw);
 
 /// Compares two tensors, or the tensors of two directories, within a tolerance, and prints differences to
 /// standard output. After a file that cannot be read, prints a line to standard error and continues with the
 /// next pair. Returns the highest status of all pairs.
 extern const CommandSpec kCompareSpec;
-[[nodiscard]] int run_compare(const RawOptions& raw);
 
 /// Prints what each file, each member of an archive, and each file of tensors below a directory contains.
 /// After an error, prints a line to standard error and goes on. Returns the highest status of all.
 extern const CommandSpec kInfoSpec;
-[[nodiscard]] int show_info(const RawOptions& raw);
 
 /// Prints elements as numpy prints an array, and reads no others.
 extern const CommandSpec kShowSpec;
-[[nodiscard]] int show_elements(const RawOptions& raw);
 
 /// Prints the tables of profiles, or what they make of bounds for a file.
 extern const CommandSpec kProfilesSpec;
-[[nodiscard]] int list_profiles(const RawOptions& raw);
 
 /// A line of headings and a line for each profile. The headings are those of `clipper profiles`, or STANDS
 /// FOR: the name of the system.

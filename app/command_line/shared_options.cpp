@@ -32,30 +32,10 @@ Words profile_names() {
   return names;
 }
 
-Words nan_words() {
-  return {kNanWords.begin(), kNanWords.end()};
-}
-
-Words round_words() {
-  return {kRoundWords.begin(), kRoundWords.end()};
-}
-
-Words dtype_names() {
-  Words names;
-  for (const DTypeTraits& row : kDTypes) names.push_back(row.name);
-  return names;
-}
-
 Words type_words() {
   Words words(TypeChoice::kKinds.begin(), TypeChoice::kKinds.end());
   for (const DTypeTraits& row : kDTypes) words.push_back(row.name);
   return words;
-}
-
-Words simd_level_names() {
-  Words names;
-  for (const SimdLevel level : kSimdLevels) names.push_back(to_string(level));
-  return names;
 }
 
 namespace {

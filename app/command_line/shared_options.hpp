@@ -14,6 +14,7 @@
 #include "console/progress.hpp"
 #include "console/terminal.hpp"
 #include "contract/profile.hpp"
+#include "element/dtype.hpp"
 #include "element/text.hpp"
 #include "files/input_file.hpp"
 #include "formats/container.hpp"
@@ -26,11 +27,8 @@ namespace clipper {
 
 // Words that options take as values, from tables of lib.
 [[nodiscard]] Words profile_names();  ///< each family before its versions
-[[nodiscard]] Words nan_words();      ///< --nan takes numbers, too
-[[nodiscard]] Words dtype_names();
-[[nodiscard]] Words round_words();
+inline constexpr auto dtype_names = &words_in<kDTypes, &DTypeTraits::name>;
 [[nodiscard]] Words type_words();  ///< of --only
-[[nodiscard]] Words simd_level_names();
 
 // One block per option, without the indentation that clang-format gives to long texts.
 // clang-format off
@@ -86,7 +84,7 @@ is in the cache stays there (Linux 6.5 or later, and only files that you own or 
 arrays and temporary files are cached as usual.)"};
 
 inline constexpr Option kDtype{
-    .names = "--dtype", .type = "DTYPE", .words = &dtype_names,
+    .names = "--dtype", .type = "DTYPE", .words = dtype_names,
     .group = "formats", .page = "clipper-reading.7",
     .help = "Read as DTYPE: bfloat16 or float8 saved as raw bytes",
     .details = R"(Read tensors as DTYPE: bfloat16 or a float8 that was saved as |V2, |V1, <V1 or, in files and

@@ -28,6 +28,8 @@ struct CompareCommand {
   Engine::Options engine;
 };
 
+[[nodiscard]] int run_compare(const RawOptions& raw);  ///< as CommandSpec::run
+
 /// Throws Error{usage} if options contradict each other or a value is invalid.
 [[nodiscard]] CompareCommand validate_compare(const RawOptions& raw);
 

@@ -160,6 +160,7 @@ void validate_rule(const RawOptions& raw, CompareCommand& command) {
 }  // namespace
 
 constexpr CommandSpec kCompareSpec{
+    .run = &run_compare,
     .name = "compare",
     .summary = "compare two tensors, two archives or two directories",
     .description = kDescription,

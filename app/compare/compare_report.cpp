@@ -194,50 +194,34 @@ constexpr std::size_t kMaxRows = 65536;      ///< bytes of CSV or XML that are w
 constexpr std::size_t kHead = 256;           ///< bytes for the head of XML, which is written at the end
 constexpr std::size_t kMaxAnnotations = 10;  ///< GitHub shows no more of one step
 
-struct Replaced {
-  char from;
-  std::string_view to;
-};
+using Replacements = std::initializer_list<std::pair<std::string_view, std::string_view>>;
 
-template <std::size_t kCount>
-std::string replaced(std::string_view text, const std::array<Replaced, kCount>& table) {
-  std::string result;
-  for (const char c : text) {
-    const auto* const row = std::ranges::find(table, c, &Replaced::from);
-    if (row == table.end())
-      result += c;
-    else
-      result += row->to;
-  }
-  return result;
+/// One replacement after the other.
+std::string replaced(std::string text, const Replacements& table) {
+  for (const auto& [from, to] : table)
+    for (std::size_t at = 0; (at = text.find(from, at)) != text.npos; at += to.size())
+      text.replace(at, from.size(), to);
+  return text;
 }
 
 /// XML cannot represent control characters, U+FFFE and U+FFFF: they become \\xNN.
 std::string xml(std::string_view text) {
-  constexpr std::array<Replaced, 5> kEntities{
-      {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&apos;"}}};
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kNoCharacters{
-      {{"\xef\xbf\xbe", "\\xef\\xbf\\xbe"}, {"\xef\xbf\xbf", "\\xef\\xbf\\xbf"}}};
-  std::string result = replaced(escape_for_terminal(text), kEntities);
-  for (const auto& [bytes, words] : kNoCharacters)
-    for (std::size_t at = 0; (at = result.find(bytes, at)) != std::string::npos; at += words.size())
-      result.replace(at, bytes.size(), words);
-  return result;
+  return replaced(escape_for_terminal(text), {{"&", "&amp;"},
+                                              {"<", "&lt;"},
+                                              {">", "&gt;"},
+                                              {"\"", "&quot;"},
+                                              {"'", "&apos;"},
+                                              {"\xef\xbf\xbe", "\\xef\\xbf\\xbe"},
+                                              {"\xef\xbf\xbf", "\\xef\\xbf\\xbf"}});
 }
 
 /// The data of a workflow command of GitHub; a property also escapes what ends it.
 std::string github_data(std::string_view text) {
-  constexpr std::array<Replaced, 3> kData{{{'%', "%25"}, {'\r', "%0D"}, {'\n', "%0A"}}};
-  return escape_for_terminal(replaced(text, kData));
+  return escape_for_terminal(replaced(std::string(text), {{"%", "%25"}, {"\r", "%0D"}, {"\n", "%0A"}}));
 }
 
 std::string github_property(std::string_view text) {
-  constexpr std::array<Replaced, 2> kProperty{{{':', "%3A"}, {',', "%2C"}}};
-  return replaced(github_data(text), kProperty);
-}
-
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return replaced(github_data(text), {{":", "%3A"}, {",", "%2C"}});
 }
 
 /// Error{usage} if two reports would get one name.

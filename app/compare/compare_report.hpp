@@ -92,7 +92,8 @@ class Reports {
 
   void add(const PairReport& report);
 
-  /// See PairLog::each_mismatch().
+  /// Writes the mismatches of the pair to the reports that have all of them, as they are found. Empty if
+  /// there is no such report. The function must not outlive `report` and this.
   [[nodiscard]] EachMismatch each_mismatch(const PairReport& report);
 
   /// Completes the reports; later calls do nothing. Error{io} if a file cannot be written.

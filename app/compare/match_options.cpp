@@ -71,10 +71,6 @@ Allowance parse_allowance(std::string_view text) {
 
 }  // namespace
 
-Words match_options::preset_words() {
-  return {kPresetWords.begin(), kPresetWords.end()};
-}
-
 bool has_rule(const RawOptions& raw) {
   constexpr std::array kRule{&kRtol,      &kAtol,      &kUlp,     &kTolerance,
                              &kNanDiffer, &kMinCosine, &kMaxRmse, &kMinSqnr};

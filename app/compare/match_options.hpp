@@ -13,6 +13,7 @@
 #include "command_line/command_spec.hpp"
 #include "compare/compare_files.hpp"
 #include "compare/comparison_text.hpp"
+#include "compare/tolerance.hpp"
 #include "element/text.hpp"
 
 /// Which elements match, and which results pass: what `clipper compare` and `clipper --verify` share.
@@ -87,104 +88,86 @@ namespace match_options {
 
 inline constexpr std::string_view kGroup = "comparison";
 
-[[nodiscard]] Words preset_words();
+/// An option of `clipper compare` that a clip has for --verify.
+consteval Option of_matching(Option option) {
+  option.group = kGroup;
+  option.page = "clipper-compare.1";
+  option.needs = "--verify";
+  return option;
+}
 
 // One block per option, without the indentation that clang-format gives to long texts.
 // clang-format off
 
-inline constexpr Option kRtol{
+inline constexpr Option kRtol = of_matching(Option{
     .names = "--rtol", .type = "[GLOB=]R",
-    .group = kGroup, .page = "clipper-compare.1",
-    .needs = "--verify",
     .help = "Tolerance relative to expected elements (default 0)",
     .details = R"(An element may differ by R times the absolute value of the expected one, plus A of `--atol`.
 `GLOB=R` is R only for pairs that the pattern matches: by key, by path below the directory, or PATH:KEY. Repeat
-it for further patterns; the last that matches counts.)"};
+it for further patterns; the last that matches counts.)"});
 
-inline constexpr Option kAtol{
+inline constexpr Option kAtol = of_matching(Option{
     .names = "--atol", .type = "[GLOB=]A",
-    .group = kGroup, .page = "clipper-compare.1",
-    .needs = "--verify",
     .help = "Absolute tolerance (default: 0)",
-    .details = R"(An element may differ by A, plus R of `--rtol` times the absolute value of the expected one.)"};
+    .details = R"(An element may differ by A, plus R of `--rtol` times the absolute value of the expected one.)"});
 
-inline constexpr Option kUlp{
+inline constexpr Option kUlp = of_matching(Option{
     .names = "--ulp", .type = "[GLOB=]N",
-    .group = kGroup, .page = "clipper-compare.1",
-    .needs = "--verify",
     .help = "Accept floats N units in the last place apart",
     .details = R"(Accept an element also if at most N - 1 values of its dtype lie between it and the expected one.
-No effect on integers.)"};
+No effect on integers.)"});
 
-inline constexpr Option kTolerance{
-    .names = "--tolerance", .type = "PRESET", .words = &preset_words,
-    .group = kGroup, .page = "clipper-compare.1",
+inline constexpr Option kTolerance = of_matching(Option{
+    .names = "--tolerance", .type = "PRESET", .words = &words_in<kPresetWords>,
     .excludes = {{"--rtol --atol"}},
-    .needs = "--verify",
     .help = "Tolerances of torch, numpy or allclose",
     .details = R"(R, A and the rule for NaN of torch.testing.assert_close, numpy.testing.assert_allclose or
-numpy.allclose; the latter also takes different dtypes. See TOLERANCES.)"};
+numpy.allclose; the latter also takes different dtypes. See TOLERANCES.)"});
 
-inline constexpr Option kNanDiffer{
+inline constexpr Option kNanDiffer = of_matching(Option{
     .names = "--nan-differ",
-    .group = kGroup, .page = "clipper-compare.1",
-    .needs = "--verify",
     .help = "NaN matches nothing, not even NaN",
-    .details = R"(Let NaN match nothing, as in IEEE 754. By default NaN matches NaN, whatever its bits.)"};
+    .details = R"(Let NaN match nothing, as in IEEE 754. By default NaN matches NaN, whatever its bits.)"});
 
-inline constexpr Option kMaxMismatch{
+inline constexpr Option kMaxMismatch = of_matching(Option{
     .names = "--max-mismatch", .type = "[GLOB=]N|P%",
-    .group = kGroup, .page = "clipper-compare.1",
-    .needs = "--verify",
     .help = "Accept N mismatches, or P percent",
     .details = R"(Exit with 0 if at most N elements, or P percent of them, differ; default: 0. Nothing is rounded,
-and each pair is judged by itself.)"};
+and each pair is judged by itself.)"});
 
-inline constexpr Option kShow{
+inline constexpr Option kShow = of_matching(Option{
     .names = "--show", .type = "N",
-    .group = kGroup, .page = "clipper-compare.1",
-    .needs = "--verify",
     .help = "List the first N mismatches",
-    .details = R"(After the line of a pair that differs, list its first N differing elements; at most 1000.)"};
+    .details = R"(After the line of a pair that differs, list its first N differing elements; at most 1000.)"});
 
-inline constexpr Option kMetrics{
+inline constexpr Option kMetrics = of_matching(Option{
     .names = "--metrics",
-    .group = kGroup, .page = "clipper-compare.1",
-    .needs = "--verify",
     .help = "Print relative error, RMSE, cosine and SQNR",
     .details = R"(Print with each pair, also those that match, the largest |a - e| / |e|, the RMSE, the cosine of
-the two tensors as vectors, and SQNR, the ratio of the sums of e^2 and (a - e)^2, in dB. See METRICS.)"};
+the two tensors as vectors, and SQNR, the ratio of the sums of e^2 and (a - e)^2, in dB. See METRICS.)"});
 
-inline constexpr Option kMinCosine{
+inline constexpr Option kMinCosine = of_matching(Option{
     .names = "--min-cosine", .type = "C",
-    .group = kGroup, .page = "clipper-compare.1",
-    .needs = "--verify",
     .help = "Fail if the cosine is less than C",
     .details = R"(Let a pair pass only if its cosine is C, from -1 to 1, or more, or if all elements match. See
-METRICS.)"};
+METRICS.)"});
 
-inline constexpr Option kMaxRmse{
+inline constexpr Option kMaxRmse = of_matching(Option{
     .names = "--max-rmse", .type = "E",
-    .group = kGroup, .page = "clipper-compare.1",
-    .needs = "--verify",
     .help = "Fail if the root mean square error is more than E",
-    .details = R"(Let a pair pass only if its RMSE is E or less, or if all elements match.)"};
+    .details = R"(Let a pair pass only if its RMSE is E or less, or if all elements match.)"});
 
-inline constexpr Option kMinSqnr{
+inline constexpr Option kMinSqnr = of_matching(Option{
     .names = "--min-sqnr", .type = "DB",
-    .group = kGroup, .page = "clipper-compare.1",
-    .needs = "--verify",
     .help = "Fail if the SQNR is less than DB decibels",
-    .details = R"(Let a pair pass only if its SQNR is DB or more, or if all elements match.)"};
+    .details = R"(Let a pair pass only if its SQNR is DB or more, or if all elements match.)"});
 
-inline constexpr Option kReport{
+inline constexpr Option kReport = of_matching(Option{
     .names = "--report", .type = "KIND", .words = [] { return Words{"github", "junit=", "csv="}; },
-    .group = kGroup, .page = "clipper-compare.1",
-    .needs = "--verify",
     .help = "Write junit=FILE, csv=FILE or github; repeatable",
     .details = R"(`junit=FILE`: JUnit XML with a case for each pair, complete or not there. `github`: the first 10
 failures on standard error as `::error file=` lines. `csv=FILE`: a line for each element that differs. A file
-that cannot be written is an error (4) before the work.)"};
+that cannot be written is an error (4) before the work.)"});
 
 // clang-format on
 

@@ -152,10 +152,16 @@ void compare_members(Engine& engine, CompareSettings settings, const Matching& m
   judge(as_numbers ? matching : Matching{}, report);
 }
 
-PairLog::PairLog(const PairOutput& output, std::string name)
-    : output_(output), paint_(paint_for(STDOUT_FILENO)), reports_(output.reports, std::move(name)) {}
+PairWalk::PairWalk(Settings settings, const Engine& engine, std::size_t files,
+                   const std::function<std::uint64_t(std::size_t)>& size)
+    : settings_(std::move(settings)),
+      output_(settings_.output),
+      files_(files),
+      tally_(engine.done(), files, size),
+      progress_(settings_.progress, [this] { return tally_.extent(); }),
+      reports_(output_.reports, settings_.name) {}
 
-void PairLog::attempt(PairReport& report, const std::function<Outcome()>& work) {
+void PairWalk::attempt(PairReport& report, const std::function<Outcome()>& work) {
   try {
     if (work() == Outcome::in_members) return;
   } catch (const Unprintable&) {  // of a member
@@ -172,46 +178,31 @@ void PairLog::attempt(PairReport& report, const std::function<Outcome()>& work) 
 }
 
 /// Who writes a golden file warns by itself.
-void PairLog::warn(const PairReport& report) {
+void PairWalk::warn(const PairReport& report) {
   if (report.result != PairResult::ok && report.result != PairResult::different) return;
   for (const std::string& note : report.notes)
     if (notes_.insert(note).second) print_warning(note);
 }
 
-void PairLog::count(const PairReport& report) {
+void PairWalk::count(const PairReport& report) {
   ++counts_.at(static_cast<std::size_t>(report.result));
   status_ = std::max(status_, report.status());
   reports_.add(report);
 }
 
-std::string PairLog::text_of(const PairReport& report) const {
+std::string PairWalk::text_of(const PairReport& report) const {
   if (output_.json) return as_json(report);
   const bool is_shown = !output_.quiet && !report.failed && (output_.verbose || report.status() != 0);
   return is_shown ? as_text(report, output_.shown, paint_) : "";
 }
 
-void PairLog::hold(PairReport& report) {
-  set_updated(report);
-  held_.push_back({output_.reports.junit.empty() ? "" : name_of(report), report.result, text_of(report)});
-}
-
-void PairLog::release() {
-  for (const Held& each : std::exchange(held_, {})) {
-    PairReport report;
-    report.actual = each.name;
-    report.result = each.result;
-    count(report);
-    if (!each.text.empty()) print(each.text);
-  }
-}
-
-int PairLog::end(bool several, const Matching& matching) {
+int PairWalk::end(bool several) {
   if (!output_.allow_empty && std::ranges::all_of(counts_, [](std::uint64_t count) { return count == 0; }))
     throw Error(ErrorKind::input, "nothing was compared: no tensor is chosen; --allow-empty permits that");
-  const std::string uses = matching.uses_text();
+  const std::string uses = settings_.matching.uses_text();
   const bool has_summary = several || !uses.empty();
   if (has_summary && output_.json)
-    print(as_json(counts_, status_, matching));
+    print(as_json(counts_, status_, settings_.matching));
   else if (has_summary && !output_.quiet)
     print(as_text(counts_, uses));
   try {
@@ -223,25 +214,15 @@ int PairLog::end(bool several, const Matching& matching) {
   return status_;
 }
 
-bool PairLog::has_written() const {
-  return counts_.at(static_cast<std::size_t>(PairResult::created)) +
-             counts_.at(static_cast<std::size_t>(PairResult::updated)) !=
-         0;
+bool PairWalk::has_written() const {
+  return count_of(PairResult::created) + count_of(PairResult::updated) != 0;
 }
 
 /// A caller that takes Error{io} for "nothing was done" would do the next step with the old golden files.
-void PairLog::print(const std::string& text) {
+void PairWalk::print(const std::string& text) {
   if (!print_above_progress(stdout, {text}))
     fail_to_print(has_written() ? ErrorKind::not_durable : ErrorKind::io);
 }
-
-PairWalk::PairWalk(Settings settings, const Engine& engine, std::size_t files,
-                   const std::function<std::uint64_t(std::size_t)>& size)
-    : settings_(std::move(settings)),
-      files_(files),
-      tally_(engine.done(), files, size),
-      progress_(settings_.progress, [this] { return tally_.extent(); }),
-      log_(settings_.output, settings_.name) {}
 
 void PairWalk::take(const std::string& actual, const std::string& expected,
                     const std::function<Outcome(PairReport&)>& work) {
@@ -257,7 +238,7 @@ void PairWalk::add(const std::string& actual, const std::string& expected,
   report.actual = actual;
   report.expected = expected;
   report.compared = settings_.matching.compared;
-  log_.attempt(report, [&] { return work(report); });
+  attempt(report, [&] { return work(report); });
 }
 
 void PairWalk::take_members(const Archives& archives, const std::vector<MemberPair>& pairs,
@@ -275,21 +256,29 @@ void PairWalk::take_members(const Archives& archives, const std::vector<MemberPa
       return Outcome::found;
     };
     if (!settings_.updates) {
-      log_.attempt(report, compare);
+      attempt(report, compare);
       continue;
     }
     compare();
-    if (report.status() != 0)
-      log_.hold(report);
-    else
-      log_.attempt(report, [] { return Outcome::found; });
+    if (report.status() == 0) {
+      attempt(report, [] { return Outcome::found; });
+      continue;
+    }
+    set_updated(report);
+    held_.push_back({output_.reports.junit.empty() ? "" : name_of(report), report.result, text_of(report)});
   }
-  if (log_.has_held()) update();
-  log_.release();
+  if (!held_.empty()) update();
+  for (const Held& each : std::exchange(held_, {})) {
+    PairReport report;
+    report.actual = each.name;
+    report.result = each.result;
+    count(report);
+    if (!each.text.empty()) print(each.text);
+  }
 }
 
 const PairRules& PairWalk::choose_rules(const PairReport& report, const std::vector<std::string>& names) {
-  rules_ = {settings_.matching.of(names), log_.each_mismatch(report), settings_.compare};
+  rules_ = {settings_.matching.of(names), reports_.each_mismatch(report), settings_.compare};
   if (rules_.each) rules_.matching.rule.each = &rules_.each;
   rules_.settings.rule = rules_.matching.rule;
   return rules_;

@@ -85,70 +85,12 @@ struct PairRules {
   CompareSettings settings;
 };
 
-/// Prints the results of pairs of files, or of members of archives, and collects the exit status.
-class PairLog {
- public:
-  /// `name` is that of the test suite in reports.
-  /// Error{io} if a report cannot be created.
-  PairLog(const PairOutput& output, std::string name);
-
-  /// Whether a report has a result, or the reports of members have it.
-  enum class Outcome : std::uint8_t { found, in_members };
-
-  /// Calls `work`, which fills in the report, and prints the result, or the error that `work` throws; before
-  /// the result the report's notes, each once, unless a golden file was written. If what is printed gets
-  /// lost: Error{io}, or Error{not_durable} after a golden file was written. So does end().
-  void attempt(PairReport& report, const std::function<Outcome()>& work);
-
-  /// Keeps the result of a member that fails, in the memory of what is printed, until the golden archive is
-  /// written. A failure of attempt() drops it.
-  void hold(PairReport& report);
-  [[nodiscard]] bool has_held() const noexcept { return !held_.empty(); }
-
-  /// Prints what hold() has kept: these members are updated.
-  void release();
-
-  /// Whether no pair has failed with an error.
-  [[nodiscard]] bool has_read_all() const {
-    return counts_.at(static_cast<std::size_t>(PairResult::failed)) == 0;
-  }
-
-  /// Writes the mismatches of the pair to the reports that have all of them, as they are found. Empty if
-  /// there is no such report. The function must not outlive `report` and this.
-  [[nodiscard]] EachMismatch each_mismatch(const PairReport& report) {
-    return reports_.each_mismatch(report);
-  }
-
-  /// Prints the closing line if there are `several` pairs, or patterns for tolerances. Returns the exit
-  /// status: the highest of all pairs. Error{input} if there was no pair, unless PairOutput::allow_empty.
-  [[nodiscard]] int end(bool several, const Matching& matching);
-
- private:
-  struct Held {
-    std::string name;  ///< for reports
-    PairResult result;
-    std::string text;
-  };
-
-  void warn(const PairReport& report);
-  void count(const PairReport& report);
-  [[nodiscard]] std::string text_of(const PairReport& report) const;
-  void print(const std::string& text);
-  [[nodiscard]] bool has_written() const;
-
-  const PairOutput& output_;
-  Paint paint_;
-  Reports reports_;
-  PairCounts counts_{};
-  int status_ = 0;
-  std::deque<Held> held_;
-  std::set<std::string> notes_;  ///< printed so far
-};
-
-/// The walk through pairs, one after the other, which `clipper compare` and `clipper --verify` share.
+/// The walk through pairs of files, or of members of archives, one after the other, which `clipper compare`
+/// and `clipper --verify` share. Prints the results, and collects the exit status.
 class PairWalk {
  public:
-  using Outcome = PairLog::Outcome;
+  /// Whether a report has a result, or the reports of members have it.
+  enum class Outcome : std::uint8_t { found, in_members };
 
   struct Settings {
     const PairOutput& output;
@@ -159,15 +101,18 @@ class PairWalk {
     Progress::When progress = Progress::When::automatic;
   };
 
-  /// Of `files` pairs, the i-th has an expected size of size(i) bytes.
+  /// Of `files` pairs, the i-th has an expected size of size(i) bytes. Error{io} if a report cannot be
+  /// created.
   PairWalk(Settings settings, const Engine& engine, std::size_t files,
            const std::function<std::uint64_t(std::size_t)>& size);
 
-  /// One pair of files: `work` fills in the report.
+  /// One pair of files: `work` fills in the report. Prints the result, or the error that `work` throws;
+  /// before the result the report's notes, each once, unless a golden file was written. If what is printed
+  /// gets lost: Error{io}, or Error{not_durable} after a golden file was written. So does end().
   void take(const std::string& actual, const std::string& expected,
             const std::function<Outcome(PairReport&)>& work);
 
-  /// One pair that is not one of the `files`.
+  /// The same for a pair that is not one of the `files`.
   void add(const std::string& actual, const std::string& expected,
            const std::function<Outcome(PairReport&)>& work);
 
@@ -188,20 +133,47 @@ class PairWalk {
   void begin_finishing() { finishing_.emplace(); }
   [[nodiscard]] bool is_finishing() const noexcept { return finishing_.has_value(); }
 
-  [[nodiscard]] bool has_read_all() const { return log_.has_read_all(); }
+  /// Whether no pair has failed with an error.
+  [[nodiscard]] bool has_read_all() const { return count_of(PairResult::failed) == 0; }
 
-  /// See PairLog::end().
-  [[nodiscard]] int end(bool several) { return log_.end(several, settings_.matching); }
+  /// Prints the closing line if there are `several` pairs, or patterns for tolerances. Returns the exit
+  /// status: the highest of all pairs. Error{input} if there was no pair, unless PairOutput::allow_empty.
+  [[nodiscard]] int end(bool several);
 
  private:
+  struct Held {
+    std::string name;  ///< for reports
+    PairResult result;
+    std::string text;
+  };
+
+  void attempt(PairReport& report, const std::function<Outcome()>& work);
+  void warn(const PairReport& report);
+  void count(const PairReport& report);
+  [[nodiscard]] std::uint64_t count_of(PairResult result) const {
+    return counts_.at(static_cast<std::size_t>(result));
+  }
+  [[nodiscard]] std::string text_of(const PairReport& report) const;
+  void print(const std::string& text);
+  [[nodiscard]] bool has_written() const;
+
   Settings settings_;
+  const PairOutput& output_;
   std::size_t files_;
   std::size_t taken_ = 0;
   FileTally tally_;
   Progress progress_;
-  PairLog log_;
+  Paint paint_ = paint_for(STDOUT_FILENO);
+  Reports reports_;
+  PairCounts counts_{};
+  int status_ = 0;
   PairRules rules_;
   std::optional<Finishing> finishing_;
+  std::set<std::string> notes_;  ///< printed so far
+
+  /// The results of members that fail, in the memory of what is printed, until the golden archive is written.
+  /// A failure drops them.
+  std::deque<Held> held_;
 };
 
 }  // namespace clipper

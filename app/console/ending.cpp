@@ -200,10 +200,8 @@ bool TextWriter::finish() noexcept {
   return write_all(fd_, {buffer_.data(), std::exchange(size_, 0)});
 }
 
-bool write_texts(int fd, std::initializer_list<std::string_view> texts) noexcept {
-  TextWriter writer(fd);
-  return std::ranges::all_of(texts, [&](std::string_view text) { return writer.add(text); }) &&
-         writer.finish();
+bool TextWriter::write(std::initializer_list<std::string_view> texts) noexcept {
+  return std::ranges::all_of(texts, [&](std::string_view text) { return add(text); }) && finish();
 }
 
 }  // namespace clipper

@@ -56,21 +56,19 @@ void end_by_waiting_signal() noexcept;
 /// Whether a report was not printed because a signal came, and nobody reads the pipe or terminal.
 [[nodiscard]] bool has_given_up() noexcept;
 
-/// Writes texts, 4 KiB at a time. Gives up if a signal waits and the writes would block.
+/// Writes texts to a descriptor, 4 KiB at a time. Gives up if a signal waits and the writes would block.
 class TextWriter {
  public:
   explicit TextWriter(int fd) noexcept : fd_(fd) {}
 
   bool add(std::string_view text) noexcept;  ///< false if a write fails: see errno
   bool finish() noexcept;                    ///< writes what is left
+  bool write(std::initializer_list<std::string_view> texts) noexcept;
 
  private:
   int fd_;
   std::size_t size_ = 0;
   std::array<char, 4096> buffer_;
 };
-
-/// Writes the texts, and returns false if that fails.
-bool write_texts(int fd, std::initializer_list<std::string_view> texts) noexcept;
 
 }  // namespace clipper

@@ -49,6 +49,10 @@ Unit unit_of(double bytes) {
 
 }  // namespace
 
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
 std::string rate_text(double bytes, double seconds, int width) {
   const double per_second = seconds > 0 ? bytes / seconds : 0;
   const Unit unit = unit_of(per_second);
@@ -142,7 +146,6 @@ std::string progress_line(const Extent& extent, double seconds, bool ended) {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 constexpr auto kFirst = 500ms;
@@ -161,10 +164,6 @@ void write_to_standard_error(std::string_view text) noexcept {
 
 void erase_progress() noexcept {
   if (shown.exchange(false)) write_to_standard_error(kErase);
-}
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
 void redraw(const Extent& extent, double seconds) {
@@ -204,7 +203,7 @@ Progress::~Progress() {
 }
 
 void Progress::show_until_the_end(bool redraws) {
-  const auto start = Clock::now();
+  const auto start = std::chrono::steady_clock::now();
   std::unique_lock lock(printing);
   for (std::chrono::milliseconds wait = kFirst; !end_.wait_for(lock, wait, [&] { return ended_; });
        wait = redraws ? kEachDrawn : kEachLogged) {
@@ -219,13 +218,12 @@ void Progress::show_until_the_end(bool redraws) {
     write_to_standard_error(progress_line(look_(), seconds_since(start), true));
 }
 
-AboveProgress::AboveProgress(std::FILE* stream) noexcept : lock_(printing), writer_(os::fileno(stream)) {
+AboveProgress::AboveProgress(std::FILE* stream) noexcept : TextWriter(os::fileno(stream)), lock_(printing) {
   erase_progress();
 }
 
 bool print_above_progress(std::FILE* stream, std::initializer_list<std::string_view> texts) noexcept {
-  AboveProgress above(stream);
-  return std::ranges::all_of(texts, [&](std::string_view text) { return above.add(text); }) && above.finish();
+  return AboveProgress(stream).write(texts);
 }
 
 /// A signal handler may have interrupted the thread that draws, or the terminal may take nothing.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -34,6 +35,8 @@ struct Extent {
 /// work has ended, the time it took takes the place of the time left: "in 5 s".
 [[nodiscard]] std::string progress_line(const Extent& extent, double seconds, bool ended);
 
+[[nodiscard]] double seconds_since(std::chrono::steady_clock::time_point begin);
+
 /// "850 MiB/s", of which the number takes at least `width` columns.
 [[nodiscard]] std::string rate_text(double bytes, double seconds, int width = 0);
 
@@ -64,16 +67,12 @@ class Progress {
 };
 
 /// What is printed in place of the line, if one is shown, which is redrawn below.
-class AboveProgress {
+class AboveProgress : public TextWriter {
  public:
   explicit AboveProgress(std::FILE* stream) noexcept;
 
-  bool add(std::string_view text) noexcept { return writer_.add(text); }  ///< as TextWriter
-  bool finish() noexcept { return writer_.finish(); }
-
  private:
   std::lock_guard<std::mutex> lock_;
-  TextWriter writer_;
 };
 
 /// Prints the texts in place of the line. False if the stream cannot be written.

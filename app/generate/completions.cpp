@@ -258,12 +258,6 @@ struct Shell {
 
 constexpr std::array kShells{Shell{"bash", kBash}, Shell{"zsh", kZsh}, Shell{"fish", kFish}};
 
-Words shell_names() {
-  Words words;
-  for (const Shell& shell : kShells) words.push_back(shell.name);
-  return words;
-}
-
 constexpr Option kKind{.names = "KIND", .words = &page_names, .help = "A page of the manual"};
 constexpr std::array kPositionals{Positional{&kKind, Arity::required}};
 constexpr std::array<std::string_view, 1> kForms{"KIND"};
@@ -271,7 +265,7 @@ constexpr std::array kOptions{&kHelp};
 
 // clang-format off
 constexpr Option kShell{
-    .names = "SHELL", .words = &shell_names,
+    .names = "SHELL", .words = &words_in<kShells, &Shell::name>,
     .help = "bash, zsh or fish",
     .details = R"(The shell for which the completions are printed.)"};
 // clang-format on
@@ -285,14 +279,26 @@ Examples:
   clipper completion fish >~/.config/fish/completions/clipper.fish
 )";
 
-CommandSpecs only_public(CommandSpecs commands) {
+CommandSpecs public_commands() {
+  CommandSpecs commands = command_specs();
   std::erase_if(commands, [](const CommandSpec* command) { return !command->is_public; });
   return commands;
+}
+
+int generate_file(const RawOptions& raw) {
+  print(manual(raw.text(kKind), public_commands()));
+  return 0;
+}
+
+int print_completions(const RawOptions& raw) {
+  print(std::string(std::ranges::find(kShells, std::string_view(raw.text(kShell)), &Shell::name)->script));
+  return 0;
 }
 
 }  // namespace
 
 constexpr CommandSpec kGenerateSpec{
+    .run = &generate_file,
     .name = "--generate",
     .summary = "print a file for packages",
     .description = "Prints a page of the manual, for packages.",
@@ -303,6 +309,7 @@ constexpr CommandSpec kGenerateSpec{
 };
 
 constexpr CommandSpec kCompletionSpec{
+    .run = &print_completions,
     .name = "completion",
     .summary = "print the completions for bash, zsh or fish",
     .description =
@@ -314,19 +321,9 @@ constexpr CommandSpec kCompletionSpec{
     .options = kOptions,
 };
 
-int generate_file(const RawOptions& raw, CommandSpecs commands) {
-  print(manual(raw.text(kKind), only_public(std::move(commands))));
-  return 0;
-}
-
-int print_completions(const RawOptions& raw) {
-  print(std::string(std::ranges::find(kShells, std::string_view(raw.text(kShell)), &Shell::name)->script));
-  return 0;
-}
-
-int print_candidates(std::span<const char* const> words, CommandSpecs commands) try {
+int print_candidates(std::span<const char* const> words) try {
   const auto word = [&](std::size_t i) { return std::string_view(i < words.size() ? words[i] : ""); };
-  print(answer_to(word(0), word(1), word(2), only_public(std::move(commands))));
+  print(answer_to(word(0), word(1), word(2), public_commands()));
   return 0;
 } catch (const std::exception&) {
   return 0;

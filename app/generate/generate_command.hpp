@@ -8,20 +8,14 @@
 
 namespace clipper {
 
-class RawOptions;
-
 inline constexpr std::string_view kCandidatesWord = "__complete";
 
+/// `clipper --generate PAGE` prints a page of the manual for packages.
 extern const CommandSpec kGenerateSpec;
-extern const CommandSpec kCompletionSpec;
-
-/// `clipper --generate PAGE` prints a page of the manual for packages. Covers the public commands among
-/// `commands`, the first of which has no name. Returns the exit status.
-[[nodiscard]] int generate_file(const RawOptions& raw, CommandSpecs commands);
 
 /// `clipper completion bash|zsh|fish` prints what the shell loads: a function that asks print_candidates().
-/// The one for bash does not need the package bash-completion. Returns the exit status.
-[[nodiscard]] int print_completions(const RawOptions& raw);
+/// The one for bash does not need the package bash-completion.
+extern const CommandSpec kCompletionSpec;
 
 /// `clipper __complete BEFORE BEHIND [BREAKS]` prints what can stand in place of the last word of BEFORE, the
 /// command line before the cursor. Three lines are about files: the patterns of their names, */ for
@@ -29,7 +23,7 @@ extern const CommandSpec kCompletionSpec;
 /// the word as it is typed. The lines below are words, each with a tab and what it means. bash gives
 /// $COMP_WORDBREAKS, and gets words from the last break on that begin as the typed one. Returns 0: whoever
 /// types sees no errors.
-[[nodiscard]] int print_candidates(std::span<const char* const> words, CommandSpecs commands);
+[[nodiscard]] int print_candidates(std::span<const char* const> words);
 
 /// The text in the language of man(7), with `code` in bold.
 [[nodiscard]] std::string inline_to_troff(std::string_view text);

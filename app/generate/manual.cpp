@@ -272,9 +272,7 @@ std::string inline_to_troff(std::string_view text) {
 }
 
 Words page_names() {
-  Words names;
-  for (const PageTemplate& page : kPages) names.push_back(page.name);
-  return names;
+  return words_in<kPages, &PageTemplate::name>();
 }
 
 std::string manual(std::string_view page, const CommandSpecs& commands) {

@@ -40,6 +40,8 @@ struct InfoCommand {
   Progress::When progress = Progress::When::never;  ///< never without statistics: headers are read at once
 };
 
+[[nodiscard]] int show_info(const RawOptions& raw);  ///< as CommandSpec::run
+
 /// Throws Error{usage} if options contradict each other or a value is invalid.
 [[nodiscard]] InfoCommand validate_info(const RawOptions& raw);
 

@@ -172,6 +172,7 @@ Parameter value_of_text(const std::string& text) {
 }  // namespace
 
 constexpr CommandSpec kInfoSpec{
+    .run = &show_info,
     .name = "info",
     .summary = "print dtype and shape of tensors, and their statistics",
     .description = kDescription,

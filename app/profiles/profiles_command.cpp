@@ -325,7 +325,7 @@ constexpr Option kMax{
     .details = R"(Print the same for the upper bound.)"};
 
 constexpr Option kFileDtype{
-    .names = "--dtype", .type = "DTYPE", .words = &dtype_names,
+    .names = "--dtype", .type = "DTYPE", .words = dtype_names,
     .help = "Read FILE as DTYPE (for bfloat16 saved as |V2)",
     .details = R"(Read FILE as DTYPE. Needed for bfloat16 that NumPy saved as |V2, a header that does not name
 the type.)"};
@@ -403,9 +403,21 @@ std::string text_about_file(const RawOptions& raw) {
   return json.dump() + "\n";
 }
 
+int list_profiles(const RawOptions& raw) {
+  if (raw.has(kFile)) {
+    print(text_about_file(raw));
+    return 0;
+  }
+  for (const Option* const option : {&kMin, &kMax, &kFileDtype})
+    if (raw.has(*option)) refuse(fmt::format("{} needs FILE", long_name(*option)));
+  print(raw.has(kJson) ? as_json() : as_table());
+  return 0;
+}
+
 }  // namespace
 
 constexpr CommandSpec kProfilesSpec{
+    .run = &list_profiles,
     .name = "profiles",
     .summary = "print the rules of every --profile",
     .description =
@@ -428,17 +440,6 @@ std::string profile_table(std::span<const std::string_view> headings) {
     table.add(row);
   }
   return table.text();
-}
-
-int list_profiles(const RawOptions& raw) {
-  if (raw.has(kFile)) {
-    print(text_about_file(raw));
-    return 0;
-  }
-  for (const Option* const option : {&kMin, &kMax, &kFileDtype})
-    if (raw.has(*option)) refuse(fmt::format("{} needs FILE", long_name(*option)));
-  print(raw.has(kJson) ? as_json() : as_table());
-  return 0;
 }
 
 }  // namespace clipper

@@ -267,21 +267,6 @@ class Printer {
   std::size_t width_ = 0;
 };
 
-}  // namespace
-
-constexpr CommandSpec kShowSpec{
-    .name = "show",
-    .summary = "print elements of tensors",
-    .description = kDescription,
-    .forms = kForms,
-    .footer = kFooter,
-    .positionals = kPositionals,
-    .options = kOptions,
-    .common = kCommon,
-};
-
-namespace {
-
 void show_tensor(const RawOptions& raw, const Reading& how, InputFile& input) {
   const TensorLayout layout =
       read_header(input, how, nullptr, std::nullopt, npy::Opaque::refused, npy::Types::comparable).layout();
@@ -301,8 +286,6 @@ void show_members(const RawOptions& raw, const Reading& how, const TensorChoice&
     show_tensor(raw, how, input);
   }
 }
-
-}  // namespace
 
 int show_elements(const RawOptions& raw) {
   if (!raw.has(kFile)) refuse("FILE is missing; see clipper show --help");
@@ -324,5 +307,19 @@ int show_elements(const RawOptions& raw) {
   show_tensor(raw, how, input);
   return 0;
 }
+
+}  // namespace
+
+constexpr CommandSpec kShowSpec{
+    .run = &show_elements,
+    .name = "show",
+    .summary = "print elements of tensors",
+    .description = kDescription,
+    .forms = kForms,
+    .footer = kFooter,
+    .positionals = kPositionals,
+    .options = kOptions,
+    .common = kCommon,
+};
 
 }  // namespace clipper
