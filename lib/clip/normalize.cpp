@@ -80,7 +80,7 @@ class NormalizingProgram {
     none,      ///< doubles are loaded, and stored
     integers,  ///< integers become floats: see DivideIntegers
     longs,     ///< elements of 64 bits become floats
-    floats,    ///< floats become floats, or integers that are stored
+    floats,    ///< floats become floats, or integers or halves that are stored
   };
 
   [[nodiscard]] bool counts() const noexcept { return limits_.has_value(); }
@@ -132,9 +132,9 @@ class NormalizingProgram {
     if (counts() && (to_ != DType::float32 || last_.saturates || is_half || (varies_ && given_.stretches) ||
                      !is_within_range()))
       return;
-    const bool takes_floats =
-        !operation_.cast->min && !operation_.cast->max && (is_short || from_ == DType::float32) &&
-        (to_ == DType::float32 || (!is_floating(to_) && traits(to_).size < sizeof(float)));
+    const bool takes_floats = !operation_.cast->min && !operation_.cast->max &&
+                              (is_short || from_ == DType::float32) &&
+                              (to_ == DType::float32 || traits(to_).size < sizeof(float));
     if (takes_floats) lanes_ = Lanes::floats;
     if (varies_) return;
     if (to_ == DType::float32 && (is_long_ || from_ == DType::float64)) lanes_ = Lanes::longs;
@@ -266,6 +266,17 @@ class NormalizingProgram {
     if (to_ == DType::float32)
       return run_steps<kComposedSteps<float, float>>(level_, steps, x, reinterpret_cast<float*>(out), numbers,
                                                      count);
+    if (is_floating(to_)) {
+      alignas(64) std::array<OddFloat, kTile> odd;
+      auto found = run_steps<kComposedSteps<float, OddFloat>>(level_, steps, x, odd.data(), numbers, count);
+      if (!found || (found->has_lost && to_ == DType::bfloat16)) return std::nullopt;
+      with_type(to_, [&]<class To>() {
+        if constexpr (HalfType<To>)
+          run_loop<Store<float, To, false>>(level_, static_cast<const float*>(&odd.data()->value),
+                                            reinterpret_cast<To*>(out), count, zero_point_);
+      });
+      return found;
+    }
     alignas(64) std::array<std::int32_t, kTile> integers;
     const auto found =
         run_steps<kComposedSteps<float, std::int32_t>>(level_, steps, x, integers.data(), numbers, count);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -154,8 +155,21 @@ struct LoadExact {
 /// What a loop of steps found.
 struct Normalized {
   bool has_nan = false;   ///< among the elements, or the results if these are doubles
-  bool has_lost = false;  ///< a number whose quotient became NaN because it multiplied
+  bool has_lost = false;  ///< a number whose quotient became NaN because it multiplied; a subnormal OddFloat
 };
+
+/// What a loop stores as a float that becomes a half: rounded to odd, as round_to_odd() does, but in lanes of
+/// 64 bits alone. The last bit of a subnormal float would be wrong.
+struct OddFloat {
+  float value;
+};
+
+/// A number of the 24 bits that a float has, the last of which is set if any bit after it was.
+[[gnu::always_inline]] inline double odd_double(double x) noexcept {
+  constexpr std::uint64_t kDropped = (std::uint64_t{1} << 29) - 1;
+  const auto bits = std::bit_cast<std::uint64_t>(x);
+  return std::bit_cast<double>((bits | ((bits & kDropped) + kDropped)) & ~kDropped);
+}
 
 /// One loop of steps. Rounds to integers if Out is an integer dtype.
 template <class In, class Out, Steps kSteps>
@@ -177,6 +191,7 @@ struct RunSteps {
     constexpr bool kVary = kSteps.has(kVaries);
     constexpr bool kBounds = kSteps.has(kClips) || kSteps.has(kEnds);
     constexpr bool kScales = kSteps.quotient == Quotient::scales;
+    constexpr bool kHalves = std::is_same_v<Out, OddFloat>;
     constexpr bool kDoubles = std::is_same_v<In, double> && std::is_same_v<Out, double>;
     double lo = kBounds ? los[0] : 0;
     double hi = kBounds ? his[0] : 0;
@@ -186,6 +201,8 @@ struct RunSteps {
     const double range = given.high - given.low;
     UnsignedOfSize<sizeof(In)> nan = 0;
     std::uint64_t lost = 0;
+    std::uint32_t highest = 0;  // bits of OddFloats without the sign
+    std::uint32_t lowest = std::numeric_limits<std::uint32_t>::max();
     for (std::size_t i = 0; i < count; ++i) {
       if constexpr (kVary && kBounds) lo = los[i], hi = his[i];
       if constexpr (kVary && !kScales) a = as[i];
@@ -208,13 +225,22 @@ struct RunSteps {
         z = x >= hi ? given.high : z;
         z = x <= lo ? given.low : z;
       }
-      nan |= (kDoubles ? z != z : in[i] != in[i]) ? 1 : 0;  // NOLINT(misc-redundant-expression): true for NaN
-      if constexpr (std::is_integral_v<Out>)
+      if constexpr (!kHalves)
+        nan |= (kDoubles ? z != z : in[i] != in[i]) ? 1 : 0;  // NOLINT(misc-redundant-expression): for NaN
+      if constexpr (std::is_integral_v<Out>) {
         out[i] = stored_rounded<Out>(z, 0);
-      else
+      } else if constexpr (kHalves) {
+        out[i].value = static_cast<float>(odd_double(z));
+        const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(out[i].value) << 1;
+        highest = std::max(highest, magnitude);
+        lowest = std::min(lowest, magnitude - 1);  // 0 is none
+      } else {
         out[i] = static_cast<Out>(z);
+      }
     }
-    return {nan != 0, lost != 0};
+    constexpr std::uint32_t kNan = 0xff000001;
+    constexpr std::uint32_t kNormal = 0x01000000;
+    return {kHalves ? highest >= kNan : nan != 0, lost != 0 || lowest < kNormal - 1};
   }
 };
 
@@ -240,6 +266,9 @@ constexpr auto composed_steps() noexcept {
   if constexpr (std::is_same_v<Out, double>)
     return std::array{Steps{multiplies_plain, kClips}, Steps{multiplies_plain, kClips | kMaps},
                       Steps{multiplies, kClips | kHolds}, Steps{multiplies, kClips | kMaps}, kStretch};
+  else if constexpr (std::is_same_v<Out, OddFloat>)
+    return std::array{Steps{scales}, Steps{scales, kClips}, Steps{multiplies_plain, kClips},
+                      Steps{multiplies, kClips}};
   else if constexpr (std::is_integral_v<Out>)
     return std::array{Steps{scales, kClips | kHolds}, Steps{multiplies, kClips | kHolds},
                       Steps{multiplies_plain, kMaps}, Steps{multiplies_plain, kClips | kMaps},

@@ -131,7 +131,7 @@ TEST_CASE("Multiplications with a rounded reciprocal give the bytes of a divisio
     double a = stretches ? static_cast<double>(random() % 1000) : factor();
     double b = stretches ? a + 1 + static_cast<double>(random() % 999) : factor();
     if (b == 0) b = 3;
-    for (const DType to : {DType::float32, DType::float64, DType::float16, DType::uint8}) {
+    for (const DType to : {DType::float32, DType::float64, DType::float16, DType::bfloat16, DType::uint8}) {
       Operation operation = normalizing(from, to, stretches, a, b);
       if (!stretches && i % 4 == 1) scale_alone(operation, 1 / (1 + std::fabs(a)));
       if (stretches && i % 2 == 0) {
