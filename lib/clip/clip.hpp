@@ -60,6 +60,7 @@ struct Converted {
     if (part.first_nan && !first_nan) first_nan = done + *part.first_nan;
     if (part.first_beyond && !first_beyond) first_beyond = done + *part.first_beyond;
   }
+  friend bool operator==(const Converted&, const Converted&) = default;
 };
 
 /// Whether a kernel counts what it does.

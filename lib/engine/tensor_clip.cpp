@@ -15,7 +15,6 @@
 #include "contract/steps.hpp"
 #include "element/element.hpp"
 #include "error.hpp"
-#include "memory/byte_table.hpp"
 #include "memory/codec.hpp"
 #include "memory/nodata.hpp"
 
@@ -277,44 +276,16 @@ ElementCounts TensorClip::clip_own(std::uint64_t position, const std::byte* in, 
   return total;
 }
 
-/// What becomes of each byte.
-struct TensorClip::Bytes {
-  alignas(64) std::array<std::byte, 256 * sizeof(ElementBits)> results;  // as they are stored
-  std::array<Converted, 256> done;
-};
-
-/// The counts of bytes are those of each, as often as it occurs. A refused one must still be found.
 Converted TensorClip::look_up_bytes(const std::byte* in, std::byte* out, std::size_t count,
                                     Counting counting) {
   std::call_once(makes_bytes_, [this] {
-    bytes_ = std::make_unique<Bytes>();
-    for (std::size_t byte = 0; byte < bytes_->done.size(); ++byte) {
-      const auto element = static_cast<std::byte>(byte);
-      bytes_->done[byte] = clip_stored(plan_.operation, kNumbers, &element,
-                                       &bytes_->results[byte * out_size_], 1, Counting::on);
-    }
+    bytes_ = std::make_unique<ByteResults>(out_size_, [this](const std::byte* byte, std::byte* result) {
+      return clip_stored(plan_.operation, kNumbers, byte, result, 1, Counting::on);
+    });
   });
   Converted total;
-  if (counting == Counting::on || plan_.may_refuse_elements()) {
-    const auto occurs = count_bytes({in, count});
-    for (std::size_t byte = 0; byte < occurs.size(); ++byte) {
-      const Converted& done = bytes_->done[byte];
-      total.counts.add(done.counts, occurs[byte]);
-      if (occurs[byte] == 0 || (!done.first_nan && !done.first_beyond)) continue;
-      const auto first =
-          static_cast<std::size_t>(std::find(in, in + count, static_cast<std::byte>(byte)) - in);
-      if (done.first_nan) total.first_nan = std::min(first, total.first_nan.value_or(first));
-      if (done.first_beyond) total.first_beyond = std::min(first, total.first_beyond.value_or(first));
-    }
-  }
-  if (out == nullptr) return total;
-  if (out_size_ != 1) {
-    look_up(bytes_->results, out_size_, in, out, count);
-    return total;
-  }
-  ByteTable table;
-  std::memcpy(table.data(), bytes_->results.data(), table.size());
-  look_up(table, in, out, count, byte_lookups(level_).back());
+  if (counting == Counting::on || plan_.may_refuse_elements()) total = bytes_->count(in, count, level_);
+  if (out != nullptr) bytes_->write(in, out, count, level_);
   return total;
 }
 

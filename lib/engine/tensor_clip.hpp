@@ -15,6 +15,7 @@
 #include "clip/convert.hpp"
 #include "clip/operation.hpp"
 #include "contract/plan.hpp"
+#include "engine/byte_results.hpp"
 #include "engine/parameter_tile.hpp"
 #include "error.hpp"
 #include "memory/nodata.hpp"
@@ -93,7 +94,6 @@ class TensorClip {
 
  private:
   class Borrowed;
-  struct Bytes;
 
   /// 1 for each element that is clipped; empty if all are.
   using Chosen = std::span<const std::uint8_t>;
@@ -155,7 +155,7 @@ class TensorClip {
   std::vector<Plan> plans_;                ///< of the stages, or of the elements that lack other figures
   std::vector<std::unique_ptr<TensorClip>> others_;  ///< by these plans
   std::once_flag makes_bytes_;
-  std::unique_ptr<Bytes> bytes_;  ///< see is_worth_table()
+  std::unique_ptr<ByteResults> bytes_;  ///< see is_worth_table()
   std::once_flag looks_for_losses_;
   std::optional<Losses> losses_;
   FirstPosition refused_;

@@ -134,6 +134,26 @@ struct LookUpByShuffles {
 }
 #endif
 
+/// Bytes that are counted at once: at most 255 vectors of the baseline, so that a byte holds a counter.
+constexpr std::size_t kCounted = 63 * 64;
+
+/// How many of kCounted bytes have the bit.
+struct CountBit {
+  template <SimdLevel kLevel>
+  [[gnu::always_inline]] static std::uint64_t run(const std::byte* bytes, std::uint8_t bit) noexcept {
+    constexpr std::size_t kBytes = vector_bytes(kLevel);
+    Vector<std::uint8_t, kBytes> counters{};
+    for (std::size_t i = 0; i < kCounted; i += kBytes) {
+      Vector<std::uint8_t, kBytes> x;
+      std::memcpy(&x, bytes + i, kBytes);
+      counters -= static_cast<Vector<std::uint8_t, kBytes>>((x & bit) != 0);
+    }
+    std::uint64_t count = 0;
+    for (std::size_t i = 0; i < kBytes; ++i) count += counters[i];
+    return count;
+  }
+};
+
 }  // namespace
 
 std::span<const ByteLookup> byte_lookups(SimdLevel level) noexcept {
@@ -169,6 +189,24 @@ void look_up(std::span<const std::byte> entries, std::size_t size, const std::by
     for (std::size_t i = 0; i < count; ++i)
       std::memcpy(out + i * kSize, &table[std::to_integer<std::size_t>(in[i])], kSize);
   });
+}
+
+std::array<std::uint64_t, 8> count_bits(const ByteTable& table, const std::byte* in, std::size_t count,
+                                        SimdLevel level) noexcept {
+  std::array<std::uint64_t, 8> counts{};
+  std::byte used{};
+  for (const std::byte entry : table) used |= entry;
+  const ByteLookup lookup = byte_lookups(level).back();
+  alignas(64) std::array<std::byte, kCounted> entries;
+  for (std::size_t done = 0; done < count; done += kCounted) {
+    const std::size_t length = std::min(kCounted, count - done);
+    look_up(table, in + done, entries.data(), length, lookup);
+    std::fill(entries.begin() + static_cast<std::ptrdiff_t>(length), entries.end(), std::byte{});
+    for (unsigned bit = 0; bit < counts.size(); ++bit)
+      if ((used >> bit & std::byte{1}) != std::byte{})
+        counts[bit] += run_loop<CountBit>(level, entries.data(), static_cast<std::uint8_t>(1U << bit));
+  }
+  return counts;
 }
 
 /// In several tables, because an increment of a counter would wait for the one before it.

@@ -33,6 +33,10 @@ void look_up(const ByteTable& table, const std::byte* in, std::byte* out, std::s
 void look_up(std::span<const std::byte> entries, std::size_t size, const std::byte* in, std::byte* out,
              std::size_t count) noexcept;
 
+/// In how many of the entries that the bytes have in the table each bit is set, of those that are set in any.
+[[nodiscard]] std::array<std::uint64_t, 8> count_bits(const ByteTable& table, const std::byte* in,
+                                                      std::size_t count, SimdLevel level) noexcept;
+
 /// How often each byte occurs.
 [[nodiscard]] std::array<std::uint64_t, 256> count_bytes(std::span<const std::byte> bytes) noexcept;
 

@@ -105,4 +105,19 @@ TEST_CASE("bytes are counted") {
   }
 }
 
+TEST_CASE("the bits of entries are counted at every level") {
+  for (const SimdLevel level : simd_levels())
+    for (const std::size_t count : {0UL, 1UL, 63UL, 64UL, 65UL, 4095UL, 4096UL, 4097UL, 20'000UL})
+      for (const std::byte used : {std::byte{0xff}, std::byte{0x81}, std::byte{}}) {
+        ByteTable table = random_table(1);
+        for (std::byte& entry : table) entry &= used;
+        const Bytes bytes = shuffled_bytes(count);
+        const auto counts = count_bits(table, bytes.data(), count, level);
+        for (unsigned bit = 0; bit < counts.size(); ++bit)
+          CHECK(counts[bit] == static_cast<std::uint64_t>(std::ranges::count_if(bytes, [&](std::byte byte) {
+                  return (table[std::to_integer<std::size_t>(byte)] >> bit & std::byte{1}) != std::byte{};
+                })));
+      }
+}
+
 }  // namespace clipper
