@@ -34,7 +34,6 @@
 #include "formats/container.hpp"
 #include "os/os.hpp"
 #include "shards/clip_shard.hpp"
-#include "shards/shard.hpp"
 #include "shards/shard_files.hpp"
 
 namespace clipper {

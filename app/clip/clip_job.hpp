@@ -12,7 +12,7 @@
 #include "files/replacement_batch.hpp"
 #include "flows/clip_file.hpp"
 #include "flows/tensor_pool.hpp"
-#include "shards/shard.hpp"
+#include "shards/shard_files.hpp"
 
 namespace clipper {
 

@@ -14,8 +14,8 @@
 #include "console/progress.hpp"
 #include "engine/engine.hpp"
 #include "files/output_file.hpp"
-#include "flows/clipping.hpp"
-#include "shards/shard.hpp"
+#include "flows/clip_file.hpp"
+#include "shards/shard_files.hpp"
 
 /// Where a command writes its results: validate_clip() makes a Destination, run_clip() visits it.
 namespace clipper {

@@ -23,8 +23,8 @@
 #include "console/terminal.hpp"
 #include "contract/arrays.hpp"
 #include "engine/engine.hpp"
-#include "flows/clipping.hpp"
-#include "shards/shard.hpp"
+#include "flows/clip_file.hpp"
+#include "shards/shard_files.hpp"
 
 namespace spdlog {
 class logger;

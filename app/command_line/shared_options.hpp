@@ -19,7 +19,7 @@
 #include "files/input_file.hpp"
 #include "formats/container.hpp"
 #include "formats/formats.hpp"
-#include "shards/shard.hpp"
+#include "shards/shard_files.hpp"
 
 /// Options of several commands, and what the texts of options mean. Each function throws Error{usage}, which
 /// names the option, unless it understands all of the text.

@@ -13,11 +13,9 @@
 #include "element/element.hpp"
 #include "element/number.hpp"
 #include "error.hpp"
-#include "flows/clipped_elements.hpp"
 #include "flows/figure_parts.hpp"
 #include "flows/figure_requests.hpp"
 #include "flows/figures.hpp"
-#include "flows/lists.hpp"
 
 namespace clipper {
 namespace {

@@ -9,7 +9,7 @@
 #include "contract/plan.hpp"
 #include "files/direct_file.hpp"
 #include "files/input_file.hpp"
-#include "flows/clipping.hpp"
+#include "flows/clip_file.hpp"
 #include "flows/figures.hpp"
 
 /// The tensor of a .npy file, or of a stream.

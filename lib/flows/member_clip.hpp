@@ -8,7 +8,7 @@
 
 #include "files/input_file.hpp"
 #include "files/output_file.hpp"
-#include "flows/clipping.hpp"
+#include "flows/clip_file.hpp"
 #include "formats/container.hpp"
 #include "npz/codecs.hpp"
 

@@ -9,7 +9,7 @@
 #include "element/dtype.hpp"
 #include "error.hpp"
 #include "files/input_file.hpp"
-#include "flows/clipping.hpp"
+#include "flows/clip_file.hpp"
 #include "formats/container.hpp"
 
 /// Which tensors are clipped: a file or a member that the user names, and otherwise those that

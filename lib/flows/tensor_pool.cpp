@@ -12,7 +12,6 @@
 #include "error.hpp"
 #include "files/descriptor.hpp"
 #include "files/place.hpp"
-#include "flows/clipped_elements.hpp"
 #include "flows/figure_parts.hpp"
 #include "flows/figure_plans.hpp"
 #include "flows/figure_requests.hpp"

@@ -8,7 +8,7 @@
 
 #include "contract/profile.hpp"
 #include "engine/engine.hpp"
-#include "flows/clipping.hpp"
+#include "flows/clip_file.hpp"
 #include "flows/figures.hpp"
 #include "os/os.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "flows/clipping.hpp"
+#include "flows/clip_file.hpp"
 
 namespace clipper {
 

@@ -10,7 +10,6 @@
 #include "flows/clip_file.hpp"
 #include "os/os.hpp"
 #include "shards/join.hpp"
-#include "shards/shard.hpp"
 #include "shards/shard_files.hpp"
 
 /// How one of several processes clips its part of a tensor.

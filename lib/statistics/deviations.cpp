@@ -16,7 +16,6 @@
 #include "element/number.hpp"
 #include "error.hpp"
 #include "statistics/element_figures.hpp"
-#include "statistics/rank_kernels.hpp"
 #include "statistics/rank_search.hpp"
 
 namespace clipper {

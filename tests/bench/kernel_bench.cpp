@@ -26,7 +26,7 @@
 #include "engine/output_memory.hpp"
 #include "memory/byte_table.hpp"
 #include "memory/codec.hpp"
-#include "statistics/rank_kernels.hpp"
+#include "statistics/rank_search.hpp"
 #include "statistics/statistics.hpp"
 
 namespace {

@@ -1,6 +1,5 @@
-#include "shards/shard.hpp"
-
 #include "error.hpp"
+#include "shards/shard_files.hpp"
 #include "support/catch.hpp"
 
 namespace clipper {
