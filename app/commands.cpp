@@ -21,6 +21,7 @@
 #include "console/json.hpp"
 #include "console/terminal.hpp"
 #include "element/text.hpp"
+#include "formats/container.hpp"
 #include "formats/formats.hpp"
 #include "generate/generate_command.hpp"
 #include "info/info_command.hpp"
@@ -134,6 +135,7 @@ void set_log(const CommandLine& line) {
   const std::string& path = line.typed().text(kLogFile);
   if (path.empty()) return;
   if (format_named(path) != nullptr) refuse(fmt::format("--log-file: {} is the name of a tensor", path));
+  expect_no_member(path);
   open_log(path, levels.kept);
 }
 

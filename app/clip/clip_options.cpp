@@ -225,6 +225,7 @@ void validate_files(const RawOptions& raw, Command& command) {
 void validate_shard(const RawOptions& raw, Command& command) {
   const bool splits = raw.has(kSplitOutput);
   const ToFile* const to = std::get_if<ToFile>(&command.destination);
+  if (to != nullptr && splits) expect_no_member(to->path);
   if (raw.has(kShard)) command.share = parse_shard(raw.text(kShard));
   if (splits && to == nullptr) refuse("--split-output needs one tensor, IN and OUT");
   if (!command.share || to == nullptr) return;

@@ -294,7 +294,8 @@ void expect_repeatable(const InputFile& input, const Request& request) {
   if (!request.then.empty()) refuse_repeated(input, Term{"then", "then"});
   if (const Field* const field = first_given(request, [](const Field& f) { return !f.repeats; }))
     refuse_repeated(input, Term{field->name, field->name});
-  if (has_figures(request)) refuse_repeated(input, "a percentile");
+  if (const Field* const figure = first_figure(request))
+    refuse_repeated(input, label_of_figure(*figure, request));
 }
 
 /// Whether clipping a clipped element changes nothing. Elements within the bounds stay, so only those beyond

@@ -72,16 +72,9 @@ void check_figures(const Request& request) {
 void expect_no_figures_of_stream(const Request& request) {
   for (std::size_t i = 0; i < request.then.size(); ++i)
     with_path(stage_name(i + 1), [&] { expect_no_figures_of_stream(request.then[i]); });
-  const auto needs_file = [](const Message& figure) {
-    refuse_request(figure + ": " + Term{"input", "the input"} +
+  if (const Field* const figure = first_figure(request))
+    refuse_request(label_of_figure(*figure, request) + ": " + Term{"input", "the input"} +
                    " must be a file, not a stream: it needs to be read twice");
-  };
-  for (const FieldList& figures : {percentiles_in(request), statistics_in(request)})
-    if (!figures.empty()) needs_file(label(figures.front()->name, *figures.front()->number_in(request)));
-  if (has_norm(request)) needs_file(parameter("max_norm"));
-  if (has_range_figure(request)) needs_file(parameter("stretch_from"));
-  if (const FieldList figures = replacements_in(request); !figures.empty())
-    needs_file(parameter(figures.front()->name));
 }
 
 namespace {

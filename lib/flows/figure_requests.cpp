@@ -108,9 +108,21 @@ void set_statistic(std::optional<Parameter>& given, const std::optional<Number>&
     given.reset();
 }
 
+const Field* first_figure(const Request& request) {
+  const Field* found = nullptr;
+  for_each_number(request, [&](const Field& field, const Parameter& given) {
+    const bool is_norm = field.parameter == ParameterId::max_norm && has_norm(request);
+    if (found == nullptr && (is_norm || is_figure(given))) found = &field;
+  });
+  return found;
+}
+
+Message label_of_figure(const Field& figure, const Request& request) {
+  return figure.is_range ? parameter(figure.name) : label(figure.name, *figure.number_in(request));
+}
+
 bool needs_elements(const Request& request) {
-  return !percentiles_in(request).empty() || !statistics_in(request).empty() || has_range_figure(request) ||
-         has_norm(request) || !replacements_in(request).empty();
+  return first_figure(request) != nullptr;
 }
 
 bool has_figures(const Request& request) {

@@ -23,6 +23,10 @@ namespace clipper {
 /// Whether a parameter of this stage is a figure.
 [[nodiscard]] bool needs_elements(const Request& request);
 
+/// The first parameter of this stage that is a figure; null if there is none. In messages: "max 99%".
+[[nodiscard]] const Field* first_figure(const Request& request);
+[[nodiscard]] Message label_of_figure(const Field& figure, const Request& request);
+
 /// The bounds of the request that are percentiles or rules.
 [[nodiscard]] FieldList percentiles_in(const Request& request);
 
