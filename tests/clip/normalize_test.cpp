@@ -1,5 +1,6 @@
 #include <cstring>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "clip/convert.hpp"
@@ -242,6 +243,25 @@ TEST_CASE("Quotients next to the middle between two numbers are rounded as by a 
     }
   }
   CHECK(tried > 1000);
+}
+
+TEST_CASE("Subnormal halves are rounded once: next to the middle between two") {
+  for (const auto& [to, exponent] : {std::pair{DType::float16, -24}, std::pair{DType::bfloat16, -133}}) {
+    Operation operation = normalizing(DType::float32, to, false, 0, 1);
+    scale_alone(operation, std::ldexp(1 + 0x1p-30, exponent));
+    std::vector<std::byte> in;
+    std::vector<std::byte> next;
+    for (std::uint16_t i = 0; i < 126; ++i) {
+      append_element(in, DType::float32, i + 0.5);
+      const std::uint16_t above = i + 1;
+      const auto* const bytes = reinterpret_cast<const std::byte*>(&above);
+      next.insert(next.end(), bytes, bytes + sizeof above);
+    }
+    for (const SimdLevel level : simd_levels()) {
+      CAPTURE(traits(to).name, to_string(level));
+      REQUIRE(normalized(operation, in, 126, level) == next);
+    }
+  }
 }
 
 }  // namespace
