@@ -106,40 +106,54 @@ struct CopyRows {
 };
 
 #if defined(__x86_64__)
-using Bytes = Vector<std::uint8_t, 16>;
+// The lanes of a vector in another order.
 
-[[gnu::target("ssse3")]] inline void permute(Bytes& bytes, const Bytes& order) noexcept {
-  bytes = __builtin_bit_cast(
-      Bytes, _mm_shuffle_epi8(__builtin_bit_cast(__m128i, bytes), __builtin_bit_cast(__m128i, order)));
+[[gnu::target("ssse3")]] inline void permute(Vector<std::uint8_t, 16>& x,
+                                             const Vector<std::uint8_t, 16>& order) noexcept {
+  x = __builtin_bit_cast(Vector<std::uint8_t, 16>, _mm_shuffle_epi8(__builtin_bit_cast(__m128i, x),
+                                                                    __builtin_bit_cast(__m128i, order)));
 }
 
-/// Loads and stores 16 bytes each time, which lie `from` and `to` bytes after those before.
-struct PermuteBytes {
+[[gnu::target("avx2")]] inline void permute(Vector<std::uint32_t, 32>& x,
+                                            const Vector<std::uint32_t, 32>& order) noexcept {
+  x = __builtin_bit_cast(
+      Vector<std::uint32_t, 32>,
+      _mm256_permutevar8x32_epi32(__builtin_bit_cast(__m256i, x), __builtin_bit_cast(__m256i, order)));
+}
+
+[[gnu::target("avx512bw")]] inline void permute(Vector<std::uint16_t, 64>& x,
+                                                const Vector<std::uint16_t, 64>& order) noexcept {
+  x = __builtin_bit_cast(Vector<std::uint16_t, 64>,
+                         _mm512_maskz_permutexvar_epi16(~__mmask32{}, __builtin_bit_cast(__m512i, order),
+                                                        __builtin_bit_cast(__m512i, x)));
+}
+
+/// Loads and stores a vector each time, which lies `from` and `to` bytes after the one before.
+template <class Lanes>
+struct PermuteLanes {
   [[gnu::always_inline]] static void run(const std::byte* from, std::byte* to, const Axis& each,
-                                         const Bytes& order) noexcept {
+                                         const Lanes& order) noexcept {
     for (std::int64_t i = 0; i < each.extent; ++i, from += each.from, to += each.to) {
-      Bytes bytes;
-      std::memcpy(&bytes, from, sizeof bytes);
-      permute(bytes, order);
-      std::memcpy(to, &bytes, sizeof bytes);
+      Lanes lanes;
+      std::memcpy(&lanes, from, sizeof lanes);
+      permute(lanes, order);
+      std::memcpy(to, &lanes, sizeof lanes);
     }
   }
 };
-#endif
 
 /// Copies short rows, such as the channels of pixels, which have no gaps where they go to: as many at a time
-/// as 16 bytes hold, with and without gaps. Returns how many; the last ones may be too near to other memory.
-template <std::size_t kSize>
-std::int64_t permute_rows([[maybe_unused]] const std::byte* from, [[maybe_unused]] std::byte* to,
-                          [[maybe_unused]] const Axis& rows, [[maybe_unused]] const Axis& row,
-                          [[maybe_unused]] SimdLevel level) noexcept {
-#if defined(__x86_64__)
-  constexpr std::int64_t kBytes = sizeof(Bytes);
+/// as a vector holds, with and without gaps. Returns how many; the last ones may be too near to other memory.
+template <std::size_t kSize, class Lane, std::int64_t kBytes>
+std::int64_t permute_rows_by(const std::byte* from, std::byte* to, const Axis& rows, const Axis& row,
+                             SimdLevel level) noexcept {
+  using Lanes = Vector<Lane, kBytes>;
   constexpr std::int64_t kPacked = kSize;
+  constexpr std::int64_t kLane = sizeof(Lane);
   const std::int64_t distance = std::abs(rows.from);
   const std::int64_t span = std::abs(row.from) * (row.extent - 1) + kPacked;
-  if (level == SimdLevel::baseline || row.to != kPacked || rows.to != row.extent * row.to ||
-      rows.to > kBytes || distance == 0 || distance > kBytes || span > kBytes)
+  if (row.to != kPacked || rows.to != row.extent * row.to || rows.to > kBytes || distance == 0 ||
+      distance > kBytes || span > kBytes || rows.from % kLane != 0 || row.from % kLane != 0)
     return 0;
   const std::int64_t each = std::min(kBytes / rows.to, (kBytes - span) / distance + 1);
   const std::int64_t read = span + (rows.extent - 1) * distance - kBytes;
@@ -148,12 +162,30 @@ std::int64_t permute_rows([[maybe_unused]] const std::byte* from, [[maybe_unused
   const std::int64_t times = std::min(read / (each * distance), written / (each * rows.to)) + 1;
   const std::int64_t first =
       std::min<std::int64_t>(row.from * (row.extent - 1), 0) + (rows.from < 0 ? span - kBytes : 0);
-  Bytes order{};
-  for (std::int64_t i = 0; i < each * rows.to; ++i)
-    order[i] = static_cast<std::uint8_t>(i / rows.to * rows.from + i % rows.to / row.to * row.from +
-                                         i % row.to - first);
-  run_loop<PermuteBytes>(level, from + first, to, Axis{times, each * rows.from, each * rows.to}, order);
+  Lanes order{};
+  for (std::int64_t i = 0; i < each * rows.to; i += kLane)
+    order[i / kLane] = static_cast<Lane>(
+        (i / rows.to * rows.from + i % rows.to / row.to * row.from + i % row.to - first) / kLane);
+  run_loop<PermuteLanes<Lanes>>(level, from + first, to, Axis{times, each * rows.from, each * rows.to},
+                                order);
   return times * each;
+}
+#endif
+
+/// The same by the longest vectors whose lanes elements consist of.
+template <std::size_t kSize>
+std::int64_t permute_rows([[maybe_unused]] const std::byte* from, [[maybe_unused]] std::byte* to,
+                          [[maybe_unused]] const Axis& rows, [[maybe_unused]] const Axis& row,
+                          [[maybe_unused]] SimdLevel level) noexcept {
+#if defined(__x86_64__)
+  std::int64_t done = 0;
+  if constexpr (kSize >= sizeof(std::uint16_t))
+    if (level == SimdLevel::v4) done = permute_rows_by<kSize, std::uint16_t, 64>(from, to, rows, row, level);
+  if constexpr (kSize >= sizeof(std::uint32_t))
+    if (level == SimdLevel::v3) done = permute_rows_by<kSize, std::uint32_t, 32>(from, to, rows, row, level);
+  if (done == 0 && level != SimdLevel::baseline)
+    done = permute_rows_by<kSize, std::uint8_t, 16>(from, to, rows, row, level);
+  return done;
 #else
   return 0;
 #endif
