@@ -163,8 +163,9 @@ void check_close(const Descriptor& fd, const std::string& path) {
 }
 
 void enlarge_pipe(const Descriptor& fd) noexcept {
-  constexpr int kMaxPipe = 1 << 20;  // default of fs.pipe-max-size
-  os::fcntl(fd.get(), F_SETPIPE_SZ, kMaxPipe);
+  constexpr int kPipe =
+      256 << 10;  // the pages of a larger one leave the second-level cache before they are read
+  os::fcntl(fd.get(), F_SETPIPE_SZ, kPipe);
 }
 
 namespace {

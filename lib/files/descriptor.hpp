@@ -179,8 +179,8 @@ void drop_rest(const Descriptor& fd, const std::string& path);
 /// is_of_one_machine(). Closes a copy of the descriptor, so that the error is known while the file is open.
 void check_close(const Descriptor& fd, const std::string& path);
 
-/// Enlarges the buffer of a pipe to 1 MiB, so that both ends wait less for each other. Does nothing to other
-/// files.
+/// Enlarges the buffer of a pipe to 256 KiB, so that both ends wait less for each other. Does nothing to
+/// other files.
 void enlarge_pipe(const Descriptor& fd) noexcept;
 
 /// Whether the file is on ext4, XFS, btrfs or tmpfs: local file systems on which all processes of this
