@@ -201,7 +201,8 @@ Outcome Verifier::verify(PairReport& report, const Job& job) {
 
 /// Makes the plan, and with a golden file compares its elements with the result.
 void Verifier::verify_tensor(InputFile& input, PairReport& report, InputFile* golden) {
-  const Plan plan = read_plan(engine_, command_.settings, input, nullptr, std::nullopt);
+  const npy::Header header = header_of(command_.settings, input).header;
+  const Plan plan = read_plan(engine_, command_.settings, input, header);
   report.notes = notes_on(plan, input.path());
   if (!report.member) walk_->expect(plan.input_size());
   if (golden == nullptr) return;

@@ -127,9 +127,11 @@ std::unique_ptr<ContentsClip> contents_of(const Clipping& clipping, InputFile& i
   std::unique_ptr<ArchiveClip> archive;
   if (format != nullptr) archive = std::make_unique<ArchiveClip>(clipping, input, *format);
   const bool was_interrupted = start.has_value();
+  std::optional<ReadHeader> read;
   // Of many archives, one that is named may have no chosen member, too.
   if ((!clipping.is_named || archive) && input.is_regular() && !input.is_member() && !was_interrupted) {
-    const std::string_view reason = archive ? archive->why_other() : why_other(clipping.settings, input);
+    const std::string_view reason =
+        archive ? archive->why_other() : why_other(clipping.settings, input, &read);
     if (!reason.empty()) {
       ClipResult& result = clipping.result;
       result.name = input.path();
@@ -139,7 +141,7 @@ std::unique_ptr<ContentsClip> contents_of(const Clipping& clipping, InputFile& i
     }
   }
   if (archive) return archive;
-  return std::make_unique<FileClip>(clipping, input, start);
+  return std::make_unique<FileClip>(clipping, input, start, std::move(read));
 }
 
 class ToFile : public Prepared {

@@ -25,11 +25,6 @@
 namespace clipper {
 namespace {
 
-npy::Header header_of(const ClipSettings& settings, InputFile& input, std::optional<npy::Start> start,
-                      std::vector<std::byte>* bytes = nullptr) {
-  return read_header(input, settings.reading, bytes, start, npy::Opaque::refused, npy::Types::clipped);
-}
-
 /// From now on the elements of a file in Fortran order are read in C order, from an unnamed file.
 void order_in_c(Engine& engine, InputFile& input, TensorLayout layout) {
   const std::size_t size = layout.element_size();
@@ -100,18 +95,31 @@ void check_clip_limit(const ClipSettings& settings, const ClipResult& result) {
     check(settings.then_max_clipped[i], result.counts->then[i], stage_name(i + 1, result.name));
 }
 
-Plan plan_header(const ClipSettings& settings, InputFile& input,
-                 Plan (*make)(const Request&, const TensorLayout&), std::optional<npy::Start> start) {
-  const npy::Header header = header_of(settings, input, start);
-  std::optional<Request> own;
-  return with_path(input.path(), [&] { return make(settings.request_for(input.path(), own), header); });
+ReadHeader header_of(const ClipSettings& settings, InputFile& input, std::optional<npy::Start> start) {
+  std::vector<std::byte> bytes;
+  npy::Header header =
+      read_header(input, settings.reading, &bytes, start, npy::Opaque::refused, npy::Types::clipped);
+  return {std::move(header), std::move(bytes)};
 }
 
-Plan read_plan(Engine& engine, const ClipSettings& settings, InputFile& input, std::vector<std::byte>* header,
-               std::optional<npy::Start> start) {
+namespace {
+
+Plan plan_of(const ClipSettings& settings, const std::string& path,
+             Plan (*make)(const Request&, const TensorLayout&), const npy::Header& header) {
+  std::optional<Request> own;
+  return with_path(path, [&] { return make(settings.request_for(path, own), header); });
+}
+
+}  // namespace
+
+Plan plan_header(const ClipSettings& settings, InputFile& input,
+                 Plan (*make)(const Request&, const TensorLayout&)) {
+  return plan_of(settings, input.path(), make, header_of(settings, input).header);
+}
+
+Plan read_plan(Engine& engine, const ClipSettings& settings, InputFile& input, const npy::Header& parsed) {
   std::optional<Request> own;
   const Request& request = settings.request_for(input.path(), own);
-  const npy::Header parsed = header_of(settings, input, start, header);
   Plan plan = has_figures(request) ? plan_with_figures(request, parsed, engine, input)
                                    : with_path(input.path(), [&] { return make_plan(request, parsed); });
   if (settings.saved) settings.saved->add(input.path(), request, plan);
@@ -136,7 +144,7 @@ auto FileClip::in_order_of_stages(const Work& work) {
       result.name = input_.path();
       try {
         input_.rewind();
-        result.plan = read_plan(clipping_.engine, first, input_);
+        result.plan = read_plan(clipping_.engine, first, input_, header_of(first, input_).header);
         result.counts = clipping_.engine.scan(*result.plan, input_, Counting::on);
       } catch (const Error&) {
         break;  // this stage refuses them
@@ -147,17 +155,21 @@ auto FileClip::in_order_of_stages(const Work& work) {
   }
 }
 
-FileClip::FileClip(const Clipping& clipping, InputFile& input, std::optional<npy::Start> start)
+FileClip::FileClip(const Clipping& clipping, InputFile& input, std::optional<npy::Start> start,
+                   std::optional<ReadHeader> read)
     : clipping_(clipping), input_(input), format_(format_of(clipping, input)) {
-  if (format_.in_c_order && clipping.purpose != Purpose::check && input.is_regular()) {
-    const npy::Header header = header_of(clipping.settings, input, start);
-    if (header.fortran_order && !has_one_order(header))
-      order_in_c(clipping.engine, input, static_cast<const TensorLayout&>(header));
+  const ClipSettings& settings = clipping.settings;
+  const bool checks = clipping.purpose == Purpose::check;
+  if (!read) read = header_of(settings, input, start);
+  if (format_.in_c_order && !checks && input.is_regular() && read->header.fortran_order &&
+      !has_one_order(read->header)) {
+    order_in_c(clipping.engine, input, static_cast<const TensorLayout&>(read->header));
+    read = header_of(settings, input, start);
   }
-  take(clipping.purpose == Purpose::check
-           ? plan_header(clipping.settings, input, plan_before_reading, start)
-           : in_order_of_stages(
-                 [&] { return read_plan(clipping.engine, clipping.settings, input, &header_, start); }));
+  header_ = std::move(read->bytes);
+  take(checks ? plan_of(settings, input.path(), plan_before_reading, read->header) : in_order_of_stages([&] {
+    return read_plan(clipping.engine, settings, input, read->header);
+  }));
 }
 
 FileClip::FileClip(const Clipping& clipping, InputFile& input, Plan part)

@@ -24,23 +24,30 @@ namespace clipper {
 /// Error{different} if more elements were clipped, or became infinite, than the settings allow.
 void check_clip_limit(const ClipSettings& settings, const ClipResult& result);
 
-/// Reads the header and makes the plan by `make`: make_plan() for a part of a tensor, plan_before_reading()
-/// for finding errors. `start` is that of read_header().
-[[nodiscard]] Plan plan_header(const ClipSettings& settings, InputFile& input,
-                               Plan (*make)(const Request&, const TensorLayout&),
-                               std::optional<npy::Start> start = std::nullopt);
+/// What read_header() reads of a tensor that may be clipped.
+struct ReadHeader {
+  npy::Header header;
+  std::vector<std::byte> bytes;
+};
+[[nodiscard]] ReadHeader header_of(const ClipSettings& settings, InputFile& input,
+                                   std::optional<npy::Start> start = std::nullopt);
 
-/// Reads the header and makes the plan. Reads the elements if the request has figures. `header` is that of
-/// read_header(); `start`, too.
+/// Reads the header and makes the plan by `make`: make_plan() for a part of a tensor, plan_before_reading()
+/// for finding errors.
+[[nodiscard]] Plan plan_header(const ClipSettings& settings, InputFile& input,
+                               Plan (*make)(const Request&, const TensorLayout&));
+
+/// Makes the plan. Reads the elements if the request has figures.
 [[nodiscard]] Plan read_plan(Engine& engine, const ClipSettings& settings, InputFile& input,
-                             std::vector<std::byte>* header = nullptr,
-                             std::optional<npy::Start> start = std::nullopt);
+                             const npy::Header& header);
 
 /// Clips the tensor.
 class FileClip : public ContentsClip {
  public:
-  /// Makes the plan: see read_plan(); without the elements for Purpose::check. Notifies the observer.
-  FileClip(const Clipping& clipping, InputFile& input, std::optional<npy::Start> start = std::nullopt);
+  /// Makes the plan: see read_plan(); without the elements for Purpose::check. Notifies the observer. `start`
+  /// is that of read_header(), `read` what header_of() has read already.
+  FileClip(const Clipping& clipping, InputFile& input, std::optional<npy::Start> start = std::nullopt,
+           std::optional<ReadHeader> read = std::nullopt);
 
   /// Clips a part by a plan that was made from the header.
   FileClip(const Clipping& clipping, InputFile& input, Plan part);

@@ -39,7 +39,9 @@ MemberClip::MemberClip(const Clipping& clipping, const Container& archive, const
   result_.name = input_.path();
   result_.member = member.name;
   result_.archive = &archive.format();
-  result_.plan = read_plan(clipping.engine, clipping.settings, input_, &header_, std::nullopt);
+  ReadHeader read = header_of(clipping.settings, input_);
+  header_ = std::move(read.bytes);
+  result_.plan = read_plan(clipping.engine, clipping.settings, input_, read.header);
   if (!is_checked_) crc_.add(0, header_);
 }
 

@@ -136,21 +136,22 @@ bool keeps_integers(const ClipSettings& settings) {
   return has_cast(settings.request) && !settings.selection.only;
 }
 
-std::string_view why_other(const ClipSettings& settings, InputFile& input) {
-  const auto header = [&](const npy::GivenDType& dtype, npy::Types types) {
-    return read_header(input, dtype, nullptr, std::nullopt, npy::Opaque::refused, types);
-  };
+std::string_view why_other(const ClipSettings& settings, InputFile& input, std::optional<ReadHeader>* read) {
   try {
-    const npy::Header found = header(settings.reading, npy::Types::clipped);
+    ReadHeader own = header_of(settings, input);
+    const npy::Header& found = own.header;
     const std::string_view reason =
         why_other(settings, settings.selection.only.value_or(TypeChoice::numbers()), found);
     if (settings.selection.members.has_patterns()) return kNotChosen;
-    if (reason.empty()) expect_rounding_of_others(settings, input.path(), found.dtype);
-    return reason;
+    if (!reason.empty()) return reason;
+    expect_rounding_of_others(settings, input.path(), found.dtype);
+    if (read != nullptr) *read = std::move(own);
+    return "";
   } catch (const Error& error) {
     const std::string_view type = refused_type(error);
     if (type.empty()) throw;
-    static_cast<void>(header({}, npy::Types::all));  // throws if the file is not whole
+    static_cast<void>(read_header(input, {}, nullptr, std::nullopt, npy::Opaque::refused,
+                                  npy::Types::all));  // throws if the file is not whole
     return type;
   }
 }
@@ -232,7 +233,7 @@ void check_output_name(const InputFile& input, const Format* archive, const std:
     refuse_usage(out, fmt::format("{} is {}, so the result needs a name like OUT{}", input.path(),
                                   archive != nullptr ? archive->name : "not an archive",
                                   archive != nullptr ? archive->suffix() : ".npy"));
-  if (!is_stream(out)) expect_written_kind(input, out, to_raw);
+  expect_written_kind(input, out, to_raw, is_stream);
   if (input.is_member() && find_file(out) == id_of(input.status()))
     refuse(input.path(), fmt::format("refused to avoid data loss: {} is its archive", out));
 }

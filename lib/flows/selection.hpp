@@ -18,6 +18,8 @@
 /// would change. All others are "other", if they are valid: what is damaged or unknown is an Error{input}.
 namespace clipper {
 
+struct ReadHeader;  // file_clip.hpp
+
 /// Why a member or file is other that the names of Selection::members leave out.
 inline constexpr std::string_view kNotChosen = "not chosen";
 
@@ -31,8 +33,10 @@ void expect_byte_order(const Format& format, const Plan& plan, const std::string
 [[nodiscard]] bool keeps_integers(const ClipSettings& settings);
 
 /// Why a regular file that is no archive and that nobody named is not clipped: "int64", "bool", "structured",
-/// "number of dimensions"; empty if it is. Error{input} for a file that is damaged or no .npy file.
-[[nodiscard]] std::string_view why_other(const ClipSettings& settings, InputFile& input);
+/// "number of dimensions"; empty if it is: then `read` becomes its header. Error{input} for a file that is
+/// damaged or no .npy file.
+[[nodiscard]] std::string_view why_other(const ClipSettings& settings, InputFile& input,
+                                         std::optional<ReadHeader>* read = nullptr);
 
 /// What is done to another member or file. Error{input} if the selection forbids it.
 [[nodiscard]] MemberAction action_on_other(const ClipSettings& settings, const std::string& path,

@@ -325,11 +325,12 @@ constexpr std::array kOtherKinds{
 
 }  // namespace
 
-void expect_written_kind(const InputFile& input, const std::string& out, bool to_raw) {
+void expect_written_kind(const InputFile& input, const std::string& out, bool to_raw,
+                         bool (*is_stream)(const std::string&)) {
   const bool is_raw = result_format(input, out, to_raw).source == &raw_source;
   for (const OtherKind& kind : kOtherKinds)
     if (has_suffix(out, kind.suffix) && !has_suffix(input.path(), kind.suffix) &&
-        !(is_raw && kind.way.field == "to_raw"))
+        !(is_raw && kind.way.field == "to_raw") && !is_stream(out))
       throw Error(ErrorKind::usage, out + fmt::format(": the name says {}", kind.name) + Message(kind.way));
 }
 

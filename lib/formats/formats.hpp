@@ -195,8 +195,9 @@ enum class Streams : bool { taken, refused };
                                           bool to_raw);
 
 /// Error{usage} if the name of the result says that it is of a kind that is not written: OUT.gz, OUT.csv. The
-/// input may have the same suffix.
-void expect_written_kind(const InputFile& input, const std::string& out, bool to_raw);
+/// input may have the same suffix. Streams have any name.
+void expect_written_kind(const InputFile& input, const std::string& out, bool to_raw,
+                         bool (*is_stream)(const std::string&));
 
 /// What is around the elements of a result, whose name and format are those of result_format(). Error{usage}
 /// if `to_raw` contradicts the name, Error{input} if such a file cannot hold the result.
