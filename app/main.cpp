@@ -5,13 +5,11 @@
 #include <cstdlib>
 #include <exception>
 #include <new>
-#include <string>
 #include <string_view>
 #include <tuple>
 
 #include "command_line/command_spec.hpp"
 #include "console/diagnostics.hpp"
-#include "console/ending.hpp"
 #include "error.hpp"
 #include "files/replacement.hpp"
 #include "os/os.hpp"

@@ -5,7 +5,6 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -15,13 +14,10 @@
 
 #include "clip/clip_job.hpp"
 #include "clip/jobs.hpp"
-#include "clip/layout.hpp"
 #include "clip/run_log.hpp"
 #include "command_line/command_line.hpp"
 #include "command_line/shared_options.hpp"
 #include "console/diagnostics.hpp"
-#include "console/ending.hpp"
-#include "console/progress.hpp"
 #include "console/terminal.hpp"
 #include "contract/fields.hpp"
 #include "engine/engine.hpp"

@@ -5,17 +5,11 @@
 #include <cerrno>
 #include <chrono>
 #include <exception>
-#include <filesystem>
-#include <functional>
-#include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 
 #include "clip/clip_option_table.hpp"
-#include "clip/layout.hpp"
 #include "console/diagnostics.hpp"
-#include "console/ending.hpp"
 #include "console/json.hpp"
 #include "error.hpp"
 #include "files/place.hpp"

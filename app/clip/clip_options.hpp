@@ -11,7 +11,7 @@
 #include "compare/compare_report.hpp"
 #include "compare/match_options.hpp"
 #include "console/diagnostics.hpp"
-#include "console/progress.hpp"
+#include "console/terminal.hpp"
 #include "engine/engine.hpp"
 #include "files/output_file.hpp"
 #include "flows/clip_file.hpp"

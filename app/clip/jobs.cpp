@@ -5,23 +5,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <exception>
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <set>
-#include <string>
-#include <string_view>
 #include <system_error>
-#include <utility>
 #include <variant>
-#include <vector>
 
-#include "clip/layout.hpp"
-#include "command_line/input_names.hpp"
 #include "contract/fields.hpp"
 #include "error.hpp"
-#include "files/place.hpp"
 #include "flows/selection.hpp"
 #include "formats/container.hpp"
 #include "os/os.hpp"

@@ -5,7 +5,7 @@
 
 #include "clip/run_log.hpp"
 #include "console/json.hpp"
-#include "console/progress.hpp"
+#include "console/terminal.hpp"
 #include "contract/steps.hpp"
 #include "counts.hpp"
 #include "element/element.hpp"

@@ -1,5 +1,3 @@
-#include "clip/layout.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include <system_error>
 #include <tuple>
 
+#include "clip/jobs.hpp"
 #include "command_line/input_names.hpp"
 #include "error.hpp"
 #include "files/place.hpp"

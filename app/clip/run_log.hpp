@@ -19,7 +19,6 @@
 #include "clip/clip_options.hpp"
 #include "clip/jobs.hpp"
 #include "console/diagnostics.hpp"
-#include "console/progress.hpp"
 #include "console/terminal.hpp"
 #include "contract/arrays.hpp"
 #include "engine/engine.hpp"

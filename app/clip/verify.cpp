@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <exception>
 #include <optional>
 #include <string>
@@ -11,14 +10,11 @@
 
 #include "clip/clip_job.hpp"
 #include "clip/jobs.hpp"
-#include "clip/layout.hpp"
 #include "clip/run_log.hpp"
 #include "command_line/shared_options.hpp"
 #include "compare/compare_files.hpp"
 #include "compare/pair_log.hpp"
 #include "console/diagnostics.hpp"
-#include "console/ending.hpp"
-#include "console/progress.hpp"
 #include "console/terminal.hpp"
 #include "contract/fields.hpp"
 #include "error.hpp"

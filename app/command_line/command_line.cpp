@@ -7,14 +7,10 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <string_view>
 
-#include "command_line/command_spec.hpp"
 #include "command_line/shared_options.hpp"
-#include "console/progress.hpp"
 #include "console/terminal.hpp"
 #include "element/text.hpp"
-#include "error.hpp"
 #include "files/descriptor.hpp"
 #include "npy/dict.hpp"
 #include "os/os.hpp"

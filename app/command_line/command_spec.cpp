@@ -2,11 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cctype>
 #include <iterator>
-#include <string_view>
-#include <vector>
 
 #include "clipper.hpp"
 #include "element/text.hpp"

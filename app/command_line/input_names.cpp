@@ -7,9 +7,7 @@
 #include <climits>
 #include <filesystem>
 #include <memory>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "contract/fields.hpp"
 #include "error.hpp"

@@ -3,19 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstdlib>
-#include <optional>
 #include <utility>
 
 #include "command_line/command_line.hpp"
-#include "command_line/command_spec.hpp"
 #include "contract/plan.hpp"
-#include "element/dtype.hpp"
-#include "element/text.hpp"
 #include "error.hpp"
-#include "formats/container.hpp"
 #include "formats/parameter_file.hpp"
 #include "npy/header.hpp"
 #include "request_text.hpp"

@@ -11,7 +11,6 @@
 #include "command_line/command_spec.hpp"
 #include "command_line/input_names.hpp"
 #include "console/diagnostics.hpp"
-#include "console/progress.hpp"
 #include "console/terminal.hpp"
 #include "contract/profile.hpp"
 #include "element/dtype.hpp"

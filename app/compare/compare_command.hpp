@@ -7,7 +7,7 @@
 #include "compare/compare_files.hpp"
 #include "compare/match_options.hpp"
 #include "compare/pair_log.hpp"
-#include "console/progress.hpp"
+#include "console/terminal.hpp"
 #include "engine/engine.hpp"
 
 namespace clipper {

@@ -3,12 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -17,8 +14,6 @@
 #include "command_line/shared_options.hpp"
 #include "compare/match_options.hpp"
 #include "console/json.hpp"
-#include "console/progress.hpp"
-#include "console/terminal.hpp"
 #include "element/element.hpp"
 #include "element/text.hpp"
 #include "error.hpp"

@@ -7,12 +7,10 @@
 #include <array>
 #include <limits>
 #include <map>
-#include <string_view>
 #include <utility>
 
 #include "command_line/command_line.hpp"
 #include "command_line/shared_options.hpp"
-#include "compare/tolerance.hpp"
 #include "formats/container.hpp"
 
 namespace clipper {

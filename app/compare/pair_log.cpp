@@ -3,15 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdio>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 
 #include "command_line/command_line.hpp"
-#include "console/diagnostics.hpp"
-#include "console/progress.hpp"
 #include "element/tensor_layout.hpp"
 #include "error.hpp"
 #include "formats/formats.hpp"

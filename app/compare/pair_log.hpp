@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <exception>
 #include <functional>
 #include <optional>
 #include <set>
@@ -13,8 +12,7 @@
 #include "compare/compare_files.hpp"
 #include "compare/compare_report.hpp"
 #include "compare/match_options.hpp"
-#include "console/ending.hpp"
-#include "console/progress.hpp"
+#include "console/diagnostics.hpp"
 #include "console/terminal.hpp"
 #include "engine/engine.hpp"
 #include "formats/container.hpp"

@@ -7,7 +7,6 @@
 
 #include "contract/fields.hpp"
 #include "element/element.hpp"
-#include "element/logical_type.hpp"
 #include "element/number.hpp"
 #include "npy/dict.hpp"
 #include "request_text.hpp"

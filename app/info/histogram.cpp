@@ -1,5 +1,3 @@
-#include "info/histogram.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +10,7 @@
 #include "element/element.hpp"
 #include "element/number.hpp"
 #include "element/text.hpp"
-#include "info/info_report.hpp"
+#include "info/info_command.hpp"
 
 namespace clipper {
 namespace {

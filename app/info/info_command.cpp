@@ -4,32 +4,19 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
 #include <cstdio>
 #include <exception>
 #include <functional>
 #include <set>
 #include <span>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "command_line/command_line.hpp"
-#include "command_line/input_names.hpp"
-#include "command_line/shared_options.hpp"
-#include "console/diagnostics.hpp"
-#include "console/progress.hpp"
-#include "console/terminal.hpp"
-#include "engine/engine.hpp"
 #include "error.hpp"
 #include "files/output_file.hpp"
 #include "flows/figure_parts.hpp"
 #include "flows/tensor_pool.hpp"
 #include "flows/tensor_statistics.hpp"
-#include "formats/container.hpp"
-#include "formats/formats.hpp"
-#include "info/histogram.hpp"
-#include "info/info_report.hpp"
 #include "os/os.hpp"
 #include "statistics/percentiles.hpp"
 

@@ -1,5 +1,3 @@
-#include "info/info_report.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +11,7 @@
 #include "element/element.hpp"
 #include "element/number.hpp"
 #include "element/text.hpp"
-#include "info/histogram.hpp"
+#include "info/info_command.hpp"
 
 namespace clipper {
 namespace {

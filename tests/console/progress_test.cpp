@@ -1,8 +1,7 @@
-#include "console/progress.hpp"
-
 #include <atomic>
 #include <set>
 
+#include "console/terminal.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
 
