@@ -194,9 +194,9 @@ Parameter FoundResults::take(const Message& figure, const std::string& text, Ten
                               : integer_element(layout.dtype, *number),
            elements);
   }
-  if (std::ranges::all_of(numbers_, &std::optional<Number>::has_value)) lost.clear();
+  if (std::ranges::all_of(numbers_, is_found)) lost.clear();
   Parameter found = parameter_found(text, layout, std::move(elements), std::move(lost));
-  found.number = **std::ranges::find_if(numbers_, &std::optional<Number>::has_value);
+  found.number = **std::ranges::find_if(numbers_, is_found);
   found.found = found_text(*found.array);
   return found;
 }

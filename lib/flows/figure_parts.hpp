@@ -102,15 +102,15 @@ class FoundResults {
   /// That of a group, unless it is lost.
   void add(const std::optional<Figure>& found);
 
-  [[nodiscard]] bool are_lost() const {
-    return std::ranges::none_of(numbers_, &std::optional<Number>::has_value);
-  }
+  [[nodiscard]] bool are_lost() const { return std::ranges::none_of(numbers_, is_found); }
   [[nodiscard]] const std::vector<std::optional<Number>>& numbers() const { return numbers_; }
 
   /// The parameter, with the array's layout. Error{usage} for integers that no dtype has.
   [[nodiscard]] Parameter take(const Message& figure, const std::string& text, TensorLayout layout) const;
 
  private:
+  [[nodiscard]] static bool is_found(const std::optional<Number>& number) { return number.has_value(); }
+
   DType to_;
   std::vector<std::optional<Number>> numbers_;
 };

@@ -3,11 +3,14 @@
 #include <fcntl.h>
 #include <io.h>
 #include <process.h>
-#include <shellapi.h>
 #include <sys/stat.h>
 #include <sys/types.h>
-#include <windows.h>
+
+// clang-format off
+#include <windows.h>  // which the others need
+#include <shellapi.h>
 #include <winternl.h>
+// clang-format on
 
 #include <cerrno>
 #include <climits>
@@ -21,7 +24,6 @@
 #include "os/os.hpp"
 
 // NOMINMAX and WIN32_LEAN_AND_MEAN are set by CMake.
-// After it:
 
 namespace clipper::os {
 
