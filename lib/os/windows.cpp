@@ -1,5 +1,3 @@
-#include "os/windows.hpp"
-
 #include <malloc.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include "os/os.hpp"
+#include "os/windows_handles.hpp"
 
 extern "C" WCHAR NTAPI RtlUpcaseUnicodeChar(WCHAR unit);
 extern "C" BOOLEAN NTAPI SystemFunction036(PVOID bytes, ULONG size);  // RtlGenRandom() has no other name

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "os/os.hpp"
-#include "os/windows.hpp"
+#include "os/windows_handles.hpp"
 
 namespace clipper::os {
 namespace {

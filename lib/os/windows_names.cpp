@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "os/os.hpp"
-#include "os/windows.hpp"
+#include "os/windows_handles.hpp"
 
 namespace clipper::os {
 namespace {

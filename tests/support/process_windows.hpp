@@ -1,6 +1,6 @@
 #pragma once
 
-#include "os/windows.hpp"
+#include "os/windows_handles.hpp"
 #include "support/process.hpp"
 #include "support/skip.hpp"
 
