@@ -306,7 +306,8 @@ struct Unobserved {
 }  // namespace
 
 std::uint64_t check_job(const ClipRun& run, const Job& job) {
-  if ((job.output || run.way.is_trial) && !job.regular_file && is_stream(job.input)) {
+  const bool may_be_stream = !job.is_walked && !job.regular_file;
+  if ((job.output || run.way.is_trial) && may_be_stream && is_stream(job.input)) {
     expect_no_figures_of_stream(run.command.settings.request);
     return 0;
   }
