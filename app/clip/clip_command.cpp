@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <functional>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -180,24 +181,32 @@ unsigned threads_that_pay(const Request& request, const Jobs& jobs) {
   return bytes < kSample * kSmall ? 4 : kAll;
 }
 
+/// Calls `commit`, which puts the last file of the run in place and calls its argument right before. While a
+/// pipe waits for its reader, a signal ends the run.
+void place_last(const std::string& path,
+                const std::function<void(const std::function<void()>& placing)>& commit) {
+  const std::string name = escape_for_terminal(path);
+  std::optional<Finishing> finishing;
+  const auto end = [&] {
+    if (finishing) count_in_place(name);
+    end_work();
+  };
+  try {
+    commit([&] { finishing.emplace(); });
+    end();
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::not_durable) end();
+    throw;
+  }
+}
+
 /// Puts the output of a run of shards in place: of wanted_run(), or without an input of the run that
 /// OUT.shards names.
 int finalize(const Command& command, const Finalize& to) {
   Join join(to.path, command.existing, wanted_run(command, to.shards));
   Engine engine(command.engine);
   const Progress progress(command.progress, [&] { return Extent{engine.done(), join.size(), 0, 1}; });
-  std::optional<Finishing> finishing;
-  const auto end = [&finishing, name = escape_for_terminal(to.path)] {
-    if (finishing) count_in_place(name);
-    end_work();
-  };
-  try {
-    join.run(engine, [&] { finishing.emplace(); });
-    end();
-  } catch (const Error& error) {
-    if (error.kind() == ErrorKind::not_durable) end();
-    throw;
-  }
+  place_last(to.path, [&](const std::function<void()>& placing) { join.run(engine, placing); });
   return 0;
 }
 
@@ -238,20 +247,13 @@ void clip_jobs(const ClipRun& alone) {
 }
 
 /// Puts the figures in place after the results, which may have ended with an error that leaves all of them in
-/// place. While a pipe waits for its reader, a signal ends the run.
+/// place.
 void place_figures(const Command& command, std::size_t files, const std::exception_ptr& earlier = nullptr) {
   expect_files(files + 1);
-  const std::string name = escape_for_terminal(command.settings.saved->path());
-  std::optional<Finishing> finishing;
-  const auto end = [&] {
-    if (finishing) count_in_place(name);
-    end_work();
-  };
+  SavedFigures& saved = *command.settings.saved;
   try {
-    command.settings.saved->commit([&] { finishing.emplace(); });
-    end();
+    place_last(saved.path(), [&](const std::function<void()>& placing) { saved.commit(placing); });
   } catch (const Error& error) {
-    if (error.kind() == ErrorKind::not_durable) end();
     if (!earlier) throw;
     throw Error(error.kind(), error.message() + "; " + explained(earlier).message, error.system_error());
   }

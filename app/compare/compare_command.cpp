@@ -457,7 +457,10 @@ class Comparer {
   PairWalk walk_;
 };
 
-int compare_all(const CompareCommand& command) {
+}  // namespace
+
+int run_compare(const RawOptions& raw) {
+  const CompareCommand command = validate_compare(raw);
   if (command.settings.difference_file && is_directory(command.actual))
     throw Error(ErrorKind::usage, "--diff-out takes two files, not directories");
   const FilePairs pairs(command);
@@ -472,12 +475,6 @@ int compare_all(const CompareCommand& command) {
   for (std::size_t i = 0; i < pairs.size(); ++i) comparer.compare(pairs[i]);
   if (comparer.has_read_all()) command.choice.members.expect_used();
   return comparer.end(pairs.are_found());
-}
-
-}  // namespace
-
-int run_compare(const RawOptions& raw) {
-  return compare_all(validate_compare(raw));
 }
 
 }  // namespace clipper

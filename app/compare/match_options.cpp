@@ -45,7 +45,7 @@ std::pair<std::string, std::string> pattern_and_value(const std::string& text) {
 /// Sets the values of the option: for all pairs if no value has a pattern, otherwise for those that each
 /// pattern matches. `parse` returns what sets a value.
 template <class Parse>
-void take_values(const RawOptions& raw, const Option& option, const Parse& parse, Matching& matching) {
+void take_values(const RawOptions& raw, const Option& option, Matching& matching, const Parse& parse) {
   const auto& texts = raw.texts(option);
   const bool has_patterns =
       std::ranges::any_of(texts, [](const std::string& text) { return text.find('=') != std::string::npos; });
@@ -80,28 +80,21 @@ namespace {
 /// Options that may be given for several patterns.
 void take_tolerances(const RawOptions& raw, Matching& matching) {
   const auto tolerance = [&](const Option& option, Number Matching::*member) {
-    const auto parse = [&, member](const std::string& text) {
+    take_values(raw, option, matching, [&, member](const std::string& text) {
       const Number number = parse_tolerance(long_name(option), text);
       return [=](Matching& to) { to.*member = number; };
-    };
-    take_values(raw, option, parse, matching);
+    });
   };
   tolerance(kRtol, &Matching::rtol);
   tolerance(kAtol, &Matching::atol);
-  take_values(
-      raw, kUlp,
-      [](const std::string& text) {
-        const std::size_t ulps = parse_count("--ulp", text, 0, SIZE_MAX);
-        return [=](Matching& to) { to.rule.ulps = ulps; };
-      },
-      matching);
-  take_values(
-      raw, kMaxMismatch,
-      [](const std::string& text) {
-        const Allowance allowance = parse_allowance(text);
-        return [=](Matching& to) { to.allowance = allowance; };
-      },
-      matching);
+  take_values(raw, kUlp, matching, [](const std::string& text) {
+    const std::size_t ulps = parse_count("--ulp", text, 0, SIZE_MAX);
+    return [=](Matching& to) { to.rule.ulps = ulps; };
+  });
+  take_values(raw, kMaxMismatch, matching, [](const std::string& text) {
+    const Allowance allowance = parse_allowance(text);
+    return [=](Matching& to) { to.allowance = allowance; };
+  });
   matching.uses = std::make_shared<std::vector<std::uint64_t>>(matching.adjustments.size());
 }
 

@@ -47,21 +47,9 @@ Json::Json(std::initializer_list<Member> members) : kind_(Kind::object) {
   for (const auto& [key, value] : members) add(key, value);
 }
 
-Json Json::list() {
-  Json json;
-  json.kind_ = Kind::list;
-  return json;
-}
-
 Json Json::verbatim(std::string text) {
   Json json;
   json.text_ = std::move(text);
-  return json;
-}
-
-Json Json::object() {
-  Json json;
-  json.kind_ = Kind::object;
   return json;
 }
 

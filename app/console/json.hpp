@@ -54,8 +54,8 @@ class Json {
   }
   Json(std::initializer_list<Member> members);  ///< an object
 
-  [[nodiscard]] static Json list();    ///< an empty list
-  [[nodiscard]] static Json object();  ///< an empty object
+  [[nodiscard]] static Json list() { return Json(Kind::list); }      ///< an empty list
+  [[nodiscard]] static Json object() { return Json(Kind::object); }  ///< an empty object
 
   /// A value that is dumped already.
   [[nodiscard]] static Json verbatim(std::string text);
@@ -83,6 +83,8 @@ class Json {
 
  private:
   enum class Kind : std::uint8_t { scalar, list, object };
+
+  explicit Json(Kind kind) : kind_(kind) {}
 
   static constexpr bool is_exact(std::int64_t number) {
     constexpr std::int64_t kLargest = std::int64_t{1} << 53;
