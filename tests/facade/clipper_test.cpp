@@ -1,7 +1,5 @@
 #include "clipper.hpp"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <chrono>
 #include <fstream>
@@ -371,7 +369,7 @@ TEST_CASE("progress is told to the calling thread, at most ten times a second, a
   const TemporaryDirectory directory{{"in.npy", testing::float32_file({7, 8})}};
   const std::string pipe = directory / "pipe.npy";
   const std::string out = directory / "out.npy";
-  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  make_fifo(pipe);
   std::vector<std::uint64_t> told;
   bool is_caller = true;
   const auto caller = std::this_thread::get_id();
