@@ -80,7 +80,7 @@ struct Field {
   std::string_view details{};  ///< the value, the default, and what it does
   std::string_view more{};     ///< what only the program does, and the manual's section
 
-  /// "--min-above-max"
+  /// "--min-above-max", of a row of fields::kAll.
   [[nodiscard]] constexpr std::string_view option() const;
 
   /// Whether the request has another value than by default.
@@ -303,7 +303,7 @@ inline constexpr auto kBounds = rows([](const Field& field) { return field.gramm
 inline constexpr auto kFactors = rows([](const Field& field) { return field.grammar == Grammar::factor; });
 inline constexpr auto kGroupings = rows([](const Field& field) { return field.groups; });
 
-/// What elements become.
+/// What elements become, of which mask_to is no number of a plan.
 inline constexpr auto kReplacements = rows([](const Field& field) {
   return field.grammar == Grammar::result || (field.grammar == Grammar::figure && !field.is_range);
 });
