@@ -7,6 +7,9 @@
 #include <limits>
 #include <type_traits>
 
+// Only inlined functions have vectors as parameters or results.
+#pragma GCC diagnostic ignored "-Wpsabi"
+
 #include "clip/convert.hpp"
 #include "clip/convert_loops.hpp"
 #include "clip/kernel.hpp"
@@ -20,11 +23,7 @@
 #include "simd/conversions.hpp"
 #include "simd/vector.hpp"
 
-// Only inlined functions have vectors as parameters or results.
-#pragma GCC diagnostic ignored "-Wpsabi"
-
 namespace clipper {
-
 namespace {
 
 template <class T>
