@@ -298,6 +298,8 @@ void expect_repeatable(const InputFile& input, const Request& request) {
     refuse_repeated(input, Term{field->name, field->name});
   if (const Field* const figure = first_figure(request))
     refuse_repeated(input, label_of_figure(*figure, request));
+  if (const Field* const grouping = first_given(request, is_grouping))
+    refuse_repeated(input, parameter(grouping->name));
 }
 
 /// Whether clipping a clipped element changes nothing. Elements within the bounds stay, so only those beyond
