@@ -18,7 +18,7 @@ constexpr Words (*words_of(const Field& field))() {
   if (is(&Request::min_above_max)) return [] { return Words{"error", "min", "max"}; };
   if (is(&Request::norm)) return &words_in<kNormWords>;
   if (is(&Request::round)) return &words_in<kRoundWords>;
-  return is(&Request::to) ? dtype_names : nullptr;
+  return is(&Request::to) ? kDtypeNames : nullptr;
 }
 
 /// The option of a row of fields::kAll, by its name.
@@ -298,7 +298,7 @@ inline constexpr Option kUpdateGolden{
 "updated". Nothing is deleted. If standard output loses a line after a file was written, the exit status is 6.)"};
 
 inline constexpr Option kGoldenDtype{
-    .names = "--golden-dtype", .type = "DTYPE", .words = dtype_names,
+    .names = "--golden-dtype", .type = "DTYPE", .words = kDtypeNames,
     .group = match_options::kGroup,
     .excludes = {{"--finalize"}},
     .needs = "--verify",

@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "clip/clip_option_table.hpp"
 #include "clip/jobs.hpp"
 #include "command_line/command_line.hpp"
 #include "command_line/shared_options.hpp"

@@ -26,7 +26,7 @@ namespace clipper {
 
 // Words that options take as values, from tables of lib.
 [[nodiscard]] Words profile_names();  ///< each family before its versions
-inline constexpr auto dtype_names = &words_in<kDTypes, &DTypeTraits::name>;
+inline constexpr auto kDtypeNames = &words_in<kDTypes, &DTypeTraits::name>;
 [[nodiscard]] Words type_words();  ///< of --only
 
 // One block per option, without the indentation that clang-format gives to long texts.
@@ -83,7 +83,7 @@ is in the cache stays there (Linux 6.5 or later, and only files that you own or 
 arrays and temporary files are cached as usual.)"};
 
 inline constexpr Option kDtype{
-    .names = "--dtype", .type = "DTYPE", .words = dtype_names,
+    .names = "--dtype", .type = "DTYPE", .words = kDtypeNames,
     .group = "formats", .page = "clipper-reading.7",
     .help = "Read as DTYPE: bfloat16 or float8 saved as raw bytes",
     .details = R"(Read tensors as DTYPE: bfloat16 or a float8 that was saved as |V2, |V1, <V1 or, in files and

@@ -325,7 +325,7 @@ constexpr Option kMax{
     .details = R"(Print the same for the upper bound.)"};
 
 constexpr Option kFileDtype{
-    .names = "--dtype", .type = "DTYPE", .words = dtype_names,
+    .names = "--dtype", .type = "DTYPE", .words = kDtypeNames,
     .help = "Read FILE as DTYPE (for bfloat16 saved as |V2)",
     .details = R"(Read FILE as DTYPE. Needed for bfloat16 that NumPy saved as |V2, a header that does not name
 the type.)"};
