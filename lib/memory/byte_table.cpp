@@ -135,7 +135,7 @@ struct LookUpByShuffles {
 #endif
 
 /// Bytes that are counted at once: at most 255 vectors of the baseline, so that a byte holds a counter.
-constexpr std::size_t kCounted = 63 * 64;
+constexpr std::size_t kCounted = std::size_t{63} * 64;
 
 /// How many of kCounted bytes have the bit.
 struct CountBit {
