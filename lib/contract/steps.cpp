@@ -364,8 +364,10 @@ std::optional<PlannedNumber> planned_number(const Plan& plan, ParameterId parame
                is_long_integer(plan.input.dtype) ? std::nullopt : std::optional(DType::float64)}};
     case ParameterId::max_norm:
       return step && plan.norms ? std::optional(PlannedNumber{step->factor, DType::float64}) : std::nullopt;
-    case ParameterId::replace_below: return element(operation.to, operation.cast->below);
-    case ParameterId::replace_above: return element(operation.to, operation.cast->above);
+    case ParameterId::replace_below:  // without a cast, a figure that the tensor lacks
+      return operation.cast ? element(operation.to, operation.cast->below) : std::nullopt;
+    case ParameterId::replace_above:
+      return operation.cast ? element(operation.to, operation.cast->above) : std::nullopt;
     case ParameterId::nan:
       return operation.cast ? element(operation.to, operation.cast->nan)
                             : element(operation.dtype, operation.nan);
