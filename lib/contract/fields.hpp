@@ -108,6 +108,11 @@ struct Field {
            grammar == Grammar::result;
   }
 
+  /// Whether elements become the number.
+  [[nodiscard]] constexpr bool replaces() const {
+    return grammar == Grammar::result || (grammar == Grammar::figure && !is_range);
+  }
+
   /// Whether the number may be a date, a duration or a truth value.
   [[nodiscard]] constexpr bool takes_dates() const {
     return grammar == Grammar::bound || std::holds_alternative<OnNan Request::*>(member);
@@ -303,13 +308,9 @@ inline constexpr auto kBounds = rows([](const Field& field) { return field.gramm
 inline constexpr auto kFactors = rows([](const Field& field) { return field.grammar == Grammar::factor; });
 inline constexpr auto kGroupings = rows([](const Field& field) { return field.groups; });
 
-/// What elements become, of which mask_to is no number of a plan.
-inline constexpr auto kReplacements = rows([](const Field& field) {
-  return field.grammar == Grammar::result || (field.grammar == Grammar::figure && !field.is_range);
-});
-inline constexpr auto kResults = rows([](const Field& field) {
-  return field.parameter && !field.broadcasts && field.grammar != Grammar::typed;
-});
+inline constexpr auto kReplacements = rows([](const Field& field) { return field.replaces(); });
+inline constexpr auto kResults =  // without mask_to, which is no number of the operation
+    rows([](const Field& field) { return field.replaces() && field.parameter; });
 
 /// By ParameterId.
 inline constexpr auto kParameters = [] {

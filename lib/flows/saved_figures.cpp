@@ -83,13 +83,9 @@ std::string without_arrays(Plan plan) {
   return plan.fingerprint();
 }
 
-bool is_result(const Field& field) {
-  return std::ranges::find(fields::kResults, &field) != fields::kResults.end();
-}
-
 /// Whether a member says what the stage gives: not what elements become, unless that is a figure.
 bool is_saved(const Request& stage, const Field& field) {
-  if (is_result(field)) return is_figure(field.number_in(stage));
+  if (field.replaces()) return is_figure(field.number_in(stage));
   const bool is_of_range = stage.stretch_from && field.grammar == Field::Grammar::factor;
   return field.broadcasts && (is_of_range || field.is_given(stage));
 }
@@ -209,7 +205,7 @@ void SavedFigures::add_number(const Field& field, const Plan& plan) {
   Number number = planned->number;
   DType dtype = planned->dtype.value_or(DType::int64);
   const bool is_bound = field.grammar == Field::Grammar::bound;
-  const bool is_cast = is_result(field) && *field.parameter != ParameterId::nodata_to && plan.operation.cast;
+  const bool is_cast = field.replaces() && *field.parameter != ParameterId::nodata_to && plan.operation.cast;
   if (is_cast && !is_floating(dtype)) number = difference(number, number_of(plan.operation.cast->zero_point));
   if (!is_floating(dtype))
     dtype = dtype_for(number, {is_bound ? plan.input.dtype : DType::int64, DType::int64, DType::uint64});
@@ -249,7 +245,7 @@ Request SavedFigures::applied(const Request& request, const Plan& plan) const {
   result.stretch_from.reset();
   for (const Field* const field : fields::kParameters) {
     const bool is_own = field->broadcasts;
-    if (!is_own && !(is_result(*field) && is_saved(request, *field))) continue;
+    if (!is_own && !(field->replaces() && is_saved(request, *field))) continue;
     std::optional<Parameter>& given = field->number_in(result);
     const std::vector<Member>& members = stages_.back();
     const auto member = std::ranges::find(members, field->name, &Member::name);
@@ -401,7 +397,7 @@ void set_figures(Request& request, const std::string& path, const Reading& how) 
     refuse_request(path + ": is no archive of figures, such as an .npz file");
   std::vector<std::string_view> names;
   for (const Field* const field : fields::kParameters)
-    if (field->broadcasts || is_result(*field)) names.push_back(field->name);
+    if (field->broadcasts || field->replaces()) names.push_back(field->name);
   expect_few(file, *format);
   const Container archive(file, *format, KeptFor::reading);
   if (archive.entries().empty()) refuse_request(path + ": has no figures");
