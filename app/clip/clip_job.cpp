@@ -108,6 +108,11 @@ bool is_stream(const std::string& path) {
   return path == "-" || (os::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode));
 }
 
+/// What was a file when it was found may be a FIFO by now, whose writer nobody would wait for.
+Streams streams_of(const Job& job) {
+  return job.is_walked || job.regular_file ? Streams::refused : Streams::taken;
+}
+
 /// Whether no result is in place because the disk or a quota is full.
 bool is_lack_of_room(const std::exception_ptr& why) {
   try {
@@ -194,7 +199,8 @@ class ClipJob : public ClipObserver, public std::enable_shared_from_this<ClipJob
   [[nodiscard]] OutputFile::Existing existing() const { return existing_for(run_.command, report_.job); }
   [[nodiscard]] Clipping clipping(Purpose purpose) {
     const Job& job = report_.job;
-    return {run_.command.settings, run_.engine, *this, report_, purpose, job.is_named, job.is_index};
+    return {run_.command.settings, run_.engine,  *this,          report_, purpose,
+            job.is_named,          job.is_index, streams_of(job)};
   }
 
   ClipRun run_;
@@ -295,8 +301,8 @@ namespace {
 /// What a check needs, which nobody observes.
 struct Unobserved {
   Unobserved(const ClipRun& run, const Job& job)
-      : clipping{run.command.settings, run.engine,   nobody,      unused,
-                 Purpose::check,       job.is_named, job.is_index} {}
+      : clipping{run.command.settings, run.engine,   nobody,       unused,
+                 Purpose::check,       job.is_named, job.is_index, Streams::refused} {}
 
   ClipObserver nobody;
   ClipResult unused;
@@ -306,8 +312,7 @@ struct Unobserved {
 }  // namespace
 
 std::uint64_t check_job(const ClipRun& run, const Job& job) {
-  const bool may_be_stream = !job.is_walked && !job.regular_file;
-  if ((job.output || run.way.is_trial) && may_be_stream && is_stream(job.input)) {
+  if ((job.output || run.way.is_trial) && streams_of(job) == Streams::taken && is_stream(job.input)) {
     expect_no_figures_of_stream(run.command.settings.request);
     return 0;
   }

@@ -244,6 +244,7 @@ void ArchiveClip::expect_earlier_stages(ErrorKind kind) const {
                             clipping_.purpose,
                             clipping_.is_named,
                             clipping_.takes_index,
+                            clipping_.streams,
                             clipping_.out};
     for (std::size_t i = 0; i < uses_.size(); ++i) {
       if (!is_clipped(i)) continue;

@@ -149,9 +149,7 @@ class ToFile : public Prepared {
   /// `clipping` has the name of the result.
   ToFile(const Clipping& clipping, const std::string& in, Existing existing, Directory directory,
          const OutputRoot* root)
-      : Prepared(clipping,
-                 open_input(in, clipping.purpose == Purpose::check ? Streams::refused : Streams::taken,
-                            clipping.settings.reading.caching)),
+      : Prepared(clipping, open_input(in, clipping.streams, clipping.settings.reading.caching)),
         existing_(existing),
         root_(root) {
     const std::string& out = *clipping_.out;
@@ -372,7 +370,7 @@ class Direct : public Prepared {
 
 void Direct::write() {
   if (!is_clipped()) return complete(false);
-  const auto& [settings, engine, observer, result, purpose, is_named, takes_index, out] = clipping_;
+  const auto& [settings, engine, observer, result, purpose, is_named, takes_index, streams, out] = clipping_;
   if (!file_.was_interrupted() && (result.plan->may_refuse_elements() || settings.max_clipped)) {
     result.counts = engine.scan(*result.plan, input_, Counting::on);
     check_clip_limit(settings, result);

@@ -129,6 +129,7 @@ struct Clipping {
 
   /// Whether the files of an index are clipped before it. Otherwise: Error{usage} for an index.
   bool takes_index = false;
+  Streams streams = Streams::taken;  ///< whether the input may be a pipe
   std::optional<std::string> out{};  ///< the name of the result; nothing: it replaces the input
 };
 

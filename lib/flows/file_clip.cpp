@@ -209,7 +209,7 @@ bool FileClip::changes() {
 }
 
 void FileClip::count() {
-  const auto& [settings, engine, observer, result, purpose, is_named, takes_index, out] = clipping_;
+  const auto& [settings, engine, observer, result, purpose, is_named, takes_index, streams, out] = clipping_;
   if (result.plan->has_arrays()) {
     TensorClip clip(*result.plan, engine.kernel_options(), input_.path());
     engine.check(*result.plan, clip);
@@ -253,7 +253,7 @@ void FileClip::expect_written(InputFile& output, const std::string& out) const {
 }
 
 void FileClip::write(OutputFile& output) {
-  const auto& [settings, engine, observer, result, purpose, is_named, takes_index, out] = clipping_;
+  const auto& [settings, engine, observer, result, purpose, is_named, takes_index, streams, out] = clipping_;
   expect_other_file(input_, output);
   if (has_limit(settings) && !output.is_regular()) check_limit_of_stream();
   const Frame frame = result_frame(input_, result.plan->output, out, out && settings.to_raw);

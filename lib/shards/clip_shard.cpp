@@ -96,7 +96,7 @@ class Part : public Prepared {
 };
 
 void Part::write() {
-  const auto& [settings, engine, observer, result, purpose, is_named, takes_index, out] = clipping_;
+  const auto& [settings, engine, observer, result, purpose, is_named, takes_index, streams, out] = clipping_;
   output_->write_run();
   OutputFile part = output_->begin_part();
   part.set_caching(settings.reading.caching);
@@ -122,7 +122,7 @@ class Slab : public Prepared {
   Slab(const Clipping& clipping, const ShardJob& job,
        const std::function<std::string(const Plan&)>& index_text)
       : Prepared(with_output(clipping, slab_path(job.out, job.shard)),
-                 open_input(job.in, Streams::taken, clipping.settings.reading.caching)),
+                 open_input(job.in, clipping.streams, clipping.settings.reading.caching)),
         existing_(job.existing),
         index_(os::text_of(os::native(job.out).replace_extension(".json"))) {
     expect_tensor(input_, kSlab);

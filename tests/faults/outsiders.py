@@ -92,11 +92,8 @@ def targets(mode: Mode) -> list[str]:
 
 
 def can_be_noticed(mode: Mode, name: str, target: str) -> bool:
-    """Whether clipper can notice the action, and ends after it. It cannot notice a write into its own temporary file, and with
-    several files it reads an input twice, which would wait forever for a second writer of a FIFO. --direct looks only at the
-    modification time, because its own writes change the other one."""
-    if name == "put a FIFO" and len(mode.after) > 2 and target.startswith("i/"):
-        return False
+    """Whether clipper can notice the action, and ends after it. It cannot notice a write into its own temporary file. --direct
+    looks only at the modification time, because its own writes change the other one."""
     if ACTIONS[name].hides and mode.direct:
         return False
     if target == TEMPORARIES:
@@ -164,8 +161,11 @@ def all_cases(mode: Mode) -> Iterator[Case]:
         yield Case(mode, 0, "", "nothing", "", False, False)
         return
     name_looked_at, file_looked_at = last(mode, run, LOOKS_AT_A_NAME), last(mode, run, LOOKS_AT_THE_FILE)
+    walked = max((at for at, call in enumerate(run.calls, 1) if call.name == "readdir"), default=0)
     for at, (call, choices) in enumerate(zip(run.calls, found, strict=True), 1):
         for action, target in choices:
+            if action == "put a FIFO" and at <= walked and target in mode.before:
+                continue  # a walk finds no input there
             for killed in (False, True) if mode.direct else (False,):
                 writes = ACTIONS[action].writes
                 late = at > (file_looked_at if writes else name_looked_at)
@@ -197,9 +197,9 @@ def ticks(runs: int, seed: int) -> list[Case]:
 
 
 def cases(runs: int, seed: int) -> list[Case]:
-    """All cases, or a random sample that has each action at each kind of call of each mode."""
+    """All cases, or a random sample that has each action at each kind of call of each mode, and a FIFO in place of each file."""
     found = [case for mode in modes() for case in all_cases(mode)]
-    return sample(found, runs, seed, lambda case: (case.mode.name, case.action, case.call))
+    return sample(found, runs, seed, lambda case: (case.mode.name, case.action, case.call, case.target * (case.action == "put a FIFO")))
 
 
 def sample(found: list[Case], runs: int, seed: int, kind: Callable[[Case], tuple]) -> list[Case]:
@@ -258,10 +258,11 @@ class Outsider:
             os.close(self.drain)
 
     def accompany(self) -> None:
-        """Opens the other end of a FIFO: writes a tensor into an input, or will read an output, which fits into a pipe."""
+        """Opens the other end of a FIFO: writes a tensor into an input, or will read an output, which fits into a pipe. An input
+        that clipper found below a directory gets no writer, for which it must not wait."""
         if self.path in self.outputs:
             self.drain = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK)
-        elif self.path in self.case.mode.before:
+        elif self.path in self.case.mode.before and "--recursive" not in self.case.mode.words:
             self.feeder = feed(self.path, self.stuff.same)
 
 
