@@ -28,7 +28,7 @@ namespace {
 constexpr int kIndexVersion = 1;
 
 /// The content of OUT.json, which lists the files of --split-output: the object `slabs` of
-/// data/clipper.schema.json. `count` is the number of files.
+/// clipper.schema.json. `count` is the number of files.
 std::string slab_index_text(const Plan& plan, const std::string& output, std::uint64_t count) {
   const TensorLayout& whole = plan.output;
   Json slabs = Json::list();

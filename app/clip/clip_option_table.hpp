@@ -21,13 +21,32 @@ constexpr Words (*words_of(const Field& field))() {
   return is(&Request::to) ? kDtypeNames : nullptr;
 }
 
-/// The option of a row of fields::kAll, by its name.
-consteval Option of_field(std::string_view name, std::string_view needs = {}, Exclusion excludes = {}) {
-  const Field& field = *std::ranges::find(fields::kAll, name, &Field::name);
+inline constexpr std::string_view kPooledInPlace =
+    "a run that is killed would leave files with other numbers; type the numbers that --dry-run prints "
+    "without --in-place";
+
+/// What only the program says of a row.
+struct Rules {
+  std::string_view name;
+  std::string_view needs = {};
+  Exclusion excludes = {};
+};
+
+inline constexpr Rules kRules[] = {
+    {"divide_zero", "--divide --stretch-from --apply"},
+    {"stretch_from", "--stretch", {"--subtract --divide"}},
+    {"pooled", {}, {"--shard --finalize --skip-existing --newer"}},
+    {"to", {}, {"--direct"}},
+};
+
+constexpr Option made_of(const Field& field) {
   Option option;
   option.names = field.option();
-  option.needs = needs;
-  option.excludes[0] = excludes;
+  for (const Rules& rules : kRules) {
+    if (rules.name != field.name) continue;
+    option.needs = rules.needs;
+    option.excludes[0] = rules.excludes;
+  }
   option.type = field.value;
   option.words = words_of(field);
   option.value =
@@ -39,36 +58,20 @@ consteval Option of_field(std::string_view name, std::string_view needs = {}, Ex
   return option;
 }
 
-inline constexpr std::string_view kPooledInPlace =
-    "a run that is killed would leave files with other numbers; type the numbers that --dry-run prints "
-    "without --in-place";
+/// The options of the rows: the bounds first.
+inline constexpr auto kOfRows = [] {
+  std::array<Option, fields::kAll.size()> options;
+  auto next = options.begin();
+  for (const bool bounds : {true, false})
+    for (const Field& field : fields::kAll)
+      if ((field.grammar == Field::Grammar::bound) == bounds) *next++ = made_of(field);
+  return options;
+}();
 
-inline constexpr Option kMin = of_field("min");
-inline constexpr Option kMax = of_field("max");
-inline constexpr Option kScale = of_field("scale");
-inline constexpr Option kBias = of_field("bias");
-inline constexpr Option kProfile = of_field("profile");
-inline constexpr Option kNan = of_field("nan");
-inline constexpr Option kMinAboveMax = of_field("min_above_max");
-inline constexpr Option kReplaceBelow = of_field("replace_below");
-inline constexpr Option kReplaceAbove = of_field("replace_above");
-inline constexpr Option kMaxNorm = of_field("max_norm");
-inline constexpr Option kNorm = of_field("norm");
-inline constexpr Option kSubtract = of_field("subtract");
-inline constexpr Option kDivide = of_field("divide");
-inline constexpr Option kDivideZero = of_field("divide_zero", "--divide --stretch-from --apply");
-inline constexpr Option kStretch = of_field("stretch");
-inline constexpr Option kStretchFrom = of_field("stretch_from", "--stretch", {"--subtract --divide"});
-inline constexpr Option kNodata = of_field("nodata");
-inline constexpr Option kNodataTo = of_field("nodata_to");
-inline constexpr Option kPerAxis = of_field("per_axis");
-inline constexpr Option kPooled = of_field("pooled", "", {"--shard --finalize --skip-existing --newer"});
-inline constexpr Option kMask = of_field("mask");
-inline constexpr Option kMaskTo = of_field("mask_to");
-inline constexpr Option kRound = of_field("round");
-inline constexpr Option kZeroPoint = of_field("zero_point");
-inline constexpr Option kTo = of_field("to", "", {"--direct"});
-inline constexpr Option kSaturate = of_field("saturate");
+/// The option of a row, by its name: "--to".
+constexpr const Option* of_row(std::string_view name) {
+  return &*std::ranges::find(kOfRows, name, &Option::names);
+}
 
 // One block per option, without the indentation that clang-format gives to long texts.
 // clang-format off

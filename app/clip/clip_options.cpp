@@ -73,13 +73,13 @@ Exit status:
 constexpr std::array kPositionals{Positional{&kFiles, Arity::many}};
 
 constexpr auto kOptions = listed(
-    std::array{&kMin,         &kMax,          &kScale,        &kBias,        &kProfile,       &kNan,
-               &kMinAboveMax, &kReplaceBelow, &kReplaceAbove, &kMaxNorm,     &kNorm,          &kSubtract,
-               &kDivide,      &kDivideZero,   &kStretch,      &kStretchFrom, &kNodata,        &kNodataTo,
-               &kPerAxis,     &kPooled,       &kMask,         &kMaskTo,      &kFit,           &kApply,
-               &kRound,       &kZeroPoint,    &kTo,           &kSaturate,    &kFailIfClipped, &kThen,  //
-               &kInPlace,     &kDirect,       &kOutputDir,    &kRelativeTo,  &kFlat,          &kOutput,
-               &kRecursive},
+    [] {
+      std::array<const Option*, kOfRows.size()> rows{};
+      std::ranges::transform(kOfRows, rows.begin(), [](const Option& row) { return &row; });
+      return rows;
+    }(),
+    std::array{&kFit, &kApply, &kFailIfClipped, &kThen,  //
+               &kInPlace, &kDirect, &kOutputDir, &kRelativeTo, &kFlat, &kOutput, &kRecursive},
     kWalkOptions, kReadingOptions,
     std::array{&kUnclipped,  //
                &kToRaw,        &kFilesFrom,    &kFiles0From,  &kAllowEmpty,    &kNoClobber,  &kForce,
@@ -92,14 +92,16 @@ constexpr auto kOptions = listed(
                &kVerbose,      &kQuiet,        &kLogLevel,    &kLogFile,       &kHelp,       &kVersion,  //
                &kChunkSize,    &kSimd});
 
-constexpr std::array kCommon{&kMin,     &kMax,       &kScale,     &kBias,   &kNan,    &kTo,     &kProfile,
-                             &kInPlace, &kOutputDir, &kRecursive, &kDryRun, &kVerify, &kVerbose};
+constexpr auto kCommon = [] {
+  const auto row = [](std::string_view name) { return of_row(name); };
+  return std::array{row("--min"), row("--max"),     row("--scale"), row("--bias"), row("--nan"),  //
+                    row("--to"),  row("--profile"), &kInPlace,      &kOutputDir,   &kRecursive,   //
+                    &kDryRun,     &kVerify,         &kVerbose};
+}();
 
-/// --fit and --apply are of all stages.
 constexpr bool belongs_to_stage(const Option& option) {
-  const bool is_of_elements =
-      option.group == kMin.group || option.group == kScale.group || option.group == kPerAxis.group;
-  return is_of_elements && &option != &kFit && &option != &kApply && &option != &kThen;
+  return std::ranges::any_of(kOfRows, [&](const Option& row) { return &row == &option; }) ||
+         &option == &kFailIfClipped;
 }
 
 }  // namespace
@@ -124,7 +126,7 @@ using namespace match_options;
 
 /// The option of a member of the request.
 const Option& option_of(const Field& field) {
-  return *option_named(kClipSpec, field.option());
+  return *clip_options::of_row(field.option());
 }
 
 enum class NumberSource : bool { typed, files };
@@ -134,7 +136,7 @@ void take_texts(const RawOptions& raw, NumberSource source, Request& request, co
     const Option& option = option_of(field);
     const bool names_one = field.number() != nullptr && names_file(raw.text(option));
     if (!raw.has(option) || names_one != (source == NumberSource::files)) continue;
-    if (&option == &kMask)
+    if (field.grammar == Field::Grammar::mask)
       set_mask(request, raw.text(option), files);
     else if (!field.is_list())
       set_text(field, request, option.type.empty() ? "true" : raw.text(option), files);
@@ -159,6 +161,7 @@ bool any_typed(const RawOptions& raw, const Option& option) {
 /// The request, still without the numbers in files, which are read after all other options are validated.
 Request typed_stage(const RawOptions& raw) {
   Request request;
+  constexpr const Option& kTo = *of_row("--to");
   const std::string& to = raw.text(kTo);
   const DTypeWord word = dtype_word(to);
   if (!word.dtype && word.objection.empty() && to.find_first_of("./") != std::string::npos)
@@ -484,7 +487,7 @@ Command validate_clip(const RawOptions& raw) {
                                        command.settings.durability, command.settings.backup);
   // A warning says how many elements become nodata.
   command.settings.counting =
-      command.json || any_typed(raw, kNodata) || command.log.want(command.result_level());
+      command.json || any_typed(raw, *of_row("--nodata")) || command.log.want(command.result_level());
   return command;
 }
 

@@ -96,7 +96,7 @@ struct ClipReport : ClipResult {
 /// Text for people: "x.npy: clipped 12.4 % (8.1 % raised, 4.3 % lowered), 3 NaN kept". Not for failures.
 [[nodiscard]] std::string as_text(const ClipReport& report);
 
-/// The object `clip` of data/clipper.schema.json is both texts, one after the other, without a newline. The
+/// The object `clip` of clipper.schema.json is both texts, one after the other, without a newline. The
 /// start is the same for all members of an archive.
 [[nodiscard]] std::string json_start(const ClipReport& report);
 

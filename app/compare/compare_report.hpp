@@ -56,13 +56,13 @@ using PairCounts = std::array<std::uint64_t, 6>;
 /// failures.
 [[nodiscard]] std::string as_text(const PairReport& report, std::size_t shown, const Paint& paint);
 
-/// One line: the object `compare` of data/clipper.schema.json.
+/// One line: the object `compare` of clipper.schema.json.
 [[nodiscard]] std::string as_json(const PairReport& report);
 
 /// The closing line: "26 pairs: 24 ok, 1 FAIL, 1 missing". `uses` is Matching::uses_text().
 [[nodiscard]] std::string as_text(const PairCounts& counts, const std::string& uses = "");
 
-/// One line: the object `compare_summary` of data/clipper.schema.json.
+/// One line: the object `compare_summary` of clipper.schema.json.
 [[nodiscard]] std::string as_json(const PairCounts& counts, int status, const Matching& matching);
 
 /// What --report asks for.

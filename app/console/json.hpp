@@ -99,7 +99,7 @@ class Json {
   std::vector<std::pair<std::string, Json>> members_;  ///< the keys of a list are empty
 };
 
-/// The begin of an object that is printed: its name in data/clipper.schema.json, and the version.
+/// The begin of an object that is printed: its name in clipper.schema.json, and the version.
 [[nodiscard]] Json named_object(std::string_view name);
 
 /// An element: a number, true or false, or the text of a date or a complex number.
@@ -110,11 +110,11 @@ class Json {
 /// place. No JSON has it.
 inline constexpr char kValues = '\x01';
 
-/// The object `array` of data/clipper.schema.json: {"file": "lo.npy", "shape": [3, 1, 1]}; or with kValues,
+/// The object `array` of clipper.schema.json: {"file": "lo.npy", "shape": [3, 1, 1]}; or with kValues,
 /// {"values": [\x01], "shape": [3, 1, 1]}.
 [[nodiscard]] Json array_json(const ArrayParameter& parameter);
 
-/// The member `request` of data/clipper.schema.json: each field that is given, by its name and as typed.
+/// The member `request` of clipper.schema.json: each field that is given, by its name and as typed.
 [[nodiscard]] Json request_json(const Request& request);
 
 }  // namespace clipper

@@ -258,7 +258,13 @@ struct Shell {
 
 constexpr std::array kShells{Shell{"bash", kBash}, Shell{"zsh", kZsh}, Shell{"fish", kFish}};
 
-constexpr Option kKind{.names = "KIND", .words = &page_names, .help = "A page of the manual"};
+Words file_names() {
+  Words names = page_names();
+  names.push_back(kSchemaName);
+  return names;
+}
+
+constexpr Option kKind{.names = "KIND", .words = &file_names, .help = "A page of the manual, or the schema"};
 constexpr std::array kPositionals{Positional{&kKind, Arity::required}};
 constexpr std::array<std::string_view, 1> kForms{"KIND"};
 constexpr std::array kOptions{&kHelp};
@@ -286,7 +292,8 @@ CommandSpecs public_commands() {
 }
 
 int generate_file(const RawOptions& raw) {
-  print(manual(raw.text(kKind), public_commands()));
+  const std::string& name = raw.text(kKind);
+  print(name == kSchemaName ? json_schema(kClipSpec) : manual(name, public_commands()));
   return 0;
 }
 
@@ -301,7 +308,7 @@ constexpr CommandSpec kGenerateSpec{
     .run = &generate_file,
     .name = "--generate",
     .summary = "print a file for packages",
-    .description = "Prints a page of the manual, for packages.",
+    .description = "Prints a page of the manual or the JSON Schema, for packages.",
     .forms = kForms,
     .positionals = kPositionals,
     .options = kOptions,

@@ -10,7 +10,7 @@ namespace clipper {
 
 inline constexpr std::string_view kCandidatesWord = "__complete";
 
-/// `clipper --generate PAGE` prints a page of the manual for packages.
+/// `clipper --generate FILE` prints a page of the manual or the JSON Schema, for packages.
 extern const CommandSpec kGenerateSpec;
 
 /// `clipper completion bash|zsh|fish` prints what the shell loads: a function that asks print_candidates().
@@ -30,6 +30,11 @@ extern const CommandSpec kCompletionSpec;
 
 /// The pages of the manual: "clipper.1".
 [[nodiscard]] Words page_names();
+
+inline constexpr std::string_view kSchemaName = "clipper.schema.json";
+
+/// The JSON Schema of what --json prints. Its object `request` has a member for each row of fields::kAll.
+[[nodiscard]] std::string json_schema(const CommandSpec& clip);
 
 /// A page of the manual, in the language of man(7).
 [[nodiscard]] std::string manual(std::string_view page, const CommandSpecs& commands);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "command_line/command_spec.hpp"
+#include "contract/fields.hpp"
 #include "element/text.hpp"
 #include "generate/generate_command.hpp"
 
@@ -269,6 +270,27 @@ std::string inline_to_troff(std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return result;
+}
+
+std::string json_schema(const CommandSpec& clip) {
+  Schema schema = Schema::parse(kJsonSchema);
+  Schema& members = schema["$defs"]["request"]["properties"];
+  for (const Field& field : fields::kAll) {
+    const Words words = field.grammar == Field::Grammar::typed && option_named(clip, field.option())->words
+                            ? option_named(clip, field.option())->words()
+                            : Words();
+    Schema value{{"$ref", field.number() == nullptr || field.grammar == Field::Grammar::typed
+                              ? "#/$defs/typed"
+                              : "#/$defs/typed_or_array"}};
+    if (!words.empty()) value = {{"enum", Schema::array()}};
+    for (const std::string_view word : words)
+      value["enum"].push_back(Schema::accept(word) ? Schema::parse(word) : Schema(word));
+    if (std::holds_alternative<bool Request::*>(field.member)) value = {{"const", true}};
+    if (field.is_list()) value = {{"type", "array"}, {"items", value}};
+    value["description"] = field.line;
+    members[std::string(field.name)] = std::move(value);
+  }
+  return schema.dump(2) + "\n";
 }
 
 Words page_names() {

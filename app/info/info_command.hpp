@@ -118,7 +118,7 @@ struct TensorInfo {
 [[nodiscard]] Table tensor_table(const std::vector<std::string>& facts, Table::Format format);
 [[nodiscard]] Table::Row as_row(const TensorInfo& tensor, const std::vector<std::string>& facts);
 
-/// One line: the object `info` of data/clipper.schema.json, for a file or a member, or for the failure of a
+/// One line: the object `info` of clipper.schema.json, for a file or a member, or for the failure of a
 /// file or, unless it is null, of a member.
 [[nodiscard]] std::string as_json(const TensorInfo& tensor);
 [[nodiscard]] std::string as_json(const std::string& input, const Entry* member, const Failure& failure);

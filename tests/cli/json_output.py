@@ -1,4 +1,4 @@
-"""Validates what the tests' commands printed with --json against data/clipper.schema.json.
+"""Validates what the tests' commands printed with --json against clipper.schema.json.
 
 json_output.py PROGRAM SCHEMA RECORDS: PROGRAM is the build's clipper, unless $CLIPPER names another; RECORDS is the
 directory of the files that tests/cli/json_record.hpp writes. Records that are older than the program are ignored.

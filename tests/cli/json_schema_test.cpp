@@ -13,15 +13,13 @@ namespace {
 
 using Json = nlohmann::json;
 
-Json read_schema() {
-  std::ifstream file(source_path("data/clipper.schema.json"));
-  return Json::parse(file);
+const Json& schema() {
+  static const Json read = Json::parse(run_clipper({"--generate", "clipper.schema.json"}).output);
+  return read;
 }
 
-const Json kSchema = read_schema();
-
 const Json& resolved(const Json& part) {
-  return part.contains("$ref") ? kSchema.at(Json::json_pointer(part.at("$ref").get<std::string>().substr(1)))
+  return part.contains("$ref") ? schema().at(Json::json_pointer(part.at("$ref").get<std::string>().substr(1)))
                                : part;
 }
 
@@ -29,7 +27,7 @@ const Json& resolved(const Json& part) {
 /// A request has those of later stages, which are requests.
 template <class Visit>
 void for_each_member(const Json& part, const std::string& prefix, const Visit& visit) {
-  const bool is_of_itself = &part == &kSchema.at("$defs").at("request").at("properties").at("then");
+  const bool is_of_itself = &part == &schema().at("$defs").at("request").at("properties").at("then");
   if (part.contains("items") && !is_of_itself) for_each_member(resolved(part.at("items")), prefix, visit);
   if (!part.contains("properties")) return;
   for (const auto& [name, member] : part.at("properties").items()) {
@@ -108,7 +106,7 @@ std::vector<Json> printed(const std::string& output) {
 }  // namespace
 
 TEST_CASE("the schema describes all members and allows no others") {
-  for (const auto& [name, part] : kSchema.at("$defs").items()) {
+  for (const auto& [name, part] : schema().at("$defs").items()) {
     CAPTURE(name);
     if (part.contains("properties")) CHECK(part.at("additionalProperties") == false);
     for_each_member(part, "", [](const std::string& path, const Json& member) {
@@ -128,7 +126,7 @@ TEST_CASE("the manual describes every object and every member of the schema in t
     CAPTURE(text);
     CHECK(contains(result.output, text));
   };
-  for (const Json& each : kSchema.at("oneOf")) {
+  for (const Json& each : schema().at("oneOf")) {
     const std::string name = each.at("$ref").get<std::string>().substr(std::string("#/$defs/").size());
     const Json& object = resolved(each);
     const auto words_of = [](const Json& part) {
@@ -158,7 +156,7 @@ TEST_CASE("every member in the schema is printed by some command") {
     for (const Words& words : commands)
       for (const Json& each : printed(directory.run(words).output))
         if (each.is_array() || each.at("object") == object) add_members(each, "", names);
-    for_each_member(kSchema.at("$defs").at(std::string(object)), "",
+    for_each_member(schema().at("$defs").at(std::string(object)), "",
                     [&](const std::string& name, const Json&) {
                       CAPTURE(name);
                       CHECK(names.erase(name) == 1);
@@ -190,7 +188,7 @@ std::set<std::string> types_of(const Json& part) {
 
 TEST_CASE("a member that several objects have is of one type") {
   std::map<std::string, std::set<std::string>> types;
-  for (const Json& each : kSchema.at("oneOf")) {
+  for (const Json& each : schema().at("oneOf")) {
     const Json& object = resolved(each);
     for (const auto& [name, member] : resolved(object.value("items", object)).at("properties").items()) {
       CAPTURE(name);
@@ -207,7 +205,7 @@ TEST_CASE("the file OUT.json of --split-output has all members of the schema") {
   record_json(clipper_words({"--json"}), index);
   std::set<std::string> names;
   add_members(Json::parse(index.output), "", names);
-  for_each_member(kSchema.at("$defs").at("slabs"), "",
+  for_each_member(schema().at("$defs").at("slabs"), "",
                   [&](const std::string& name, const Json&) { CHECK(names.erase(name) == 1); });
   CHECK(names.empty());
 }
@@ -215,10 +213,10 @@ TEST_CASE("the file OUT.json of --split-output has all members of the schema") {
 TEST_CASE("the schema has all dtypes and profiles") {
   Json dtypes = Json::array();
   for (const DTypeTraits& row : kDTypes) dtypes.push_back(row.name);
-  CHECK(kSchema.at("$defs").at("dtype").at("enum") == dtypes);
+  CHECK(schema().at("$defs").at("dtype").at("enum") == dtypes);
   Json names = Json::array();
   for (const Profile& profile : profiles()) names.push_back(profile.name);
-  CHECK(kSchema.at("$defs").at("profile_name").at("enum") == names);
+  CHECK(schema().at("$defs").at("profile_name").at("enum") == names);
 }
 
 }  // namespace clipper::testing::json_schema_test

@@ -72,16 +72,16 @@ TEST_CASE("the text of an option is what was typed") {
   const RawOptions raw = typed({"-q", "--min", "010", "in.npy", "--nan=keep", "-o", "a=b", "out.npy"});
   CHECK(raw.has(kQuiet));
   CHECK_FALSE(raw.has(kInPlace));
-  CHECK(raw.text(kMin) == "010");
-  CHECK(raw.value(kNan) == "keep");
+  CHECK(raw.text(*of_row("--min")) == "010");
+  CHECK(raw.value(*of_row("--nan")) == "keep");
   CHECK(raw.value(kOutput) == "a=b");
-  CHECK_FALSE(raw.value(kScale).has_value());
+  CHECK_FALSE(raw.value(*of_row("--scale")).has_value());
   CHECK(raw.texts(kFiles) == std::vector<std::string>{"in.npy", "out.npy"});
 }
 
 TEST_CASE("the last of a repeated option counts, and a flag may be repeated") {
   const RawOptions raw = typed({"--min", "1", "-j4", "-i", "--min=2", "--in-place", "-j", "5", "-i"});
-  CHECK(raw.text(kMin) == "2");
+  CHECK(raw.text(*of_row("--min")) == "2");
   CHECK(raw.text(kThreads) == "5");
   CHECK(raw.has(kInPlace));
 }
