@@ -165,8 +165,8 @@ const char *clipper_request_name(size_t index);
 void clipper_request_stop(clipper_request *request, int stop);
 
 /* clipper_clip_file() and clipper_clip_in_place() call `progress` in the thread that called them, at most ten
-   times a second and before the complete result gets its name: the bytes of elements that are done, and of
-   all. It may call clipper_request_stop(). Null: none. */
+   times a second and before the complete result gets its name: with the bytes of elements that are done, and
+   of all. It may call clipper_request_stop(). Null: none. */
 void clipper_request_on_progress(clipper_request* request,
                                  void (*progress)(uint64_t done, uint64_t all, void* data), void* data);
 

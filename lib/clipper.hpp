@@ -65,9 +65,8 @@ struct Counts {
   /// than the lowest value of that dtype; -inf is that of floats without Request::saturate.
   std::uint64_t raised = 0;
 
-  /// Elements whose x * scale + bias, before its conversion to the output's dtype, is greater than max, or
-  /// greater than the highest value of that dtype. If min exceeds max, the bound that every element becomes
-  /// is the only bound.
+  /// The same of max and the highest value. If min exceeds max, the bound that every element becomes is the
+  /// only bound.
   std::uint64_t lowered = 0;
 
   std::uint64_t nan = 0;       ///< NaNs after scale and bias, before Request::nan replaces them

@@ -13,6 +13,7 @@
 
 #include "command_line/command_spec.hpp"
 #include "contract/fields.hpp"
+#include "counts.hpp"
 #include "element/text.hpp"
 #include "generate/generate_command.hpp"
 
@@ -213,9 +214,18 @@ std::string member_lines(const std::vector<JsonMember>& members) {
   return text + ".PD\n";
 }
 
+/// The schema with the counts of a clip.
+Schema schema_of_counts() {
+  Schema schema = Schema::parse(kJsonSchema);
+  for (const CountedElements& row : kCountedElements)
+    schema["$defs"]["clip"]["properties"][std::string(row.name)] = {{"description", row.details},
+                                                                    {"$ref", "#/$defs/count"}};
+  return schema;
+}
+
 /// The objects, before which stand the members that several of them have in the same words.
 std::string json_objects() {
-  const Schema schema = Schema::parse(kJsonSchema);
+  const Schema schema = schema_of_counts();
   std::vector<std::pair<std::string, std::vector<JsonMember>>> objects;
   std::vector<JsonMember> all;
   for (const auto& [name, object] : schema["$defs"].items()) {
@@ -273,7 +283,7 @@ std::string inline_to_troff(std::string_view text) {
 }
 
 std::string json_schema(const CommandSpec& clip) {
-  Schema schema = Schema::parse(kJsonSchema);
+  Schema schema = schema_of_counts();
   Schema& members = schema["$defs"]["request"]["properties"];
   for (const Field& field : fields::kAll) {
     const Words words = field.grammar == Field::Grammar::typed && option_named(clip, field.option())->words

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""manual_pages.py [--length | --untried] PAGE...: prints sentences that stand on two pages of the manual or have one of the worst patterns, or how many lines of 80 columns all have.
+"""manual_pages.py [--length | --untried] PAGE...: prints sentences that stand on two pages of the manual, or on one and in a header, or have one of the worst patterns, or how many lines of 80 columns all have.
 A list of names and a reference are no sentences. --untried prints the sentences that name an exit status, where no transcript ends with it whose title has their page and their option
 or section: "clipper(1), --flat: ..."."""
 
@@ -19,7 +19,15 @@ def plain(path):
     return re.sub(r"^\.(nf|EX)\n.*?^\.(fi|EE)\n", ".PP\n", path.read_text(), flags=re.DOTALL | re.MULTILINE)
 
 
+def comments(path):
+    for comment in re.findall(r"(?:^ *///.*\n)+|///<.*|/\*(?s:.*?)\*/", path.read_text(), flags=re.MULTILINE):
+        yield from re.split(r"(?<=[.:]) ", " ".join(re.sub(r"///<?|/\*|\*/", "", comment).split()))
+
+
 def sentences(path):
+    if path.suffix in (".h", ".hpp"):
+        yield from comments(path)
+        return
     text = plain(path)
     text = re.sub(r"^\.(?!\\).*$", "\0", text.split(".SH DESCRIPTION", 1)[-1], flags=re.MULTILINE)
     text = re.sub(r"\\f[BIR]|\\&", "", text).replace("\\-", "-")
@@ -70,7 +78,7 @@ else:
     seen = {}
     for page in pages:
         for sentence in sentences(page):
-            if WORST.search(sentence):
+            if page.suffix[1:].isdigit() and WORST.search(sentence):
                 print(f"{page.name}: {sentence}")
             first = seen.setdefault(sentence, page.name)
             if first != page.name and len(sentence) >= SHORT and sentence.endswith((".", ":")) and not sentence.startswith("See "):

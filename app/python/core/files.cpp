@@ -353,6 +353,9 @@ nb::object profile_names() {
 }  // namespace
 
 void add_file_functions(nb::module_& module) {
+  nb::dict counts;
+  for (const CountedElements& row : kCountedElements) counts[row.name.data()] = nb::str(row.details.data());
+  module.attr("counts") = counts;
   module.def("clip_file", clip_path);
   module.def("clip_in_place", clip_path_in_place);
   module.def("compare", compare_paths);

@@ -11,18 +11,7 @@ class Counts(NamedTuple):
 
     Attributes:
         elements: all elements of the tensor.
-        raised: elements whose x * scale + bias, before its conversion to the output's dtype, is less than min,
-            or less than the lowest value of that dtype.
-        lowered: elements whose x * scale + bias, before its conversion to the output's dtype, is greater than
-            max, or greater than the highest value of that dtype.
-        nan: NaNs after scale and bias.
         changed: whether an element has other bits or another dtype; False without elements.
-        replaced: elements that became replace_below or replace_above.
-        became_infinite: finite elements, neither raised nor lowered, whose result is infinite.
-        became_zero: elements, neither raised nor lowered, whose x * scale + bias is not 0, and whose result is 0
-            before zero_point is added.
-        nodata: elements that equal one of nodata, which no other count includes.
-        became_nodata: others that became what marks nodata in the result.
         then: Counts of each later stage; those above are of the first one, but `changed` is of all.
     """
 
@@ -37,6 +26,9 @@ class Counts(NamedTuple):
     nodata: int = 0
     became_nodata: int = 0
     then: tuple["Counts", ...] = ()
+
+
+Counts.__doc__ = (Counts.__doc__ or "") + "".join(f"    {name}: {text[0].lower()}{text[1:]}.\n    " for name, text in _core.counts.items())
 
 
 def _counts(found: dict) -> Counts:
