@@ -25,6 +25,7 @@ names it does not occur.
 import argparse
 import os
 import re
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterable
@@ -104,6 +105,7 @@ def parsed() -> argparse.Namespace:
 
 def main() -> int:
     arguments = parsed()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell without job control starts background jobs that ignore it, and so would clipper
     with tempfile.TemporaryDirectory(prefix="faults-", dir=arguments.directory or arguments.build) as scratch:
         try:
             if arguments.part == "one":
