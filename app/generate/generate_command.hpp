@@ -33,7 +33,8 @@ extern const CommandSpec kCompletionSpec;
 
 inline constexpr std::string_view kSchemaName = "clipper.schema.json";
 
-/// The JSON Schema of what --json prints. Its object `request` has a member for each row of fields::kAll.
+/// The JSON Schema of what --json prints: clipper.schema.json, and what the tables of fields, counts, dtypes
+/// and profiles say.
 [[nodiscard]] std::string json_schema(const CommandSpec& clip);
 
 /// A page of the manual, in the language of man(7).

@@ -13,7 +13,9 @@
 
 #include "command_line/command_spec.hpp"
 #include "contract/fields.hpp"
+#include "contract/profile.hpp"
 #include "counts.hpp"
+#include "element/dtype.hpp"
 #include "element/text.hpp"
 #include "generate/generate_command.hpp"
 
@@ -214,18 +216,40 @@ std::string member_lines(const std::vector<JsonMember>& members) {
   return text + ".PD\n";
 }
 
-/// The schema with the counts of a clip.
-Schema schema_of_counts() {
+/// What the rows of fields::kAll say of the member of `request`.
+Schema schema_of(const Field& field, const CommandSpec& clip) {
+  const Option& option = *option_named(clip, field.option());
+  const bool is_typed = field.number() == nullptr || field.grammar == Field::Grammar::typed;
+  Schema value{{"$ref", is_typed ? "#/$defs/typed" : "#/$defs/typed_or_array"}};
+  if (field.grammar == Field::Grammar::typed && option.words != nullptr) {
+    value = {{"enum", Schema::array()}};
+    for (const std::string_view word : option.words())
+      value["enum"].push_back(Schema::accept(word) ? Schema::parse(word) : Schema(word));
+  }
+  if (std::holds_alternative<bool Request::*>(field.member)) value = {{"const", true}};
+  if (field.is_list()) value = {{"type", "array"}, {"items", value}};
+  value["description"] = field.line;
+  return value;
+}
+
+/// The schema with what the tables of fields, counts, dtypes and profiles say.
+Schema full_schema(const CommandSpec& clip) {
   Schema schema = Schema::parse(kJsonSchema);
+  Schema& objects = schema["$defs"];
+  for (const Field& field : fields::kAll)
+    objects["request"]["properties"][std::string(field.name)] = schema_of(field, clip);
   for (const CountedElements& row : kCountedElements)
-    schema["$defs"]["clip"]["properties"][std::string(row.name)] = {{"description", row.details},
-                                                                    {"$ref", "#/$defs/count"}};
+    objects["clip"]["properties"][std::string(row.name)] = {{"description", row.details},
+                                                            {"$ref", "#/$defs/count"}};
+  for (const DTypeTraits& row : kDTypes) objects["dtype"]["enum"].push_back(row.name);
+  for (const Profile& profile : ::clipper::profiles())
+    objects["profile_name"]["enum"].push_back(profile.name);
   return schema;
 }
 
 /// The objects, before which stand the members that several of them have in the same words.
-std::string json_objects() {
-  const Schema schema = schema_of_counts();
+std::string json_objects(const CommandSpec& clip) {
+  const Schema schema = full_schema(clip);
   std::vector<std::pair<std::string, std::vector<JsonMember>>> objects;
   std::vector<JsonMember> all;
   for (const auto& [name, object] : schema["$defs"].items()) {
@@ -259,7 +283,7 @@ std::string generated(const CommandSpecs& commands, std::string_view page, std::
   const auto command = std::ranges::find(commands, of, &CommandSpec::name);
   if (what == "synopsis" && of.empty()) return synopsis(commands);
   if (what == "profiles") return profiles(of);
-  if (what == "json") return json_objects();
+  if (what == "json") return json_objects(*commands.front());
   if (what == "page") return options_of_page(*commands.front(), page);
   if (command == commands.end()) throw std::logic_error("the manual has no such command");
   if (what == "description") return inline_to_troff((*command)->description) + "\n";
@@ -283,24 +307,7 @@ std::string inline_to_troff(std::string_view text) {
 }
 
 std::string json_schema(const CommandSpec& clip) {
-  Schema schema = schema_of_counts();
-  Schema& members = schema["$defs"]["request"]["properties"];
-  for (const Field& field : fields::kAll) {
-    const Words words = field.grammar == Field::Grammar::typed && option_named(clip, field.option())->words
-                            ? option_named(clip, field.option())->words()
-                            : Words();
-    Schema value{{"$ref", field.number() == nullptr || field.grammar == Field::Grammar::typed
-                              ? "#/$defs/typed"
-                              : "#/$defs/typed_or_array"}};
-    if (!words.empty()) value = {{"enum", Schema::array()}};
-    for (const std::string_view word : words)
-      value["enum"].push_back(Schema::accept(word) ? Schema::parse(word) : Schema(word));
-    if (std::holds_alternative<bool Request::*>(field.member)) value = {{"const", true}};
-    if (field.is_list()) value = {{"type", "array"}, {"items", value}};
-    value["description"] = field.line;
-    members[std::string(field.name)] = std::move(value);
-  }
-  return schema.dump(2) + "\n";
+  return full_schema(clip).dump(2) + "\n";
 }
 
 Words page_names() {

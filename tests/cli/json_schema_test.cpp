@@ -3,8 +3,6 @@
 #include <set>
 
 #include "cli/clipper.hpp"
-#include "contract/profile.hpp"
-#include "element/dtype.hpp"
 #include "generate/generate_command.hpp"
 #include "support/archives.hpp"
 
@@ -208,15 +206,6 @@ TEST_CASE("the file OUT.json of --split-output has all members of the schema") {
   for_each_member(schema().at("$defs").at("slabs"), "",
                   [&](const std::string& name, const Json&) { CHECK(names.erase(name) == 1); });
   CHECK(names.empty());
-}
-
-TEST_CASE("the schema has all dtypes and profiles") {
-  Json dtypes = Json::array();
-  for (const DTypeTraits& row : kDTypes) dtypes.push_back(row.name);
-  CHECK(schema().at("$defs").at("dtype").at("enum") == dtypes);
-  Json names = Json::array();
-  for (const Profile& profile : profiles()) names.push_back(profile.name);
-  CHECK(schema().at("$defs").at("profile_name").at("enum") == names);
 }
 
 }  // namespace clipper::testing::json_schema_test
