@@ -114,6 +114,8 @@ void check_saved(const Request& request, const Plan& plan) {
   if (plan.input.meaning.kind != LogicalType::Kind::number)
     refuse_request(fmt::format("figures are saved of numbers, but the tensor is {}", type_name(plan.input)));
   if (divides(request)) refuse_request("cannot say " + label("scale", *request.scale) + ", which divides");
+  if (is_figure(request.mask_to))
+    refuse_request("cannot say " + label("mask_to", *request.mask_to) + ", which is found in the elements");
   const auto& step = plan.operation.normalization;
   if (request.stretch_from && step && (step->low != 0 || step->high != 1))
     refuse_request(parameter("stretch_from") + " is saved as subtract and divide, which needs " +
