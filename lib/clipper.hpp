@@ -65,8 +65,8 @@ struct Counts {
   /// than the lowest value of that dtype; -inf is that of floats without Request::saturate.
   std::uint64_t raised = 0;
 
-  /// The same of max and the highest value. If min exceeds max, the bound that every element becomes is the
-  /// only bound.
+  /// Elements that are greater than max, or than the highest value, in the same way. If min exceeds max, the
+  /// bound that every element becomes is the only bound.
   std::uint64_t lowered = 0;
 
   std::uint64_t nan = 0;       ///< NaNs after scale and bias, before Request::nan replaces them

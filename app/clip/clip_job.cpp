@@ -108,11 +108,6 @@ bool is_stream(const std::string& path) {
   return path == "-" || (os::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode));
 }
 
-/// What was a file when it was found may be a FIFO by now, whose writer nobody would wait for.
-Streams streams_of(const Job& job) {
-  return job.is_walked || job.regular_file ? Streams::refused : Streams::taken;
-}
-
 /// Whether no result is in place because the disk or a quota is full.
 bool is_lack_of_room(const std::exception_ptr& why) {
   try {
@@ -199,8 +194,8 @@ class ClipJob : public ClipObserver, public std::enable_shared_from_this<ClipJob
   [[nodiscard]] OutputFile::Existing existing() const { return existing_for(run_.command, report_.job); }
   [[nodiscard]] Clipping clipping(Purpose purpose) {
     const Job& job = report_.job;
-    return {run_.command.settings, run_.engine,  *this,          report_, purpose,
-            job.is_named,          job.is_index, streams_of(job)};
+    return {run_.command.settings, run_.engine,  *this,        report_, purpose,
+            job.is_named,          job.is_index, job.streams()};
   }
 
   ClipRun run_;
@@ -298,7 +293,7 @@ void clip_job(const ClipRun& run, const Job& job) {
 
 namespace {
 
-/// What a check needs, which nobody observes.
+/// What a check needs, which nobody observes. It reads no pipe, because the run could not read it again.
 struct Unobserved {
   Unobserved(const ClipRun& run, const Job& job)
       : clipping{run.command.settings, run.engine,   nobody,       unused,
@@ -312,7 +307,7 @@ struct Unobserved {
 }  // namespace
 
 std::uint64_t check_job(const ClipRun& run, const Job& job) {
-  if ((job.output || run.way.is_trial) && streams_of(job) == Streams::taken && is_stream(job.input)) {
+  if ((job.output || run.way.is_trial) && job.streams() == Streams::taken && is_stream(job.input)) {
     expect_no_figures_of_stream(run.command.settings.request);
     return 0;
   }

@@ -21,11 +21,7 @@ constexpr Words (*words_of(const Field& field))() {
   return is(&Request::to) ? kDtypeNames : nullptr;
 }
 
-inline constexpr std::string_view kPooledInPlace =
-    "a run that is killed would leave files with other numbers; type the numbers that --dry-run prints "
-    "without --in-place";
-
-/// What only the program says of a row.
+/// What the option of a row needs and excludes: other options of the program.
 struct Rules {
   std::string_view name;
   std::string_view needs = {};
@@ -38,6 +34,10 @@ inline constexpr Rules kRules[] = {
     {"pooled", {}, {"--shard --finalize --skip-existing --newer"}},
     {"to", {}, {"--direct"}},
 };
+
+static_assert(std::ranges::all_of(kRules, [](const Rules& rules) {
+  return std::ranges::find(fields::kAll, rules.name, &Field::name) != fields::kAll.end();
+}));
 
 constexpr Option made_of(const Field& field) {
   Option option;
@@ -69,7 +69,7 @@ inline constexpr auto kOfRows = [] {
 }();
 
 /// The option of a row, by its name: "--to".
-constexpr const Option* of_row(std::string_view name) {
+consteval const Option* of_row(std::string_view name) {
   return &*std::ranges::find(kOfRows, name, &Option::names);
 }
 
@@ -130,6 +130,10 @@ inline constexpr Option kUnclipped{
     .help = "Tensors that are not clipped: copy, drop or error",
     .details = R"(What happens to members, and to files of lists and directories, that are not clipped: `copy`
 (default; in place: leave alone), `drop` or `error` (3). See SELECTION.)"};
+
+inline constexpr std::string_view kPooledInPlace =
+    "a run that is killed would leave files with other numbers; type the numbers that --dry-run prints "
+    "without --in-place";
 
 inline constexpr Option kInPlace{
     .names = "-i,--in-place",

@@ -92,13 +92,14 @@ constexpr auto kOptions = listed(
                &kVerbose,      &kQuiet,        &kLogLevel,    &kLogFile,       &kHelp,       &kVersion,  //
                &kChunkSize,    &kSimd});
 
-constexpr auto kCommon = [] {
-  const auto row = [](std::string_view name) { return of_row(name); };
-  return std::array{row("--min"), row("--max"),     row("--scale"), row("--bias"), row("--nan"),  //
-                    row("--to"),  row("--profile"), &kInPlace,      &kOutputDir,   &kRecursive,   //
-                    &kDryRun,     &kVerify,         &kVerbose};
-}();
+constexpr std::array kCommon{of_row("--min"),  of_row("--max"), of_row("--scale"),
+                             of_row("--bias"),  //
+                             of_row("--nan"),  of_row("--to"),  of_row("--profile"),
+                             &kInPlace,  //
+                             &kOutputDir,      &kRecursive,     &kDryRun,
+                             &kVerify,         &kVerbose};
 
+/// --fit, --apply and --then are of all stages.
 constexpr bool belongs_to_stage(const Option& option) {
   return std::ranges::any_of(kOfRows, [&](const Option& row) { return &row == &option; }) ||
          &option == &kFailIfClipped;
@@ -126,7 +127,7 @@ using namespace match_options;
 
 /// The option of a member of the request.
 const Option& option_of(const Field& field) {
-  return *clip_options::of_row(field.option());
+  return *option_named(kClipSpec, field.option());
 }
 
 enum class NumberSource : bool { typed, files };
@@ -487,7 +488,9 @@ Command validate_clip(const RawOptions& raw) {
                                        command.settings.durability, command.settings.backup);
   // A warning says how many elements become nodata.
   command.settings.counting =
-      command.json || any_typed(raw, *of_row("--nodata")) || command.log.want(command.result_level());
+      command.json ||
+      any_stage(command.settings.request, [](const Request& stage) { return !stage.nodata.empty(); }) ||
+      command.log.want(command.result_level());
   return command;
 }
 

@@ -17,6 +17,7 @@
 #include "files/output_file.hpp"
 #include "files/place.hpp"
 #include "files/replacement.hpp"
+#include "formats/formats.hpp"
 
 namespace clipper {
 
@@ -31,6 +32,12 @@ struct Job {
 
   /// hash_of() the regular file that the input was when it was added, if known.
   std::optional<std::uint64_t> regular_file{};
+
+  /// Whether the input may be a pipe. What was a regular file may be a FIFO by now, for whose writer the run
+  /// would wait forever.
+  [[nodiscard]] Streams streams() const {
+    return is_walked || regular_file ? Streams::refused : Streams::taken;
+  }
 };
 
 /// The jobs of a run, of which there may be millions. A job takes 32 bytes, the characters of its input and

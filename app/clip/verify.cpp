@@ -87,12 +87,12 @@ class Verifier {
     return settings.reading.takes_integers && (!in_member || settings.selection.members.has_patterns());
   }
 
-  [[nodiscard]] InputFile open(const std::string& path, Role role, bool is_walked = false) const {
+  [[nodiscard]] InputFile open(const std::string& path, Role role, Streams streams) const {
     if (to_.updates && path == "-")
       throw Error(ErrorKind::usage, "--update-golden: standard input cannot be IN or GOLDEN; use files");
     Reading how = command_.settings.reading;
     how.raw_if_needed = role == Role::golden;
-    return open_as(how, path, to_.updates || is_walked ? Streams::refused : Streams::taken);
+    return open_as(how, path, to_.updates ? Streams::refused : streams);
   }
 
   Command command_;  ///< with the figures of the pool
@@ -159,7 +159,7 @@ Outcome Verifier::verify(PairReport& report, const Job& job) {
     throw Error(
         ErrorKind::usage,
         fmt::format("--update-golden: {} is a member of an archive; use a .npy file", report.expected));
-  InputFile input = open(report.actual, Role::input, job.is_walked);
+  InputFile input = open(report.actual, Role::input, job.streams());
   const Format* const format = archive_format(input);
   const bool has_members = format != nullptr;
   expect_archive(command_.settings, input, format, job.is_named);
@@ -180,7 +180,7 @@ Outcome Verifier::verify(PairReport& report, const Job& job) {
     if (to_.updates) write_golden(report, job.is_named);
     return Outcome::found;
   }
-  InputFile golden = open(report.expected, Role::golden);
+  InputFile golden = open(report.expected, Role::golden, to_.layout ? Streams::refused : Streams::taken);
   const std::string& archive = has_members ? input.path() : golden.path();
   if (is_archive(golden) != has_members)
     throw Error(ErrorKind::usage,

@@ -10,7 +10,7 @@ namespace clipper {
 
 inline constexpr std::string_view kCandidatesWord = "__complete";
 
-/// `clipper --generate FILE` prints a page of the manual or the JSON Schema, for packages.
+/// `clipper --generate KIND` prints a page of the manual or the JSON Schema, for packages.
 extern const CommandSpec kGenerateSpec;
 
 /// `clipper completion bash|zsh|fish` prints what the shell loads: a function that asks print_candidates().
@@ -33,8 +33,8 @@ extern const CommandSpec kCompletionSpec;
 
 inline constexpr std::string_view kSchemaName = "clipper.schema.json";
 
-/// The JSON Schema of what --json prints: clipper.schema.json, and what the tables of fields, counts, dtypes
-/// and profiles say.
+/// The JSON Schema of what --json prints: schema_template.json, filled with what the tables of fields,
+/// counts, dtypes and profiles say.
 [[nodiscard]] std::string json_schema(const CommandSpec& clip);
 
 /// A page of the manual, in the language of man(7).

@@ -216,19 +216,25 @@ std::string member_lines(const std::vector<JsonMember>& members) {
   return text + ".PD\n";
 }
 
-/// What the rows of fields::kAll say of the member of `request`.
+/// What a row of fields::kAll says of the member of `request`, whose value is as typed.
 Schema schema_of(const Field& field, const CommandSpec& clip) {
+  const auto is = [&]<class Value>(Value Request::*) {
+    return std::holds_alternative<Value Request::*>(field.member);
+  };
   const Option& option = *option_named(clip, field.option());
-  const bool is_typed = field.number() == nullptr || field.grammar == Field::Grammar::typed;
-  Schema value{{"$ref", is_typed ? "#/$defs/typed" : "#/$defs/typed_or_array"}};
-  if (field.grammar == Field::Grammar::typed && option.words != nullptr) {
+  const bool may_be_file = field.broadcasts || field.grammar == Field::Grammar::number ||
+                           field.grammar == Field::Grammar::result || field.grammar == Field::Grammar::mask;
+  Schema value{{"$ref", may_be_file ? "#/$defs/typed_or_array" : "#/$defs/typed"}};
+  if (is(&Request::saturate)) value = {{"const", true}};
+  if (is(&Request::per_axis)) value = {{"type", "integer"}};
+  if (is(&Request::to) || is(&Request::stretch)) value = {{"type", "string"}};
+  if (option.words != nullptr && !is(&Request::to) && !is(&Request::nan)) {
     value = {{"enum", Schema::array()}};
     for (const std::string_view word : option.words())
       value["enum"].push_back(Schema::accept(word) ? Schema::parse(word) : Schema(word));
   }
-  if (std::holds_alternative<bool Request::*>(field.member)) value = {{"const", true}};
   if (field.is_list()) value = {{"type", "array"}, {"items", value}};
-  value["description"] = field.line;
+  value["description"] = fmt::format("{}: {}", field.option(), field.line);
   return value;
 }
 

@@ -237,6 +237,7 @@ int expand_directories(InfoCommand& command) {
   for (const std::string& input : command.inputs) {
     const auto first = static_cast<std::ptrdiff_t>(files.size());
     if (input == "-" || !is_directory(input)) {
+      command.named.insert(input);
       files.push_back(input);
       continue;
     }
@@ -283,7 +284,8 @@ class Display {
 
   void show(const std::string& path) {
     attempt(path, nullptr, [&] {
-      InputFile input = open_as(command_.reading, path);
+      InputFile input =
+          open_as(command_.reading, path, command_.named.contains(path) ? Streams::taken : Streams::refused);
       if (is_archive(input))
         show_archive(Container(input, KeptFor::reading));
       else if (command_.choice.has(input, command_.reading, true))

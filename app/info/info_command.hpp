@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,7 @@ class RawOptions;
 /// A parsed command line of `clipper info`, not yet compared with any file.
 struct InfoCommand {
   std::vector<std::string> inputs;
+  std::set<std::string> named;  ///< inputs that may be pipes, because they were not found below a directory
   TensorWalk walk;
   TensorChoice choice;
   Reading reading;

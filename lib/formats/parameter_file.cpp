@@ -125,7 +125,8 @@ void read_only_element(InputFile& file, const npy::Header& header, Parameter& gi
 }  // namespace
 
 Parameter read_parameter(const std::string& path, Reading how, npy::Types types) {
-  InputFile file = open_input(path);
+  // A mask may be another file for each input, and is read twice.
+  InputFile file = open_input(path, types == npy::Types::clipped ? Streams::refused : Streams::taken);
   how.raw_if_needed = true;
   how.ignore_trailing = false;
   if (how.raw && file.is_regular() && !raw::fits(*how.raw, file.size()))

@@ -122,7 +122,7 @@ class Slab : public Prepared {
   Slab(const Clipping& clipping, const ShardJob& job,
        const std::function<std::string(const Plan&)>& index_text)
       : Prepared(with_output(clipping, slab_path(job.out, job.shard)),
-                 open_input(job.in, clipping.streams, clipping.settings.reading.caching)),
+                 open_input(job.in, Streams::refused, clipping.settings.reading.caching)),
         existing_(job.existing),
         index_(os::text_of(os::native(job.out).replace_extension(".json"))) {
     expect_tensor(input_, kSlab);
