@@ -188,7 +188,8 @@ TEST_CASE("a member that several objects have is of one type") {
   std::map<std::string, std::set<std::string>> types;
   for (const Json& each : schema().at("oneOf")) {
     const Json& object = resolved(each);
-    for (const auto& [name, member] : resolved(object.value("items", object)).at("properties").items()) {
+    const Json item = object.value("items", object);
+    for (const auto& [name, member] : resolved(item).at("properties").items()) {
       CAPTURE(name);
       CHECK(types.try_emplace(name, types_of(member)).first->second == types_of(member));
     }
