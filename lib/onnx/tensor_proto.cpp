@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "error.hpp"
+#include "onnx/wire_format.hpp"
 
 namespace clipper::onnx {
 namespace {
