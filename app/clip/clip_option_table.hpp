@@ -330,7 +330,7 @@ inline constexpr Option kSplitOutput{
     .needs = "--shard",
     .help = "With --shard: write part K to its own file",
     .details = R"(Write part K, rows of axis 0, to OUT.K-of-N.npy, and a list of the parts to OUT.json; `--finalize`
-is not needed. Needs IN and OUT, and C order.)"};
+is not needed. Needs OUT, and as IN a regular file in C order.)"};
 
 inline constexpr Option kFinalize{
     .names = "--finalize",

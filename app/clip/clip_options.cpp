@@ -92,12 +92,19 @@ constexpr auto kOptions = listed(
                &kVerbose,      &kQuiet,        &kLogLevel,    &kLogFile,       &kHelp,       &kVersion,  //
                &kChunkSize,    &kSimd});
 
-constexpr std::array kCommon{of_row("--min"),  of_row("--max"), of_row("--scale"),
-                             of_row("--bias"),  //
-                             of_row("--nan"),  of_row("--to"),  of_row("--profile"),
-                             &kInPlace,  //
-                             &kOutputDir,      &kRecursive,     &kDryRun,
-                             &kVerify,         &kVerbose};
+constexpr std::array kCommon{of_row("--min"),
+                             of_row("--max"),
+                             of_row("--scale"),
+                             of_row("--bias"),
+                             of_row("--nan"),
+                             of_row("--to"),
+                             of_row("--profile"),
+                             &kInPlace,
+                             &kOutputDir,
+                             &kRecursive,
+                             &kDryRun,
+                             &kVerify,
+                             &kVerbose};
 
 /// --fit, --apply and --then are of all stages.
 constexpr bool belongs_to_stage(const Option& option) {

@@ -216,7 +216,8 @@ std::string member_lines(const std::vector<JsonMember>& members) {
   return text + ".PD\n";
 }
 
-/// What a row of fields::kAll says of the member of `request`, whose value is as typed.
+/// What a row of fields::kAll says of the member of `request`, whose value is as typed. Its kind is that of
+/// the row's member: all flags are as saturate, all pairs as stretch.
 Schema schema_of(const Field& field, const CommandSpec& clip) {
   const auto is = [&]<class Value>(Value Request::*) {
     return std::holds_alternative<Value Request::*>(field.member);
