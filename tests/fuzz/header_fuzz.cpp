@@ -27,9 +27,10 @@ using Bytes = std::span<const std::byte>;
 constexpr const char* kRawBytes[] = {"V1", "|V1", "<V1", ">V1", "=V1"};
 
 npy::GivenDType said_dtype(Bytes input) {
-  if (input.empty() || std::to_integer<int>(input.back()) < 0x80) return {};
+  npy::GivenDType given;
+  if (input.empty() || std::to_integer<int>(input.back()) < 0x80) return given;
   const std::size_t said = std::to_integer<std::size_t>(input.back()) - 0x80;
-  npy::GivenDType given(static_cast<DType>(said % kDTypes.size()));
+  given.dtype = static_cast<DType>(said % kDTypes.size());
   given.takes_integers = said / kDTypes.size() % 2 != 0;
   return given;
 }
