@@ -1,34 +1,14 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
-#include <optional>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "clip/clip.hpp"
-#include "clip/convert.hpp"
-#include "clip/operation.hpp"
-#include "contract/plan.hpp"
-#include "engine/byte_results.hpp"
-#include "engine/parameter_tile.hpp"
-#include "error.hpp"
-#include "memory/nodata.hpp"
-#include "parallel/pool.hpp"
-#include "simd/levels.hpp"
+#include "engine/plan_clip.hpp"
 
 namespace clipper {
-
-/// How kernels are run.
-struct KernelOptions {
-  SimdLevel level;
-  unsigned threads = 1;  ///< max threads that clip a tensor at once; their memory is bounded together
-};
 
 /// The counts of the first stage, and of the later ones; `changed` is of what the last gives.
 struct StageCounts : ElementCounts {
@@ -47,13 +27,13 @@ struct StageCounts : ElementCounts {
 /// arrays.
 [[nodiscard]] bool may_keep_zeros(const Plan& plan, const KernelOptions& options);
 
-/// Applies a plan to the elements of its tensor, with the parameters that belong to each element. Many
-/// threads may call its functions.
+/// Applies a plan to the elements of its tensor: stage by stage, those that are in a mask, each by the plan
+/// for the figures that it has. Many threads may call its functions.
 class TensorClip {
  public:
   /// `plan` must outlive this. Errors name the tensor's file, `path`, unless it is empty. Reads the arrays
   /// and throws the errors of expect_valid() if that takes little time: see is_checked().
-  TensorClip(const Plan& plan, const KernelOptions& options, std::string path);
+  TensorClip(const Plan& plan, const KernelOptions& options, const std::string& path);
   TensorClip(const TensorClip&) = delete;
   TensorClip& operator=(const TensorClip&) = delete;
   ~TensorClip();
@@ -67,25 +47,16 @@ class TensorClip {
 
   /// Whether it is known that expect_valid() refuses no element of an array. If not, clip() and check() look
   /// for such elements.
-  [[nodiscard]] bool is_checked() const noexcept {
-    return checked_ && std::ranges::all_of(others_, [](const auto& other) { return other->is_checked(); });
-  }
+  [[nodiscard]] bool is_checked() const noexcept;
 
   /// Looks for refused parameters of the elements, as clip() does.
   void check(std::uint64_t position, std::uint64_t count);
 
   /// Whether refused parameters, or a result that is refused, are known for an element before `position`.
-  [[nodiscard]] bool is_refused_before(std::uint64_t position) const noexcept {
-    return refused_.is_before(position) || first_nan_.is_before(position) ||
-           first_beyond_.is_before(position) || std::ranges::any_of(others_, [&](const auto& other) {
-             return other->is_refused_before(position);
-           });
-  }
+  [[nodiscard]] bool is_refused_before(std::uint64_t position) const noexcept;
 
   /// Whether that is known of the first stage, so that no later result matters.
-  [[nodiscard]] bool is_over_before(std::uint64_t position) const noexcept {
-    return (plan_.then.empty() ? *this : *others_.front()).is_refused_before(position);
-  }
+  [[nodiscard]] bool is_over_before(std::uint64_t position) const noexcept;
 
   /// Error{usage} for the first element whose parameters are refused: see ParameterTile. Error{io} if an
   /// array was written to since it was opened. Error{input} for the first result that is
@@ -93,77 +64,14 @@ class TensorClip {
   void expect_valid() const;
 
  private:
-  class Borrowed;
+  class Stage;
 
-  /// 1 for each element that is clipped; empty if all are.
-  using Chosen = std::span<const std::uint8_t>;
-
-  ElementCounts clip_own(std::uint64_t position, const std::byte* in, std::byte* out, std::size_t count,
-                         Counting counting, Chosen chosen = {});
-  Converted clip_chosen(const Operation& operation, const Operands& operands, const NodataPlaces& places,
-                        const std::byte* in, std::byte* out, Counting counting);
-  void add_others(const KernelOptions& options);
-  void add_stages(const KernelOptions& options);
   StageCounts clip_in_stages(std::uint64_t position, const std::byte* in, std::byte* out, std::size_t count,
-                             Counting counting);
-  [[nodiscard]] TensorClip& clip_of(std::byte missing) noexcept;
-  ElementCounts clip_by_figures(std::uint64_t position, const std::byte* in, std::byte* out,
-                                std::size_t count, Counting counting);
-  ElementCounts clip_block(std::uint64_t position, const std::byte* in, std::byte* out, std::size_t count,
-                           Counting counting, Chosen mask = {});
-  void read_mask_to(std::uint64_t position, std::span<std::uint8_t> in_mask, std::byte* to) const;
-  ElementCounts clip_in_mask(std::uint64_t position, const std::byte* in, std::byte* out, std::size_t count,
-                             Counting counting);
-  [[nodiscard]] std::uint64_t first_refusal() const noexcept;
-  void expect_own_valid() const;
-  void expect_valid_arrays() const;
-  [[noreturn]] void refuse(std::string_view what, std::uint64_t position, const Message& why) const;
-  void check_first_period();
-  template <class Use>
-  void for_each_tile(std::uint64_t position, std::uint64_t count, const Use& use);
-  [[nodiscard]] bool is_worth_table(std::size_t count) const noexcept;
-  Converted look_up_bytes(const std::byte* in, std::byte* out, std::size_t count, Counting counting);
-  Converted clip_stored(const Operation& operation, const Operands& operands, const std::byte* in,
-                        std::byte* out, std::size_t count, Counting counting);
-  Converted clip_decoded(const Operation& operation, const Operands& operands, const std::byte* in,
-                         std::byte* out, std::size_t count, Counting counting);
-  Converted clip_without_nodata(const Operation& operation, const Operands& operands, const std::byte* in,
-                                std::byte* out, std::size_t count, Counting counting);
-  Converted clip_around_nodata(const Operation& operation, const Operands& operands, const std::byte* in,
-                               std::byte* out, std::size_t count, Counting counting);
-  Converted clip_beside_nodata(const Operation& operation, const Operands& operands,
-                               const NodataPlaces& nodata, const std::byte* in, std::byte* out,
-                               std::size_t count, Counting counting);
-  bool convert_nodata(const Operands& operands, const NodataPlaces& nodata, const std::byte* in,
-                      std::byte* out) const;
-  std::size_t count_written(const Operands& operands, const NodataPlaces& nodata, const std::byte* out,
-                            std::size_t count) const;
+                             Counting counting) const;
 
   const Plan& plan_;
-  SimdLevel level_;
-  std::size_t band_size_;  ///< of each array and thread
-  std::string path_;
-  std::size_t in_size_;
-  std::size_t out_size_;
-  bool is_decoded_;        ///< whether kernels take the elements as they are stored
-  std::size_t capacity_;   ///< elements of a tile
-  std::uint64_t row_ = 0;  ///< length of the ranges in which all parameters are numbers; 0 if it is short
-  bool checked_ = true;
-  std::uint64_t repeats_ = 0;              ///< elements after which the parameters and what is missing repeat
-  std::unique_ptr<ParameterTile> period_;  ///< the parameters of all elements, if they repeat soon
-  MaskFlags in_mask_;                      ///< null without Plan::mask
-  std::vector<Plan> plans_;                ///< of the stages, or of the elements that lack other figures
-  std::vector<std::unique_ptr<TensorClip>> others_;  ///< by these plans
-  std::once_flag makes_bytes_;
-  std::unique_ptr<ByteResults> bytes_;  ///< see is_worth_table()
-  std::once_flag looks_for_losses_;
-  std::optional<Losses> losses_;
-  FirstPosition refused_;
-  FirstPosition first_nan_;     ///< which is refused
-  FirstPosition first_beyond_;  ///< the range of the output's dtype
-  std::mutex mutex_;
-  std::size_t tiles_ = 0;
-  std::vector<std::unique_ptr<ParameterTile>> free_;  ///< tiles that no thread uses now
+  std::vector<Plan> plans_;  ///< of the stages, if there are several
+  std::vector<std::unique_ptr<Stage>> stages_;
 };
 
 }  // namespace clipper

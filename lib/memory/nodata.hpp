@@ -67,4 +67,7 @@ class NodataPlaces {
   std::array<std::uint16_t, kMax + 1> places_;
 };
 
+/// Memory for the elements of such a block.
+struct alignas(64) BlockMemory : std::array<std::byte, NodataPlaces::kMax * sizeof(ElementBits)> {};
+
 }  // namespace clipper

@@ -127,7 +127,7 @@ std::vector<std::byte> repeated(clipper::ElementBits bits, DType dtype, std::siz
   return result;
 }
 
-/// What the library does with bytes that are scaled: TensorClip makes the table once for a tensor.
+/// What the library does with bytes that are scaled: PlanClip makes the table once for a tensor.
 void measure_bytes(benchmark::State& state, bool counted, SimdLevel level, std::size_t size) {
   const Buffers buffers(size);
   fill(buffers.in(), size, DType::uint8);
