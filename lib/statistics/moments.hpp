@@ -24,7 +24,7 @@ class ExactSum {
 
   /// Adds x * 2^exponent. |x| is less than 2^127, the exponent from kLowestExponent to 2000. At most 2^30
   /// calls of add() before the sum is added to another one.
-  void add(Int128 x, int exponent) noexcept;
+  [[gnu::noinline]] void add(Int128 x, int exponent) noexcept;  // loops of all instruction sets call it
 
   ExactSum& operator+=(const ExactSum& other) noexcept;
   ExactSum& operator-=(const ExactSum& other) noexcept;
@@ -44,7 +44,7 @@ struct Moments {
   ExactSum squares;
 
   /// Adds a finite number and its square.
-  void add(double x) noexcept;
+  [[gnu::noinline]] void add(double x) noexcept;
 
   Moments& operator+=(const Moments& other) noexcept;
 

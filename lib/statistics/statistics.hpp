@@ -34,10 +34,12 @@ struct Histogram {
 };
 
 /// The rows for elements from `lowest` to `highest`, both finite, with counts of 0.
-[[nodiscard]] Histogram histogram_for(DType dtype, ElementBits lowest, ElementBits highest) noexcept;
+[[nodiscard, gnu::noinline]] Histogram histogram_for(DType dtype, ElementBits lowest,
+                                                     ElementBits highest) noexcept;
 
 /// The key (small_floats.hpp) of the least element in or above `row`, which is from 1 to rows - 1.
-[[nodiscard]] std::int64_t first_key(DType dtype, const Histogram& histogram, std::size_t row) noexcept;
+[[nodiscard, gnu::noinline]] std::int64_t first_key(DType dtype, const Histogram& histogram,
+                                                    std::size_t row) noexcept;
 
 /// The begin of a row as text; row `rows` begins where the last row ends. For floats with `digits`
 /// significant digits, or if `digits` is 0 with as many as convert back to the same float64; for integers
