@@ -169,7 +169,7 @@ unsigned threads_that_pay(const Request& request, const Jobs& jobs) {
   constexpr std::uint64_t kSmall = 64UL << 10;
   if (jobs.size() == 0 || !jobs[0].output) return kAll;
   if (jobs.size() == 1) {
-    const auto is_step = [](const Field& field) { return field.stage != Field::Stage::clip; };
+    const auto is_step = [](const Field& field) { return field.step != Field::Step::clip; };
     const bool only_clips =
         first_given(request, is_step) == nullptr && !has_figures(request) && request.then.empty();
     const Job job = jobs[0];

@@ -475,10 +475,12 @@ void RunLog::note_nodata(const ClipReport& report) {
 void RunLog::note_integers(const ClipReport& report) {
   const Request& request = *report.request;
   const Selection& selection = command_.settings.selection;
-  const auto is_arithmetic = [](const Field& field) { return field.broadcasts; };
-  const bool changes = any_stage(request, [&](const Request& stage) {
-    return first_given(stage, is_arithmetic) != nullptr || stage.stretch || stage.max_norm;
-  });
+  const auto calculates = [](const Field& field) {
+    return field.broadcasts ||
+           ((field.step == Field::Step::norm || field.step == Field::Step::normalize) && !field.is_detail);
+  };
+  const bool changes =
+      any_stage(request, [&](const Request& stage) { return first_given(stage, calculates) != nullptr; });
   const bool is_of_model = report.archive != nullptr && report.archive->suffix() == ".safetensors";
   if (!changes || !is_of_model || selection.only || selection.members.has_patterns()) return;
   const std::lock_guard lock(mutex_);

@@ -79,7 +79,7 @@ Number number_in_units(std::string_view field, const Parameter& given, const Ten
 void expect_only_bounds(const Request& request, const TensorLayout& layout) {
   const auto is_refused = [&](const Field& field) {
     if (field.name == "to") return layout.meaning.kind != LogicalType::Kind::boolean;
-    return field.stage != Field::Stage::clip && field.name != "saturate";  // which requires `to`
+    return field.step != Field::Step::clip && field.name != "saturate";  // which requires `to`
   };
   if (const Field* const field = first_given(request, is_refused))
     refuse_request(Term{field->name, field->name} +

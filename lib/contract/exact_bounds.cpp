@@ -179,8 +179,11 @@ std::optional<ElementBits> bound_result(const Operation& operation, const Number
 }
 
 bool has_later_step(const Request& request) {
-  return request.scale || request.bias || request.to || request.round || request.replace_below ||
-         request.replace_above || normalizes(request);
+  using enum Field::Step;
+  const auto is_other = [](const Field& field) {
+    return field.step == scale || field.step == replace || field.step == cast;
+  };
+  return first_given(request, is_other) != nullptr || normalizes(request);
 }
 
 bool has_exact_bounds(const Plan& plan) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "contract/bounds.hpp"
 #include "contract/steps.hpp"
@@ -48,6 +49,12 @@ void expect_understood(const Request& request) {
 const Field* user_of_bounds(const Request& request) {
   if (first_given(request, [](const Field& field) { return field.is_range; }) != nullptr) return nullptr;
   return first_given(request, [](const Field& field) { return field.uses_bounds; });
+}
+
+Request prefix(Request request, Field::Step step) {
+  for (const Field& field : fields::kAll)
+    if (field.step >= step) field.copy({}, request);
+  return request;
 }
 
 void omit(Request& request, const Field& figure) {
@@ -121,8 +128,7 @@ void check_min_above_max(const Request& request) {
 void check_profile(const Request& request) {
   const Profile& profile = *request.profile;
   const bool is_own = profile.family == "clipper";
-  const auto is_after = [](const Field& field) { return field.stage == Field::Stage::after; };
-  if (const Field* const field = is_own ? nullptr : first_given(request, is_after))
+  if (const Field* const field = is_own ? nullptr : first_given(request, std::mem_fn(&Field::is_of_clipper)))
     refuse_request(parameter(field->name) +
                    fmt::format(" is not supported by {}; only profile clipper has it", profile.system));
   if (divides(request) && !is_own)

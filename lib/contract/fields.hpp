@@ -53,11 +53,16 @@ struct Field {
     mask,     ///< @FILE alone, which may also be of bool
   };
 
-  enum class Stage : std::uint8_t {
+  /// What happens to an element, in this order. Only profile clipper has other steps than scale and clip.
+  enum class Step : std::uint8_t {
+    elements,  ///< which elements are clipped, and which have the figures
+    scale,     ///< x * scale + bias
     clip,
-    before,
-    after
-  };  ///< only profile clipper has what is after the clip
+    replace,  ///< other numbers in place of the bounds
+    norm,
+    normalize,  ///< (y - subtract) / divide, stretch
+    cast,
+  };
 
   std::string_view name;  ///< "min_above_max"
   Member member;
@@ -65,7 +70,7 @@ struct Field {
   std::string_view of{};                   ///< the member without which it is nothing
   Grammar grammar = Grammar::typed;
   bool broadcasts = false;  ///< may be an array
-  Stage stage = Stage::after;
+  Step step = Step::elements;
   bool is_detail = false;    ///< changes no element unless another member does
   bool repeats = false;      ///< what has been clipped with it stays the same if it is clipped again
   bool uses_bounds = false;  ///< calculates with both bounds, which are finite then
@@ -118,6 +123,9 @@ struct Field {
     return grammar == Grammar::bound || std::holds_alternative<OnNan Request::*>(member);
   }
 
+  /// Whether other profiles lack it.
+  [[nodiscard]] constexpr bool is_of_clipper() const { return step != Step::scale && step != Step::clip; }
+
   /// Whether several texts are a list.
   [[nodiscard]] constexpr bool is_list() const {
     return std::holds_alternative<std::vector<Parameter> Request::*>(member) ||
@@ -128,126 +136,129 @@ struct Field {
 namespace fields {
 
 using Grammar = Field::Grammar;
-using Stage = Field::Stage;
+using Step = Field::Step;
 
 /// In the order in which their mistakes are reported. One block per row, without the indentation that
 /// clang-format gives to long texts.
 // clang-format off
 inline constexpr std::array<Field, 26> kAll{{
-{.name = "profile", .member = &Request::profile, .stage = Stage::clip, .is_detail = true, .repeats = true,
+{.name = "profile", .member = &Request::profile, .step = Step::clip, .is_detail = true, .repeats = true,
  .value = "NAME", .group = "bounds",
  .line = "Follow numpy, pytorch, onnx, ... or version: onnx-6",
  .details = R"(Follow the rules of another system in one version: tensors it takes, conversion of bounds, NaN,
 zeros, min above max. A name without a version is the newest version. Default: `clipper`, numpy.clip with
 stricter errors; of the options about elements, other profiles have only the bounds, `--nan`, `--min-above-max`
 and, directml, `--scale` and `--bias`.)", .more = "See PROFILES."},
-{.name = "min_above_max", .member = &Request::min_above_max, .stage = Stage::clip, .is_detail = true,
+{.name = "min_above_max", .member = &Request::min_above_max, .step = Step::clip, .is_detail = true,
  .repeats = true,
  .value = "WHAT", .group = "bounds",
  .line = "If --min exceeds --max: error, min or max",
  .details = R"(If min is greater than max: an `error`, or `min` or `max` for every element but NaN, as numpy.clip
 gives max. Default: the profile's rule; of the profile clipper an error.)"},
 {.name = "min", .member = &Request::min, .parameter = ParameterId::min, .grammar = Grammar::bound,
- .broadcasts = true, .stage = Stage::clip, .repeats = true,
+ .broadcasts = true, .step = Step::clip, .repeats = true,
  .value = "X", .group = "bounds",
  .line = "Lower bound: a number, 1%, mean-3std or @FILE.npy",
  .details = R"(Elements less than X become X: a number, `inf`, a percentile such as `1%`, a rule such as
 `mean-3std`, or @FILE.npy with a number or an array. Default: no bound, unless the profile has one.)",
  .more = "See DTYPES AND BOUNDS, PERCENTILES and RULES."},
 {.name = "max", .member = &Request::max, .parameter = ParameterId::max, .grammar = Grammar::bound,
- .broadcasts = true, .stage = Stage::clip, .repeats = true,
+ .broadcasts = true, .step = Step::clip, .repeats = true,
  .value = "X", .group = "bounds",
  .line = "Upper bound, of the same kinds as --min",
  .details = R"(Elements greater than X become X, which is what `--min` takes. Default: no bound, unless the
 profile has one.)"},
 {.name = "scale", .member = &Request::scale, .parameter = ParameterId::scale, .grammar = Grammar::scale,
- .broadcasts = true, .stage = Stage::before,
+ .broadcasts = true, .step = Step::scale,
  .value = "X", .group = "data",
  .line = "Multiply by X before the clip; 1/S divides by S",
  .details = R"(Calculate x * X + bias, then clip. X is a number or @FILE.npy; default: 1. `1/S` divides by S, as
 ONNX QuantizeLinear does.)", .more = "See SCALE AND BIAS."},
 {.name = "bias", .member = &Request::bias, .parameter = ParameterId::bias, .grammar = Grammar::number,
- .broadcasts = true, .stage = Stage::before,
+ .broadcasts = true, .step = Step::scale,
  .value = "X", .group = "data",
  .line = "Add X before the clip, after --scale",
  .details = "Calculate x * scale + X, then clip. X is a number or @FILE.npy; default: 0."},
 {.name = "replace_below", .member = &Request::replace_below, .parameter = ParameterId::replace_below,
- .of = "min", .grammar = Grammar::result, .repeats = true,
+ .of = "min", .grammar = Grammar::result, .step = Step::replace, .repeats = true,
  .value = "V", .group = "bounds",
  .line = "Replace elements less than --min by V",
  .details = R"(Elements less than min become V in place of min, as by numpy.where, and still count as raised. The
 dtype of the result must have V exactly; a float dtype also has `nan`.)", .more = "See OTHER DTYPES."},
 {.name = "replace_above", .member = &Request::replace_above, .parameter = ParameterId::replace_above,
- .of = "max", .grammar = Grammar::result, .repeats = true,
+ .of = "max", .grammar = Grammar::result, .step = Step::replace, .repeats = true,
  .value = "V", .group = "bounds",
  .line = "Replace elements greater than --max by V",
  .details = R"(Elements greater than max become V in place of max, by the rules of `--replace-below`, and still
 count as lowered.)"},
 {.name = "subtract", .member = &Request::subtract, .parameter = ParameterId::subtract,
- .grammar = Grammar::factor, .broadcasts = true,
+ .grammar = Grammar::factor, .broadcasts = true, .step = Step::normalize,
  .value = "S", .group = "data",
  .line = "After the clip, subtract S: number, mean, @FILE.npy",
  .details = R"(Calculate (y - S) / D for every clipped element y, of which `--then` clips the result. S is a
 number, @FILE.npy, a figure such as `mean`, or a percentile; default: 0. Integers need `--to` or `--round`.)",
  .more = "See AFTER THE CLIP and FIGURES OF THE ELEMENTS."},
 {.name = "divide", .member = &Request::divide, .parameter = ParameterId::divide, .grammar = Grammar::factor,
- .broadcasts = true,
+ .broadcasts = true, .step = Step::normalize,
  .value = "D", .group = "data",
  .line = "After --subtract, divide by D, of the same kinds",
  .details = R"(Calculate (y - S) / D, with D as `--subtract` takes S; default: 1. Dividing by 0 is an error
 (2 if the 0 was typed, 3 if it came from a file or the elements), unless `--divide-zero` is given.)"},
 {.name = "divide_zero", .member = &Request::divide_zero, .of = "divide", .grammar = Grammar::divisor,
- .is_detail = true, .repeats = true,
+ .step = Step::normalize, .is_detail = true, .repeats = true,
  .value = "V", .group = "data",
  .line = "For a divisor found as 0: keep, error or a number",
  .details = R"(Replace a divisor that a file or a figure gives as 0, also B - A of `--stretch-from`: by 1 (`keep`)
 or by the number V. Default: `error` (3).)"},
-{.name = "max_norm", .member = &Request::max_norm, .parameter = ParameterId::max_norm,
+{.name = "max_norm", .member = &Request::max_norm, .parameter = ParameterId::max_norm, .step = Step::norm,
  .value = "C", .group = "data",
  .line = "After the clip, scale elements down to the norm C",
  .details = R"(If the norm n of the clipped elements is greater than C, multiply them by C / n. Integers need
 `--to` or `--round`.)", .more = "See NORMS OF THE ELEMENTS."},
-{.name = "norm", .member = &Request::norm, .of = "max_norm", .is_detail = true, .repeats = true,
+{.name = "norm", .member = &Request::norm, .of = "max_norm", .step = Step::norm,
+ .is_detail = true, .repeats = true,
  .value = "P", .group = "data",
  .line = "Norm of --max-norm and norm: 2 (default), 1, inf",
  .details = R"(The norm that `--max-norm` limits and that `norm` is: `2` (default), the root of the sum of
 squares; `1`, the sum of absolute values; `inf`, the greatest absolute value.)"},
-{.name = "zero_point", .member = &Request::zero_point, .grammar = Grammar::number, .repeats = true,
+{.name = "zero_point", .member = &Request::zero_point, .grammar = Grammar::number, .step = Step::cast,
+ .repeats = true,
  .value = "Z", .group = "data",
  .line = "Add the integer Z after rounding",
  .details = R"(Add Z to the rounded result, as ONNX QuantizeLinear does. It needs an integer dtype as `--to`,
 which has Z.)"},
 {.name = "nan", .member = &Request::nan, .parameter = ParameterId::nan, .grammar = Grammar::result,
- .stage = Stage::clip, .is_detail = true, .repeats = true,
+ .step = Step::clip, .is_detail = true, .repeats = true,
  .value = "WHAT", .group = "bounds",
  .line = "NaN: keep (default), error, min, max or a number",
  .details = R"(`keep` NaN elements (default), stop at the first one, an `error` (3), or replace them by `min`,
 `max` or a number. A profile may have another default. Integers have no NaN; NaT counts as NaN.)",
  .more = "See PROFILES."},
-{.name = "to", .member = &Request::to,
+{.name = "to", .member = &Request::to, .step = Step::cast,
  .value = "DTYPE", .group = "data",
  .line = "Write this dtype: rounded once, never wrapped",
  .details = R"(Elements get another dtype, and each is rounded once. Integer dtypes saturate, and NaN is an error
 (3) without `--nan`; float dtypes become infinite beyond their range.)",
  .more = "`<f4`, `>f4` and `=f4` also set the byte order. See OTHER DTYPES."},
-{.name = "round", .member = &Request::round,
+{.name = "round", .member = &Request::round, .step = Step::cast,
  .value = "MODE", .group = "data",
  .line = "half-even, half-away, trunc, floor or ceil",
  .details = R"(Round results to integers: to nearest, a tie to even (`half-even`) or away from 0 (`half-away`),
 or toward 0 (`trunc`), down (`floor`) or up (`ceil`). Default with an integer dtype as `--to`: `half-even`.)",
  .more = "See OTHER DTYPES."},
-{.name = "saturate", .member = &Request::saturate, .of = "to", .is_detail = true, .repeats = true,
+{.name = "saturate", .member = &Request::saturate, .of = "to", .step = Step::cast, .is_detail = true,
+ .repeats = true,
  .group = "data",
  .line = "With --to: the largest finite value, not infinity",
  .details = R"(With a float dtype as `--to`: values beyond its range, infinity included, become the largest
 finite value and count as raised or lowered.)"},
-{.name = "stretch", .member = &Request::stretch, .uses_bounds = true,
+{.name = "stretch", .member = &Request::stretch, .step = Step::normalize, .uses_bounds = true,
  .value = "LO:HI", .group = "data",
  .line = "After the clip, map min to LO and max to HI",
  .details = R"(Map min to LO and max to HI, and everything between them linearly. LO above HI inverts. Integers
 need `--to` or `--round`. Without `--stretch-from` it needs both bounds.)", .more = "See AFTER THE CLIP."},
 {.name = "stretch_from", .member = &Request::stretch_from, .of = "stretch", .grammar = Grammar::figure,
- .is_detail = true, .is_range = true,
+ .step = Step::normalize, .is_detail = true, .is_range = true,
  .value = "A:B", .group = "data",
  .line = "With --stretch: map A to LO and B to HI instead",
  .details = R"(Map A to LO and B to HI in place of the bounds; elements outside of A and B are extrapolated along
@@ -430,6 +441,10 @@ void expect_no_groups(const Request& request);
 
 /// The field that calculates with both bounds; null if the request gives none.
 [[nodiscard]] const Field* user_of_bounds(const Request& request);
+
+/// The request without a step and those after it: what gives the elements that a figure of the step is found
+/// in.
+[[nodiscard]] Request prefix(Request request, Field::Step step);
 
 /// Takes a member out of the request that is a figure which the elements do not have, with all that needs it.
 void omit(Request& request, const Field& figure);

@@ -214,23 +214,15 @@ std::vector<FoundArray> arrays_of(const Request& request, const FieldList& facto
   return arrays;
 }
 
-Request first_steps(const Request& request, DType dtype) {
-  Request first = request;
-  first.subtract.reset();
-  first.divide.reset();
-  first.divide_zero.reset();
-  first.stretch.reset();
-  first.stretch_from.reset();
-  first.round.reset();
-  first.zero_point.reset();
-  first.to.reset();
-  first.saturate = false;
-  first.per_axis.clear();
+Request first_steps(const Request& request, DType dtype, Field::Step step) {
+  Request first = prefix(request, step);
   first.mask.reset();
   first.mask_to.reset();
-  const bool is_wide = request.max_norm || request.scale || request.bias || request.replace_below ||
-                       request.replace_above || request.nan.number || may_be_far(request.min, dtype) ||
-                       may_be_far(request.max, dtype) ||
+  const auto calculates = [](const Field& field) {
+    return field.step != Field::Step::elements && field.step != Field::Step::clip;
+  };
+  const bool is_wide = first_given(first, calculates) != nullptr || request.nan.number ||
+                       may_be_far(request.min, dtype) || may_be_far(request.max, dtype) ||
                        (!is_floating(dtype) && (has_fraction(request.min) || has_fraction(request.max)));
   if (is_wide || !request.nodata.empty()) first.to = DType::float64;
   if (!request.nodata.empty()) first.nodata_to = std::numeric_limits<double>::quiet_NaN();
@@ -238,7 +230,7 @@ Request first_steps(const Request& request, DType dtype) {
 }
 
 Request exact_steps(const Request& request, DType dtype, ElementBits otherwise) {
-  Request first = first_steps(request, dtype);
+  Request first = first_steps(request, dtype, Field::Step::normalize);
   const Number none = number_of(dtype, otherwise);
   first.to.reset();
   first.round = Round::half_even;

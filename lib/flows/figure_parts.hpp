@@ -161,9 +161,9 @@ struct Scaled {
 /// a number that only results of a wider dtype reach.
 [[nodiscard]] Request bounds_alone(const Request& request, DType dtype);
 
-/// The clip, and what a norm that was found makes of it: elements with all numbers that are subtracted from,
-/// those of the tensor's dtype, or float64.
-[[nodiscard]] Request first_steps(const Request& request, DType dtype);
+/// The prefix() in which the figures of a step after the clip are found: elements of the tensor's dtype, or
+/// float64.
+[[nodiscard]] Request first_steps(const Request& request, DType dtype, Field::Step step);
 
 /// first_steps() of integers of 64 bits without float64. What has no value becomes `otherwise`, and so does a
 /// replacement that is no element. Fractions of bounds, which are less than 2^53, are rounded.

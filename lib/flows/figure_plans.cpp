@@ -51,7 +51,7 @@ void check_figures(const Request& request) {
     check_places(field.name, given);
   });
   const Field* const scaling = first_given(request, [&](const Field& field) {
-    return field.stage == Field::Stage::before && field.is_given(request) &&
+    return field.step == Field::Step::scale && field.is_given(request) &&
            (field.number_in(request)->array || !field.number_in(request)->list.empty());
   });
   const auto check = [&](const FieldList& figures) {

@@ -370,11 +370,8 @@ void Figures::find_range() {
 /// Finds the norms of the clipped elements. Nodata elements become 0, which adds nothing.
 void Figures::find_norm() {
   if (!has_norm(request_)) return;
-  Request others = request_;
-  others.max_norm.reset();
-  others.norm.reset();
   const DType dtype = layout().dtype;
-  Request first = first_steps(others, dtype);
+  Request first = first_steps(request_, dtype, Field::Step::norm);
   if (first.nodata_to) first.nodata_to = 0;
   const auto is_other = [&](const TensorSource& source) { return source.layout.dtype != dtype; };
   if (!has_kernels(dtype) || std::ranges::any_of(sources_, is_other)) first.to = DType::float64;
@@ -408,7 +405,7 @@ Figure Figures::checked(const Field& factor, const Figure& number, std::uint64_t
 void Figures::find_statistics() {
   const FieldList factors = statistics_in(request_);
   if (factors.empty()) return;
-  const Request first = first_steps(request_, layout().dtype);
+  const Request first = first_steps(request_, layout().dtype, Field::Step::normalize);
   const ElementSource source = clipped(first);
   const std::vector<Expression> figures = expressions_of(request_, factors);
   std::vector<FoundArray> elements = arrays_of(request_, factors, source.dtype);

@@ -98,7 +98,7 @@ class RequestArguments {
   /// Whether one of the arguments that only profile clipper has is given.
   [[nodiscard]] bool act_after_clip() const {
     constexpr auto kPlaces =
-        places_of(fields::rows([](const Field& field) { return field.stage == Field::Stage::after; }));
+        places_of(fields::rows([](const Field& field) { return field.is_of_clipper(); }));
     return std::ranges::any_of(kPlaces, [&](std::size_t place) { return is_given(place); });
   }
 
