@@ -13,7 +13,6 @@
 #include "files/place.hpp"
 #include "files/replacement.hpp"
 #include "formats/container.hpp"
-#include "formats/format_functions.hpp"
 #include "npy/dict.hpp"
 #include "npy/other.hpp"
 #include "npz/archive_writer.hpp"

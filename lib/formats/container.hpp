@@ -249,4 +249,16 @@ class TypeChoice {
   bool other_ = false;
 };
 
+// The functions of the table in formats.cpp for archives: archive_formats.cpp. The entries of an index are
+// those of its files.
+[[nodiscard]] bool begins_npz(std::span<const std::byte> start);
+[[nodiscard]] Entries npz_entries(const InputFile& file, KeptFor kept_for);
+[[nodiscard]] Source npz_entry(const InputFile& file, const std::string& path, const Entry& entry,
+                               Check check, std::uint64_t size);
+[[nodiscard]] Entries safetensors_entries(const InputFile& file, KeptFor kept_for);
+[[nodiscard]] Entries index_entries(const InputFile& file, KeptFor kept_for);
+[[nodiscard]] Source safetensors_entry(const InputFile& file, const std::string& path, const Entry& entry,
+                                       Check check, std::uint64_t size);
+[[nodiscard]] bool has_safetensors_dtype(DType dtype);
+
 }  // namespace clipper
