@@ -23,7 +23,7 @@
 #include "contract/fields.hpp"
 #include "engine/engine.hpp"
 #include "error.hpp"
-#include "files/replacement_batch.hpp"
+#include "files/output_file.hpp"
 #include "flows/figure_parts.hpp"
 #include "flows/figure_requests.hpp"
 #include "flows/saved_figures.hpp"

@@ -9,7 +9,6 @@
 #include "clip/jobs.hpp"
 #include "clip/run_log.hpp"
 #include "files/output_file.hpp"
-#include "files/replacement_batch.hpp"
 #include "flows/clip_file.hpp"
 #include "flows/tensor_pool.hpp"
 #include "shards/shard_files.hpp"

@@ -10,7 +10,7 @@
 #include <mutex>
 
 #include "error.hpp"
-#include "files/checksum.hpp"
+#include "files/descriptor.hpp"
 #include "files/input_file.hpp"
 #include "memory/codec.hpp"
 #include "os/os.hpp"

@@ -10,7 +10,7 @@
 #include "clip/clip.hpp"
 #include "contract/plan.hpp"
 #include "engine/tensor_clip.hpp"
-#include "files/checksum.hpp"
+#include "files/descriptor.hpp"
 #include "files/input_file.hpp"
 #include "files/output_file.hpp"
 #include "parallel/pool.hpp"

@@ -1,6 +1,7 @@
 #include "files/descriptor.hpp"
 
 #include <fmt/format.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <array>
@@ -320,6 +321,20 @@ bool is_written(const os::Status& before, const os::Status& now) {
 
 bool has_same_attributes(const os::Status& before, const os::Status& now) {
   return is_same_time(now.st_ctim, before.st_ctim);
+}
+
+std::uint64_t checksum(std::span<const std::byte> bytes) noexcept {
+  return XXH64(bytes.data(), bytes.size(), 0);
+}
+
+std::uint64_t placed_sum(std::span<const std::byte> bytes, std::uint64_t offset) noexcept {
+  std::uint64_t total = 0;
+  for (; !bytes.empty(); offset += kSummedBlock) {
+    const std::size_t size = std::min(kSummedBlock, bytes.size());
+    total += XXH64(bytes.data(), size, offset);
+    bytes = bytes.subspan(size);
+  }
+  return total;
 }
 
 }  // namespace clipper

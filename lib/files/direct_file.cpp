@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "error.hpp"
-#include "files/checksum.hpp"
 #include "files/descriptor.hpp"
 #include "files/input_file.hpp"
 #include "files/place.hpp"

@@ -14,7 +14,6 @@
 #include <utility>
 
 #include "error.hpp"
-#include "files/attributes.hpp"
 #include "files/descriptor.hpp"
 #include "files/replacement.hpp"
 

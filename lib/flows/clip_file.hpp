@@ -14,7 +14,6 @@
 #include "engine/engine.hpp"
 #include "files/input_file.hpp"
 #include "files/output_file.hpp"
-#include "files/replacement_batch.hpp"
 #include "formats/container.hpp"
 #include "formats/formats.hpp"
 

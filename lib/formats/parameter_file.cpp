@@ -13,7 +13,6 @@
 #include "contract/arrays.hpp"
 #include "element/element.hpp"
 #include "error.hpp"
-#include "files/checksum.hpp"
 #include "files/descriptor.hpp"
 #include "files/input_file.hpp"
 #include "formats/formats.hpp"

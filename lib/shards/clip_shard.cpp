@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "error.hpp"
-#include "files/checksum.hpp"
+#include "files/descriptor.hpp"
 #include "files/place.hpp"
 #include "flows/figure_plans.hpp"
 #include "flows/file_clip.hpp"

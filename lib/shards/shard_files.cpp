@@ -20,7 +20,6 @@
 
 #include "element/number.hpp"
 #include "error.hpp"
-#include "files/checksum.hpp"
 #include "files/descriptor.hpp"
 #include "npy/header.hpp"
 

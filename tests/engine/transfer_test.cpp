@@ -3,7 +3,7 @@
 #include <random>
 #include <set>
 
-#include "files/checksum.hpp"
+#include "files/descriptor.hpp"
 #include "formats/formats.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"

@@ -1,6 +1,6 @@
-#include "files/attributes.hpp"
-
 #include "support/attributes.hpp"
+
+#include "files/replacement.hpp"
 #include "support/files.hpp"
 #include "support/fork.hpp"
 #include "support/refusal.hpp"

@@ -1,7 +1,6 @@
-#include "files/checksum.hpp"
-
 #include <set>
 
+#include "files/descriptor.hpp"
 #include "support/files.hpp"
 
 namespace clipper::testing {

@@ -1,9 +1,8 @@
-#include "files/replacement_batch.hpp"
-
 #include <sys/file.h>
 #include <sys/syscall.h>
 
 #include "error.hpp"
+#include "files/output_file.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"
 

@@ -3,7 +3,7 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 
-#include "files/checksum.hpp"
+#include "files/descriptor.hpp"
 #include "shards/clip_shard.hpp"
 #include "shards/shard_files.hpp"
 #include "support/files.hpp"

@@ -1,4 +1,3 @@
-#include "files/checksum.hpp"
 #include "files/descriptor.hpp"
 #include "shards/clip_shard.hpp"
 #include "support/files.hpp"
