@@ -11,49 +11,41 @@
 
 #include "error.hpp"
 #include "npz/archive.hpp"
-#include "npz/library.hpp"
+#include "os/os.hpp"
 
 namespace clipper::npz {
 namespace {
 
-struct Isal {
-  Isal() {
-    const Library library(CLIPPER_LIBISAL);
-    library.find("crc32_gzip_refl", crc);
-    library.find("isal_inflate_init", inflate_init);
-    library.find("isal_inflate", inflate);
-  }
+// The functions of the libraries. A program loads them when an archive needs them: linked libraries would be
+// loaded at every start. A static program has them.
+#ifdef CLIPPER_NPZ_IS_LINKED
+#define CLIPPER_FUNCTION(soname, name) ::name
+#else
+#define CLIPPER_FUNCTION(soname, name) reinterpret_cast<decltype(&::name)>(loaded_function(soname, #name))
+#endif
 
-  decltype(&::crc32_gzip_refl) crc = nullptr;
-  decltype(&::isal_inflate_init) inflate_init = nullptr;
-  decltype(&::isal_inflate) inflate = nullptr;
+struct Isal {
+  decltype(&::crc32_gzip_refl) crc = CLIPPER_FUNCTION(CLIPPER_LIBISAL, crc32_gzip_refl);
+  decltype(&::isal_inflate_init) inflate_init = CLIPPER_FUNCTION(CLIPPER_LIBISAL, isal_inflate_init);
+  decltype(&::isal_inflate) inflate = CLIPPER_FUNCTION(CLIPPER_LIBISAL, isal_inflate);
 };
 
 const Isal& isal() {
-  static const Isal loaded;
-  return loaded;
+  static const Isal all;
+  return all;
 }
 
 struct Zlib {
-  Zlib() {
-    const Library library(CLIPPER_LIBZ);
-    library.find("crc32_combine", crc_combine);
-    library.find("deflateInit2_", deflate_init);
-    library.find("deflateBound", deflate_bound);
-    library.find("deflate", deflate);
-    library.find("deflateEnd", deflate_end);
-  }
-
-  decltype(&::crc32_combine) crc_combine = nullptr;
-  decltype(&::deflateInit2_) deflate_init = nullptr;
-  decltype(&::deflateBound) deflate_bound = nullptr;
-  decltype(&::deflate) deflate = nullptr;
-  decltype(&::deflateEnd) deflate_end = nullptr;
+  decltype(&::crc32_combine) crc_combine = CLIPPER_FUNCTION(CLIPPER_LIBZ, crc32_combine);
+  decltype(&::deflateInit2_) deflate_init = CLIPPER_FUNCTION(CLIPPER_LIBZ, deflateInit2_);
+  decltype(&::deflateBound) deflate_bound = CLIPPER_FUNCTION(CLIPPER_LIBZ, deflateBound);
+  decltype(&::deflate) deflate = CLIPPER_FUNCTION(CLIPPER_LIBZ, deflate);
+  decltype(&::deflateEnd) deflate_end = CLIPPER_FUNCTION(CLIPPER_LIBZ, deflateEnd);
 };
 
 const Zlib& zlib() {
-  static const Zlib loaded;
-  return loaded;
+  static const Zlib all;
+  return all;
 }
 
 /// A raw deflate stream of zlib.
@@ -152,6 +144,17 @@ class Inflater {
 };
 
 }  // namespace
+
+#ifndef CLIPPER_NPZ_IS_LINKED
+void* loaded_function(const char* soname, const char* name) {
+  // dlerror() names the library, and says why: "libisal.so.2: cannot open shared object file: No such file or
+  // directory".
+  void* const library = os::dlopen(soname, RTLD_NOW | RTLD_LOCAL);
+  void* const found = library != nullptr ? os::dlsym(library, name) : nullptr;
+  if (found == nullptr) throw Error(ErrorKind::io, fmt::format("{}; .npz archives need it", os::dlerror()));
+  return found;
+}
+#endif
 
 void expect_codecs() {
   isal();

@@ -16,6 +16,10 @@ namespace clipper::npz {
 /// Error{input} in a build without npz, before anything is read. Loads what reads archives.
 void expect_codecs();
 
+/// The function `name` of a shared library, which stays loaded until the program ends. Error{io} if the
+/// library or the function is missing. Not in a static program.
+[[nodiscard]] void* loaded_function(const char* soname, const char* name);
+
 /// "libisal.so.2, libz.so.1", which are loaded when they are needed; "ISA-L, zlib" in a static program.
 [[nodiscard]] std::string_view libraries() noexcept;
 

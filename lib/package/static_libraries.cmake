@@ -154,9 +154,8 @@ target_compile_options(isal PRIVATE $<$<COMPILE_LANGUAGE:C>:-w>)
 file(CONFIGURE OUTPUT isal/isa-l.h CONTENT "#include <crc.h>\n#include <igzip_lib.h>\n")
 target_include_directories(isal PUBLIC ${CMAKE_CURRENT_BINARY_DIR}/isal)
 
-set(npz_definitions CLIPPER_LIBISAL="ISA-L" CLIPPER_LIBZ="zlib")
+set(npz_definitions CLIPPER_NPZ_IS_LINKED CLIPPER_LIBISAL="ISA-L" CLIPPER_LIBZ="zlib")
 set(npz_libraries isal zlib)
-set(npz_other_way library)
 
 # Stripped, because the whole file counts for RLIMIT_AS.
 set(static_program_options -static-pie -s LINKER:--gc-sections)
