@@ -377,8 +377,8 @@ Metrics metrics_of(const MetricSums& sums, std::uint64_t count) {
   if (actual.mantissa > 0 && expected.mantissa > 0) {
     const Scaled product = scaled(sums.product);
     const Scaled lengths = root({actual.mantissa * expected.mantissa, actual.exponent + expected.exponent});
-    const double cosine = rounded({product.mantissa / lengths.mantissa, product.exponent - lengths.exponent});
-    metrics.cosine = std::clamp(cosine, -1.0, 1.0);
+    const Scaled cosine{product.mantissa / lengths.mantissa, product.exponent - lengths.exponent};
+    metrics.cosine = std::clamp(rounded(cosine), -1.0, 1.0);
   }
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (difference.mantissa == 0)

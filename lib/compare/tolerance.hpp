@@ -15,7 +15,7 @@
 
 #include "element/dtype.hpp"
 #include "element/number.hpp"
-#include "statistics/moments.hpp"
+#include "statistics/figure.hpp"
 
 namespace clipper {
 

@@ -15,7 +15,7 @@
 #include "element/number.hpp"
 #include "element/small_floats.hpp"
 #include "statistics/expression_values.hpp"
-#include "statistics/moments.hpp"
+#include "statistics/figure.hpp"
 #include "statistics/statistics.hpp"
 
 namespace clipper {

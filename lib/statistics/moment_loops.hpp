@@ -16,7 +16,7 @@
 #include "element/small_floats.hpp"
 #include "simd/conversions.hpp"
 #include "simd/vector.hpp"
-#include "statistics/moments.hpp"
+#include "statistics/figure.hpp"
 
 /// Adds elements and their squares to moments without rounding: templates over the element type that must be
 /// inlined into functions compiled for an instruction set.

@@ -10,7 +10,7 @@
 #include "element/dtype.hpp"
 #include "element/number.hpp"
 #include "simd/levels.hpp"
-#include "statistics/moments.hpp"
+#include "statistics/figure.hpp"
 
 namespace clipper {
 

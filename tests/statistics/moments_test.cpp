@@ -1,8 +1,7 @@
-#include "statistics/moments.hpp"
-
 #include <random>
 
 #include "element/number.hpp"
+#include "statistics/figure.hpp"
 #include "support/catch.hpp"
 
 namespace clipper::testing {
