@@ -9,7 +9,6 @@
 #include "clipper.hpp"
 #include "clipper_input.hpp"
 #include "compare/compare_files.hpp"
-#include "compare/comparison_text.hpp"
 #include "compare/tolerance.hpp"
 #include "element/number.hpp"
 #include "flows/tensor_statistics.hpp"

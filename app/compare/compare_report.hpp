@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "compare/compare_files.hpp"
-#include "compare/comparison_text.hpp"
 #include "console/diagnostics.hpp"
 #include "console/terminal.hpp"
 #include "files/output_file.hpp"

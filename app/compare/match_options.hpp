@@ -12,7 +12,6 @@
 
 #include "command_line/command_spec.hpp"
 #include "compare/compare_files.hpp"
-#include "compare/comparison_text.hpp"
 #include "compare/tolerance.hpp"
 #include "element/text.hpp"
 

@@ -1,11 +1,10 @@
-#include "compare/comparison_text.hpp"
-
 #include <fmt/format.h>
 
 #include <charconv>
 #include <cmath>
 #include <vector>
 
+#include "compare/compare_files.hpp"
 #include "element/element.hpp"
 #include "element/text.hpp"
 

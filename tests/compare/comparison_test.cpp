@@ -4,7 +4,7 @@
 #include <random>
 
 #include "clip/clip_cases.hpp"
-#include "compare/comparison_text.hpp"
+#include "compare/compare_files.hpp"
 #include "compare/reference_comparison.hpp"
 #include "support/catch.hpp"
 
