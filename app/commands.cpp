@@ -16,7 +16,6 @@
 #include "command_line/command_line.hpp"
 #include "command_line/command_spec.hpp"
 #include "command_line/shared_options.hpp"
-#include "compare/compare_command.hpp"
 #include "console/diagnostics.hpp"
 #include "console/json.hpp"
 #include "console/terminal.hpp"

@@ -1,5 +1,3 @@
-#include "compare/compare_command.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,12 +6,20 @@
 #include <deque>
 #include <filesystem>
 #include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "command_line/command_line.hpp"
+#include "command_line/input_names.hpp"
+#include "command_line/shared_options.hpp"
+#include "compare/compare_files.hpp"
 #include "compare/compare_report.hpp"
+#include "compare/match_options.hpp"
+#include "compare/pair_log.hpp"
 #include "console/diagnostics.hpp"
+#include "console/terminal.hpp"
+#include "engine/engine.hpp"
 #include "error.hpp"
 #include "files/output_file.hpp"
 #include "files/place.hpp"
@@ -151,6 +157,20 @@ constexpr auto kOptions =
 constexpr std::array kCommon{&kRtol,        &kAtol,    &kUlp,  &kTolerance, &kBits, &kAnyDtype,
                              &kMaxMismatch, &kMetrics, &kShow, &kDiffOut,   &kJson, &kVerbose};
 
+/// A parsed command line of `clipper compare`, not yet compared with any file.
+struct CompareCommand {
+  std::string actual;    ///< a file, a directory, or "-" for standard input
+  std::string expected;  ///< a file, a directory, or "-" if `actual` is not "-"
+  TensorWalk walk;
+  TensorChoice choice;
+  CompareSettings settings;
+  Matching matching;
+  bool updates = false;  ///< replaces expected files that fail by the actual ones
+  PairOutput output;
+  Progress::When progress = Progress::When::automatic;
+  Engine::Options engine;
+};
+
 void validate_rule(const RawOptions& raw, CompareCommand& command) {
   command.matching = validate_matching(raw);
   ComparisonRule& rule = command.matching.rule;
@@ -164,20 +184,7 @@ void validate_rule(const RawOptions& raw, CompareCommand& command) {
   command.settings.strict_header = word_of(raw, kHeader) != 0;
 }
 
-}  // namespace
-
-constexpr CommandSpec kCompareSpec{
-    .run = &run_compare,
-    .name = "compare",
-    .summary = "compare two tensors, two archives or two directories",
-    .description = kDescription,
-    .forms = kForms,
-    .footer = kFooter,
-    .positionals = kPositionals,
-    .options = kOptions,
-    .common = kCommon,
-};
-
+/// Throws Error{usage} if options contradict each other or a value is invalid.
 CompareCommand validate_compare(const RawOptions& raw) {
   CompareCommand command;
   if (!raw.has(kActual)) refuse("ACTUAL is missing; see clipper compare --help");
@@ -207,8 +214,6 @@ CompareCommand validate_compare(const RawOptions& raw) {
   command.progress = command.output.quiet ? Progress::When::never : progress_when(raw);
   return command;
 }
-
-namespace {
 
 namespace fs = std::filesystem;
 
@@ -457,8 +462,6 @@ class Comparer {
   PairWalk walk_;
 };
 
-}  // namespace
-
 int run_compare(const RawOptions& raw) {
   const CompareCommand command = validate_compare(raw);
   if (command.settings.difference_file && is_directory(command.actual))
@@ -476,5 +479,19 @@ int run_compare(const RawOptions& raw) {
   if (comparer.has_read_all()) command.choice.members.expect_used();
   return comparer.end(pairs.are_found());
 }
+
+}  // namespace
+
+constexpr CommandSpec kCompareSpec{
+    .run = &run_compare,
+    .name = "compare",
+    .summary = "compare two tensors, two archives or two directories",
+    .description = kDescription,
+    .forms = kForms,
+    .footer = kFooter,
+    .positionals = kPositionals,
+    .options = kOptions,
+    .common = kCommon,
+};
 
 }  // namespace clipper
