@@ -22,7 +22,6 @@
 #include "element/text.hpp"
 #include "formats/container.hpp"
 #include "formats/formats.hpp"
-#include "generate/generate_command.hpp"
 #include "info/info_command.hpp"
 #include "os/os.hpp"
 

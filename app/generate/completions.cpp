@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "command_line/command_line.hpp"
+#include "command_line/command_spec.hpp"
 #include "command_line/shared_options.hpp"
 #include "console/terminal.hpp"
 #include "element/text.hpp"
@@ -16,7 +17,6 @@
 #include "files/input_file.hpp"
 #include "formats/container.hpp"
 #include "formats/formats.hpp"
-#include "generate/generate_command.hpp"
 
 namespace clipper {
 namespace {

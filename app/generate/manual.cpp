@@ -17,7 +17,6 @@
 #include "counts.hpp"
 #include "element/dtype.hpp"
 #include "element/text.hpp"
-#include "generate/generate_command.hpp"
 
 namespace clipper {
 namespace {

@@ -8,7 +8,6 @@
 #include "clip/clip_option_table.hpp"
 #include "command_line/command_spec.hpp"
 #include "counts.hpp"
-#include "generate/generate_command.hpp"
 #include "support/archives.hpp"
 
 /// A member of a request that is added to contract/fields.hpp must be typed, documented and reported.

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "cli/clipper.hpp"
-#include "generate/generate_command.hpp"
+#include "command_line/command_spec.hpp"
 #include "support/archives.hpp"
 
 namespace clipper::testing::json_schema_test {

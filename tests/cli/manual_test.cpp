@@ -7,7 +7,6 @@
 #include "contract/profile.hpp"
 #include "element/dtype.hpp"
 #include "error.hpp"
-#include "generate/generate_command.hpp"
 #include "support/archives.hpp"
 
 /// The manual as readers see it, compared with the program, and what else --generate prints.
