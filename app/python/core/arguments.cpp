@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <cstring>
 #include <iterator>
 #include <limits>
 #include <utility>
@@ -153,31 +155,6 @@ nb::object divisor_of(nb::handle object) {
   return object.attr("divisor");
 }
 
-/// clipper's name of a dtype, what np.dtype() takes, or a word that np.dtype() does not know, such as
-/// "bf16" and what str() makes of torch.float16. A text has a byte order if it names one, an object if numpy
-/// calls it ">".
-std::optional<OrderedDType> dtype_in(std::string_view field, nb::handle dtype) {
-  if (dtype.is_none()) return std::nullopt;
-  const bool is_text = PyUnicode_Check(dtype.ptr());
-  if (is_text)
-    if (const DTypeWord word = dtype_word(characters_of(dtype)); word.dtype) return word.dtype;
-  PyArray_Descr* converted = nullptr;
-  if (PyArray_DescrConverter(dtype.ptr(), &converted) == 0) {
-    if (const nb::python_error error; !error.matches(PyExc_TypeError)) throw error;
-    const nb::str text(dtype);
-    const bool is_dtype = nb::cast<std::string>(dtype.type().attr("__name__")) == "dtype";  // torch's
-    if (is_text || is_dtype || dtype_word(characters_of(text)).dtype)
-      return dtype_of_text(field, characters_of(text));
-    refuse_type(field, dtype, "a dtype, its name or a scalar type");
-  }
-  const nb::object descr = nb::steal(reinterpret_cast<PyObject*>(converted));
-  const nb::object name = descr.attr("name");
-  const bool as_typed = is_text && !dtype_named(characters_of(name));  // "U8" are 8 characters in numpy
-  OrderedDType found = dtype_of_text(field, characters_of(as_typed ? dtype : nb::handle(name)));
-  if (converted->byteorder == '>' && !is_foreign(found)) found.order = ByteOrder::big;
-  return found;
-}
-
 bool is_sequence(nb::handle object) {
   return PyTuple_CheckExact(object.ptr()) || PyList_Check(object.ptr());
 }
@@ -198,7 +175,7 @@ struct SetMember {
     if (!PyBool_Check(object.ptr())) refuse("a bool");
     flag = object.is(Py_True);
   }
-  void operator()(std::optional<OrderedDType>& dtype) const { dtype = to_of_argument(object); }
+  void operator()(std::optional<OrderedDType>& dtype) const { dtype = dtype_in("to", object); }
   void operator()(std::vector<std::int64_t>& axes) const {
     if (!PyTuple_Check(object.ptr()) && !PyList_Check(object.ptr())) return add_axis(object, axes);
     for (const nb::handle axis : nb::iter(object)) add_axis(axis, axes);
@@ -287,8 +264,10 @@ Request request_with(std::size_t place, nb::handle object) {
   return request_of(arguments).request;
 }
 
-void warn_of_truncation(const std::string& text) {
+void warn_of_truncation(std::string_view field, nb::handle bound, const std::string& what, DType dtype) {
   const nb::object category = nb::module_::import_("clipper._errors").attr("TruncationWarning");
+  const std::string text = std::string(field) + " " + nb::cast<std::string>(nb::str(bound)) + what +
+                           ", because x has dtype " + std::string(traits(dtype).name);
   if (PyErr_WarnEx(category.ptr(), text.c_str(), 1) < 0) throw nb::python_error();
 }
 
@@ -306,10 +285,7 @@ void warn_of_fraction(std::string_view field, nb::handle bound, nb::handle profi
       return;
   }
   if (profile_of(profile)->inexact != Profile::Inexact::truncate) return;
-  const std::string text = std::string(field) + " " + nb::cast<std::string>(nb::str(bound)) +
-                           " is no integer: its fraction is cut off, because x has dtype " +
-                           std::string(traits(dtype).name);
-  warn_of_truncation(text);
+  warn_of_truncation(field, bound, " is no integer: its fraction is cut off", dtype);
 }
 
 void warn_of_integer(std::string_view field, nb::handle bound, nb::handle /*profile*/, DType dtype) {
@@ -328,10 +304,8 @@ void warn_of_integer(std::string_view field, nb::handle bound, nb::handle /*prof
     return;  // beyond the range of the dtype
   }
   if (!std::isfinite(element) || element != std::trunc(element) || Number(element) == *number) return;
-  const std::string text = std::string(field) + " " + nb::cast<std::string>(nb::str(bound)) + " becomes " +
-                           nb::cast<std::string>(nb::str(nb::steal(PyLong_FromDouble(element)))) +
-                           ", because x has dtype " + std::string(traits(dtype).name);
-  warn_of_truncation(text);
+  const nb::str becomes(nb::steal(PyLong_FromDouble(element)));
+  warn_of_truncation(field, bound, " becomes " + nb::cast<std::string>(becomes), dtype);
 }
 
 const Profile* profile_of(nb::handle profile) {
@@ -352,12 +326,26 @@ std::optional<OnNan::Action> nan_word_of(nb::handle nan) {
   return static_cast<OnNan::Action>(word - kNanWords.begin());
 }
 
-std::optional<OrderedDType> dtype_of_argument(nb::handle dtype) {
-  return dtype_in("dtype", dtype);
-}
-
-std::optional<OrderedDType> to_of_argument(nb::handle to) {
-  return dtype_in("to", to);
+std::optional<OrderedDType> dtype_in(std::string_view field, nb::handle dtype) {
+  if (dtype.is_none()) return std::nullopt;
+  const bool is_text = PyUnicode_Check(dtype.ptr());
+  if (is_text)
+    if (const DTypeWord word = dtype_word(characters_of(dtype)); word.dtype) return word.dtype;
+  PyArray_Descr* converted = nullptr;
+  if (PyArray_DescrConverter(dtype.ptr(), &converted) == 0) {
+    if (const nb::python_error error; !error.matches(PyExc_TypeError)) throw error;
+    const nb::str text(dtype);
+    const bool is_dtype = nb::cast<std::string>(dtype.type().attr("__name__")) == "dtype";  // torch's
+    if (is_text || is_dtype || dtype_word(characters_of(text)).dtype)
+      return dtype_of_text(field, characters_of(text));
+    refuse_type(field, dtype, "a dtype, its name or a scalar type");
+  }
+  const nb::object descr = nb::steal(reinterpret_cast<PyObject*>(converted));
+  const nb::object name = descr.attr("name");
+  const bool as_typed = is_text && !dtype_named(characters_of(name));  // "U8" are 8 characters in numpy
+  OrderedDType found = dtype_of_text(field, characters_of(as_typed ? dtype : nb::handle(name)));
+  if (converted->byteorder == '>' && !is_foreign(found)) found.order = ByteOrder::big;
+  return found;
 }
 
 unsigned threads_of(nb::handle threads) {
@@ -419,6 +407,88 @@ HeldRequest request_of(const RequestArguments& arguments, const FileOptions& fil
     std::ranges::move(later.arrays, std::back_inserter(held.arrays));
   });
   return held;
+}
+
+/// Returns false for what is not remembered: text, integers of more than 63 bits, arrays unless they have one
+/// element of the key's dtype.
+bool PlanCache::read(nb::handle number, const Key& key, KeyParameter& parameter) {
+  PyObject* const object = number.ptr();
+  if (object == Py_None) return true;
+  const bool is_float_scalar = PyArray_IsScalar(object, Float) || PyArray_IsScalar(object, Half);
+  if (PyFloat_Check(object) || is_float_scalar) {
+    parameter = {KeyParameter::Kind::real, std::bit_cast<std::uint64_t>(PyFloat_AsDouble(object))};
+    return true;
+  }
+  if (PyArray_Check(object)) {
+    auto* const array = reinterpret_cast<PyArrayObject*>(object);
+    if (PyArray_SIZE(array) != 1 || PyArray_NDIM(array) > key.rank || type_of(array) != key.type)
+      return false;
+    parameter.kind = KeyParameter::Kind::element;
+    std::memcpy(&parameter.bits, PyArray_DATA(array), PyArray_ITEMSIZE(array));
+    return true;
+  }
+  // A duration of numpy is a subclass of its integers.
+  const bool is_numpy_integer = PyArray_IsScalar(object, Integer) && !PyArray_IsScalar(object, Timedelta);
+  if (!PyLong_Check(object) && !is_numpy_integer) return false;
+  int overflow = 0;
+  const long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
+  if (value == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+  parameter = {KeyParameter::Kind::integer, static_cast<std::uint64_t>(value)};
+  return overflow == 0;
+}
+
+/// The argument as read() saw it. Another thread may have changed an array's element since.
+nb::object PlanCache::as_read(nb::handle number, const KeyParameter& parameter) {
+  if (parameter.kind != KeyParameter::Kind::element) return nb::borrow(number);
+  const Array copy(PyArray_NewCopy(reinterpret_cast<PyArrayObject*>(number.ptr()), NPY_ANYORDER));
+  std::memcpy(PyArray_DATA(copy.get()), &parameter.bits, PyArray_ITEMSIZE(copy.get()));
+  return copy.object();
+}
+
+std::size_t PlanCache::place_of(const Key& key) {
+  std::uint64_t hash = static_cast<std::uint64_t>(key.type.dtype) * 31 + key.rank;
+  for (const KeyParameter& parameter : key.parameters)
+    hash = (hash ^ parameter.bits ^ static_cast<std::uint64_t>(parameter.kind)) * 0x9E3779B97F4A7C15;
+  return hash >> 56;
+}
+
+std::optional<PreparedClip> PlanCache::find(const RequestArguments& arguments, PyArrayObject* array,
+                                            const ArrayType& type) {
+  // Looked for first: reading a key takes time.
+  const auto is_large_array = [](nb::handle bound) {
+    return PyArray_CheckExact(bound.ptr()) && PyArray_SIZE(reinterpret_cast<PyArrayObject*>(bound.ptr())) > 1;
+  };
+  if (is_large_array(arguments[kMin]) || is_large_array(arguments[kMax]) || arguments.act_after_clip() ||
+      arguments.is_given(kThen))
+    return std::nullopt;
+  Key key;
+  key.type = type;
+  key.rank = static_cast<std::uint8_t>(PyArray_NDIM(array));
+  const auto is_read = [&](std::size_t i) { return read(arguments[kRemembered[i]], key, key.parameters[i]); };
+  for (std::size_t i = 0; i + 1 < kRemembered.size(); ++i)
+    if (!is_read(i)) return std::nullopt;
+  if (const auto action = nan_word_of(arguments[kNan]))
+    key.nan = *action;
+  else if (is_read(kRemembered.size() - 1))
+    key.nan = OnNan::replace;
+  else
+    return std::nullopt;
+  static const Profile* const own = profile_named("clipper");
+  key.profile = arguments[kProfile].is_none() ? own : profile_of(arguments[kProfile]);
+  key.min_above_max = min_above_max_of(arguments[kMinAboveMax]);
+
+  Entry& entry = entries_[place_of(key)];
+  if (!entry.prepared || !(entry.key == key)) {
+    RequestArguments read = arguments;
+    std::array<nb::object, kRemembered.size()> kept;
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+      kept[i] = as_read(arguments[kRemembered[i]], key.parameters[i]);
+      read[kRemembered[i]] = kept[i];
+    }
+    entry.prepared.emplace(request_of(read).request, tensor_of(array, type));
+    entry.key = key;
+  }
+  return entry.prepared;
 }
 
 }  // namespace clipper::python

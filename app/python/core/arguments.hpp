@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -145,11 +147,11 @@ struct HeldRequest {
 [[nodiscard]] const Profile* profile_of(nb::handle profile);
 [[nodiscard]] std::optional<MinAboveMax> min_above_max_of(nb::handle word);
 [[nodiscard]] std::optional<OnNan::Action> nan_word_of(nb::handle nan);
-[[nodiscard]] std::optional<OrderedDType> dtype_of_argument(nb::handle dtype);
 
-/// The dtype that `to` names, which has this machine's byte order. Error{usage} or the TypeError of
-/// np.dtype().
-[[nodiscard]] std::optional<OrderedDType> to_of_argument(nb::handle to);
+/// clipper's name of a dtype, what np.dtype() takes, or a word that np.dtype() does not know, such as "bf16"
+/// and what str() makes of torch.float16. A text has a byte order if it names one, an object if numpy calls
+/// it ">". Error{usage} or the TypeError of np.dtype().
+[[nodiscard]] std::optional<OrderedDType> dtype_in(std::string_view field, nb::handle dtype);
 
 /// A number of threads, 0 or more. Error{usage} or TypeError.
 [[nodiscard]] unsigned threads_of(nb::handle threads);
@@ -167,5 +169,48 @@ void warn_of_integer(std::string_view field, nb::handle bound, nb::handle profil
 /// Adds the functions for files, and those that compare and describe arrays. The functions of the package
 /// clipper, whose arguments by name are the last one, give them names, defaults and documentation.
 void add_file_functions(nb::module_& module);
+
+/// Remembers the last requests whose parameters are int, float or arrays of one element, because checking and
+/// converting them takes ten times as long as clipping a few elements. Used by one thread at a
+/// time: the one that has the GIL.
+class PlanCache {
+ public:
+  /// The prepared request for the arguments and tensors of this type and rank, which is prepared if it is not
+  /// known; nothing if a parameter is none of these, or acts after the clip. A copy, because another thread
+  /// may replace the entry as soon as it gets the GIL.
+  [[nodiscard]] std::optional<PreparedClip> find(const RequestArguments& arguments, PyArrayObject* array,
+                                                 const ArrayType& type);
+
+ private:
+  static constexpr std::array kRemembered{kMin, kMax, kScale, kBias, kNan};  ///< nan may also be a word
+
+  struct KeyParameter {
+    enum class Kind : std::uint8_t { none, integer, real, element };
+    Kind kind = Kind::none;
+    std::uint64_t bits = 0;
+    friend bool operator==(const KeyParameter&, const KeyParameter&) = default;
+  };
+
+  struct Key {
+    std::array<KeyParameter, kRemembered.size()> parameters;
+    const Profile* profile = nullptr;
+    ArrayType type{};
+    std::uint8_t rank = 0;
+    OnNan::Action nan = OnNan::by_profile;
+    std::optional<MinAboveMax> min_above_max;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+
+  struct Entry {
+    Key key;
+    std::optional<PreparedClip> prepared;
+  };
+
+  [[nodiscard]] static bool read(nb::handle number, const Key& key, KeyParameter& parameter);
+  [[nodiscard]] static nb::object as_read(nb::handle number, const KeyParameter& parameter);
+  [[nodiscard]] static std::size_t place_of(const Key& key);
+
+  std::array<Entry, 256> entries_;
+};
 
 }  // namespace clipper::python

@@ -11,7 +11,6 @@
 #include "flows/figure_requests.hpp"
 #include "python/core/arguments.hpp"
 #include "python/core/array.hpp"
-#include "python/core/plan_cache.hpp"
 
 namespace clipper::python {
 
@@ -45,7 +44,7 @@ Array array_of(nb::handle x) {
 }
 
 ArrayType type_of_x(PyArrayObject* x, nb::handle dtype) {
-  const std::optional<OrderedDType> given = dtype_of_argument(dtype);
+  const std::optional<OrderedDType> given = dtype_in("dtype", dtype);
   const std::optional<ArrayType> type = type_of(x, given);
   if (!type) {
     const std::string_view kind(&PyArray_DESCR(x)->kind, 1);
@@ -71,7 +70,7 @@ void check_out(PyArrayObject* x, const ArrayType& type, const ArrayType& result,
   if (array == x && !is_kept)
     refuse("out", "is x, whose elements cannot become " + name + " in the same memory");
   const std::optional<ArrayType> own =
-      type_of(array, is_foreign(result.dtype) ? dtype_of_argument(dtype) : std::nullopt);
+      type_of(array, is_foreign(result.dtype) ? dtype_in("dtype", dtype) : std::nullopt);
   if (!own || own->dtype != result.dtype)
     refuse("out", "has dtype " + dtype_text(array) + ", but " +
                       (is_kept ? "x has dtype " + dtype_text(x) : "the result has dtype " + name));
@@ -329,7 +328,7 @@ nb::handle descr_of(PyArrayObject* x, const ArrayType& type) {
 
 /// The type of what a clip gives. ml_dtypes knows only this machine's order.
 ArrayType type_after(const ArrayType& type, nb::handle argument) {
-  const std::optional<OrderedDType> to = to_of_argument(argument);
+  const std::optional<OrderedDType> to = dtype_in("to", argument);
   if (!to) return type;
   return {*to, is_foreign(*to) ? kNativeOrder : to->order.value_or(type.order)};
 }

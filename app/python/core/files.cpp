@@ -98,7 +98,7 @@ FileOptions options_of(const nb::dict& given) {
       for (const nb::handle text : nb::iter(value)) texts.push_back(text_of(argument, text));
     });
   };
-  options.dtype = dtype_of_argument(given["dtype"]);
+  options.dtype = dtype_in("dtype", given["dtype"]);
   take_text("raw", options.raw);
   take_text("format", options.format);
   take_flag("to_raw", options.to_raw);
