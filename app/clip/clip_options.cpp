@@ -129,9 +129,6 @@ constexpr CommandSpec kClipSpec{.run = &run_clip,
 
 namespace {
 
-using namespace clip_options;
-using namespace match_options;
-
 /// The option of a member of the request.
 const Option& option_of(const Field& field) {
   return *option_named(kClipSpec, field.option());
@@ -396,16 +393,6 @@ void validate_running(const RawOptions& raw, Command& command) {
   if (raw.has(kSimd)) command.engine.level = simd_level_of(raw);
 }
 
-}  // namespace
-
-bool tensor_goes_to_stdout(const RawOptions& raw) {
-  const std::vector<std::string>& files = raw.texts(kFiles);
-  const bool has_out = !names_destination(raw) && !raw.has(kVerify) && files.size() > 1;
-  return is_standard_output(raw.value(kOutput).value_or("")) || (has_out && is_standard_output(files.back()));
-}
-
-namespace {
-
 /// Refuses what cp takes as --backup=WORD, and a suffix that is typed as the next word.
 void validate_backup(const RawOptions& raw) {
   const std::string& suffix = raw.text(kBackup);
@@ -446,6 +433,12 @@ void validate_reading(const RawOptions& raw, Command& command) {
 }
 
 }  // namespace
+
+bool tensor_goes_to_stdout(const RawOptions& raw) {
+  const std::vector<std::string>& files = raw.texts(kFiles);
+  const bool has_out = !names_destination(raw) && !raw.has(kVerify) && files.size() > 1;
+  return is_standard_output(raw.value(kOutput).value_or("")) || (has_out && is_standard_output(files.back()));
+}
 
 Command validate_clip(const RawOptions& raw) {
   Command command;
