@@ -1,5 +1,6 @@
 #include "support/attributes.hpp"
 
+#include "files/input_file.hpp"
 #include "files/replacement.hpp"
 #include "support/files.hpp"
 #include "support/fork.hpp"
