@@ -1,5 +1,6 @@
 #include "clip/convert.hpp"
 
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -374,6 +375,8 @@ TEST_CASE("the results of integer arithmetic of 128 bits are rounded once") {
       {DType::int64, 257, {false, std::uint64_t{1} << 60}, {true, 1}, DType::bfloat16, 0x6180},
       {DType::int64, 65519, {false, 1}, {}, DType::float16, 0x7bff},
       {DType::int64, 65519, {false, 1}, {false, 1}, DType::float16, 0x7c00},
+      {DType::int64, 61439, {false, 1}, {}, DType::float8_e5m2, 0x7b},
+      {DType::int64, 61439, {true, 1}, {true, 1}, DType::float8_e5m2, 0xfc},
       {DType::int64, 5, {true, 3}, {false, 14}, DType::uint8, 0},
       {DType::int64, 5, {true, 3}, {false, 16}, DType::uint8, 1},
       {DType::uint64, kMax, {false, kMax}, {}, DType::int64, kMax >> 1},
@@ -391,9 +394,34 @@ TEST_CASE("the results of integer arithmetic of 128 bits are rounded once") {
   set_limits(operation);
   const Bytes in = bytes_of(row.from, {row.x});
   Bytes out(traits(row.to).size);
-  static_cast<void>(
-      convert(operation, kNumbers, in.data(), out.data(), 1, Counting::on, simd_levels().front()));
-  CHECK(out == bytes_of(row.to, {row.result}));
+  const Converted converted =
+      convert(operation, kNumbers, in.data(), out.data(), 1, Counting::on, simd_levels().front());
+  CHECK(out == bytes_of(has_kernels(row.to) ? row.to : DType::uint8, {row.result}));
+  const bool is_infinite = number_of(row.to, row.result).kind == Number::Kind::infinite;
+  CHECK(converted.counts.became_infinite == (is_infinite ? 1 : 0));
+}
+
+TEST_CASE("a NaN beside replaced elements keeps its bits, or becomes quiet if the dtype is another") {
+  Operation kept = cast_of(DType::float32, DType::float32, Round::floor);
+  kept.cast->below = to_bits(9.0F);
+  kept.lo = to_bits(-5.0F);
+  Operation widened = cast_of(DType::float16, DType::float32, Round::floor);
+  widened.lo = to_bits(2.0F);
+  widened.hi = to_bits(1.0F);  // which wins
+  const std::array<Elements, 2> in{Elements{0x7f80'0001, to_bits(1.5F), to_bits(-7.0F)},
+                                   Elements{0x7c01, 0x3e00, 0xc700}};
+  const std::array<Elements, 2> wanted{Elements{0x7f80'0001, to_bits(1.0F), to_bits(9.0F)},
+                                       Elements{0x7fc0'2000, to_bits(1.0F), to_bits(1.0F)}};
+  for (const SimdLevel level : simd_levels())
+    for (const bool is_kept : {true, false}) {
+      const Operation& operation = is_kept ? kept : widened;
+      const Bytes elements = bytes_of(operation.from, in.at(is_kept ? 0 : 1));
+      Bytes out(3 * sizeof(float));
+      const Converted converted =
+          convert(operation, kNumbers, elements.data(), out.data(), 3, Counting::on, level);
+      CHECK(out == bytes_of(DType::float32, wanted.at(is_kept ? 0 : 1)));
+      CHECK(converted.counts.nan == 1);
+    }
 }
 
 TEST_CASE("a cast finds the first NaN, and needs no output") {
