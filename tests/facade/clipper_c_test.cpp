@@ -414,6 +414,7 @@ TEST_CASE("clipper_request_on_progress() tells the calling thread all bytes, and
   CHECK(told.numbers == std::vector<std::uint64_t>{8, 8});
   CHECK(told.thread == std::this_thread::get_id());
   clipper_request_on_progress(request.get(), nullptr, nullptr);
+  needs_posix("to replace an open file");
   CHECK(clipper_clip_in_place(request.get(), in.c_str(), nullptr) == CLIPPER_OK);
   CHECK(told.numbers.size() == 2);
 }
