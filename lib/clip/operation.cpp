@@ -174,6 +174,12 @@ void set_limits(Operation& operation) noexcept {
   });
 }
 
+void set_limits(Normalization& normalization) noexcept {
+  Operation last = last_step(normalization);
+  set_limits(last);
+  normalization.cast = *last.cast;
+}
+
 namespace {
 
 Losses losses_of_cast(const Operation& operation) noexcept {

@@ -190,6 +190,7 @@ struct Operation {
 
 /// Sets `lowest` and `highest` of the cast, and those of `wide`.
 void set_limits(Operation& operation) noexcept;
+void set_limits(Normalization& normalization) noexcept;
 
 /// The least and the greatest working element that is cast to 0, plus the zero point: from 0 to 0 if the cast
 /// keeps all other numbers. The least exceeds the greatest if `to` has no 0.

@@ -68,9 +68,7 @@ void choose_normalization(const Request& request, Plan& plan) {
   Normalization& normalization = plan.operation.normalization.emplace();
   normalization.to = plan.output.dtype;
   choose_rounding(request, normalization.to, true, normalization.cast);
-  Operation last = last_step(normalization);
-  set_limits(last);
-  normalization.cast = *last.cast;
+  set_limits(normalization);
   expect_number_of_output("replace_below", request.replace_below, normalization.to);
   expect_number_of_output("replace_above", request.replace_above, normalization.to);
   normalization.stretches = user_of_bounds(request) != nullptr;

@@ -122,9 +122,7 @@ Operation exact_quotient(std::int64_t a, double b, DType to, std::int64_t lo, st
   step.to = to;
   step.cast.saturates = !is_floating(to);
   if (!is_floating(to)) step.cast.round = Round::half_even;
-  Operation last = last_step(step);
-  set_limits(last);
-  step.cast = *last.cast;
+  set_limits(step);
   return operation;
 }
 

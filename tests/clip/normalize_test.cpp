@@ -37,9 +37,7 @@ Operation normalizing(DType from, DType to, bool stretches, double a, double b) 
   step.to = to;
   step.cast.saturates = !is_floating(to);
   if (!is_floating(to)) step.cast.round = Round::half_even;
-  Operation last = last_step(step);
-  set_limits(last);
-  step.cast = *last.cast;
+  set_limits(step);
   return operation;
 }
 
