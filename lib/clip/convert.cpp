@@ -434,8 +434,8 @@ class CastProgram {
   const Losses* losses_;
   Working lo_ = number(operation_.lo);
   Working hi_ = number(operation_.hi);
-  Working scale_ = static_cast<Working>(operation_.scale);
-  Working bias_ = static_cast<Working>(operation_.bias);
+  Working scale_ = static_cast<Working>(operation_.scale.head);
+  Working bias_ = static_cast<Working>(operation_.bias.head);
   Working lowest_ = from_bits<Working>(cast_.saturates ? cast_.lowest : lowest_element(kDTypeOf<Working>));
   Working highest_ = from_bits<Working>(cast_.saturates ? cast_.highest : highest_element(kDTypeOf<Working>));
   ElementBits below_ = lowest_finite(to_);  ///< the limits as elements of the output's dtype

@@ -16,7 +16,7 @@ namespace {
 
 /// x * scale + bias.
 template <class T>
-constexpr Wide wide_scaled(T x, Operation::Integer scale, Operation::Integer bias) noexcept {
+constexpr Wide wide_scaled(T x, SignedInteger scale, SignedInteger bias) noexcept {
   const Wide from = Wide::of(Int128{x});
   const UInt128 product = from.magnitude * scale.magnitude;
   const bool negative = from.negative != scale.negative;
@@ -103,8 +103,10 @@ Stored<To> stored_bound(const Operation& operation, const WideBound& bound) noex
 template <class From, class To>
 Converted convert_all(const Operation& operation, const Operands& operands, const std::byte* in,
                       std::byte* out, std::size_t count, double* rests) noexcept {
-  const PerElement scale(operands[Slot::scale], operation.integer_scale);
-  const PerElement bias(operands[Slot::bias], operation.integer_bias);
+  const auto all_scale = SignedInteger::of(operation.scale);
+  const auto all_bias = SignedInteger::of(operation.bias);
+  const PerElement scale(operands[Slot::scale], all_scale);
+  const PerElement bias(operands[Slot::bias], all_bias);
   const Cast& cast = *operation.cast;
   constexpr static ElementBits kNone = 0;
   const PerElement below(operands[Slot::below], cast.below ? *cast.below : kNone);

@@ -469,7 +469,7 @@ template <class T>
   return x;
 }
 
-[[nodiscard]] inline std::uint64_t bits_of(Operation::Integer integer) noexcept {
+[[nodiscard]] inline std::uint64_t bits_of(SignedInteger integer) noexcept {
   return integer.negative ? 0 - integer.magnitude : integer.magnitude;
 }
 

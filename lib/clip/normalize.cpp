@@ -43,7 +43,7 @@ class NormalizingProgram {
               (varies ? kVaries : 0U) | (given_.maps() ? kMaps : 0U)};
     if (only_scales()) divisor_ = given_.factor;
     if (given_.stretches) {
-      divisor_ = given_.b - given_.a;
+      divisor_ = given_.b.head - given_.a.head;
       steps_.also |= kMaps | kHolds | kEnds;
       numbers_.lowest = std::min(given_.low, given_.high);
       numbers_.highest = std::max(given_.low, given_.high);
@@ -86,7 +86,7 @@ class NormalizingProgram {
   [[nodiscard]] bool counts() const noexcept { return limits_.has_value(); }
 
   [[nodiscard]] bool only_scales() const noexcept {
-    return !varies_ && !given_.stretches && !given_.maps() && given_.a == 0 && given_.b == 1 &&
+    return !varies_ && !given_.stretches && !given_.maps() && given_.a.head == 0 && given_.b.head == 1 &&
            given_.factor != 1;
   }
 
@@ -96,7 +96,7 @@ class NormalizingProgram {
     const bool is_plain = operation_.arithmetic == Arithmetic::none && !cast.below && !cast.above &&
                           !cast.nan && !operation_.nan;
     const bool is_cast_once = is_floating(to_) ? !last_.round : last_.round == Round::half_even;
-    const bool has_numbers = given_.a_rest == 0 && given_.b_rest == 0;
+    const bool has_numbers = given_.a.rest == 0 && given_.b.rest == 0;
     const bool is_clipped =
         varies_ ? !cast.replaces() && operation_.zero_tie == ZeroTie::element && !operation_.poisons
                 : given_.factor == 1 || only_scales();
@@ -140,7 +140,7 @@ class NormalizingProgram {
     if (to_ == DType::float32 && (is_long_ || from_ == DType::float64)) lanes_ = Lanes::longs;
     const bool is_quotient = steps_.quotient == Quotient::divides && !given_.maps() &&
                              (!given_.stretches || (reaches_ends() && given_.low == 0 && given_.high == 1));
-    const bool is_near = std::fabs(given_.a) <= 0x1p22 && given_.a == std::trunc(given_.a);
+    const bool is_near = std::fabs(given_.a.head) <= 0x1p22 && given_.a.head == std::trunc(given_.a.head);
     if (takes_floats && !is_floating(from_) && to_ == DType::float32 && is_quotient && is_near &&
         static_cast<float>(divisor_) == divisor_ && is_moderate(divisor_) && is_within_range())
       lanes_ = Lanes::integers;
@@ -176,11 +176,11 @@ class NormalizingProgram {
         !given_.stretches || (range > 0 && is_moderate(range) && is_zero_or_moderate(given_.low));
     const bool may_underflow = from_ == DType::float64 && (to_ != DType::float32 || !adds_nothing);
     if (level_ == SimdLevel::baseline || steps_.quotient == Quotient::scales || given_.maps() ||
-        !is_moderate(divisor_) || !is_zero_or_moderate(given_.a) || may_underflow)
+        !is_moderate(divisor_) || !is_zero_or_moderate(given_.a.head) || may_underflow)
       return;
     const bool is_bounded = std::isfinite(lo_) && std::isfinite(hi_);
-    const bool is_ordinary =
-        given_.stretches || !is_floating(from_) || (given_.a != 0 && (is_bounded || from_ == DType::float64));
+    const bool is_ordinary = given_.stretches || !is_floating(from_) ||
+                             (given_.a.head != 0 && (is_bounded || from_ == DType::float64));
     if (given_.stretches && reaches_ends()) steps_.also &= ~(kHolds | kEnds);
     steps_.quotient = is_ordinary && !steps_.has(kHolds) ? Quotient::multiplies_plain : Quotient::multiplies;
   }
@@ -188,7 +188,7 @@ class NormalizingProgram {
   /// Whether the plain formula gives low for lo and high for hi. Then all results are between them: each of
   /// its steps rounds the greater of two numbers to no smaller one.
   [[nodiscard]] bool reaches_ends() const noexcept {
-    const bool is_between = given_.a == lo_ && given_.b == hi_ && given_.a < given_.b;
+    const bool is_between = given_.a.head == lo_ && given_.b.head == hi_ && given_.a.head < given_.b.head;
     const bool has_low = given_.low != 0 || !std::signbit(given_.low);  // a sum is never -0
     return is_between && std::isfinite(divisor_) && has_low &&
            given_.high - given_.low + given_.low == given_.high;
@@ -201,8 +201,8 @@ class NormalizingProgram {
     StepNumbers numbers = numbers_;
     Steps steps = steps_;
     if (varies_) {
-      for (const Slot slot : {Slot::a_rest, Slot::b_rest, Slot::min, Slot::max})
-        if (operands[slot].data != nullptr) return false;
+      if (have_rests(operands) || operands[Slot::min].data != nullptr || operands[Slot::max].data != nullptr)
+        return false;
       give_each(operands, numbers);
       if (operands[Slot::lo].stride != 0 || given_.stretches) steps.also |= kClips;
       if (is_long_ && steps.has(kClips)) return false;
@@ -236,10 +236,10 @@ class NormalizingProgram {
         found = run_steps<kComposedSteps<From, float>>(level_, steps, x, floats, numbers, count);
       else if constexpr (std::is_integral_v<From> && kIsFloat<From>) {
         using Limits = std::numeric_limits<From>;
-        run_loop<DivideIntegers<From>>(level_, x, floats,
-                                       static_cast<float>(std::max<double>(lo_, Limits::lowest())),
-                                       static_cast<float>(std::min<double>(hi_, Limits::max())),
-                                       static_cast<float>(given_.a), static_cast<float>(divisor_), count);
+        run_loop<DivideIntegers<From>>(
+            level_, x, floats, static_cast<float>(std::max<double>(lo_, Limits::lowest())),
+            static_cast<float>(std::min<double>(hi_, Limits::max())), static_cast<float>(given_.a.head),
+            static_cast<float>(divisor_), count);
         found.emplace();
       }
     });
@@ -260,7 +260,7 @@ class NormalizingProgram {
     const auto is_infinite = [](float each) {
       return !(std::fabs(each) <= std::numeric_limits<float>::max());
     };
-    if (steps.quotient == Quotient::multiplies && !steps.has(kHolds) && given_.a != 0 &&
+    if (steps.quotient == Quotient::multiplies && !steps.has(kHolds) && given_.a.head != 0 &&
         !any_of(level_, x, count, is_infinite))
       steps.quotient = Quotient::multiplies_plain;
     if (to_ == DType::float32)
@@ -343,8 +343,7 @@ class NormalizingProgram {
                ? convert_integers(operation_, operands, in, y.bytes(), count, rests.data())
                : convert(operation_, operands, in, y.bytes(), count, counts() ? Counting::on : Counting::off,
                          level_);
-    const bool has_rests = given_.a_rest != 0 || given_.b_rest != 0 ||
-                           operands[Slot::a_rest].data != nullptr || operands[Slot::b_rest].data != nullptr;
+    const bool has_rests = given_.a.rest != 0 || given_.b.rest != 0 || have_rests(operands);
     const bool has_long =
         is_long_ && operation_.arithmetic != Arithmetic::float64 &&
         any_of(level_, y.data(), count, [](double x) { return std::fabs(x) >= kIntegersEnd; });
@@ -359,8 +358,8 @@ class NormalizingProgram {
         steps.also |= kHolds | kEnds;
       else
         numbers.lowest = kMinusInfinity, numbers.highest = kInfinity;
-      if (!varies_) numbers.lo = given_.stretches ? &given_.a : &kMinusInfinity;
-      if (!varies_) numbers.hi = given_.stretches ? &given_.b : &kInfinity;
+      if (!varies_) numbers.lo = given_.stretches ? &given_.a.head : &kMinusInfinity;
+      if (!varies_) numbers.hi = given_.stretches ? &given_.b.head : &kInfinity;
       static_cast<void>(calculate(operands, numbers, steps, y.data(), z, count));
     }
     if (counts()) count_losses(operands, in, y, z.data(), count, done.counts);
@@ -393,6 +392,11 @@ class NormalizingProgram {
   [[nodiscard]] bool scales_first(const Operands& operands) const noexcept {
     return operands[Slot::factor].data != nullptr ||
            (given_.factor != 1 && steps_.quotient != Quotient::scales);
+  }
+
+  [[nodiscard]] static bool have_rests(const Operands& operands) noexcept {
+    return operands[Slot::a].stride == sizeof(DoubleDouble) ||
+           operands[Slot::b].stride == sizeof(DoubleDouble);
   }
 
   /// The numbers of each element. Without bounds there are infinite ones.
@@ -459,10 +463,10 @@ class NormalizingProgram {
   Steps steps_;
   double lo_ = 0;
   double hi_ = 0;
-  double divisor_ = given_.b;
+  double divisor_ = given_.b.head;
   StepNumbers numbers_{.lo = &lo_,  ///< those above, unless they vary
                        .hi = &hi_,
-                       .a = &given_.a,
+                       .a = &given_.a.head,
                        .b = &divisor_,
                        .low = given_.low,
                        .high = given_.high,

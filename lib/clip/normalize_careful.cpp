@@ -9,20 +9,31 @@
 namespace clipper {
 namespace {
 
+/// The number of each element.
+struct Each {
+  const Operand& given;
+  const DoubleDouble& number;  ///< that of the operation
+
+  [[nodiscard]] DoubleDouble operator[](std::size_t i) const noexcept {
+    if (given.data == nullptr) return number;
+    const std::byte* const at = given.data + i * given.stride;
+    return given.stride == sizeof(DoubleDouble) ? *reinterpret_cast<const DoubleDouble*>(at)
+                                                : *reinterpret_cast<const double*>(at);
+  }
+};
+
 /// What elements that became bounds exceed their y by: those that are stretched, which float64 has. All are
 /// between bounds, except below a positive min, or above a negative max.
 void find_rests_of_bounds(const Normalization& step, const Operands& operands, const double* y, double* rests,
                           std::size_t count) noexcept {
-  const PerElement a(operands[Slot::a], step.a);
-  const PerElement b(operands[Slot::b], step.b);
-  const PerElement a_rest(operands[Slot::a_rest], step.a_rest);
-  const PerElement b_rest(operands[Slot::b_rest], step.b_rest);
+  const Each a{operands[Slot::a], step.a};
+  const Each b{operands[Slot::b], step.b};
   std::fill_n(rests, count, 0.0);
   for (std::size_t i = 0; i < count && step.stretches; ++i)
-    if (y[i] > 0 && y[i] == a[i])
-      rests[i] = a_rest[i];
-    else if (y[i] < 0 && y[i] == b[i])
-      rests[i] = b_rest[i];
+    if (y[i] > 0 && y[i] == a[i].head)
+      rests[i] = a[i].rest;
+    else if (y[i] < 0 && y[i] == b[i].head)
+      rests[i] = b[i].rest;
 }
 
 /// What 64-bit integers exceed their y by, which is the nearest double. Nothing of replacements, and of
@@ -50,27 +61,22 @@ void find_rests(const Operation& operation, const Operands& operands, const std:
 void run_with_rests(const Normalization& step, const Operands& operands, const double* rests, double* y,
                     std::size_t count) noexcept {
   const PerElement factors(operands[Slot::factor], step.factor);
-  const PerElement all_a(operands[Slot::a], step.a);
-  const PerElement all_b(operands[Slot::b], step.b);
-  const PerElement a_rests(operands[Slot::a_rest], step.a_rest);
-  const PerElement b_rests(operands[Slot::b_rest], step.b_rest);
+  const Each all_a{operands[Slot::a], step.a};
+  const Each all_b{operands[Slot::b], step.b};
   const auto [least, most] = std::minmax(step.low, step.high);
   for (std::size_t i = 0; i < count; ++i) {
-    const double a = all_a[i];
-    const double b = all_b[i];
-    const double a_rest = a_rests[i];
-    const double b_rest = b_rests[i];
-    const double rest = factors[i] == 1 ? rests[i] : 0;
-    y[i] *= factors[i];
-    const double from_a = difference(y[i], rest, a, a_rest);
+    const DoubleDouble a = all_a[i];
+    const DoubleDouble b = all_b[i];
+    const DoubleDouble scaled{y[i] * factors[i], factors[i] == 1 ? rests[i] : 0};
+    const double from_a = difference(scaled, a);
     if (!step.stretches) {
-      y[i] = step.maps() ? from_a / b * (step.high - step.low) + step.low : from_a / b;
+      y[i] = step.maps() ? from_a / b.head * (step.high - step.low) + step.low : from_a / b.head;
       continue;
     }
-    const double range = difference(b, b_rest, a, a_rest);
+    const double range = difference(b, a);
     const double z = from_a / range * (step.high - step.low) + step.low;
     const double held = z < least ? least : z > most ? most : z;
-    const double upper = difference(y[i], rest, b, b_rest) >= 0 ? step.high : held;
+    const double upper = difference(scaled, b) >= 0 ? step.high : held;
     y[i] = from_a <= 0 ? step.low : upper;
   }
 }

@@ -11,9 +11,9 @@ namespace clipper {
 enum class Slot : std::uint8_t {
   lo,  ///< an element of the operation's dtype
   hi,
-  scale,  ///< a float for Arithmetic::float32, a double for ::float64, Operation::Integer for ::integer
+  scale,  ///< a float for Arithmetic::float32, a double for ::float64, a SignedInteger for ::integer
   bias,
-  a,  ///< a double, of a Normalization
+  a,  ///< of a Normalization: a double, or a DoubleDouble, as the stride tells
   b,
   factor,
   below,  ///< ElementBits: Cast::below
@@ -21,14 +21,12 @@ enum class Slot : std::uint8_t {
   nan_result,  ///< ElementBits: Cast::nan
   nodata,      ///< ElementBits: what nodata elements become, which is nothing for a kernel
   nan,         ///< an element of the operation's dtype: what replaces NaN
-  a_rest,      ///< a double
-  b_rest,
-  min,  ///< ElementBits: Cast::min
+  min,         ///< ElementBits: Cast::min
   max,
   wide_lo,  ///< a WideBound for Arithmetic::integer, in place of lo
   wide_hi,
 };
-inline constexpr std::size_t kSlots = 18;
+inline constexpr std::size_t kSlots = 16;
 
 /// The numbers of consecutive elements for one slot.
 struct Operand {

@@ -47,7 +47,7 @@ struct Wide {
   }
 };
 
-/// A scale, bias or zero point of Arithmetic::integer. Sign and magnitude cover both int64 and uint64.
+/// A scale, bias or zero point of integers. Sign and magnitude cover both int64 and uint64.
 struct SignedInteger {
   bool negative = false;
   std::uint64_t magnitude = 0;
@@ -55,6 +55,7 @@ struct SignedInteger {
   [[nodiscard]] static constexpr SignedInteger of(Int128 value) noexcept {
     return {value < 0, static_cast<std::uint64_t>(value < 0 ? -value : value)};
   }
+  [[nodiscard]] static SignedInteger of(const DoubleDouble& number) noexcept { return of(number.integer()); }
   [[nodiscard]] constexpr Int128 value() const noexcept {
     return negative ? -Int128{magnitude} : Int128{magnitude};
   }
@@ -115,14 +116,10 @@ struct Cast {
 struct Normalization {
   bool stretches = false;
   double factor = 1;
-  double a = 0;  ///< what is subtracted, or min
-  double b = 1;  ///< the divisor, finite and not 0; or max, finite and at least a, as is b - a
+  DoubleDouble a{0};  ///< what is subtracted, or min; y - a and b - a are exact before they are rounded
+  DoubleDouble b{1};  ///< the divisor, finite and not 0; or max, finite and at least a, as is b - a
   double low = 0;
   double high = 1;
-
-  /// What 64-bit integers exceed a and b by, so that y - a and b - a are exact before they are rounded.
-  double a_rest = 0;
-  double b_rest = 0;
 
   DType to = DType::float64;
   Cast cast{};  ///< without replacements; its working dtype is float64
@@ -154,12 +151,8 @@ struct Operation {
   ElementBits hi = 0;              ///< of `dtype`; highest_element() if there is no max
   std::optional<ElementBits> nan;  ///< the element that replaces NaN
 
-  double scale = 1;  ///< finite; for Arithmetic::float64, and for ::float32, where it is exact as a float
-  double bias = 0;
-
-  using Integer = SignedInteger;
-  Integer integer_scale{false, 1};  ///< for Arithmetic::integer
-  Integer integer_bias{};
+  DoubleDouble scale{1};  ///< finite; exact as a float for Arithmetic::float32, a double for ::float64, and
+  DoubleDouble bias{0};   ///< an integer of 64 bits for ::integer
 
   std::optional<Cast> cast;
   std::optional<Normalization> normalization;  ///< only with a cast to float64

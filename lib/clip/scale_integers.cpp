@@ -32,7 +32,7 @@ template <class T>
 /// The product may exceed Int128, so it is capped at 2^126: no 64-bit bias brings a larger one back into T's
 /// range.
 template <class T>
-[[gnu::always_inline]] inline Int128 scaled(T x, Operation::Integer scale, Operation::Integer bias) noexcept {
+[[gnu::always_inline]] inline Int128 scaled(T x, SignedInteger scale, SignedInteger bias) noexcept {
   const bool x_negative = x < 0;
   const auto x_magnitude = x_negative ? 0 - static_cast<std::uint64_t>(x) : static_cast<std::uint64_t>(x);
   const auto product = static_cast<UInt128>(x_magnitude) * scale.magnitude;
@@ -81,15 +81,15 @@ struct Numbers {
   [[gnu::always_inline]] Numbers(const Operation& operation, const Operands& operands) noexcept
       : lo(each(operands, Slot::lo, from_bits<T>(operation.lo))),
         hi(each(operands, Slot::hi, from_bits<T>(operation.hi))),
-        scale(each(operands, Slot::scale, number(operation.scale, operation.integer_scale))),
-        bias(each(operands, Slot::bias, number(operation.bias, operation.integer_bias))) {}
+        scale(each(operands, Slot::scale, number(operation.scale))),
+        bias(each(operands, Slot::bias, number(operation.bias))) {}
 
  private:
-  [[gnu::always_inline]] static F number(double x, const Operation::Integer& integer) noexcept {
+  [[gnu::always_inline]] static F number(const DoubleDouble& x) noexcept {
     if constexpr (std::is_same_v<F, double>)
-      return x;
+      return x.head;
     else
-      return integer;
+      return SignedInteger::of(x);
   }
 
   template <class N>
@@ -180,7 +180,7 @@ template <class T, bool kVaries, class F>
                                                 const F& f) noexcept {
   if constexpr (sizeof(T) == sizeof(double))
     if (operation.arithmetic == Arithmetic::integer)
-      return f(Numbers<T, Operation::Integer, kVaries>(operation, operands));
+      return f(Numbers<T, SignedInteger, kVaries>(operation, operands));
   return f(Numbers<T, double, kVaries>(operation, operands));
 }
 
@@ -296,7 +296,7 @@ double double_of(double number) noexcept {
   return number;
 }
 
-double double_of(const Operation::Integer& integer) noexcept {
+double double_of(const SignedInteger& integer) noexcept {
   const auto magnitude = static_cast<double>(integer.magnitude);
   return integer.negative ? -magnitude : magnitude;
 }

@@ -37,8 +37,8 @@ struct ScaleHalves {
     using Floats = Vector<float, kBytes>;
     const Floats lo = broadcast<kBytes>(widen(from_bits<Float16>(operation.lo)));
     const Floats hi = broadcast<kBytes>(widen(from_bits<Float16>(operation.hi)));
-    const Floats scale = broadcast<kBytes>(static_cast<float>(operation.scale));
-    const Floats bias = broadcast<kBytes>(static_cast<float>(operation.bias));
+    const Floats scale = broadcast<kBytes>(static_cast<float>(operation.scale.head));
+    const Floats bias = broadcast<kBytes>(static_cast<float>(operation.bias.head));
     const auto scale_vector = [&](const std::byte* from, std::byte* to) __attribute__((always_inline)) {
       HalfVector<kBytes / 2> x;
       std::memcpy(&x, from, sizeof x);
@@ -293,8 +293,8 @@ scale_vectors_in_float32(const Operation& operation, const std::byte* in, std::b
                          std::size_t count) noexcept {
   static constexpr auto kWidened = widened_bytes<T>();
   constexpr float kUnit = std::is_signed_v<T> ? 0x1p-16F : 1;
-  const __m256 scales = _mm256_set1_ps(static_cast<float>(operation.scale) * kUnit);
-  const __m256 biases = _mm256_set1_ps(static_cast<float>(operation.bias));
+  const __m256 scales = _mm256_set1_ps(static_cast<float>(operation.scale.head) * kUnit);
+  const __m256 biases = _mm256_set1_ps(static_cast<float>(operation.bias.head));
   const auto lo = Vector<T, kFloat32Bytes>{} + from_bits<T>(operation.lo);
   const auto hi = Vector<T, kFloat32Bytes>{} + from_bits<T>(operation.hi);
   for (std::size_t i = 0; i < count * sizeof(T); i += kFloat32Bytes) {
@@ -332,7 +332,7 @@ void scale_in_float32(const Operation& operation, const std::byte* in, std::byte
 /// Whether scale and bias are multiples of a power of two that 2^24 of exceed every product and sum. With
 /// results below 1, all of which are truncated to 0, float32 may still round scale and bias.
 inline bool is_exact_in_float32(const Operation& operation) noexcept {
-  const double most = std::abs(operation.scale) * 0x1p16 + std::abs(operation.bias);
+  const double most = std::abs(operation.scale.head) * 0x1p16 + std::abs(operation.bias.head);
   if (most >= 0x1p24) return false;
   int exponent = 0;
   std::frexp(most, &exponent);  // most < 2^exponent
@@ -340,7 +340,7 @@ inline bool is_exact_in_float32(const Operation& operation) noexcept {
     const double units = std::ldexp(factor, std::numeric_limits<float>::digits - exponent);
     return units == std::trunc(units);
   };
-  return is_multiple(operation.scale) && is_multiple(operation.bias);
+  return is_multiple(operation.scale.head) && is_multiple(operation.bias.head);
 }
 
 #endif

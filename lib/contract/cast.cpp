@@ -67,7 +67,7 @@ std::optional<ElementBits> replacement(ParameterId parameter, const Request& req
 /// Error{usage} for a min above, or a max below, all elements of the output's dtype.
 [[noreturn]] void refuse_out_of_range(std::string_view field, const Parameter& bound,
                                       const Operation& operation) {
-  const Operation::Integer zero = operation.cast->zero_point;
+  const SignedInteger zero = operation.cast->zero_point;
   const std::string plus = zero.magnitude == 0 ? "" : " plus zero point " + text_of(zero);
   refuse_request(label(field, bound) + (plus + beyond_text(operation.to, field == "min")));
 }
@@ -224,7 +224,7 @@ void describe_cast(const Plan& plan, std::string& text) {
 }  // namespace
 
 ElementBits integer_element(std::string_view field, const Parameter& given, DType dtype,
-                            Operation::Integer zero_point) {
+                            SignedInteger zero_point) {
   std::optional<ElementBits> element;
   if (is_integer(given.number))
     element = with_type(dtype, [&]<class T>() -> std::optional<ElementBits> {
@@ -246,7 +246,7 @@ ElementBits integer_element(std::string_view field, const Parameter& given, DTyp
 void choose_rounding(const Request& request, DType to, bool scales, Cast& cast) {
   if (request.zero_point) {
     static_cast<void>(integer_element("zero_point", *request.zero_point, to));
-    cast.zero_point = Operation::Integer::of(to_integer(request.zero_point->number, Rounding::toward_zero));
+    cast.zero_point = SignedInteger::of(to_integer(request.zero_point->number, Rounding::toward_zero));
   }
   cast.round = request.round;
   if (!is_floating(to) && !cast.round) cast.round = request.to || !scales ? Round::half_even : Round::trunc;

@@ -297,9 +297,9 @@ void plan_exact_bounds(const Request& request, Plan& plan) {
   if (has_exact_max) plan.exact_max.reset();
 }
 
-double rest_of(const Number& number) {
-  if (!is_whole_of_64_bits(number)) return 0;
-  return rest_of(to_integer(number, Rounding::toward_zero), round_to<double>(number));
+DoubleDouble double_double(const Number& number) {
+  if (!is_whole_of_64_bits(number)) return round_to<double>(number);
+  return DoubleDouble::of(to_integer(number, Rounding::toward_zero));
 }
 
 Number found_bound(const Number& percentile) {

@@ -75,8 +75,8 @@ void plan_far_bounds(const Request& request, Plan& plan);
 /// leave nothing to do.
 void plan_exact_bounds(const Request& request, Plan& plan);
 
-/// What the number, a whole number of 64 bits, exceeds the nearest double by; 0 for other numbers.
-[[nodiscard]] double rest_of(const Number& number);
+/// The number, exact if it is a whole number of 64 bits.
+[[nodiscard]] DoubleDouble double_double(const Number& number);
 
 /// A percentile of integers as a bound: a whole number or the nearest double, in the fewest digits.
 [[nodiscard]] Number found_bound(const Number& percentile);

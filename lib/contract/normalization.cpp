@@ -40,7 +40,7 @@ std::optional<Parameter> divisor_of(const Request& request) {
 /// Error{input} for a 0 in a file, which is told after mistakes of the command line.
 void expect_divisor(const Request& request, const Plan& plan) {
   const bool is_in_file = request.divide && request.divide->dtype && !request.divide->array;
-  if (is_in_file && plan.operation.normalization->b == 0)
+  if (is_in_file && plan.operation.normalization->b.head == 0)
     throw Error(ErrorKind::input, label("divide", *request.divide) + ": the divisor must not be 0" +
                                       Term{"divide_zero", "", Says::advice});
 }
@@ -77,7 +77,7 @@ void choose_normalization(const Request& request, Plan& plan) {
     normalization.a = factor_of("subtract", request.subtract, plan, 0);
     normalization.b = factor_of("divide", divisor_of(request), plan, 1);
     if (!is_floating(from) && is_number(request.subtract))
-      normalization.a_rest = rest_of(request.subtract->number);
+      normalization.a.rest = double_double(request.subtract->number).rest;
   }
   if (!request.stretch) return;
   normalization.low = end_of(request.stretch->first, normalization);
@@ -100,7 +100,7 @@ void expect_within(std::string_view field, const std::optional<Parameter>& given
                    const Normalization& stretch) {
   if (!given || given->number.kind == Number::Kind::nan) return;
   const auto number = round_to<double>(given->number);
-  if (number < stretch.a || number > stretch.b)
+  if (number < stretch.a.head || number > stretch.b.head)
     refuse_request(label(field, *given) + " must lie within " + parameter("min") + " and " +
                    parameter("max") + " to be stretched");
 }
@@ -110,20 +110,18 @@ void convert_normalization(const Request& request, Plan& plan) {
   if (makes_nan(plan)) plan.refuse_nan |= !is_floating(plan.output.dtype);
   if (user_of_bounds(request) == nullptr) return;
   Normalization& stretch = *plan.operation.normalization;
-  const std::array ends{std::pair(&stretch.a, &stretch.a_rest), std::pair(&stretch.b, &stretch.b_rest)};
+  const std::array ends{&stretch.a, &stretch.b};
   for (std::size_t i = 0; i < ends.size(); ++i) {
     const Parameter& given = *(request.*fields::kBounds[i]->number());
     if (given.array) continue;
-    const auto [to, rest] = ends[i];
     const Number number = stretched_bound(plan, static_cast<ParameterId>(i));
-    *to = round_to<double>(number);
-    if (!is_floating(plan.input.dtype)) *rest = rest_of(number);
-    if (!std::isfinite(*to) || given.number.kind == Number::Kind::infinite)
+    *ends[i] = is_floating(plan.input.dtype) ? round_to<double>(number) : double_double(number);
+    if (!std::isfinite(ends[i]->head) || given.number.kind == Number::Kind::infinite)
       refuse_request(label(fields::kBounds[i]->name, given) + " is infinite; " + parameter("stretch") +
                      " requires finite bounds");
   }
   if (request.min->array || request.max->array) return;
-  if (!std::isfinite(stretch.b - stretch.a))
+  if (!std::isfinite(stretch.b.head - stretch.a.head))
     refuse_request(no_range(label("min", *request.min), label("max", *request.max)));
   expect_within("replace_below", request.replace_below, stretch);
   expect_within("replace_above", request.replace_above, stretch);
@@ -134,11 +132,11 @@ void convert_normalization(const Request& request, Plan& plan) {
 void identify_normalization(const Plan& plan, std::string& text) {
   if (!plan.operation.normalization) return;
   const Normalization& step = *plan.operation.normalization;
-  text += fmt::format(" {} {:016x} {:016x}", step.stretches ? "stretch" : "normalize", to_bits(step.a),
-                      to_bits(step.b));
-  if ((is_long_integer(plan.input.dtype) && (step.stretches || step.a != 0)) || step.a_rest != 0 ||
-      step.b_rest != 0)
-    text += fmt::format(" exact {} {}", step.a_rest, step.b_rest);
+  text += fmt::format(" {} {:016x} {:016x}", step.stretches ? "stretch" : "normalize", to_bits(step.a.head),
+                      to_bits(step.b.head));
+  if ((is_long_integer(plan.input.dtype) && (step.stretches || step.a.head != 0)) || step.a.rest != 0 ||
+      step.b.rest != 0)
+    text += fmt::format(" exact {} {}", step.a.rest, step.b.rest);
   if (step.factor != 1) text += fmt::format(" factor={:016x}", to_bits(step.factor));
   if (step.stretches || step.maps())
     text += fmt::format(" {:016x}..{:016x}", to_bits(step.low), to_bits(step.high));
@@ -174,13 +172,13 @@ void expect_rounding(const Request& request, DType from, const Message& advice) 
 
 bool only_scales(const Plan& plan) {
   const auto& step = plan.operation.normalization;
-  return plan.norms && step && !step->stretches && step->a == 0 && step->b == 1 && !step->maps() &&
+  return plan.norms && step && !step->stretches && step->a.head == 0 && step->b.head == 1 && !step->maps() &&
          plan.array(ParameterId::subtract) == nullptr && plan.array(ParameterId::divide) == nullptr;
 }
 
 Number subtracted(const Number& number, DType dtype) {
   const Number nearest = round_to<double>(number);
-  return !is_floating(dtype) && (rest_of(number) != 0 || nearest == number) ? number : nearest;
+  return !is_floating(dtype) && (double_double(number).rest != 0 || nearest == number) ? number : nearest;
 }
 
 bool makes_nan(const Plan& plan) {

@@ -32,13 +32,13 @@ struct Factor {
 };
 
 /// The number as an integer, if int64 or uint64 holds it.
-std::optional<Operation::Integer> as_integer(const Number& number) {
+std::optional<DoubleDouble> as_integer(const Number& number) {
   if (!is_integer(number)) return std::nullopt;
   const Int128 value = to_integer(number, Rounding::toward_zero);
   if (value < std::numeric_limits<std::int64_t>::lowest() ||
       value > std::numeric_limits<std::uint64_t>::max())
     return std::nullopt;
-  return Operation::Integer::of(value);
+  return DoubleDouble::of(value);
 }
 
 /// The given number; `otherwise` if none is given, or an array.
@@ -47,7 +47,7 @@ Parameter number_or(const std::optional<Parameter>& given, int otherwise) {
 }
 
 /// The factor as an integer. Elements of a float file are not integers, whatever their values.
-std::optional<Operation::Integer> exact(const std::optional<Parameter>& given, const Factor& factor) {
+std::optional<DoubleDouble> exact(const std::optional<Parameter>& given, const Factor& factor) {
   if (given && given->dtype && is_floating(*given->dtype)) return std::nullopt;
   return as_integer(factor.given.number);
 }
@@ -94,8 +94,8 @@ void choose_arithmetic(const Request& request, Operation& operation) {
   const auto integer_bias = exact(request.bias, bias);
   if (!integer_scale || !integer_bias) return;
   operation.arithmetic = Arithmetic::integer;
-  operation.integer_scale = *integer_scale;
-  operation.integer_bias = *integer_bias;
+  operation.scale = *integer_scale;
+  operation.bias = *integer_bias;
 }
 
 void choose_scaling(const Request& request, Plan& plan) {
@@ -116,10 +116,11 @@ void identify_scaling(const Plan& plan, std::string& text) {
     case Arithmetic::float32:
     case Arithmetic::float64:
       text += fmt::format(" {}*{:016x}+{:016x}", operation.arithmetic == Arithmetic::float32 ? "f4" : "f8",
-                          to_bits(operation.scale), to_bits(operation.bias));
+                          to_bits(operation.scale.head), to_bits(operation.bias.head));
       return;
     case Arithmetic::integer:
-      text += fmt::format(" int*{}+{}", text_of(operation.integer_scale), text_of(operation.integer_bias));
+      text += fmt::format(" int*{}+{}", text_of(SignedInteger::of(operation.scale)),
+                          text_of(SignedInteger::of(operation.bias)));
   }
 }
 
@@ -345,22 +346,21 @@ std::optional<PlannedNumber> planned_number(const Plan& plan, ParameterId parame
     case ParameterId::scale:
     case ParameterId::bias: {
       const bool is_scale = parameter == ParameterId::scale;
-      const double number = is_scale ? operation.scale : operation.bias;
+      const DoubleDouble& number = is_scale ? operation.scale : operation.bias;
       switch (operation.arithmetic) {
         case Arithmetic::none: return std::nullopt;
-        case Arithmetic::float32: return {{number, DType::float32}};
-        case Arithmetic::float64: return {{number, DType::float64}};
-        case Arithmetic::integer:
-          return {{number_of(is_scale ? operation.integer_scale : operation.integer_bias)}};
+        case Arithmetic::float32: return {{number.head, DType::float32}};
+        case Arithmetic::float64: return {{number.head, DType::float64}};
+        case Arithmetic::integer: return {{number_of(SignedInteger::of(number))}};
       }
       __builtin_unreachable();
     }
     case ParameterId::subtract:
     case ParameterId::divide:
       if (!step || step->stretches) return std::nullopt;
-      if (parameter == ParameterId::divide) return {{step->b, DType::float64}};
-      if (step->a_rest == 0) return {{step->a, DType::float64}};
-      return {{sum(step->a, step->a_rest),
+      if (parameter == ParameterId::divide) return {{step->b.head, DType::float64}};
+      if (step->a.rest == 0) return {{step->a.head, DType::float64}};
+      return {{sum(step->a.head, step->a.rest),
                is_long_integer(plan.input.dtype) ? std::nullopt : std::optional(DType::float64)}};
     case ParameterId::max_norm:
       return step && plan.norms ? std::optional(PlannedNumber{step->factor, DType::float64}) : std::nullopt;
@@ -402,13 +402,13 @@ std::string text_of(const ArrayParameter& row) {
                      found);
 }
 
-Number number_of(const Operation::Integer& integer) {
+Number number_of(const SignedInteger& integer) {
   Number number = integer.magnitude;
   number.negative = integer.negative;
   return number;
 }
 
-std::string text_of(const Operation::Integer& integer) {
+std::string text_of(const SignedInteger& integer) {
   return decimal_text(number_of(integer));
 }
 

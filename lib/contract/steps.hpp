@@ -65,8 +65,8 @@ void set_range(Request& request, DType dtype);
 /// otherwise the nearest float64.
 [[nodiscard]] Number subtracted(const Number& number, DType dtype);
 
-[[nodiscard]] Number number_of(const Operation::Integer& integer);
-[[nodiscard]] std::string text_of(const Operation::Integer& integer);
+[[nodiscard]] Number number_of(const SignedInteger& integer);
+[[nodiscard]] std::string text_of(const SignedInteger& integer);
 
 /// The first elements of an array that was calculated: "[0.5, 1, ...]", or the only one: "0.5"; empty for one
 /// that was given.
@@ -99,7 +99,7 @@ void check_factor_dtype(std::string_view field, const std::optional<Parameter>& 
 
 /// The number, plus `zero_point`, as an element of an integer dtype. Error{usage} if there is none.
 [[nodiscard]] ElementBits integer_element(std::string_view field, const Parameter& given, DType dtype,
-                                          Operation::Integer zero_point = {});
+                                          SignedInteger zero_point = {});
 
 /// What a cast to `to` does besides replacements, of elements that were scaled or normalized if `scales`.
 void choose_rounding(const Request& request, DType to, bool scales, Cast& cast);

@@ -50,9 +50,6 @@ enum class Rounding : std::uint8_t { toward_zero, down, up, half_even };
 [[nodiscard]] Number product(const Number& a, const Number& factor);
 inline constexpr int kFactorDigits = 18;
 
-// Differences of integers that float64 lacks, rounded once. Such an integer is a double, the nearest one,
-// and a rest.
-
 /// From here on, float64 does not have all integers.
 inline constexpr double kIntegersEnd = 0x1p53;
 
@@ -60,6 +57,29 @@ inline constexpr double kIntegersEnd = 0x1p53;
 [[nodiscard]] inline double rest_of(Int128 x, double head) noexcept {
   return static_cast<double>(x - static_cast<Int128>(head));
 }
+
+/// A number as the nearest double and what it exceeds that by, which is 0 unless it is an integer of 64 bits
+/// that float64 lacks.
+struct DoubleDouble {
+  double head = 0;
+  double rest = 0;
+
+  constexpr DoubleDouble() = default;
+  constexpr DoubleDouble(double number) : head(number) {}  // NOLINT(google-explicit-constructor)
+  constexpr DoubleDouble(double nearest, double beyond) : head(nearest), rest(beyond) {}
+
+  /// An integer of at most 64 bits.
+  template <class Integer>
+  [[nodiscard]] static DoubleDouble of(Integer integer) noexcept {
+    const auto head = static_cast<double>(integer);
+    return {head, rest_of(Int128{integer}, head)};
+  }
+
+  /// That of a number without a fraction whose magnitude is below 2^126.
+  [[nodiscard]] Int128 integer() const noexcept {
+    return static_cast<Int128>(head) + static_cast<Int128>(rest);
+  }
+};
 
 /// a + b, rounded to odd: a sum of it and a far greater number is rounded as if from the exact sum.
 [[nodiscard]] inline double sum_to_odd(double a, double b) noexcept {
@@ -71,13 +91,13 @@ inline constexpr double kIntegersEnd = 0x1p53;
   return std::bit_cast<double>((error > 0) == (sum > 0) ? bits + 1 : bits - 1);
 }
 
-/// (x + x_rest) - (y + y_rest), rounded once.
-[[nodiscard]] inline double difference(double x, double x_rest, double y, double y_rest) noexcept {
-  const double difference = x - y;
-  if ((x_rest == 0 && y_rest == 0) || !std::isfinite(difference)) return difference;
-  const double of_y = difference - x;
-  const double error = (x - (difference - of_y)) + (-y - of_y);
-  return difference + sum_to_odd(error, x_rest - y_rest);
+/// x - y, rounded once.
+[[nodiscard]] inline double difference(const DoubleDouble& x, const DoubleDouble& y) noexcept {
+  const double difference = x.head - y.head;
+  if ((x.rest == 0 && y.rest == 0) || !std::isfinite(difference)) return difference;
+  const double of_y = difference - x.head;
+  const double error = (x.head - (difference - of_y)) + (-y.head - of_y);
+  return difference + sum_to_odd(error, x.rest - y.rest);
 }
 
 }  // namespace clipper

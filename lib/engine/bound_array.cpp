@@ -111,7 +111,7 @@ bool is_other_bound(const Plan& plan, DType array) {
 }
 
 BoundArray::BoundArray(const Plan& plan, ParameterId bound, std::size_t capacity)
-    : plan_(plan), is_min_(bound == ParameterId::min), values_(capacity), rests_(capacity) {
+    : plan_(plan), is_min_(bound == ParameterId::min), numbers_(capacity) {
   const Operation& operation = plan.operation;
   const ArrayParameter* const array = plan.array(bound);
   is_other_ = array != nullptr && is_other_bound(plan, array->array->layout().dtype);
@@ -122,14 +122,13 @@ BoundArray::BoundArray(const Plan& plan, ParameterId bound, std::size_t capacity
   const std::optional<Number>& exact = is_min_ ? plan.exact_min : plan.exact_max;
   is_given_ = array != nullptr || exact || is_floating(plan.input.dtype);
   const Number number = exact ? *exact : number_of(operation.dtype, is_min_ ? operation.lo : operation.hi);
-  number_ = is_wide && !exact ? (is_min_ ? -kInfinity : kInfinity) : round_to<double>(number);
-  number_rest_ = array == nullptr && std::isfinite(number_) ? rest_of(number) : 0;  // floats have none
-  const bool is_rounded = is_floating(plan.input.dtype) && number_rest_ != 0;
-  if (is_rounded) {  // as integers of arrays are: see round_floats()
-    if (operation.to != DType::float64) number_ = sum_to_odd(number_, number_rest_);
-    number_rest_ = 0;
-  } else if (array == nullptr && exact && std::isfinite(number_)) {
-    const Number taken = sum(number_, number_rest_);
+  number_ = is_wide && !exact  ? (is_min_ ? -kInfinity : kInfinity)
+            : array == nullptr ? double_double(number)
+                               : round_to<double>(number);
+  if (is_floating(plan.input.dtype) && number_.rest != 0) {  // as integers of arrays are: see round_floats()
+    number_ = operation.to != DType::float64 ? sum_to_odd(number_.head, number_.rest) : number_.head;
+  } else if (array == nullptr && exact && std::isfinite(number_.head)) {
+    const Number taken = sum(number_.head, number_.rest);
     number_side_ = number > taken ? 1 : number < taken ? -1 : 0;
   }
   if (array == nullptr && !results_.empty()) number_result_ = result_of(operation, number).element;
@@ -142,17 +141,15 @@ void BoundArray::set_ends() {
   const Operation& operation = plan_.operation;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   input_end_ = output_end_ = is_min_ ? kInfinity : -kInfinity;
-  const auto end_of = [&](DType dtype, double& rest) {
-    const Number end = number_of(dtype, is_min_ ? highest_finite(dtype) : lowest_finite(dtype));
-    rest = rest_of(end);
-    return round_to<double>(end);
+  const auto end_of = [&](DType dtype) {
+    return double_double(number_of(dtype, is_min_ ? highest_finite(dtype) : lowest_finite(dtype)));
   };
   const bool is_float = is_floating(plan_.input.dtype);
   input_ = is_float ? plan_.bound_dtype : plan_.input.dtype;
   const bool is_wider = round_to<double>(number_of(operation.to, highest_finite(operation.to))) >
                         round_to<double>(number_of(input_, highest_finite(input_)));
   if (is_float ? !is_wider : operation.arithmetic == Arithmetic::none && !operation.uses_bounds())
-    input_end_ = end_of(input_, input_end_rest_);
+    input_end_ = end_of(input_);
   else if (is_float && !traits(input_).has_infinity)  // of which no infinity is a bound, typed or not
     input_end_ = (is_min_ ? 1 : -1) * std::numeric_limits<double>::max();
   takes_infinity_ = is_float && traits(plan_.bound_dtype).has_infinity && traits(operation.to).has_infinity;
@@ -161,13 +158,11 @@ void BoundArray::set_ends() {
     output_end_ = float_end(operation, is_min_);
     return;
   }
-  double rest = 0;
-  output_end_ = end_of(operation.to, rest) - static_cast<double>(operation.cast->zero_point.value());
+  output_end_ = end_of(operation.to).head - static_cast<double>(operation.cast->zero_point.value());
 }
 
 void BoundArray::restore(std::size_t count) {
-  std::fill_n(values_.begin(), count, number_);
-  std::fill_n(rests_.begin(), count, number_rest_);
+  std::fill_n(numbers_.begin(), count, number_);
   if (!results_.empty()) std::fill_n(results_.begin(), count, number_result_);
 }
 
@@ -175,8 +170,10 @@ void BoundArray::take_values(DType dtype, const std::byte* elements, std::size_t
   with_reader(dtype, [&](auto at) {
     for (std::size_t i = 0; i < count; ++i) {
       const auto x = at(elements, i);
-      values_[i] = static_cast<double>(comparable(x));
-      if constexpr (std::is_integral_v<decltype(at(elements, i))>) rests_[i] = rest_of(Int128{x}, values_[i]);
+      if constexpr (std::is_integral_v<decltype(at(elements, i))>)
+        numbers_[i] = DoubleDouble::of(x);
+      else
+        numbers_[i] = static_cast<double>(comparable(x));
     }
   });
 }
@@ -193,9 +190,12 @@ void BoundArray::take(DType dtype, const std::byte* elements, std::size_t count,
     compare(0, count, compared);
   else
     for (std::size_t i = 0; i < count; ++i)
-      wide_[i] = {wide_of(std::ceil(values_[i]), rests_[i]), wide_of(std::floor(values_[i]), rests_[i])};
+      wide_[i] = {wide_of(std::ceil(numbers_[i].head), numbers_[i].rest),
+                  wide_of(std::floor(numbers_[i].head), numbers_[i].rest)};
   if (!is_float) return set_results(dtype, elements, count);
-  set_results(DType::float64, reinterpret_cast<const std::byte*>(values_.data()), count);
+  std::vector<double> heads(count);
+  for (std::size_t i = 0; i < count; ++i) heads[i] = numbers_[i].head;
+  set_results(DType::float64, reinterpret_cast<const std::byte*>(heads.data()), count);
   if (is_long_integer(dtype) && is_long_integer(operation.to)) set_far_results(dtype, elements, count);
 }
 
@@ -204,24 +204,22 @@ void BoundArray::set_far_results(DType dtype, const std::byte* elements, std::si
   const auto end = round_to<double>(number_of(plan_.bound_dtype, highest_finite(plan_.bound_dtype)));
   const auto* const bits = reinterpret_cast<const ElementBits*>(elements);
   for (std::size_t i = 0; i < count; ++i)
-    if (std::fabs(values_[i]) > end)
+    if (std::fabs(numbers_[i].head) > end)
       results_[i] = result_of(plan_.operation, number_of(dtype, bits[i])).element;
 }
 
 /// Rounds bounds of floats to their dtype, unless that makes a number infinite.
 void BoundArray::round_floats(DType dtype, const std::byte* elements, std::size_t count) {
   if (dtype == plan_.bound_dtype) return;
-  const std::vector<double> given = values_;
-  const std::vector<double> rests = rests_;
-  std::fill(rests_.begin(), rests_.end(), 0.0);
+  const std::vector<DoubleDouble> given = numbers_;
   std::vector<std::byte> rounded(count * sizeof(ElementBits));
   convert_elements(conversion(dtype, plan_.bound_dtype), elements, rounded.data(), count);
   take_values(plan_.bound_dtype, rounded.data(), count);
   for (std::size_t i = 0; i < count; ++i)
-    if (!std::isfinite(values_[i]) && !std::isnan(given[i]))
-      values_[i] = plan_.operation.to == DType::float64 || std::isinf(given[i])
-                       ? given[i]
-                       : sum_to_odd(given[i], rests[i]);
+    if (!std::isfinite(numbers_[i].head) && !std::isnan(given[i].head))
+      numbers_[i] = plan_.operation.to == DType::float64 || std::isinf(given[i].head)
+                        ? given[i].head
+                        : sum_to_odd(given[i].head, given[i].rest);
 }
 
 /// Sets what the numbers become after the clip.
@@ -245,43 +243,41 @@ void BoundArray::compare(std::size_t first, std::size_t count, std::byte* compar
   with_type(plan_.operation.dtype, [&]<class T>() {
     T* const to = reinterpret_cast<T*>(compared);
     for (std::size_t i = first; i < first + count; ++i)
-      if constexpr (!HalfType<T>) to[i] = within<T>(values_[i], rests_[i], is_min_);
+      if constexpr (!HalfType<T>) to[i] = within<T>(numbers_[i].head, numbers_[i].rest, is_min_);
   });
 }
 
 void BoundArray::become(const BoundArray& other, std::size_t i, std::byte* compared) {
-  values_[i] = other.values_[i];
-  rests_[i] = other.rests_[i];
+  numbers_[i] = other.numbers_[i];
   results_[i] = other.results_[i];
   compare(i, 1, compared);
 }
 
 std::optional<DType> BoundArray::beyond(std::size_t i) const {
-  const double cut = is_min_ ? std::floor(values_[i]) : std::ceil(values_[i]);
+  const auto [head, rest] = numbers_[i];
+  const double cut = is_min_ ? std::floor(head) : std::ceil(head);
   if (takes_infinity_ && std::isinf(cut)) return std::nullopt;
-  const auto is_beyond = [&](double number, double end, double rest) {
-    if (number == end) return is_min_ ? rests_[i] > rest : rests_[i] < rest;
-    return is_min_ ? number > end : number < end;
+  const auto is_beyond = [is_min = is_min_, own = rest](double number, const DoubleDouble& end) {
+    if (number == end.head) return is_min ? own > end.rest : own < end.rest;
+    return is_min ? number > end.head : number < end.head;
   };
   const bool is_cut = !plan_.operation.cast;  // by a plain clip
-  if (is_beyond(is_cut ? cut : values_[i], input_end_, input_end_rest_)) return input_;
+  if (is_beyond(is_cut ? cut : head, input_end_)) return input_;
   const DType to = plan_.operation.to;
   if (is_floating(to)) {
     if (std::isinf(cut) && traits(to).has_infinity) return std::nullopt;
-    return (is_min_ ? values_[i] > output_end_ : values_[i] < output_end_) ? std::optional(to) : std::nullopt;
+    return (is_min_ ? head > output_end_ : head < output_end_) ? std::optional(to) : std::nullopt;
   }
-  const double stored = is_cut ? cut : rounded(values_[i], *plan_.operation.cast->round);
-  return is_beyond(stored, output_end_, std::numeric_limits<double>::infinity() * (is_min_ ? 1 : -1))
-             ? std::optional(to)
-             : std::nullopt;
+  const double stored = is_cut ? cut : rounded(head, *plan_.operation.cast->round);
+  return (is_min_ ? stored > output_end_ : stored < output_end_) ? std::optional(to) : std::nullopt;
 }
 
 std::string BoundArray::text(std::size_t i) const {
-  if (std::isnan(values_[i])) return "nan";
-  if (std::fabs(values_[i]) < kIntegersEnd || std::fabs(values_[i]) >= 0x1p64)
-    return element_text(DType::float64, to_bits(values_[i]));
-  const auto integer =
-      Operation::Integer::of(static_cast<Int128>(values_[i]) + static_cast<Int128>(rests_[i]));
+  const double head = numbers_[i].head;
+  if (std::isnan(head)) return "nan";
+  if (std::fabs(head) < kIntegersEnd || std::fabs(head) >= 0x1p64)
+    return element_text(DType::float64, to_bits(head));
+  const auto integer = SignedInteger::of(numbers_[i]);
   return (integer.negative ? "-" : "") + std::to_string(integer.magnitude);
 }
 

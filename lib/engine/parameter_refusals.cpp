@@ -125,8 +125,8 @@ bool ParameterTile::is_beyond_output() const {
 
 std::optional<std::size_t> ParameterTile::first_refused_factor(Slot factor, std::size_t count) const {
   if (!of(factor).array) return std::nullopt;
-  return with_factor_type(plan_.operation, factor, [&]<class T>() -> std::optional<std::size_t> {
-    if constexpr (std::is_same_v<T, Operation::Integer>)
+  return with_factor_type(factor, [&]<class T>() -> std::optional<std::size_t> {
+    if constexpr (!std::is_floating_point_v<T>)
       return std::nullopt;
     else {
       const T* const values = of(factor).as<T>();
@@ -140,11 +140,14 @@ std::optional<std::size_t> ParameterTile::first_refused_factor(Slot factor, std:
 
 /// Bounds whose distance is no number.
 std::optional<std::size_t> ParameterTile::first_infinite_range(std::size_t count) const {
-  const double* const min = of(Slot::a).as<double>();
-  const double* const max = of(Slot::b).as<double>();
+  const Values& min = of(Slot::a);
+  const Values& max = of(Slot::b);
+  const auto head = [](const Values& values, std::size_t i) {
+    return *reinterpret_cast<const double*>(values.own + i * values.size);
+  };
   // The difference from an infinite bound is infinite or NaN.
-  return find_own(count, [=](std::size_t i) {
-    return !(std::fabs(max[i] - min[i]) <= std::numeric_limits<double>::max());
+  return find_own(count, [&](std::size_t i) {
+    return !(std::fabs(head(max, i) - head(min, i)) <= std::numeric_limits<double>::max());
   });
 }
 

@@ -25,25 +25,22 @@ static_assert(slot_of(ParameterId::max) == Slot::hi && slot_of(ParameterId::bias
               slot_of(ParameterId::nan) == Slot::nan_result &&
               slot_of(ParameterId::nodata_to) == Slot::nodata);
 
-/// Calls f(number) with what the operation has for a slot: ElementBits for an element, a double also where
-/// kernels take a float.
+/// Calls f(number) with what the operation has for a slot: ElementBits for an element, a DoubleDouble
+/// also where kernels take a float, a double or an integer.
 template <class Any, class F>
 void with_number(Any& operation, Slot slot, const F& f) {
-  const bool is_integer = operation.arithmetic == Arithmetic::integer;
   switch (slot) {
     case Slot::lo: return f(operation.lo);
     case Slot::hi: return f(operation.hi);
     case Slot::nan: return f(*operation.nan);
-    case Slot::scale: return is_integer ? f(operation.integer_scale) : f(operation.scale);
-    case Slot::bias: return is_integer ? f(operation.integer_bias) : f(operation.bias);
+    case Slot::scale: return f(operation.scale);
+    case Slot::bias: return f(operation.bias);
     case Slot::a: return f(operation.normalization->a);
     case Slot::b: return f(operation.normalization->b);
     case Slot::factor: return f(operation.normalization->factor);
     case Slot::below: return f(operation.cast->below);
     case Slot::above: return f(operation.cast->above);
     case Slot::nodata: return;
-    case Slot::a_rest: return f(operation.normalization->a_rest);
-    case Slot::b_rest: return f(operation.normalization->b_rest);
     case Slot::min: return f(operation.cast->min);
     case Slot::max: return f(operation.cast->max);
     case Slot::nan_result: return f(operation.cast->nan);
@@ -52,10 +49,19 @@ void with_number(Any& operation, Slot slot, const F& f) {
   }
 }
 
-/// An element of an array as a scale or a bias.
+/// An element of an array, or a number of the operation, as a kernel takes it.
 template <class To, class From>
 To factor_of(From x) noexcept {
-  if constexpr (std::is_same_v<To, Operation::Integer>) {
+  if constexpr (std::is_same_v<From, To>) {
+    return x;
+  } else if constexpr (std::is_same_v<From, DoubleDouble>) {
+    if constexpr (std::is_same_v<To, SignedInteger>)
+      return SignedInteger::of(x);
+    else
+      return static_cast<To>(x.head);
+  } else if constexpr (std::is_same_v<To, DoubleDouble> && std::is_integral_v<From>) {
+    return DoubleDouble::of(x);
+  } else if constexpr (std::is_same_v<To, SignedInteger>) {
     const bool negative = std::is_signed_v<From> && x < From{};
     const auto bits = static_cast<std::uint64_t>(x);
     return {negative, negative ? 0 - bits : bits};
@@ -66,11 +72,11 @@ To factor_of(From x) noexcept {
   }
 }
 
-/// Converts `count` elements of an array. Operation::Integer is only for arrays of integers.
+/// Converts `count` elements of an array. SignedInteger is only for arrays of integers.
 template <class To>
 void convert_factors(DType dtype, const std::byte* from, std::size_t count, To* to) {
   with_reader(dtype, [&](auto at) {
-    if constexpr (std::is_same_v<To, Operation::Integer> && !std::is_integral_v<decltype(at(from, 0))>)
+    if constexpr (std::is_same_v<To, SignedInteger> && !std::is_integral_v<decltype(at(from, 0))>)
       __builtin_unreachable();
     else
       for (std::size_t i = 0; i < count; ++i) to[i] = factor_of<To>(at(from, i));
@@ -115,6 +121,17 @@ ParameterTile::ParameterTile(const Plan& plan, std::size_t capacity, std::size_t
     raw_ = std::make_unique_for_overwrite<std::byte[]>(capacity_ * sizeof(ElementBits));
 }
 
+/// Whether numbers of the slot may be integers that float64 lacks.
+bool ParameterTile::has_rests(Slot slot) const {
+  if (slot != Slot::a && slot != Slot::b) return false;
+  if (exact_min_ && plan_.operation.uses_bounds()) return true;
+  const Normalization& step = *plan_.operation.normalization;
+  if (const auto& array = of(slot).array)
+    return slot == Slot::a && is_long_integer(array->parameter().array->layout().dtype) &&
+           !is_floating(plan_.input.dtype);
+  return (slot == Slot::a ? step.a : step.b).rest != 0;
+}
+
 /// Whether kernels need a number of the slot for each element, unless it is one of an exact bound.
 bool ParameterTile::is_needed(Slot slot) const {
   const auto& normalization = plan_.operation.normalization;
@@ -131,13 +148,6 @@ bool ParameterTile::is_needed(Slot slot) const {
     case Slot::above:
     case Slot::nan_result:
     case Slot::nodata: return of(slot).array.has_value();
-    case Slot::a_rest: {
-      if (!normalization) return false;
-      const ArrayParameter* const a = plan_.arrays->find(ParameterId::subtract);
-      const DType dtype = a == nullptr ? DType::float64 : a->array->layout().dtype;
-      const bool is_long = !is_floating(dtype) && traits(dtype).size == sizeof(double);
-      return (is_long && !is_floating(plan_.input.dtype)) || normalization->a_rest != 0;
-    }
     default: return false;
   }
 }
@@ -149,7 +159,7 @@ void ParameterTile::allocate(Slot slot) {
   values.size = is_result ? sizeof(ElementBits)
                 : slot == Slot::nan || slot == Slot::lo || slot == Slot::hi
                     ? traits(plan_.operation.dtype).size
-                    : with_factor_type(plan_.operation, slot, []<class T>() { return sizeof(T); });
+                    : with_factor_type(slot, []<class T>() { return sizeof(T); });
   values.memory = std::make_unique_for_overwrite<std::byte[]>(capacity_ * values.size);
   values.own = values.memory.get();
   if (!values.array) fill(slot, capacity_);
@@ -161,12 +171,9 @@ void ParameterTile::fill(Slot slot, std::size_t count) noexcept {
     if constexpr (std::is_same_v<Number, ElementBits>)
       with_type(plan_.operation.dtype,
                 [&]<class T>() { std::fill_n(values.as<T>(), count, from_bits<T>(number)); });
-    else if constexpr (std::is_same_v<Number, double>)
-      with_factor_type(plan_.operation, slot, [&]<class T>() {
-        if constexpr (std::is_floating_point_v<T>) std::fill_n(values.as<T>(), count, static_cast<T>(number));
-      });
-    else if constexpr (std::is_same_v<Number, Operation::Integer>)
-      std::fill_n(values.as<Number>(), count, number);
+    else if constexpr (std::is_convertible_v<Number, DoubleDouble>)
+      with_factor_type(
+          slot, [&]<class T>() { std::fill_n(values.as<T>(), count, factor_of<T>(DoubleDouble(number))); });
   });
 }
 
@@ -182,10 +189,6 @@ void ParameterTile::allocate_exact() {
   use(Slot::max, exact_max_->results());
   use(Slot::wide_lo, exact_min_->wide());
   use(Slot::wide_hi, exact_max_->wide());
-  if (plan_.operation.uses_bounds()) {
-    use(Slot::a_rest, exact_min_->rests());
-    use(Slot::b_rest, exact_max_->rests());
-  }
   if (!nan_bound_ || exact(*nan_bound_).results().empty()) return;
   Values& result = of(Slot::nan_result);
   result.memory = std::make_unique<std::byte[]>(capacity_ * sizeof(ElementBits));
@@ -228,14 +231,14 @@ void ParameterTile::read(std::uint64_t position, std::size_t count) {
   if (plan_.operation.uses_bounds()) widen_bounds(count);
 }
 
-/// Those that are arrays, for a step that calculates with them.
+/// For a step that calculates with them.
 void ParameterTile::widen_bounds(std::size_t count) {
   for (const Slot bound : kBounds) {
-    auto* const to = of(bound == Slot::lo ? Slot::a : Slot::b).as<double>();
+    Values& to = of(bound == Slot::lo ? Slot::a : Slot::b);
     if (exact_min_)
-      std::copy_n(exact(bound).values().data(), count, to);
+      to.own = reinterpret_cast<std::byte*>(exact(bound).numbers().data()), to.size = sizeof(DoubleDouble);
     else if (of(bound).array)
-      convert_factors<double>(plan_.operation.dtype, of(bound).expanded<std::byte>(), count, to);
+      convert_factors<double>(plan_.operation.dtype, of(bound).expanded<std::byte>(), count, to.as<double>());
   }
 }
 
@@ -299,17 +302,9 @@ void ParameterTile::read_factor(Slot slot, std::uint64_t position, std::size_t c
   if (!factor.array) return;
   const DType dtype = factor.array->parameter().array->layout().dtype;
   factor.array->read(position, count, raw_.get());
-  with_factor_type(plan_.operation, slot,
-                   [&]<class T>() { convert_factors<T>(dtype, raw_.get(), count, factor.as<T>()); });
+  with_factor_type(slot, [&]<class T>() { convert_factors<T>(dtype, raw_.get(), count, factor.as<T>()); });
   if (const auto& divisor = plan_.arrays->zero_divisor; divisor && slot == Slot::b)
     std::replace(factor.as<double>(), factor.as<double>() + count, 0.0, *divisor);
-  auto* const rests = of(Slot::a_rest).as<double>();
-  if (slot != Slot::a || rests == nullptr || is_floating(dtype)) return;
-  with_type(dtype, [&]<class From>() {
-    if constexpr (std::is_integral_v<From>)
-      for (std::size_t i = 0; i < count; ++i)
-        rests[i] = rest_of(Int128{reinterpret_cast<const From*>(raw_.get())[i]}, factor.as<double>()[i]);
-  });
 }
 
 /// Where min exceeds max, every element except NaN becomes one of them: as by convert_bounds() for numbers.
@@ -363,10 +358,15 @@ Operation ParameterTile::operation() const noexcept {
         number = with_type(operation.dtype, [&]<class T>() { return to_bits(*values.expanded<T>()); });
       else if constexpr (std::is_same_v<Number, std::optional<ElementBits>>)
         number = *values.as<ElementBits>();
-      else if (values.size == sizeof(Number))
+      else if constexpr (std::is_same_v<Number, DoubleDouble>)
+        number = with_factor_type(slot, [&]<class T>() -> DoubleDouble {
+          if constexpr (std::is_same_v<T, SignedInteger>)
+            return DoubleDouble::of(values.as<T>()->value());
+          else
+            return *values.as<T>();
+        });
+      else
         number = *values.as<Number>();
-      else if constexpr (std::is_same_v<Number, double>)
-        number = *values.as<float>();
     });
     if (slot == Slot::wide_lo) operation.cast->wide.lo_varies = false;
     if (slot == Slot::wide_hi) operation.cast->wide.hi_varies = false;

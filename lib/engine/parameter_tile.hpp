@@ -17,19 +17,6 @@
 
 namespace clipper {
 
-/// Returns `f.template operator()<T>()`, where T is the type of the numbers of a slot that people give.
-template <class F>
-decltype(auto) with_factor_type(const Operation& operation, Slot slot, F&& f) {
-  if (slot != Slot::scale && slot != Slot::bias) return f.template operator()<double>();
-  switch (operation.arithmetic) {
-    case Arithmetic::none:
-    case Arithmetic::float64: return f.template operator()<double>();
-    case Arithmetic::float32: return f.template operator()<float>();
-    case Arithmetic::integer: return f.template operator()<Operation::Integer>();
-  }
-  __builtin_unreachable();
-}
-
 /// Whether the plan exchanges bounds as exact numbers where min exceeds max: see contract/exact_bounds.hpp.
 [[nodiscard]] bool exchanges_exactly(const Plan& plan);
 
@@ -53,11 +40,13 @@ class BoundArray {
   /// Makes the bound at `i` the other bound, and writes the element that is compared.
   void become(const BoundArray& other, std::size_t i, std::byte* compared);
 
-  [[nodiscard]] bool is_nan(std::size_t i) const { return values_[i] != values_[i]; }
+  [[nodiscard]] bool is_nan(std::size_t i) const { return std::isnan(numbers_[i].head); }
   [[nodiscard]] bool exceeds(const BoundArray& other, std::size_t i) const {
     if (!is_given_ || !other.is_given_) return false;
-    if (values_[i] != other.values_[i]) return values_[i] > other.values_[i];
-    return rests_[i] != other.rests_[i] ? rests_[i] > other.rests_[i] : number_side_ > other.number_side_;
+    const auto [head, rest] = numbers_[i];
+    const auto [other_head, other_rest] = other.numbers_[i];
+    if (head != other_head) return head > other_head;
+    return rest != other_rest ? rest > other_rest : number_side_ > other.number_side_;
   }
 
   /// The dtype all of whose elements a min is above, or a max is below, which leaves nothing to do for a
@@ -67,8 +56,7 @@ class BoundArray {
   /// The number at `i` for people.
   [[nodiscard]] std::string text(std::size_t i) const;
 
-  [[nodiscard]] std::span<double> values() { return values_; }
-  [[nodiscard]] std::span<double> rests() { return rests_; }
+  [[nodiscard]] std::span<DoubleDouble> numbers() { return numbers_; }
   [[nodiscard]] std::span<ElementBits> results() { return results_; }  ///< empty if the numbers' elements are
   [[nodiscard]] std::span<WideBound> wide() { return wide_; }
 
@@ -82,19 +70,16 @@ class BoundArray {
 
   const Plan& plan_;
   bool is_min_;
-  bool is_other_;           ///< see is_other_bound()
-  bool is_given_;           ///< false for a limit of integers
-  double number_;           ///< of a bound that is no array
-  double number_rest_ = 0;  ///< what it exceeds that by
-  int number_side_ = 0;     ///< 1 or -1 if it is above or below the sum of both, which no array is
+  bool is_other_;        ///< see is_other_bound()
+  bool is_given_;        ///< false for a limit of integers
+  DoubleDouble number_;  ///< of a bound that is no array
+  int number_side_ = 0;  ///< 1 or -1 if the bound is above or below that, which no array is
   ElementBits number_result_ = 0;
-  DType input_;       ///< of the input's elements, or of bounds of floats
-  double input_end_;  ///< beyond it are no elements of the input, and of the output
-  double input_end_rest_ = 0;
+  DType input_;             ///< of the input's elements, or of bounds of floats
+  DoubleDouble input_end_;  ///< beyond it are no elements of the input, and of the output
   double output_end_;
-  bool takes_infinity_;               ///< as a bound that every element becomes
-  std::vector<double> values_;        ///< the nearest float64
-  std::vector<double> rests_;         ///< what the numbers exceed it by
+  bool takes_infinity_;  ///< as a bound that every element becomes
+  std::vector<DoubleDouble> numbers_;
   std::vector<ElementBits> results_;  ///< see Cast::min
   std::vector<WideBound> wide_;       ///< for Arithmetic::integer
 };
@@ -240,6 +225,21 @@ class ParameterTile {
   [[nodiscard]] const BoundArray& exact(Slot bound) const noexcept {
     return bound == Slot::lo ? *exact_min_ : *exact_max_;
   }
+  /// Returns `f.template operator()<T>()`, where T is the type of the numbers of a slot that people give.
+  template <class F>
+  decltype(auto) with_factor_type(Slot slot, F&& f) const {
+    if (has_rests(slot)) return f.template operator()<DoubleDouble>();
+    if (slot != Slot::scale && slot != Slot::bias) return f.template operator()<double>();
+    switch (plan_.operation.arithmetic) {
+      case Arithmetic::none:
+      case Arithmetic::float64: return f.template operator()<double>();
+      case Arithmetic::float32: return f.template operator()<float>();
+      case Arithmetic::integer: return f.template operator()<SignedInteger>();
+    }
+    __builtin_unreachable();
+  }
+
+  [[nodiscard]] bool has_rests(Slot slot) const;
   [[nodiscard]] bool is_needed(Slot slot) const;
   void allocate(Slot slot);
   void allocate_exact();

@@ -304,9 +304,10 @@ namespace {
 Figure exact_value(const Operation& operation, DType dtype, ElementBits element) {
   const Int128 x =
       with_element(dtype, element, [](auto each) { return static_cast<Int128>(comparable(each)); });
-  const auto magnitude = static_cast<UInt128>(x < 0 ? -x : x) * operation.integer_scale.magnitude;
-  const bool is_negative = (x < 0) != operation.integer_scale.negative;
-  const auto [bias_is_negative, bias] = operation.integer_bias;
+  const auto scale = SignedInteger::of(operation.scale);
+  const auto [bias_is_negative, bias] = SignedInteger::of(operation.bias);
+  const auto magnitude = static_cast<UInt128>(x < 0 ? -x : x) * scale.magnitude;
+  const bool is_negative = (x < 0) != scale.negative;
   const auto number = [](bool negative, UInt128 value) -> Figure {
     if (value >> 126 != 0) return *parse_number(fmt::format("{}{}", negative ? "-" : "", value));
     const Figure magnitude(static_cast<Int128>(value), 0);
@@ -320,10 +321,10 @@ Figure exact_value(const Operation& operation, DType dtype, ElementBits element)
 /// The two operations, each rounded to T.
 template <class T>
 Figure rounded_value(const Operation& operation, DType dtype, ElementBits element) {
-  const auto scale = static_cast<T>(operation.scale);
+  const auto scale = static_cast<T>(operation.scale.head);
   const T x = with_element(dtype, element, [](auto each) { return static_cast<T>(comparable(each)); });
   const T product = operation.divides ? x / scale : x * scale;
-  return static_cast<double>(product + static_cast<T>(operation.bias));
+  return static_cast<double>(product + static_cast<T>(operation.bias.head));
 }
 
 }  // namespace
@@ -340,8 +341,8 @@ std::optional<Scaled> scaled(const Request& request, const TensorLayout& layout)
   const DType from = layout.dtype;
   Scaled by;
   by.is_exact = operation.arithmetic == Arithmetic::integer;
-  by.descends = by.is_exact ? operation.integer_scale.negative : std::signbit(operation.scale);
-  by.loses_infinity = !by.is_exact && operation.scale == 0 && traits(from).has_infinity;
+  by.descends = std::signbit(operation.scale.head);
+  by.loses_infinity = !by.is_exact && operation.scale.head == 0 && traits(from).has_infinity;
   if (by.is_exact) {
     by.value = [=](ElementBits element) { return exact_value(operation, from, element); };
   } else if (operation.arithmetic == Arithmetic::float32) {

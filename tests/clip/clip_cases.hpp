@@ -169,12 +169,13 @@ inline std::vector<Factors> factors_of(Arithmetic arithmetic) {
 }
 
 /// The extremes of int64 and uint64, and numbers between them.
-inline std::vector<Operation::Integer> integers() {
-  std::vector<Operation::Integer> result;
+inline std::vector<DoubleDouble> integers() {
+  std::vector<DoubleDouble> result;
   for (const std::uint64_t magnitude :
        {0ull, 1ull, 3ull, 1ull << 32, (1ull << 53) + 1, ~0ull >> 1, 1ull << 63})
-    for (const bool negative : {false, true}) result.push_back({negative, magnitude});
-  result.push_back({false, ~0ull});
+    for (const bool negative : {false, true})
+      result.push_back(DoubleDouble::of(SignedInteger{negative, magnitude}.value()));
+  result.push_back(DoubleDouble::of(~0ull));
   return result;
 }
 

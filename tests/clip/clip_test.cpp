@@ -67,8 +67,8 @@ TEST_CASE("oracle and kernels do what the contract says") {
 TEST_CASE("oracle and kernels lose no bit of a large integer") {
   struct Row {
     DType dtype;
-    Operation::Integer scale;
-    Operation::Integer bias;
+    SignedInteger scale;
+    SignedInteger bias;
     ElementBits element;
     ElementBits expected;
   };
@@ -90,8 +90,8 @@ TEST_CASE("oracle and kernels lose no bit of a large integer") {
   for (const Row& row : rows) {
     Operation op = cases::operation(row.dtype, {cases::lowest(row.dtype), cases::highest(row.dtype)});
     op.arithmetic = Arithmetic::integer;
-    op.integer_scale = row.scale;
-    op.integer_bias = row.bias;
+    op.scale = DoubleDouble::of(row.scale.value());
+    op.bias = DoubleDouble::of(row.bias.value());
     CHECK(reference::clip(op, row.element) == row.expected);
     check(op, {&row.element, 1});
   }
@@ -124,12 +124,12 @@ TEST_CASE("integer scale and bias are exact and never wrap") {
   for (const DType dtype : {DType::int64, DType::uint64}) {
     const Elements elements = cases::elements_of(dtype, 200);
     for (const Bounds& bounds : cases::few_bounds_of(dtype))
-      for (const Operation::Integer scale : cases::integers())
-        for (const Operation::Integer bias : cases::integers()) {
+      for (const DoubleDouble& scale : cases::integers())
+        for (const DoubleDouble& bias : cases::integers()) {
           Operation op = cases::operation(dtype, bounds);
           op.arithmetic = Arithmetic::integer;
-          op.integer_scale = scale;
-          op.integer_bias = bias;
+          op.scale = scale;
+          op.bias = bias;
           check(op, elements);
         }
   }
@@ -152,10 +152,8 @@ TEST_CASE("any number of elements at any alignment is clipped, and no memory aro
     for (const Arithmetic arithmetic : cases::arithmetics_of(row.dtype)) {
       Operation op = cases::operation(row.dtype, cases::few_bounds_of(row.dtype)[2]);
       op.arithmetic = arithmetic;
-      op.scale = 1.5;
-      op.bias = -0.25;
-      op.integer_scale = {true, 3};
-      op.integer_bias = {false, 50};
+      op.scale = arithmetic == Arithmetic::integer ? -3 : 1.5;
+      op.bias = arithmetic == Arithmetic::integer ? 50 : -0.25;
       Elements elements = cases::elements_of(row.dtype, 9'000);
       elements.resize(9'000, cases::one(row.dtype));
       std::shuffle(elements.begin(), elements.end(), std::mt19937_64{});

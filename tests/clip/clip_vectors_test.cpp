@@ -22,17 +22,18 @@ Operations operations_like(const Operation& op, std::size_t count, std::mt19937_
   const std::vector<Bounds> bounds = cases::many_bounds_of(op.dtype);
   const Elements nans = cases::bounds_of(op.dtype);
   const std::vector<cases::Factors> factors = cases::factors_of(op.arithmetic);
-  const std::vector<Operation::Integer> integers = cases::integers();
+  const std::vector<DoubleDouble> integers = cases::integers();
   Operations result(count, op);
   for (Operation& each : result) {
     std::tie(each.lo, each.hi) = one_of(bounds, random);
     if (each.nan) each.nan = one_of(nans, random);
-    if (each.arithmetic != Arithmetic::none) {
+    if (each.arithmetic == Arithmetic::integer) {
+      each.scale = one_of(integers, random);
+      each.bias = one_of(integers, random);
+    } else if (each.arithmetic != Arithmetic::none) {
       each.scale = one_of(factors, random).scale;
       each.bias = one_of(factors, random).bias;
     }
-    each.integer_scale = one_of(integers, random);
-    each.integer_bias = one_of(integers, random);
   }
   return result;
 }

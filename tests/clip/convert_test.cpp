@@ -343,7 +343,7 @@ TEST_CASE("a zero point moves the range of the integers that a cast saturates to
         for (const ElementBits zero : {lowest_element(to.dtype), highest_element(to.dtype), ElementBits{1}}) {
           Operation operation = cast_of(from, to.dtype, Round::half_even);
           const Int128 value = to_integer(number_of(to.dtype, zero), Rounding::toward_zero);
-          operation.cast->zero_point = Operation::Integer::of(value);
+          operation.cast->zero_point = SignedInteger::of(value);
           set_limits(operation);
           check(operation, edges(from));
         }
@@ -353,8 +353,8 @@ TEST_CASE("the results of integer arithmetic of 128 bits are rounded once") {
   struct Row {
     DType from;
     ElementBits x;
-    Operation::Integer scale;
-    Operation::Integer bias;
+    SignedInteger scale;
+    SignedInteger bias;
     DType to;
     ElementBits result;
   };
@@ -386,8 +386,8 @@ TEST_CASE("the results of integer arithmetic of 128 bits are rounded once") {
   operation.lo = lowest_element(row.from);
   operation.hi = highest_element(row.from);
   operation.arithmetic = Arithmetic::integer;
-  operation.integer_scale = row.scale;
-  operation.integer_bias = row.bias;
+  operation.scale = DoubleDouble::of(row.scale.value());
+  operation.bias = DoubleDouble::of(row.bias.value());
   operation.from = row.from;
   operation.to = row.to;
   operation.cast.emplace().saturates = !is_floating(row.to);

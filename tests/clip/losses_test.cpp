@@ -116,8 +116,7 @@ Operation exact_quotient(std::int64_t a, double b, DType to, std::int64_t lo, st
   operation.cast.emplace();
   set_limits(operation);
   Normalization& step = operation.normalization.emplace();
-  step.a = static_cast<double>(a);
-  step.a_rest = rest_of(Int128{a}, step.a);
+  step.a = DoubleDouble::of(a);
   step.b = b;
   step.to = to;
   step.cast.saturates = !is_floating(to);

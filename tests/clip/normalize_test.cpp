@@ -76,8 +76,8 @@ void scale_alone(Operation& operation, double factor) {
 
 /// By the divisions of vectors, in which each element has the same parameters.
 Results divided(const Operation& operation, const std::vector<std::byte>& in, SimdLevel level) {
-  const std::vector<double> a(kCount, operation.normalization->a);
-  const std::vector<double> b(kCount, operation.normalization->b);
+  const std::vector<double> a(kCount, operation.normalization->a.head);
+  const std::vector<double> b(kCount, operation.normalization->b.head);
   const std::vector<double> factor(kCount, operation.normalization->factor);
   const std::size_t size = traits(operation.dtype).size;
   std::vector<std::byte> lo(kCount * size);

@@ -172,25 +172,25 @@ inline ElementBits clip_by_system(const Operation& op, ElementBits x) {
 inline double scaled_floating(const Operation& op, ElementBits element) {
   if (op.arithmetic == Arithmetic::none) return value(op.dtype, element);
   if (op.arithmetic == Arithmetic::float32) {
-    const float product = as_float(op.dtype, element) * static_cast<float>(op.scale);
-    return static_cast<double>(product + static_cast<float>(op.bias));
+    const float product = as_float(op.dtype, element) * static_cast<float>(op.scale.head);
+    return static_cast<double>(product + static_cast<float>(op.bias.head));
   }
-  const double product = from_bits<double>(element) * op.scale;
-  return product + op.bias;
+  const double product = from_bits<double>(element) * op.scale.head;
+  return product + op.bias.head;
 }
 
 inline ElementBits clip_floating(const Operation& op, ElementBits element) {
   if (op.arithmetic != Arithmetic::none && is_nan(op.dtype, element))
     return op.nan.value_or(element | ElementBits{1} << (fraction_bits(op.dtype) - 1));  // made quiet
   if (op.arithmetic == Arithmetic::float32) {
-    const float product = as_float(op.dtype, element) * static_cast<float>(op.scale);
-    const float g = product + static_cast<float>(op.bias);
+    const float product = as_float(op.dtype, element) * static_cast<float>(op.scale.head);
+    const float g = product + static_cast<float>(op.bias.head);
     const ElementBits g_bits = op.dtype == DType::float32 ? to_bits(g) : nearest_half(op.dtype, g);
     return clip_floating(op, static_cast<double>(g), g_bits);
   }
   if (op.arithmetic == Arithmetic::float64) {
-    const double product = from_bits<double>(element) * op.scale;
-    const double g = product + op.bias;
+    const double product = from_bits<double>(element) * op.scale.head;
+    const double g = product + op.bias.head;
     return clip_floating(op, g, to_bits(g));
   }
   if (op.zero_tie != ZeroTie::element || op.poisons) return clip_by_system(op, element);
@@ -213,7 +213,7 @@ inline Int128 saturated(double whole_number) {
 
 /// x * scale + bias, saturated. In sign and magnitude, because the largest magnitude, (2^64 - 1) * (2^64 - 1)
 /// + (2^64 - 1), fits an unsigned integer of 128 bits, but no signed one.
-inline Int128 exact_sum(Int128 x, Operation::Integer scale, Operation::Integer bias) {
+inline Int128 exact_sum(Int128 x, SignedInteger scale, SignedInteger bias) {
   const UInt128 product = static_cast<UInt128>(x < 0 ? -x : x) * scale.magnitude;
   const bool negative = (x < 0) != scale.negative;
   const UInt128 far = static_cast<UInt128>(kFar);
@@ -236,11 +236,13 @@ struct Between {
 inline Between scaled_integer(const Operation& op, ElementBits element) {
   const Int128 x = integer(op.dtype, element);
   if (op.arithmetic == Arithmetic::float64) {
-    const double product = static_cast<double>(x) * op.scale;
-    const double g = product + op.bias;
+    const double product = static_cast<double>(x) * op.scale.head;
+    const double g = product + op.bias.head;
     return {saturated(std::floor(g)), saturated(std::ceil(g))};
   }
-  const Int128 g = op.arithmetic == Arithmetic::integer ? exact_sum(x, op.integer_scale, op.integer_bias) : x;
+  const Int128 g = op.arithmetic == Arithmetic::integer
+                       ? exact_sum(x, SignedInteger::of(op.scale), SignedInteger::of(op.bias))
+                       : x;
   return {g, g};
 }
 
@@ -333,7 +335,7 @@ inline std::string text(const ElementCounts& counts) {
   return out.str();
 }
 
-inline std::ostream& operator<<(std::ostream& out, Operation::Integer number) {
+inline std::ostream& operator<<(std::ostream& out, SignedInteger number) {
   return out << (number.negative ? "-" : "") << number.magnitude;
 }
 
@@ -349,8 +351,10 @@ inline std::string text(const Operation& op) {
   switch (op.arithmetic) {
     case Arithmetic::none: break;
     case Arithmetic::float32: [[fallthrough]];
-    case Arithmetic::float64: out << std::hexfloat << " * " << op.scale << " + " << op.bias; break;
-    case Arithmetic::integer: out << " * " << op.integer_scale << " + " << op.integer_bias; break;
+    case Arithmetic::float64: out << std::hexfloat << " * " << op.scale.head << " + " << op.bias.head; break;
+    case Arithmetic::integer:
+      out << " * " << SignedInteger::of(op.scale) << " + " << SignedInteger::of(op.bias);
+      break;
   }
   return out.str();
 }

@@ -80,7 +80,7 @@ TEST_CASE("random factors of bytes give the contract's results at every level") 
     for (const SimdLevel level : simd_levels()) {
       Bytes out(in.size());
       clip(op, in.data(), out.data(), in.size(), level);
-      INFO(to_string(level) << ": " << op.scale << ", " << op.bias);
+      INFO(to_string(level) << ": " << op.scale.head << ", " << op.bias.head);
       REQUIRE(out == expected);
     }
   }

@@ -25,16 +25,16 @@ class Vectors {
       switch (op.arithmetic) {
         case Arithmetic::none: break;
         case Arithmetic::float32:
-          add(static_cast<float>(op.scale), scale_);
-          add(static_cast<float>(op.bias), bias_);
+          add(static_cast<float>(op.scale.head), scale_);
+          add(static_cast<float>(op.bias.head), bias_);
           break;
         case Arithmetic::float64:
-          add(op.scale, scale_);
-          add(op.bias, bias_);
+          add(op.scale.head, scale_);
+          add(op.bias.head, bias_);
           break;
         case Arithmetic::integer:
-          add(op.integer_scale, scale_);
-          add(op.integer_bias, bias_);
+          add(SignedInteger::of(op.scale), scale_);
+          add(SignedInteger::of(op.bias), bias_);
           break;
       }
     }

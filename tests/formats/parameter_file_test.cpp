@@ -78,8 +78,8 @@ TEST_CASE("max, scale and bias may be files too") {
   const Operation operation = make_plan(request, tensor(float32)).operation;
   CHECK(operation.hi == to_bits(2.0F));
   CHECK(operation.arithmetic == Arithmetic::float32);
-  CHECK(operation.scale == 2.0);
-  CHECK(operation.bias == 2.0);
+  CHECK(operation.scale.head == 2.0);
+  CHECK(operation.bias.head == 2.0);
 }
 
 TEST_CASE("a bound from a file may be the element to which a typed number rounds") {

@@ -113,10 +113,12 @@ void check_native(const Request& request, const Plan& plan) {
     const std::string& text = given->text;
     const double expected =
         op.arithmetic == Arithmetic::float32 ? double{read(std::strtof, text)} : read(std::strtod, text);
-    require(to_bits(factor) == to_bits(expected), "scale and bias are what libc reads", text);
+    const bool is_integer = op.arithmetic == Arithmetic::integer;  // which has no -0
+    require(is_integer ? factor == expected : to_bits(factor) == to_bits(expected),
+            "scale and bias are what libc reads", text);
   };
-  check_factor(request.scale, op.scale);
-  check_factor(request.bias, op.bias);
+  check_factor(request.scale, op.scale.head);
+  check_factor(request.bias, op.bias.head);
 }
 
 void check_accepted(const Request& request, const Plan& plan) {
@@ -129,7 +131,7 @@ void check_accepted(const Request& request, const Plan& plan) {
   const bool is_canonical = request.action_on_nan() == OnNan::canonical;
   if (op.nan && !op.poisons)  // with `--min nan`, `--nan min` is NaN, too
     require(is_canonical == reference::is_nan(op.dtype, *op.nan), "--nan is not NaN", text);
-  require(std::isfinite(op.scale) && std::isfinite(op.bias), "scale and bias are finite", text);
+  require(std::isfinite(op.scale.head) && std::isfinite(op.bias.head), "scale and bias are finite", text);
   const MinAboveMax above = request.min_above_max.value_or(request.profile->min_above_max);
   if (!has_exact_bounds(plan) && number_of(op.dtype, op.lo) > number_of(op.dtype, op.hi))
     require(above != MinAboveMax::error, "min above max is accepted only if the rules allow it", text);

@@ -40,9 +40,10 @@ double take_factor(Bytes& input, Arithmetic arithmetic) {
   return std::isfinite(factor) ? factor : 1;
 }
 
-Operation::Integer take_integer(Bytes& input) {
+DoubleDouble take_integer(Bytes& input) {
   if (input.take() % 2 == 0) return input.one_of(cases::integers());
-  return {input.take() % 2 == 1, input.take<std::uint64_t>() >> input.take() % 64};
+  const SignedInteger integer{input.take() % 2 == 1, input.take<std::uint64_t>() >> input.take() % 64};
+  return DoubleDouble::of(integer.value());
 }
 
 Operation take_operation(Bytes& input) {
@@ -53,8 +54,8 @@ Operation take_operation(Bytes& input) {
   if (is_floating(op.dtype) && input.take() % 2 == 1) op.nan = take_bound(input, op.dtype);
   op.arithmetic = input.one_of(cases::arithmetics_of(op.dtype));
   if (op.arithmetic == Arithmetic::integer) {
-    op.integer_scale = take_integer(input);
-    op.integer_bias = take_integer(input);
+    op.scale = take_integer(input);
+    op.bias = take_integer(input);
   } else if (op.arithmetic != Arithmetic::none) {
     op.scale = take_factor(input, op.arithmetic);
     op.bias = take_factor(input, op.arithmetic);
@@ -109,7 +110,7 @@ cases::Operations operations_of_each(const Operation& op, std::size_t count, std
   std::mt19937_64 random(seed);
   const cases::Elements bounds = cases::bounds_of(op.dtype);
   const std::vector<cases::Factors> factors = cases::factors_of(op.arithmetic);
-  const std::vector<Operation::Integer> integers = cases::integers();
+  const std::vector<DoubleDouble> integers = cases::integers();
   cases::Operations result(count, op);
   for (Operation& each : result) {
     const std::uint64_t number = random();
@@ -117,11 +118,13 @@ cases::Operations operations_of_each(const Operation& op, std::size_t count, std
     if (number % 3 == 0) each.lo = bounds[(number >> 8) % bounds.size()];
     if (number % 5 == 0) each.hi = bounds[(number >> 16) % bounds.size()];
     if (number % 7 == 0 && each.nan) each.nan = each.lo;
-    if (number % 3 == 1 && op.arithmetic != Arithmetic::none) {
+    if (number % 3 != 1) continue;
+    if (op.arithmetic == Arithmetic::integer) {
+      each.scale = integers[(number >> 24) % integers.size()];
+      each.bias = integers[(number >> 32) % integers.size()];
+    } else if (op.arithmetic != Arithmetic::none) {
       each.scale = factors[(number >> 24) % factors.size()].scale;
       each.bias = factors[(number >> 32) % factors.size()].bias;
-      each.integer_scale = integers[(number >> 24) % integers.size()];
-      each.integer_bias = integers[(number >> 32) % integers.size()];
     }
   }
   return result;
