@@ -210,15 +210,9 @@ std::byte* Engine::buffer(std::size_t index) const noexcept {
   return memory_.get() + index * (std::max(options_.chunk_size, kMinRoom) + kPage);
 }
 
-void Engine::for_each_chunk(std::uint64_t count, bool parallel, const Step& step) {
-  take_each(count, parallel, [&](std::uint64_t i) {
-    go_on();
-    step(i, buffer(pool_ ? Pool::this_thread() : 0));
-  });
-}
-
 /// Calls `take` in all threads and in any order if `parallel`, otherwise in order in the calling thread.
-void Engine::take_each(std::uint64_t count, bool parallel, const std::function<void(std::uint64_t)>& take) {
+template <class Take>
+void Engine::take_each(std::uint64_t count, bool parallel, const Take& take) {
   const auto take_all = [&] {
     for (std::uint64_t i = 0; i < count; ++i) take(i);
   };
@@ -228,6 +222,13 @@ void Engine::take_each(std::uint64_t count, bool parallel, const std::function<v
     pool_->for_each(count, Pool::Effort::even, take);
   else
     pool_->call(take_all);
+}
+
+void Engine::for_each_chunk(std::uint64_t count, bool parallel, const Step& step) {
+  take_each(count, parallel, [&](std::uint64_t i) {
+    go_on();
+    step(i, buffer(pool_ ? Pool::this_thread() : 0));
+  });
 }
 
 /// A stream is read or written in order, each chunk by the thread that clips it.

@@ -167,7 +167,8 @@ class Engine {
   void for_each_chunk_of(std::uint64_t size, const ByteStep& step);
   void go_on() const;  ///< expect_going_on(), and Options::look
   std::uint64_t choose_threads(std::uint64_t data_size);
-  void take_each(std::uint64_t count, bool parallel, const std::function<void(std::uint64_t)>& take);
+  template <class Take>
+  void take_each(std::uint64_t count, bool parallel, const Take& take);
   void stream_chunks(std::uint64_t count, const InputFile& input,
                      const std::function<bool(std::uint64_t, std::byte*)>& read, const Step& clip,
                      const Step& write);
