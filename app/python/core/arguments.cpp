@@ -458,7 +458,7 @@ std::optional<PreparedClip> PlanCache::find(const RequestArguments& arguments, P
   const auto is_large_array = [](nb::handle bound) {
     return PyArray_CheckExact(bound.ptr()) && PyArray_SIZE(reinterpret_cast<PyArrayObject*>(bound.ptr())) > 1;
   };
-  if (is_large_array(arguments[kMin]) || is_large_array(arguments[kMax]) || arguments.act_after_clip() ||
+  if (is_large_array(arguments[kMin]) || is_large_array(arguments[kMax]) || arguments.are_of_clipper() ||
       arguments.is_given(kThen))
     return std::nullopt;
   Key key;

@@ -97,8 +97,8 @@ class RequestArguments {
 
   [[nodiscard]] bool is_given(std::size_t place) const { return !handles_[place].is(absent(place)); }
 
-  /// Whether one of the arguments that only profile clipper has is given.
-  [[nodiscard]] bool act_after_clip() const {
+  /// Whether an argument that only profile clipper has is given.
+  [[nodiscard]] bool are_of_clipper() const {
     constexpr auto kPlaces =
         places_of(fields::rows([](const Field& field) { return field.is_of_clipper(); }));
     return std::ranges::any_of(kPlaces, [&](std::size_t place) { return is_given(place); });

@@ -274,7 +274,7 @@ class PlainArguments {
   [[gnu::cold]] PlainArguments(const RequestArguments& arguments, nb::handle descr, const ArrayType& type,
                                const std::string& place = "")
       : plain_(arguments) {
-    const std::optional<DType> dtype = arguments.act_after_clip() ? std::nullopt : std::optional(type.dtype);
+    const std::optional<DType> dtype = arguments.are_of_clipper() ? std::nullopt : std::optional(type.dtype);
     make_plain("min", plain_[kMin], min_, descr, dtype);
     make_plain("max", plain_[kMax], max_, descr, dtype);
     const bool is_exact =
