@@ -189,94 +189,6 @@ ElementComparison compare_widened(const ElementPairs& pairs, ComparisonRule rule
   return result;
 }
 
-}  // namespace
-
-ElementComparison& ElementComparison::operator+=(const ElementComparison& other) {
-  compared += other.compared;
-  mismatches += other.mismatches;
-  if (other.largest > largest || (other.largest == largest && other.largest_at < largest_at)) {
-    largest = other.largest;
-    largest_at = other.largest_at;
-  }
-  if (metrics && other.metrics) *metrics += *other.metrics;
-  absolute = std::max(absolute, other.absolute);
-  ulps = std::max(ulps, other.ulps);
-  relative = std::max(relative, other.relative);
-  largest_relative = std::max(largest_relative, other.largest_relative);
-  if (other.nan != 0) nan_at = nan == 0 ? other.nan_at : std::min(nan_at, other.nan_at);
-  nan += other.nan;
-  std::vector<Mismatch> merged;
-  std::ranges::merge(first, other.first, std::back_inserter(merged), {}, &Mismatch::position,
-                     &Mismatch::position);
-  if (merged.size() > listed) merged.resize(listed);
-  first = std::move(merged);
-  return *this;
-}
-
-ComparisonRule for_dtype(ComparisonRule rule, DType dtype) {
-  if (!rule.preset) return rule;
-  const PresetTolerance preset = preset_tolerance(*rule.preset, dtype);
-  rule.tolerance = {parse_number(preset.absolute).value(), parse_number(preset.relative).value()};
-  return rule;
-}
-
-ElementComparison compare(const ElementPairs& pairs, const ComparisonRule& rule, SimdLevel level) {
-  if (pairs.actual_dtype) {
-    ElementComparison result = empty_result(pairs, rule);
-    compare_mixed(pairs, rule, level, result);
-    return result;
-  }
-  switch (pairs.meaning.kind) {
-    case LogicalType::Kind::number:
-      if (!has_kernels(pairs.dtype)) return compare_widened(pairs, rule, level);
-      break;
-    case LogicalType::Kind::boolean: break;
-    case LogicalType::Kind::datetime: return compare_parts<Date>(pairs, rule);
-    case LogicalType::Kind::timedelta: return compare_parts<Duration>(pairs, rule);
-    case LogicalType::Kind::complex:
-      if (pairs.dtype == DType::float32) return compare_parts<Complex<float>>(pairs, rule);
-      return compare_parts<Complex<double>>(pairs, rule);
-  }
-  return with_type(pairs.dtype, [&]<class T>() { return compare_as<T>(pairs, rule, level); });
-}
-
-std::optional<Difference> difference_of(const ElementComparison& comparison, const Mismatch& mismatch) {
-  const DType dtype = comparison.dtype;
-  if (comparison.actual_dtype) return mixed_difference(comparison, mismatch);
-  if (!has_kernels(dtype))
-    return difference_of(widened(dtype, mismatch.actual), widened(dtype, mismatch.expected));
-  return with_type(comparison.dtype, [&]<class T>() -> std::optional<Difference> {
-    const T a = from_bits<T>(mismatch.actual);
-    const T e = from_bits<T>(mismatch.expected);
-    if constexpr (std::is_same_v<T, std::int64_t>)
-      if (comparison.meaning.is_time()) return difference_of(Date{a}, Date{e});
-    if constexpr (std::is_floating_point_v<T>)
-      if (comparison.meaning.is_complex())
-        return difference_of(Complex<T>{a, from_bits<T>(mismatch.actual_imaginary)},
-                             Complex<T>{e, from_bits<T>(mismatch.expected_imaginary)});
-    return difference_of(a, e);
-  });
-}
-
-std::optional<std::uint64_t> ulps_between(const ElementComparison& comparison, const Mismatch& mismatch) {
-  const DType dtype = comparison.dtype;
-  if (comparison.actual_dtype) return mixed_ulps(comparison, mismatch);
-  if (!has_kernels(dtype))
-    return ulps_between(widened(dtype, mismatch.actual), widened(dtype, mismatch.expected), dtype);
-  return with_type(comparison.dtype, [&]<class T>() -> std::optional<std::uint64_t> {
-    if constexpr (std::is_integral_v<T>) {
-      return std::nullopt;
-    } else {
-      const auto real = ulps_between(from_bits<T>(mismatch.actual), from_bits<T>(mismatch.expected));
-      const auto imaginary =
-          ulps_between(from_bits<T>(mismatch.actual_imaginary), from_bits<T>(mismatch.expected_imaginary));
-      return real && imaginary ? std::optional(std::max(*real, *imaginary)) : std::nullopt;
-    }
-  });
-}
-
-namespace {
-
 /// Returns f.operator()<A, E>() for the types of the actual and the expected elements.
 template <class F>
 decltype(auto) with_mixed_types(DType actual, DType expected, const F& f) {
@@ -328,29 +240,9 @@ void add_sums(std::span<const A> a, std::span<const E> e, bool exact, SimdLevel 
   sums += pairs.total();
 }
 
-template <class T>
-T element_at(const RawElements& elements, std::size_t i) noexcept {
-  T element;
-  std::memcpy(&element, elements.data + i * sizeof(T), sizeof(T));
-  return element;
-}
-
-bool is_unsigned(DType dtype) noexcept {
-  return traits(dtype).kind == NumberKind::unsigned_integer;
-}
-
-bool has_64_bits(DType dtype) noexcept {
-  return !is_floating(dtype) && traits(dtype).size == sizeof(std::uint64_t);
-}
-
-DType widest(DType dtype) noexcept {
-  return is_floating(dtype) ? DType::float64 : is_unsigned(dtype) ? DType::uint64 : DType::int64;
-}
-
-}  // namespace
-
-void compare_mixed(const ElementPairs& pairs, const ComparisonRule& rule, SimdLevel level,
-                   ElementComparison& result) {
+/// Elements of two dtypes.
+ElementComparison compare_mixed(const ElementPairs& pairs, const ComparisonRule& rule, SimdLevel level) {
+  ElementComparison result = empty_result(pairs, rule);
   with_mixed_types(*pairs.actual_dtype, pairs.dtype, [&]<class A, class E>() {
     const std::span a(reinterpret_cast<const A*>(pairs.actual), pairs.count);
     const std::span e(reinterpret_cast<const E*>(pairs.expected), pairs.count);
@@ -360,6 +252,7 @@ void compare_mixed(const ElementPairs& pairs, const ComparisonRule& rule, SimdLe
     }
     compare_each(a.data(), e.data(), pairs.count, pairs.position, rule, result);
   });
+  return result;
 }
 
 std::optional<Difference> mixed_difference(const ElementComparison& comparison, const Mismatch& mismatch) {
@@ -374,11 +267,114 @@ std::optional<std::uint64_t> mixed_ulps(const ElementComparison& comparison, con
   });
 }
 
+}  // namespace
+
+ElementComparison& ElementComparison::operator+=(const ElementComparison& other) {
+  compared += other.compared;
+  mismatches += other.mismatches;
+  if (other.largest > largest || (other.largest == largest && other.largest_at < largest_at)) {
+    largest = other.largest;
+    largest_at = other.largest_at;
+  }
+  if (metrics && other.metrics) *metrics += *other.metrics;
+  absolute = std::max(absolute, other.absolute);
+  ulps = std::max(ulps, other.ulps);
+  relative = std::max(relative, other.relative);
+  largest_relative = std::max(largest_relative, other.largest_relative);
+  if (other.nan != 0) nan_at = nan == 0 ? other.nan_at : std::min(nan_at, other.nan_at);
+  nan += other.nan;
+  std::vector<Mismatch> merged;
+  std::ranges::merge(first, other.first, std::back_inserter(merged), {}, &Mismatch::position,
+                     &Mismatch::position);
+  if (merged.size() > listed) merged.resize(listed);
+  first = std::move(merged);
+  return *this;
+}
+
+ComparisonRule for_dtype(ComparisonRule rule, DType dtype) {
+  if (!rule.preset) return rule;
+  const PresetTolerance preset = preset_tolerance(*rule.preset, dtype);
+  rule.tolerance = {parse_number(preset.absolute).value(), parse_number(preset.relative).value()};
+  return rule;
+}
+
+ElementComparison compare(const ElementPairs& pairs, const ComparisonRule& rule, SimdLevel level) {
+  if (pairs.actual_dtype) return compare_mixed(pairs, rule, level);
+  switch (pairs.meaning.kind) {
+    case LogicalType::Kind::number:
+      if (!has_kernels(pairs.dtype)) return compare_widened(pairs, rule, level);
+      break;
+    case LogicalType::Kind::boolean: break;
+    case LogicalType::Kind::datetime: return compare_parts<Date>(pairs, rule);
+    case LogicalType::Kind::timedelta: return compare_parts<Duration>(pairs, rule);
+    case LogicalType::Kind::complex:
+      if (pairs.dtype == DType::float32) return compare_parts<Complex<float>>(pairs, rule);
+      return compare_parts<Complex<double>>(pairs, rule);
+  }
+  return with_type(pairs.dtype, [&]<class T>() { return compare_as<T>(pairs, rule, level); });
+}
+
+std::optional<Difference> difference_of(const ElementComparison& comparison, const Mismatch& mismatch) {
+  const DType dtype = comparison.dtype;
+  if (comparison.actual_dtype) return mixed_difference(comparison, mismatch);
+  if (!has_kernels(dtype))
+    return difference_of(widened(dtype, mismatch.actual), widened(dtype, mismatch.expected));
+  return with_type(comparison.dtype, [&]<class T>() -> std::optional<Difference> {
+    const T a = from_bits<T>(mismatch.actual);
+    const T e = from_bits<T>(mismatch.expected);
+    if constexpr (std::is_same_v<T, std::int64_t>)
+      if (comparison.meaning.is_time()) return difference_of(Date{a}, Date{e});
+    if constexpr (std::is_floating_point_v<T>)
+      if (comparison.meaning.is_complex())
+        return difference_of(Complex<T>{a, from_bits<T>(mismatch.actual_imaginary)},
+                             Complex<T>{e, from_bits<T>(mismatch.expected_imaginary)});
+    return difference_of(a, e);
+  });
+}
+
+std::optional<std::uint64_t> ulps_between(const ElementComparison& comparison, const Mismatch& mismatch) {
+  const DType dtype = comparison.dtype;
+  if (comparison.actual_dtype) return mixed_ulps(comparison, mismatch);
+  if (!has_kernels(dtype))
+    return ulps_between(widened(dtype, mismatch.actual), widened(dtype, mismatch.expected), dtype);
+  return with_type(comparison.dtype, [&]<class T>() -> std::optional<std::uint64_t> {
+    if constexpr (std::is_integral_v<T>) {
+      return std::nullopt;
+    } else {
+      const auto real = ulps_between(from_bits<T>(mismatch.actual), from_bits<T>(mismatch.expected));
+      const auto imaginary =
+          ulps_between(from_bits<T>(mismatch.actual_imaginary), from_bits<T>(mismatch.expected_imaginary));
+      return real && imaginary ? std::optional(std::max(*real, *imaginary)) : std::nullopt;
+    }
+  });
+}
+
+namespace {
+
+template <class T>
+T element_at(const RawElements& elements, std::size_t i) noexcept {
+  T element;
+  std::memcpy(&element, elements.data + i * sizeof(T), sizeof(T));
+  return element;
+}
+
+bool is_unsigned(DType dtype) noexcept {
+  return traits(dtype).kind == NumberKind::unsigned_integer;
+}
+
+DType widest(DType dtype) noexcept {
+  return is_floating(dtype) ? DType::float64 : is_unsigned(dtype) ? DType::uint64 : DType::int64;
+}
+
+}  // namespace
+
 PairDTypes common_dtypes(DType actual, DType expected) {
   const PairDTypes own{widest(actual), widest(expected)};
   if (own.actual == own.expected) return own;
   const bool has_float = is_floating(actual) || is_floating(expected);
-  const auto fits = [&](DType dtype) { return !has_64_bits(dtype) || (!has_float && !is_unsigned(dtype)); };
+  const auto fits = [&](DType dtype) {
+    return !is_long_integer(dtype) || (!has_float && !is_unsigned(dtype));
+  };
   if (!fits(actual) || !fits(expected)) return own;
   const DType common = has_float ? DType::float64 : DType::int64;
   return {common, common};

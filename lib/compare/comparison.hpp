@@ -150,16 +150,4 @@ struct RawElements {
 /// Converts at most kPairBlock elements to a dtype of common_dtypes().
 void widen(const RawElements& elements, DType dtype, std::span<std::uint64_t> result);
 
-// Comparisons of elements of two dtypes: see MixedPair.
-
-/// Compares pairs with ElementPairs::actual_dtype, and adds them to the result.
-void compare_mixed(const ElementPairs& pairs, const ComparisonRule& rule, SimdLevel level,
-                   ElementComparison& result);
-
-/// difference_of() and ulps_between() of a mismatch of such pairs.
-[[nodiscard]] std::optional<Difference> mixed_difference(const ElementComparison& comparison,
-                                                         const Mismatch& mismatch);
-[[nodiscard]] std::optional<std::uint64_t> mixed_ulps(const ElementComparison& comparison,
-                                                      const Mismatch& mismatch);
-
 }  // namespace clipper
