@@ -392,14 +392,6 @@ Archive read_archive(const ReadAt& read, std::uint64_t size) {
   return archive;
 }
 
-namespace {
-
-bool is_control(char32_t code) {
-  return code < 0x20 || (code >= 0x7f && code < 0xa0);
-}
-
-}  // namespace
-
 std::string member_text(std::string_view name) {
   return fmt::format("member '{}'", npy::excerpt(name));
 }
@@ -419,7 +411,7 @@ void check_name(std::string_view name, bool is_utf8) {
   for (std::string_view rest = is_utf8 ? name : ""; !rest.empty();) {
     const std::optional<char32_t> code = npy::take_code_point(rest);
     if (!code) refuse("its name is not UTF-8, although the archive says so");
-    if (is_control(*code)) refuse("its name has control characters");
+    if (*code > 0x7f && *code < 0xa0) refuse("its name has control characters");
   }
 }
 

@@ -68,9 +68,6 @@ void check_unicode_path(std::string_view extras, std::string_view name) {
     refuse("its extra field 0x7075 gives it another name");
 }
 
-}  // namespace clipper::npz
-
-namespace clipper::npz {
 namespace {
 
 // The limits of Python's zipfile, which np.savez uses. It writes larger numbers in ZIP64 fields.

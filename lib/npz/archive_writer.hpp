@@ -127,10 +127,6 @@ void take_zip64(std::string_view extras, std::initializer_list<std::uint64_t*> n
 /// Error{input} if a field gives the member another name: programs of different ages take different ones.
 void check_unicode_path(std::string_view extras, std::string_view name);
 
-}  // namespace clipper::npz
-
-namespace clipper::npz {
-
 /// A stored member as Python's zipfile makes it for np.savez, dated 1980-01-01: what ArchiveWriter follows
 /// where no archive was read.
 [[nodiscard]] Member new_member(std::string name);
