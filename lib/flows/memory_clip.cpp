@@ -11,15 +11,12 @@
 #include <span>
 #include <string>
 
-#include "clip/clip.hpp"
 #include "contract/fields.hpp"
 #include "engine/engine.hpp"
 #include "engine/output_memory.hpp"
-#include "engine/tensor_clip.hpp"
 #include "error.hpp"
 #include "flows/figure_plans.hpp"
 #include "flows/figure_requests.hpp"
-#include "memory/codec.hpp"
 #include "simd/levels.hpp"
 
 namespace clipper {
@@ -199,21 +196,8 @@ Plan plan_for(const Request& request, const TensorLayout& layout, const void* el
               const Workers& workers) {
   if (!has_figures(request)) return make_plan(request, layout);
   if (layout.count != 0 && elements == nullptr) throw Error(ErrorKind::usage, "the elements are null");
-  const std::size_t size = traits(layout.dtype).size;
   const std::shared_ptr<Engine> engine = engine_for(layout.data_size(), workers.threads);
-  const Chunks chunks(layout.count, size, engine->chunk_size(), 0);
-  const auto read = [&](const TensorSource::Wanted& wanted, const TensorSource::Look& look) {
-    engine->for_each_chunk(chunks.size(), true, [&](std::uint64_t i, std::byte* memory) {
-      expect_going_on(workers.stop);
-      wanted(chunks[i].begin, chunks[i].count, [&](std::uint64_t begin, std::uint64_t count) {
-        const std::span stored(static_cast<const std::byte*>(elements) + begin * size, count * size);
-        if (is_decoded(layout)) return look(begin, stored);
-        decode(layout, stored.data(), {memory, stored.size()}, engine->level());
-        look(begin, {memory, stored.size()});
-      });
-    });
-  };
-  return plan_with_figures(request, {layout, "", read}, engine->kernel_options());
+  return plan_with_figures(request, source_of(layout, elements, *engine, workers), engine->kernel_options());
 }
 
 }  // namespace

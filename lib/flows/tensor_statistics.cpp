@@ -2,15 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <memory>
 #include <mutex>
-#include <span>
 
 #include "contract/bounds.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
-#include "engine/engine.hpp"
 #include "engine/tensor_clip.hpp"
 #include "error.hpp"
 #include "memory/codec.hpp"
@@ -71,6 +68,14 @@ std::span<std::byte> only_numbers(const TensorLayout& layout, const Nodata& noda
                         sizeof(kNaT));
 }
 
+void expect_percentiles(std::span<const Number> percentages) {
+  for (const Number& percentage : percentages)
+    if (!is_percentile(percentage))
+      throw Error(
+          ErrorKind::usage,
+          decimal_text(percentage) + ": a percentile is a number from 0 to 100 with max 16 decimal places");
+}
+
 }  // namespace
 
 ElementStatistics read_statistics(Engine& engine, InputFile& input, const TensorLayout& layout,
@@ -114,9 +119,6 @@ void read_statistics_of_groups(std::span<const TensorSource> sources, std::span<
   const ElementSource all = elements_of(sources, groups, nodata, level);
   const Bounds bounds{element_or(min, lowest_element(all.dtype)),
                       element_or(max, highest_element(all.dtype))};
-  const auto statistics = [&](std::span<const std::byte> elements) {
-    return statistics_of(all.dtype, bounds, elements.data(), elements.size() / traits(all.dtype).size, level);
-  };
   const auto show = [&](std::uint64_t group, ElementStatistics total, const Percentiles& percentiles) {
     if (min && !min->element) total.below = total.count - total.nan;
     if (max && !max->element) total.above = total.count - total.nan;
@@ -127,21 +129,16 @@ void read_statistics_of_groups(std::span<const TensorSource> sources, std::span<
     found(group, total, percentiles);
   };
   if (all.for_each_gathered([&](std::uint64_t group, std::span<const std::byte> elements) {
-        show(group, statistics(elements), percentiles_of(group_of(all, elements), percentages, level));
+        const std::size_t count = elements.size() / traits(all.dtype).size;
+        show(group, statistics_of(all.dtype, bounds, elements.data(), count, level),
+             percentiles_of(group_of(all, elements), percentages, level));
       }))
     return;
   std::vector<Percentiles> percentiles;
   percentiles_of_groups(all, percentages, level, [&](std::uint64_t /*group*/, const Percentiles& each) {
     percentiles.push_back(each);
   });
-  std::vector<ElementStatistics> totals(all.groups);
-  for (ElementStatistics& total : totals) total.dtype = all.dtype;
-  std::mutex mutex;
-  all.read({0, totals.size()}, [&](std::size_t group, std::span<const std::byte> elements) {
-    const ElementStatistics part = statistics(elements);
-    const std::lock_guard lock(mutex);
-    totals[group] += part;
-  });
+  const std::vector<ElementStatistics> totals = statistics_of_groups(all, bounds, level);
   for (std::size_t group = 0; group < totals.size(); ++group) show(group, totals[group], percentiles[group]);
 }
 
@@ -149,11 +146,7 @@ std::vector<std::optional<Number>> read_percentiles(Engine& engine, InputFile& i
                                                     const TensorLayout& layout,
                                                     std::span<const Number> percentages,
                                                     const Nodata& nodata) {
-  for (const Number& percentage : percentages)
-    if (!is_percentile(percentage))
-      throw Error(
-          ErrorKind::usage,
-          decimal_text(percentage) + ": a percentile is a number from 0 to 100 with max 16 decimal places");
+  expect_percentiles(percentages);
   if (!input.is_regular())
     throw Error(ErrorKind::usage,
                 input.path() + ": percentiles need a file, not a stream: its elements are read twice");
@@ -167,6 +160,25 @@ TensorSource source_of(const TensorLayout& layout, Engine& engine, InputFile& in
   return {layout, input.path(), [&](const TensorSource::Wanted& wanted, const TensorSource::Look& look) {
             engine.read(layout, input, look, wanted);
             engine.take_back_done(layout.data_size());  // done() counts each tensor once
+          }};
+}
+
+TensorSource source_of(const TensorLayout& layout, const void* elements, Engine& engine,
+                       const Workers& workers) {
+  return {layout, "", [=, &engine](const TensorSource::Wanted& wanted, const TensorSource::Look& look) {
+            const std::size_t size = traits(layout.dtype).size;
+            const Chunks chunks(layout.count, size, engine.chunk_size(), 0);
+            engine.for_each_chunk(chunks.size(), true, [&](std::uint64_t i, std::byte* memory) {
+              expect_going_on(workers.stop);
+              const auto take = [&](std::uint64_t begin, std::uint64_t count) {
+                const std::span stored(static_cast<const std::byte*>(elements) + begin * size, count * size);
+                if (is_decoded(layout) && is_aligned(stored.data(), size)) return look(begin, stored);
+                decode(layout, stored.data(), {memory, stored.size()}, engine.level());
+                look(begin, {memory, stored.size()});
+              };
+              if (wanted) return wanted(chunks[i].begin, chunks[i].count, take);
+              take(chunks[i].begin, chunks[i].count);
+            });
           }};
 }
 
@@ -218,25 +230,6 @@ TensorSource::Wanted parts_of(const Groups& groups, const GroupRange& range) {
   };
 }
 
-namespace {
-
-/// Calls `look` with aligned elements in this machine's byte order: with several parts at once.
-void read_in_memory(Engine& engine, const TensorLayout& layout, const void* elements, const Workers& workers,
-                    const std::function<void(std::span<const std::byte>)>& look) {
-  const std::size_t size = traits(layout.dtype).size;
-  const Chunks chunks(layout.count, size, engine.chunk_size(), 0);
-  engine.for_each_chunk(chunks.size(), true, [&](std::uint64_t i, std::byte* memory) {
-    expect_going_on(workers.stop);
-    const auto [begin, count] = chunks[i];
-    const std::span stored(static_cast<const std::byte*>(elements) + begin * size, count * size);
-    if (is_decoded(layout) && is_aligned(stored.data(), size)) return look(stored);
-    decode(layout, stored.data(), {memory, stored.size()}, engine.level());
-    look({memory, stored.size()});
-  });
-}
-
-}  // namespace
-
 ElementStatistics statistics_in_memory(const TensorLayout& layout, const void* elements,
                                        const Workers& workers) {
   const std::shared_ptr<Engine> engine = engine_for(layout.data_size(), workers.threads);
@@ -244,7 +237,7 @@ ElementStatistics statistics_in_memory(const TensorLayout& layout, const void* e
   ElementStatistics total;
   total.dtype = layout.dtype;
   std::mutex mutex;
-  read_in_memory(*engine, layout, elements, workers, [&](std::span<const std::byte> part) {
+  source_of(layout, elements, *engine, workers).read({}, [&](std::uint64_t, std::span<const std::byte> part) {
     const ElementStatistics figures = statistics_of(layout.dtype, bounds, part.data(),
                                                     part.size() / traits(layout.dtype).size, engine->level());
     const std::lock_guard lock(mutex);
@@ -256,15 +249,11 @@ ElementStatistics statistics_in_memory(const TensorLayout& layout, const void* e
 std::vector<std::optional<Number>> percentiles_in_memory(const TensorLayout& layout, const void* elements,
                                                          std::span<const Number> percentages,
                                                          const Workers& workers) {
-  for (const Number& percentage : percentages)
-    if (!is_percentile(percentage))
-      throw Error(
-          ErrorKind::usage,
-          decimal_text(percentage) + ": a percentile is a number from 0 to 100 with max 16 decimal places");
+  expect_percentiles(percentages);
   const std::shared_ptr<Engine> engine = engine_for(layout.data_size(), workers.threads);
+  const TensorSource source = source_of(layout, elements, *engine, workers);
   const auto read = [&](const GroupRange& /*only*/, const ElementSource::Look& look) {
-    read_in_memory(*engine, layout, elements, workers,
-                   [&](std::span<const std::byte> part) { look(0, part); });
+    source.read({}, [&](std::uint64_t, std::span<const std::byte> part) { look(0, part); });
   };
   return percentiles_of({layout.dtype, layout.count, read}, percentages, engine->level());
 }

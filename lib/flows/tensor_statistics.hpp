@@ -45,6 +45,10 @@ struct TensorSource {
 /// it is read.
 [[nodiscard]] TensorSource source_of(const TensorLayout& layout, Engine& engine, InputFile& input);
 
+/// The elements of a tensor in memory; they and the engine must live as long as the result is used.
+[[nodiscard]] TensorSource source_of(const TensorLayout& layout, const void* elements, Engine& engine,
+                                     const Workers& workers);
+
 /// Chooses the parts with elements of these groups. `groups` must outlive the result.
 [[nodiscard]] TensorSource::Wanted parts_of(const Groups& groups, const GroupRange& range);
 

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
-#include <mutex>
 #include <numeric>
 #include <type_traits>
 #include <utility>
@@ -90,20 +89,6 @@ Found value_of(Statistic statistic, const ElementStatistics& of) {
     case Statistic::norm: return root_of_squares(of, 1);
     default: return of.moments.mean(1);
   }
-}
-
-std::vector<ElementStatistics> statistics_of_groups(const ElementSource& source, SimdLevel level) {
-  const Bounds none{lowest_element(source.dtype), highest_element(source.dtype)};
-  std::vector<ElementStatistics> totals(source.groups);
-  for (ElementStatistics& total : totals) total.dtype = source.dtype;
-  std::mutex mutex;
-  source.read({0, totals.size()}, [&](std::size_t group, std::span<const std::byte> elements) {
-    const ElementStatistics part = statistics_of(source.dtype, none, elements.data(),
-                                                 elements.size() / traits(source.dtype).size, level);
-    const std::lock_guard lock(mutex);
-    totals[group] += part;
-  });
-  return totals;
 }
 
 /// What is known of groups before the figures are made of it.
@@ -439,9 +424,12 @@ void figures_of_groups(const ElementSource& source, std::span<const Expression> 
     percentiles_of_groups(
         source, percentages, level,
         [&](std::uint64_t /*group*/, const Percentiles& of_group) { parts.percentiles.push_back(of_group); });
-  if (std::ranges::any_of(needed.names, is_of_all)) parts.statistics = statistics_of_groups(source, level);
+  const auto statistics_of_all = [&](const ElementSource& each) {
+    return statistics_of_groups(each, {lowest_element(each.dtype), highest_element(each.dtype)}, level);
+  };
+  if (std::ranges::any_of(needed.names, is_of_all)) parts.statistics = statistics_of_all(source);
   if (std::ranges::any_of(needed.names, is_of_magnitudes))
-    parts.magnitudes = statistics_of_groups(magnitudes_of(source), level);
+    parts.magnitudes = statistics_of_all(magnitudes_of(source));
   if (std::ranges::any_of(needed.names, is_mad)) {
     const auto median = std::ranges::find(percentages, Number(50)) - percentages.begin();
     for (const Percentiles& of_group : parts.percentiles)

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <mutex>
 
 #include "element/element.hpp"
 #include "element/small_floats.hpp"
@@ -229,6 +230,20 @@ ElementStatistics statistics_of(DType dtype, const Bounds& bounds, const std::by
     count -= length;
   }
   return total;
+}
+
+std::vector<ElementStatistics> statistics_of_groups(const ElementSource& source, const Bounds& bounds,
+                                                    SimdLevel level) {
+  std::vector<ElementStatistics> totals(source.groups);
+  for (ElementStatistics& total : totals) total.dtype = source.dtype;
+  std::mutex mutex;
+  source.read({0, totals.size()}, [&](std::size_t group, std::span<const std::byte> elements) {
+    const ElementStatistics part = statistics_of(source.dtype, bounds, elements.data(),
+                                                 elements.size() / traits(source.dtype).size, level);
+    const std::lock_guard lock(mutex);
+    totals[group] += part;
+  });
+  return totals;
 }
 
 namespace {

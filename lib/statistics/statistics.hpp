@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "contract/bounds.hpp"
 #include "element/dtype.hpp"
 #include "element/number.hpp"
 #include "simd/levels.hpp"
 #include "statistics/figure.hpp"
+#include "statistics/percentiles.hpp"
 
 namespace clipper {
 
@@ -87,5 +89,9 @@ struct ElementStatistics {
 /// result.
 [[nodiscard]] ElementStatistics statistics_of(DType dtype, const Bounds& bounds, const std::byte* elements,
                                               std::size_t count, SimdLevel level) noexcept;
+
+/// The statistics of each group of the source, in one pass.
+[[nodiscard]] std::vector<ElementStatistics> statistics_of_groups(const ElementSource& source,
+                                                                  const Bounds& bounds, SimdLevel level);
 
 }  // namespace clipper
