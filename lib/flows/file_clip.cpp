@@ -3,18 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <span>
-#include <string>
 #include <utility>
 
 #include "contract/fields.hpp"
 #include "element/tensor_layout.hpp"
 #include "engine/tensor_clip.hpp"
 #include "error.hpp"
-#include "files/input_file.hpp"
 #include "files/place.hpp"
 #include "files/replacement.hpp"
-#include "flows/figure_plans.hpp"
 #include "flows/figure_requests.hpp"
 #include "flows/saved_figures.hpp"
 #include "flows/selection.hpp"
@@ -143,7 +139,6 @@ auto FileClip::in_order_of_stages(const Work& work) {
       ClipResult result;
       result.name = input_.path();
       try {
-        input_.rewind();
         result.plan = read_plan(clipping_.engine, first, input_, header_of(first, input_).header);
         result.counts = clipping_.engine.scan(*result.plan, input_, Counting::on);
       } catch (const Error&) {
@@ -163,7 +158,7 @@ FileClip::FileClip(const Clipping& clipping, InputFile& input, std::optional<npy
   if (!read) read = header_of(settings, input, start);
   if (format_.in_c_order && !checks && input.is_regular() && read->header.fortran_order &&
       !has_one_order(read->header)) {
-    order_in_c(clipping.engine, input, static_cast<const TensorLayout&>(read->header));
+    order_in_c(clipping.engine, input, read->header.layout());
     read = header_of(settings, input, start);
   }
   header_ = std::move(read->bytes);

@@ -13,8 +13,8 @@
 #include "files/descriptor.hpp"
 #include "files/place.hpp"
 #include "flows/figure_parts.hpp"
-#include "flows/figure_plans.hpp"
 #include "flows/figure_requests.hpp"
+#include "flows/file_clip.hpp"
 #include "flows/selection.hpp"
 #include "formats/container.hpp"
 #include "formats/formats.hpp"
@@ -59,22 +59,18 @@ void TensorPool::add(const std::string& path, bool is_named) {
   opened_ = std::make_unique<Opened>(path, settings_);
   InputFile& file = opened_->file;
   const std::string* const name = &files_.emplace(path, file.status()).first->first;
-  const auto header_of = [&](InputFile& input) {
-    return read_header(input, settings_.reading, nullptr, std::nullopt, npy::Opaque::refused,
-                       npy::Types::clipped);
-  };
   const Container* const archive = opened_->archive ? &*opened_->archive : nullptr;
   expect_archive(settings_, file, archive != nullptr ? &archive->format() : nullptr, is_named);
   if (archive == nullptr) {
     const bool may_be_other = !is_named && !file.is_member();
     if (may_be_other && !why_other(settings_, file).empty()) return;
-    file.rewind();
-    return add_tensor({name, 0}, path, header_of(file).layout());
+    return add_tensor({name, 0}, path, header_of(settings_, file).header.layout());
   }
   for (const MemberUse& use : member_uses(settings_, *archive)) {
     if (use.action != MemberAction::clipped) continue;
     InputFile member = archive->open(*use.member);
-    add_tensor({name, archive->index_of(*use.member)}, member.path(), header_of(member).layout());
+    add_tensor({name, archive->index_of(*use.member)}, member.path(),
+               header_of(settings_, member).header.layout());
   }
 }
 
@@ -127,9 +123,7 @@ void TensorPool::read(std::size_t source, const TensorSource::Wanted& wanted,
   std::optional<InputFile> entry;
   if (archive) entry = archive->open(archive->entries().at(member));
   InputFile& input = entry ? *entry : opened_->file;
-  input.rewind();
-  static_cast<void>(read_header(input, settings_.reading, nullptr, std::nullopt, npy::Opaque::refused,
-                                npy::Types::clipped));
+  static_cast<void>(header_of(settings_, input));
   source_of(sources_[source].layout, engine_, input).read(wanted, look);
 }
 
