@@ -6,23 +6,18 @@
 #include <array>
 #include <cmath>
 #include <concepts>
-#include <cstdint>
 #include <cstring>
 #include <mutex>
 #include <span>
-#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "compare/comparison.hpp"
 #include "compare/match.hpp"
 #include "element/element.hpp"
-#include "element/tensor_layout.hpp"
 #include "engine/tensor_clip.hpp"
 #include "error.hpp"
-#include "files/output_file.hpp"
 #include "files/place.hpp"
 #include "formats/container.hpp"
 #include "memory/codec.hpp"

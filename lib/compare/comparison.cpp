@@ -6,15 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <concepts>
-#include <cstddef>
 #include <cstring>
 #include <iterator>
-#include <limits>
-#include <span>
 
 #include "compare/match.hpp"
 #include "compare/pair_loops.hpp"
-#include "element/small_floats.hpp"
 
 namespace clipper {
 namespace {

@@ -1,8 +1,6 @@
 #include "compare/tolerance.hpp"
 
-#include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <utility>

@@ -1,8 +1,6 @@
 #include "flows/archive_clip.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
 #include <optional>
 #include <utility>
 

@@ -4,27 +4,21 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <set>
 #include <span>
 #include <tuple>
 #include <utility>
-#include <vector>
 
-#include "clip/clip.hpp"
 #include "clip/convert.hpp"
 #include "contract/fields.hpp"
 #include "element/element.hpp"
 #include "error.hpp"
 #include "files/direct_file.hpp"
-#include "files/input_file.hpp"
 #include "files/place.hpp"
 #include "flows/archive_clip.hpp"
 #include "flows/figure_requests.hpp"
 #include "flows/file_clip.hpp"
 #include "flows/selection.hpp"
-#include "formats/container.hpp"
-#include "formats/formats.hpp"
 #include "os/os.hpp"
 
 namespace clipper {

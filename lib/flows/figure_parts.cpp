@@ -2,32 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstddef>
 #include <cstring>
-#include <limits>
 #include <memory>
-#include <optional>
-#include <span>
-#include <utility>
-#include <vector>
 
-#include "contract/bounds.hpp"
-#include "contract/exact_bounds.hpp"
-#include "contract/fields.hpp"
-#include "contract/plan.hpp"
 #include "contract/steps.hpp"
-#include "element/dtype.hpp"
-#include "element/element.hpp"
 #include "element/small_floats.hpp"
 #include "engine/parameter_tile.hpp"
 #include "engine/tensor_clip.hpp"
 #include "error.hpp"
 #include "formats/parameter_file.hpp"
-#include "statistics/element_figures.hpp"
-#include "statistics/percentiles.hpp"
 
 namespace clipper {
 

@@ -8,15 +8,10 @@
 #include <iterator>
 #include <optional>
 #include <span>
-#include <utility>
-#include <vector>
 
-#include "contract/bounds.hpp"
-#include "contract/fields.hpp"
 #include "contract/steps.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
-#include "error.hpp"
 #include "flows/figure_parts.hpp"
 #include "formats/parameter_file.hpp"
 #include "statistics/percentiles.hpp"

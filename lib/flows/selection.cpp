@@ -7,8 +7,6 @@
 
 #include "contract/fields.hpp"
 #include "contract/steps.hpp"
-#include "error.hpp"
-#include "files/input_file.hpp"
 #include "files/place.hpp"
 #include "flows/figure_plans.hpp"
 #include "flows/file_clip.hpp"

@@ -3,12 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <limits>
-#include <optional>
-#include <string_view>
-
-#include "npz/archive.hpp"
 
 namespace clipper::npz {
 namespace {

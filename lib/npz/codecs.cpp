@@ -10,7 +10,6 @@
 #include <new>
 
 #include "error.hpp"
-#include "npz/archive.hpp"
 #include "os/os.hpp"
 
 namespace clipper::npz {

@@ -4,14 +4,11 @@
 
 #include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <filesystem>
-#include <optional>
 #include <span>
 #include <utility>
 
 #include "error.hpp"
-#include "files/descriptor.hpp"
 #include "files/place.hpp"
 #include "flows/figure_plans.hpp"
 #include "flows/file_clip.hpp"

@@ -6,15 +6,11 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <cstdint>
 #include <cstring>
 #include <functional>
 #include <memory>
 #include <numeric>
-#include <optional>
 #include <queue>
-#include <span>
-#include <string_view>
 #include <tuple>
 #include <utility>
 

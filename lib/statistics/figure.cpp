@@ -1,13 +1,8 @@
 
 #include "statistics/figure.hpp"
 
-#include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
-#include <cstddef>
-#include <limits>
-#include <utility>
 
 #include "element/element.hpp"
 #include "element/small_floats.hpp"

@@ -1,6 +1,5 @@
 #include "statistics/percentiles.hpp"
 
-#include <algorithm>
 #include <deque>
 #include <limits>
 #include <string>

@@ -1,7 +1,6 @@
 #include "statistics/rank_search.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <numeric>
 #include <utility>
 
