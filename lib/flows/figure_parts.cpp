@@ -24,6 +24,14 @@ bool is_bound(std::string_view field) {
   return field == "min" || field == "max";
 }
 
+/// Whether a bound of floats may be a finite number that only a wider dtype has.
+bool may_be_far(const std::optional<Parameter>& bound, DType dtype) {
+  if (!bound || !is_floating(dtype)) return false;
+  if (bound->array) return bound->array->layout().dtype != dtype;
+  return bound->number.kind == Number::Kind::finite &&
+         number_of(dtype, nearest_element(dtype, bound->number)).kind != Number::Kind::finite;
+}
+
 }  // namespace
 
 std::string_view why_lost(const Request& request, const TensorLayout& layout, bool has_mask,
@@ -105,18 +113,6 @@ Number widest(const Request& request, const TensorLayout& layout, bool is_min) {
   }
   return number_of(layout.dtype, is_min ? lowest_element(layout.dtype) : highest_element(layout.dtype));
 }
-
-namespace {
-
-/// Whether a bound of floats may be a finite number that only a wider dtype has.
-bool may_be_far(const std::optional<Parameter>& bound, DType dtype) {
-  if (!bound || !is_floating(dtype)) return false;
-  if (bound->array) return bound->array->layout().dtype != dtype;
-  return bound->number.kind == Number::Kind::finite &&
-         number_of(dtype, nearest_element(dtype, bound->number)).kind != Number::Kind::finite;
-}
-
-}  // namespace
 
 void FoundArray::add_float(const Figure& number, ElementBits element) {
   const auto widened = [this](ElementBits each) { return Figure::of(dtype_, each).nearest(); };

@@ -67,6 +67,13 @@ void check_figures(const Request& request) {
   check(percentiles_in(request));
 }
 
+/// The plan of a stage; see plan_stages().
+template <Plan (*kMake)(const Request&, const TensorLayout&)>
+Plan plan_of_stage(const Request& stage, const TensorLayout& layout, const Plan& /*before*/,
+                   const std::string& name) {
+  return with_path(name, [&] { return kMake(stage, layout); });
+}
+
 }  // namespace
 
 void expect_no_figures_of_stream(const Request& request) {
@@ -76,17 +83,6 @@ void expect_no_figures_of_stream(const Request& request) {
     refuse_request(label_of_figure(*figure, request) + ": " + Term{"input", "the input"} +
                    " must be a file, not a stream: it needs to be read twice");
 }
-
-namespace {
-
-/// The plan of a stage; see plan_stages().
-template <Plan (*kMake)(const Request&, const TensorLayout&)>
-Plan plan_of_stage(const Request& stage, const TensorLayout& layout, const Plan& /*before*/,
-                   const std::string& name) {
-  return with_path(name, [&] { return kMake(stage, layout); });
-}
-
-}  // namespace
 
 Plan plan_before_reading(const Request& given, const TensorLayout& layout) {
   if (!given.then.empty()) return plan_stages(given, layout, plan_of_stage<plan_before_reading>);

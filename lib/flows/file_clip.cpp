@@ -57,6 +57,12 @@ void expect_other_file(const InputFile& input, const OutputFile& output) {
     refuse(input.path(), fmt::format("refused to avoid data loss: {} is the same file", output.path()));
 }
 
+Plan plan_of(const ClipSettings& settings, const std::string& path,
+             Plan (*make)(const Request&, const TensorLayout&), const npy::Header& header) {
+  std::optional<Request> own;
+  return with_path(path, [&] { return make(settings.request_for(path, own), header); });
+}
+
 }  // namespace
 
 const Request& ClipSettings::request_for(const std::string& input, std::optional<Request>& own) const {
@@ -97,16 +103,6 @@ ReadHeader header_of(const ClipSettings& settings, InputFile& input, std::option
       read_header(input, settings.reading, &bytes, start, npy::Opaque::refused, npy::Types::clipped);
   return {std::move(header), std::move(bytes)};
 }
-
-namespace {
-
-Plan plan_of(const ClipSettings& settings, const std::string& path,
-             Plan (*make)(const Request&, const TensorLayout&), const npy::Header& header) {
-  std::optional<Request> own;
-  return with_path(path, [&] { return make(settings.request_for(path, own), header); });
-}
-
-}  // namespace
 
 Plan plan_header(const ClipSettings& settings, InputFile& input,
                  Plan (*make)(const Request&, const TensorLayout&)) {

@@ -8,7 +8,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <span>
 #include <string>
 
 #include "contract/fields.hpp"
@@ -181,17 +180,6 @@ StageCounts clip_in_one_step(const Plan& plan, const ElementsInMemory& elements,
                           streams(elements, elements.count * size, 1))};
 }
 
-}  // namespace
-
-bool ElementsInMemory::overlap(std::size_t in_size, std::size_t out_size) const noexcept {
-  const std::less<const void*> before;
-  const void* const in_end = static_cast<const std::byte*>(in) + count * in_size;
-  const void* const out_end = static_cast<const std::byte*>(out) + count * out_size;
-  return in != out && before(in, out_end) && before(out, in_end);
-}
-
-namespace {
-
 Plan plan_for(const Request& request, const TensorLayout& layout, const void* elements,
               const Workers& workers) {
   if (!has_figures(request)) return make_plan(request, layout);
@@ -201,6 +189,13 @@ Plan plan_for(const Request& request, const TensorLayout& layout, const void* el
 }
 
 }  // namespace
+
+bool ElementsInMemory::overlap(std::size_t in_size, std::size_t out_size) const noexcept {
+  const std::less<const void*> before;
+  const void* const in_end = static_cast<const std::byte*>(in) + count * in_size;
+  const void* const out_end = static_cast<const std::byte*>(out) + count * out_size;
+  return in != out && before(in, out_end) && before(out, in_end);
+}
 
 Plan plan_in_memory(const Request& request, const TensorLayout& layout, const void* elements,
                     const Workers& workers) {

@@ -146,6 +146,29 @@ struct StatisticsOfBlock {
   }
 };
 
+/// The statistics of elements of a dtype without kernels, by blocks that are widened.
+ElementStatistics statistics_of_widened(DType dtype, const Bounds& bounds, const std::byte* elements,
+                                        std::size_t count, SimdLevel level) noexcept {
+  const auto wide = [&](ElementBits element) -> ElementBits { return to_bits(widened(dtype, element)); };
+  const auto narrow = [&](ElementBits element) -> ElementBits {
+    return Narrowing(dtype)(from_bits<float>(element));
+  };
+  const Bounds of_floats{wide(bounds.lo), wide(bounds.hi)};
+  alignas(64) std::array<float, 16384> block;
+  ElementStatistics total;
+  total.dtype = dtype;
+  for (std::size_t done = 0; done < count; done += block.size()) {
+    const std::size_t length = std::min(count - done, block.size());
+    widen(dtype, elements + done, block.data(), length);
+    auto* const floats = reinterpret_cast<std::byte*>(block.data());
+    ElementStatistics part = statistics_of(DType::float32, of_floats, floats, length, level);
+    part.dtype = dtype;
+    if (part.finite) part.finite = {narrow(part.finite->lowest), narrow(part.finite->highest)};
+    total += part;
+  }
+  return total;
+}
+
 }  // namespace
 
 ElementStatistics& ElementStatistics::operator+=(const ElementStatistics& other) noexcept {
@@ -188,33 +211,6 @@ std::optional<double> ElementStatistics::standard_deviation() const noexcept {
   const std::uint64_t elements = finite_count();
   return elements == 0 ? std::nullopt : std::optional(moments.standard_deviation(elements));
 }
-
-namespace {
-
-/// The statistics of elements of a dtype without kernels, by blocks that are widened.
-ElementStatistics statistics_of_widened(DType dtype, const Bounds& bounds, const std::byte* elements,
-                                        std::size_t count, SimdLevel level) noexcept {
-  const auto wide = [&](ElementBits element) -> ElementBits { return to_bits(widened(dtype, element)); };
-  const auto narrow = [&](ElementBits element) -> ElementBits {
-    return Narrowing(dtype)(from_bits<float>(element));
-  };
-  const Bounds of_floats{wide(bounds.lo), wide(bounds.hi)};
-  alignas(64) std::array<float, 16384> block;
-  ElementStatistics total;
-  total.dtype = dtype;
-  for (std::size_t done = 0; done < count; done += block.size()) {
-    const std::size_t length = std::min(count - done, block.size());
-    widen(dtype, elements + done, block.data(), length);
-    auto* const floats = reinterpret_cast<std::byte*>(block.data());
-    ElementStatistics part = statistics_of(DType::float32, of_floats, floats, length, level);
-    part.dtype = dtype;
-    if (part.finite) part.finite = {narrow(part.finite->lowest), narrow(part.finite->highest)};
-    total += part;
-  }
-  return total;
-}
-
-}  // namespace
 
 ElementStatistics statistics_of(DType dtype, const Bounds& bounds, const std::byte* elements,
                                 std::size_t count, SimdLevel level) noexcept {
