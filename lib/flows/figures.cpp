@@ -219,8 +219,7 @@ void Figures::find_replacements() {
       if (!found)
         drop(field, group, numbers.has_numbers);
       else if (!found->is_finite())
-        throw_with_path(path_,
-                        Error(ErrorKind::input, label_of(field) + ": is not finite" + place_of(group)));
+        refuse(field, "is not finite" + place_of(group));
       else if (is_floating(to) && number_of(to, nearest_element(to, *found)).kind != Number::Kind::finite)
         throw_with_path(
             path_, Error(ErrorKind::usage, label_of(field) + place_of(group) +
@@ -298,10 +297,8 @@ std::optional<std::pair<Figure, double>> Figures::range_of(const GroupNumbers& n
   const auto& [from, to] = *request_.stretch_from;
   const std::string text = from.text + ":" + to.text;
   const auto refuse_range = [&](std::string_view why) {
-    with_path(path_, [&] {
-      throw Error(ErrorKind::input,
-                  parameter("stretch_from") + (" " + text + ": ") + std::string(why) + place_of(group));
-    });
+    throw_with_path(path_, Error(ErrorKind::input, parameter("stretch_from") + (" " + text + ": ") +
+                                                       std::string(why) + place_of(group)));
   };
   std::size_t next = 0;
   Ends ends;

@@ -28,8 +28,7 @@ constexpr Term kSlab{"split_output", "a slab"};
 void check_slab_index(const std::string& index, const InputFile& input) {
   if (find_file(index) == id_of(input.status()))
     throw Error(ErrorKind::usage, input.path() + ": " + Term{"input", "the input"} +
-                                      fmt::format(" is {}, which ", index) + Term{"split_output", "a slab"} +
-                                      " would overwrite");
+                                      fmt::format(" is {}, which ", index) + kSlab + " would overwrite");
   OutputFile::check(index, OutputFile::Existing::replace);
 }
 
