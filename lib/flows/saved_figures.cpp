@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstring>
 #include <span>
 #include <utility>
@@ -213,8 +212,6 @@ void SavedFigures::add_number(const Field& field, const Plan& plan) {
     dtype = dtype_for(number, {is_bound ? plan.input.dtype : DType::int64, DType::int64, DType::uint64});
   Member& member = stages_.back().emplace_back(Member{.name = field.name});
   member.layout.dtype = numpy_dtype(dtype);
-  member.layout.order = kNativeOrder;
-  member.layout.count = 1;
   append(member.layout.dtype, element_of(member.layout.dtype, number), member.elements);
   member.number = std::move(number);
 }
@@ -382,8 +379,6 @@ void SavedFigures::write(OutputFile& output) const {
   if (stages_.size() > 1) {
     Member count{.name = kStages};
     count.layout.dtype = DType::int64;
-    count.layout.order = kNativeOrder;
-    count.layout.count = 1;
     append(DType::int64, stages_.size(), count.elements);
     write_member(std::string(kStages), count);
   }
