@@ -3,7 +3,6 @@
 #include <charconv>
 #include <cstddef>
 #include <limits>
-#include <utility>
 
 namespace clipper {
 namespace {

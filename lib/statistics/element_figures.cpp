@@ -8,7 +8,6 @@
 #include <limits>
 #include <numeric>
 #include <type_traits>
-#include <utility>
 
 #include "element/element.hpp"
 #include "element/number.hpp"

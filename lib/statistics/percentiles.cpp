@@ -3,7 +3,6 @@
 #include <deque>
 #include <limits>
 #include <string>
-#include <utility>
 
 #include "contract/exact_bounds.hpp"
 #include "element/element.hpp"
