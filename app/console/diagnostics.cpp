@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <iterator>
 #include <memory>
 #include <mutex>
 #include <new>

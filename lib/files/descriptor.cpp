@@ -5,21 +5,14 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <cstdint>
 #include <ctime>
 #include <fstream>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <sstream>
-#include <string>
-#include <system_error>
-#include <thread>
 
 #include "error.hpp"
 #include "files/place.hpp"
-#include "os/os.hpp"
 
 namespace clipper {
 

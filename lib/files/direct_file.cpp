@@ -5,12 +5,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <system_error>
 #include <vector>
 
 #include "error.hpp"
 #include "files/descriptor.hpp"
-#include "files/input_file.hpp"
 #include "files/place.hpp"
 
 namespace clipper {

@@ -2,15 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
 #include <thread>
 
-#include "error.hpp"
-#include "files/descriptor.hpp"
 
 namespace clipper {
 

@@ -5,17 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <filesystem>
-#include <functional>
-#include <mutex>
-#include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
-
-#include "error.hpp"
-#include "files/descriptor.hpp"
-#include "files/replacement.hpp"
 
 namespace clipper {
 namespace {

@@ -7,13 +7,10 @@
 #include <cerrno>
 #include <climits>
 #include <filesystem>
-#include <functional>
-#include <memory>
 #include <system_error>
 #include <tuple>
 
 #include "error.hpp"
-#include "files/descriptor.hpp"
 
 namespace clipper {
 namespace {

@@ -7,22 +7,14 @@
 #include <atomic>
 #include <cerrno>
 #include <climits>
-#include <cstdint>
 #include <cstring>
 #include <fstream>
-#include <optional>
-#include <string>
 #include <string_view>
-#include <system_error>
 #include <thread>
 #include <tuple>
-#include <utility>
 
 #include "error.hpp"
-#include "files/descriptor.hpp"
 #include "files/input_file.hpp"
-#include "files/place.hpp"
-#include "os/os.hpp"
 
 namespace clipper {
 namespace {

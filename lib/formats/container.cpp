@@ -5,13 +5,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
-#include <optional>
-#include <string_view>
 #include <utility>
 
-#include "error.hpp"
 #include "files/descriptor.hpp"
-#include "formats/formats.hpp"
 #include "npy/other.hpp"
 #include "os/os.hpp"
 

@@ -3,12 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <memory>
-#include <optional>
 #include <utility>
 
-#include "element/tensor_layout.hpp"
 #include "element/text.hpp"
 #include "error.hpp"
 #include "files/place.hpp"
@@ -18,7 +14,6 @@
 #include "npy/other.hpp"
 #include "onnx/tensor_proto.hpp"
 #include "os/os.hpp"
-#include "raw/raw.hpp"
 #include "safetensors/header.hpp"
 
 namespace clipper {

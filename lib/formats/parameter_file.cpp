@@ -8,14 +8,12 @@
 #include <memory>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "contract/arrays.hpp"
 #include "element/element.hpp"
 #include "error.hpp"
 #include "files/descriptor.hpp"
 #include "files/input_file.hpp"
-#include "formats/formats.hpp"
 
 namespace clipper {
 namespace {

@@ -2,13 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <system_error>
 #include <utility>
 
-#include "error.hpp"
 #include "npy/header.hpp"
 
 namespace clipper::npy {

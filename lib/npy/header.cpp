@@ -6,11 +6,8 @@
 #include <array>
 #include <iterator>
 #include <utility>
-#include <vector>
 
-#include "error.hpp"
 #include "npy/dict.hpp"
-#include "npy/other.hpp"
 
 namespace clipper::npy {
 namespace {

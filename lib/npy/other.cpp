@@ -3,19 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <iterator>
 #include <limits>
-#include <optional>
 #include <set>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "element/tensor_layout.hpp"
 #include "element/text.hpp"
-#include "error.hpp"
 #include "npy/dict.hpp"
 
 namespace clipper::npy {

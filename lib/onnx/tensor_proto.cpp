@@ -4,12 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <charconv>
 #include <cstring>
-#include <limits>
 #include <protozero/pbf_writer.hpp>
-#include <utility>
 
 #include "error.hpp"
 #include "onnx/wire_format.hpp"

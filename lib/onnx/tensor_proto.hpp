@@ -6,8 +6,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "element/dtype.hpp"
 #include "element/tensor_layout.hpp"

@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
-#include <utility>
 
 #include "element/tensor_layout.hpp"
 #include "npy/dict.hpp"

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <utility>
 
 namespace clipper::python {
 namespace {
