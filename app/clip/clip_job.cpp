@@ -285,14 +285,6 @@ void ClipJob::work() {
   run_.log.done(lines_);
 }
 
-}  // namespace
-
-void clip_job(const ClipRun& run, const Job& job) {
-  std::make_shared<ClipJob>(run, job)->clip();
-}
-
-namespace {
-
 /// What a check needs, which nobody observes. It reads no pipe, because the run could not read it again.
 struct Unobserved {
   Unobserved(const ClipRun& run, const Job& job)
@@ -305,6 +297,10 @@ struct Unobserved {
 };
 
 }  // namespace
+
+void clip_job(const ClipRun& run, const Job& job) {
+  std::make_shared<ClipJob>(run, job)->clip();
+}
 
 std::uint64_t check_job(const ClipRun& run, const Job& job) {
   if ((job.output || run.way.is_trial) && job.streams() == Streams::taken && is_stream(job.input)) {

@@ -299,6 +299,14 @@ class Conflicts {
   std::vector<Use> uses_;
 };
 
+/// The directory of the golden files of what lies in an input directory.
+std::string golden_directory(const IntoDirectory& to, const std::string& directory) {
+  Jobs jobs;
+  jobs.add_walked(os::joined(directory, "x"));
+  write_below(to, jobs);
+  return directory_of(*jobs[0].output);
+}
+
 }  // namespace
 
 /// An index whose files are jobs names no other files.
@@ -329,20 +337,6 @@ void check_conflicts(Jobs& jobs, const std::vector<ReadFile>& also_read, bool ke
   if (jobs.size() + also_read.size() > 1 || keeps_inputs || backup)
     Conflicts(jobs, also_read, keeps_inputs, backup).check();
 }
-
-namespace {
-
-namespace fs = std::filesystem;
-
-/// The directory of the golden files of what lies in an input directory.
-std::string golden_directory(const IntoDirectory& to, const std::string& directory) {
-  Jobs jobs;
-  jobs.add_walked(os::joined(directory, "x"));
-  write_below(to, jobs);
-  return directory_of(*jobs[0].output);
-}
-
-}  // namespace
 
 std::vector<LostInput> lost_inputs(const Command& command, const IntoDirectory& to, const Jobs& jobs) {
   std::vector<LostInput> lost;

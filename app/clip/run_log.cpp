@@ -96,6 +96,17 @@ std::string text_of(const ActionCounts& members) {
   return text.empty() ? "no members" : text;
 }
 
+std::string name_in_place(const ClipReport& report) {
+  const std::string name = escape_for_terminal(report.job.output.value_or(report.job.input));
+  if (!report.is_part) return name;
+  return fmt::format("{}: shard {}/{}", name, report.shard->index, report.shard->count);
+}
+
+/// Whether the members have lines of JSON, so that the archive itself needs none.
+bool has_members(const ClipReport& report) {
+  return report.members && *report.members != ActionCounts{};
+}
+
 }  // namespace
 
 std::string_view what_became(const ClipReport& report) {
@@ -139,21 +150,6 @@ std::string as_text(const ClipReport& report) {
     text.pop_back();
   return text;
 }
-
-namespace {
-
-std::string name_in_place(const ClipReport& report) {
-  const std::string name = escape_for_terminal(report.job.output.value_or(report.job.input));
-  if (!report.is_part) return name;
-  return fmt::format("{}: shard {}/{}", name, report.shard->index, report.shard->count);
-}
-
-/// Whether the members have lines of JSON, so that the archive itself needs none.
-bool has_members(const ClipReport& report) {
-  return report.members && *report.members != ActionCounts{};
-}
-
-}  // namespace
 
 RunLog::RunLog(const Command& command, const Engine& engine, Scope scope)
     : command_(command), engine_(engine), scope_(scope), progress_(command.progress, [this] {

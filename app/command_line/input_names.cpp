@@ -247,6 +247,39 @@ class Walker {
   std::vector<Level> levels_;  ///< the directories from the given one to the one that is visited
 };
 
+/// What an empty walk of the directory has not found, and which option finds what else is there.
+std::string what_is_missing(const std::string& directory, TensorWalk walk) {
+  if (!walk.include.empty()) return "file that --include names";
+  const std::string taken = walked_suffixes(walk.takes);
+  std::set<std::string> others;
+  std::set<std::string> any;
+  walk.takes = Walked::if_all;
+  walk.found = [&](const std::string& path, Kind kind) {
+    if (may_be_tensor(kind)) others.insert(is_index(path) ? ".safetensors" : path.substr(path.rfind('.')));
+  };
+  walk.passed = [&](const std::string& path) {
+    const std::size_t dot = path.find_last_of("./");
+    if (walk.has_other_names && dot != path.npos && path[dot] == '.') any.insert(path.substr(dot));
+  };
+  walk.failed = [](const std::string&) {};
+  walk_tensors(directory, walk);
+  if (others.empty()) others = std::move(any);
+  if (others.empty()) return taken + " file; --include GLOB takes files with other names";
+  return fmt::format("{0} file; --include '*{1}' takes its {1} files", taken, *others.begin());
+}
+
+std::string part_of(std::string_view option, const std::filesystem::path& input, std::string_view name) {
+  if (input == "-")
+    throw Error(ErrorKind::usage, fmt::format("{}: standard input has no {{{}}}", option, name));
+  if (name == "dir") return input.has_parent_path() ? os::text_of(input.parent_path()) : ".";
+  if (name == "name") return os::text_of(input.filename());
+  if (name == "stem") return os::text_of(input.stem());
+  if (name == "ext") return os::text_of(input.extension());
+  throw Error(ErrorKind::usage,
+              fmt::format("{}: unknown placeholder {{{}}}; use {{dir}}, {{name}}, {{stem}} or {{ext}}",
+                          option, name));
+}
+
 }  // namespace
 
 void walk_tensors(const std::string& directory, const TensorWalk& walk) {
@@ -270,31 +303,6 @@ std::set<std::string> files_of_sets(const std::vector<std::string>& paths) {
   return files;
 }
 
-namespace {
-
-/// What an empty walk of the directory has not found, and which option finds what else is there.
-std::string what_is_missing(const std::string& directory, TensorWalk walk) {
-  if (!walk.include.empty()) return "file that --include names";
-  const std::string taken = walked_suffixes(walk.takes);
-  std::set<std::string> others;
-  std::set<std::string> any;
-  walk.takes = Walked::if_all;
-  walk.found = [&](const std::string& path, Kind kind) {
-    if (may_be_tensor(kind)) others.insert(is_index(path) ? ".safetensors" : path.substr(path.rfind('.')));
-  };
-  walk.passed = [&](const std::string& path) {
-    const std::size_t dot = path.find_last_of("./");
-    if (walk.has_other_names && dot != path.npos && path[dot] == '.') any.insert(path.substr(dot));
-  };
-  walk.failed = [](const std::string&) {};
-  walk_tensors(directory, walk);
-  if (others.empty()) others = std::move(any);
-  if (others.empty()) return taken + " file; --include GLOB takes files with other names";
-  return fmt::format("{0} file; --include '*{1}' takes its {1} files", taken, *others.begin());
-}
-
-}  // namespace
-
 void for_each_tensor(const std::string& directory, TensorWalk walk,
                      const std::function<void(const std::string& full_path)>& add) {
   bool is_empty = !walk.may_be_empty;
@@ -315,22 +323,6 @@ void for_each_tensor(const std::string& directory, TensorWalk walk,
       walk.failed(directory);
     }
 }
-
-namespace {
-
-std::string part_of(std::string_view option, const std::filesystem::path& input, std::string_view name) {
-  if (input == "-")
-    throw Error(ErrorKind::usage, fmt::format("{}: standard input has no {{{}}}", option, name));
-  if (name == "dir") return input.has_parent_path() ? os::text_of(input.parent_path()) : ".";
-  if (name == "name") return os::text_of(input.filename());
-  if (name == "stem") return os::text_of(input.stem());
-  if (name == "ext") return os::text_of(input.extension());
-  throw Error(ErrorKind::usage,
-              fmt::format("{}: unknown placeholder {{{}}}; use {{dir}}, {{name}}, {{stem}} or {{ext}}",
-                          option, name));
-}
-
-}  // namespace
 
 std::string named_by(std::string_view output_template, const std::string& path, std::string_view option) {
   const std::filesystem::path input = os::native(path);

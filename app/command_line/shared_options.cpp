@@ -66,6 +66,20 @@ Shard automatic_shard() {
   refuse("--shard auto: Open MPI, PMI or Slurm (srun) did not start this process; write --shard K/N");
 }
 
+[[noreturn]] void refuse_dtype(const Option& option, std::string_view text) {
+  if (const std::string_view objection = dtype_word(text).objection; !objection.empty())
+    refuse(fmt::format("{}: '{}' {}", long_name(option), text, objection));
+  refuse_word(option, text);
+}
+
+/// Advises against a percentile as a number that is not of a clip.
+void refuse_percentage(std::string_view flag, const std::string& text) {
+  const std::string number = text.substr(0, std::max<std::size_t>(text.size(), 1) - 1);
+  if (text.ends_with('%') && parse_number(number))
+    refuse(fmt::format("{}: '{}' is not a number; clipper info --percentile {} prints that percentile", flag,
+                       text, number));
+}
+
 }  // namespace
 
 void refuse(const std::string& message) {
@@ -133,16 +147,6 @@ std::size_t word_of(const RawOptions& raw, const Option& option) {
   if (word == words.end()) refuse_word(option, raw.text(option));
   return static_cast<std::size_t>(word - words.begin());
 }
-
-namespace {
-
-[[noreturn]] void refuse_dtype(const Option& option, std::string_view text) {
-  if (const std::string_view objection = dtype_word(text).objection; !objection.empty())
-    refuse(fmt::format("{}: '{}' {}", long_name(option), text, objection));
-  refuse_word(option, text);
-}
-
-}  // namespace
 
 std::optional<OrderedDType> parse_dtype(const RawOptions& raw, const Option& option) {
   if (!raw.has(option)) return std::nullopt;
@@ -237,18 +241,6 @@ ColorWhen color_when(const CommandSpec& spec, const RawOptions& raw) {
   const bool has_color = std::ranges::find(spec.options, &kColor) != spec.options.end();
   return has_color ? static_cast<ColorWhen>(word_of(raw, kColor)) : ColorWhen::automatic;
 }
-
-namespace {
-
-/// Advises against a percentile as a number that is not of a clip.
-void refuse_percentage(std::string_view flag, const std::string& text) {
-  const std::string number = text.substr(0, std::max<std::size_t>(text.size(), 1) - 1);
-  if (text.ends_with('%') && parse_number(number))
-    refuse(fmt::format("{}: '{}' is not a number; clipper info --percentile {} prints that percentile", flag,
-                       text, number));
-}
-
-}  // namespace
 
 std::optional<Parameter> given(const RawOptions& raw, const Option& option, const Reading& file) {
   if (!raw.has(option)) return std::nullopt;

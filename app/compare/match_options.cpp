@@ -67,16 +67,6 @@ Allowance parse_allowance(std::string_view text) {
   return {0, parse_percentage(kFlag, text)};
 }
 
-}  // namespace
-
-bool has_rule(const RawOptions& raw) {
-  constexpr std::array kRule{&kRtol,      &kAtol,      &kUlp,     &kTolerance,
-                             &kNanDiffer, &kMinCosine, &kMaxRmse, &kMinSqnr};
-  return std::ranges::any_of(kRule, [&](const Option* option) { return raw.has(*option); });
-}
-
-namespace {
-
 /// Options that may be given for several patterns.
 void take_tolerances(const RawOptions& raw, Matching& matching) {
   const auto tolerance = [&](const Option& option, Number Matching::*member) {
@@ -99,6 +89,12 @@ void take_tolerances(const RawOptions& raw, Matching& matching) {
 }
 
 }  // namespace
+
+bool has_rule(const RawOptions& raw) {
+  constexpr std::array kRule{&kRtol,      &kAtol,      &kUlp,     &kTolerance,
+                             &kNanDiffer, &kMinCosine, &kMaxRmse, &kMinSqnr};
+  return std::ranges::any_of(kRule, [&](const Option* option) { return raw.has(*option); });
+}
 
 Matching validate_matching(const RawOptions& raw) {
   constexpr std::size_t kMaxShown = 1000;  // limits memory: every thread keeps as many mismatches

@@ -27,6 +27,33 @@ std::string difference_of_types(const Entry& actual, const Entry& expected) {
   return "";
 }
 
+/// Prepares the comparison of two files or members of which one has no numbers. Judge it by Matching{}.
+void set_bytes(const Matching& matching, CompareSettings& settings, PairReport& report) {
+  settings.whole_files = true;
+  const EachMismatch* const each = settings.rule.each;
+  settings.rule = {};
+  settings.rule.each = each;
+  settings.rule.bits = true;
+  settings.rule.listed = matching.rule.listed;
+  report.compared = Compared::bytes;
+  report.lacks_metrics = matching.rule.metrics;
+}
+
+/// Calls `read`. False if it refuses the type of the file.
+template <class Read>
+bool is_read(const Read& read) try {
+  return read();
+} catch (const Error& error) {
+  if (refused_type(error).empty()) throw;
+  return false;
+}
+
+bool is_tensor(InputFile& file, const Reading& how, npy::Types types) {
+  return read_if_known(file, how) && is_read([&] {
+           return !read_header(file, how, nullptr, std::nullopt, npy::Opaque::refused, types).other;
+         });
+}
+
 }  // namespace
 
 std::vector<MemberPair> member_pairs(const Archives& archives) {
@@ -72,37 +99,6 @@ void judge(const Matching& matching, PairReport& report) {
 void set_updated(PairReport& report) {
   report.result = report.result == PairResult::missing ? PairResult::created : PairResult::updated;
 }
-
-namespace {
-
-/// Prepares the comparison of two files or members of which one has no numbers. Judge it by Matching{}.
-void set_bytes(const Matching& matching, CompareSettings& settings, PairReport& report) {
-  settings.whole_files = true;
-  const EachMismatch* const each = settings.rule.each;
-  settings.rule = {};
-  settings.rule.each = each;
-  settings.rule.bits = true;
-  settings.rule.listed = matching.rule.listed;
-  report.compared = Compared::bytes;
-  report.lacks_metrics = matching.rule.metrics;
-}
-
-/// Calls `read`. False if it refuses the type of the file.
-template <class Read>
-bool is_read(const Read& read) try {
-  return read();
-} catch (const Error& error) {
-  if (refused_type(error).empty()) throw;
-  return false;
-}
-
-bool is_tensor(InputFile& file, const Reading& how, npy::Types types) {
-  return read_if_known(file, how) && is_read([&] {
-           return !read_header(file, how, nullptr, std::nullopt, npy::Opaque::refused, types).other;
-         });
-}
-
-}  // namespace
 
 bool read_if_known(InputFile& file, const Reading& how) {
   const auto read = [&] {

@@ -36,6 +36,22 @@ std::string base64(std::string_view bytes) {
   return text;
 }
 
+/// The path in "@lo.npy" or "1/@s.npy".
+std::string_view file_in(std::string_view text) {
+  return text.substr(text.find('@') + 1);
+}
+
+Json typed_json(const std::string& text) {
+  return parse_number(text) ? Json::number(DType::float64, text) : Json(text);
+}
+
+Json file_json(const Parameter& given) {
+  Json json = Json::object();
+  json.add_name("file", file_in(given.text));
+  json.add("shape", given.shape);
+  return given.divides ? json.add("divides", true) : json;
+}
+
 }  // namespace
 
 Json::Json(double number) {
@@ -165,26 +181,6 @@ Json element_json(DType dtype, const LogicalType& meaning, ElementBits element, 
   if (meaning.kind == LogicalType::Kind::timedelta && text != "NaT") return Json::number(dtype, text);
   return text;
 }
-
-namespace {
-
-/// The path in "@lo.npy" or "1/@s.npy".
-std::string_view file_in(std::string_view text) {
-  return text.substr(text.find('@') + 1);
-}
-
-Json typed_json(const std::string& text) {
-  return parse_number(text) ? Json::number(DType::float64, text) : Json(text);
-}
-
-Json file_json(const Parameter& given) {
-  Json json = Json::object();
-  json.add_name("file", file_in(given.text));
-  json.add("shape", given.shape);
-  return given.divides ? json.add("divides", true) : json;
-}
-
-}  // namespace
 
 Json array_json(const ArrayParameter& parameter) {
   Json json = Json::object();

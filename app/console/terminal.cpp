@@ -53,6 +53,14 @@ bool has_no_color() {
   return value != nullptr && *value != '\0';
 }
 
+/// Longer cells do not widen their column.
+constexpr std::size_t kWidestColumn = 50;
+
+/// How many columns of a terminal the text takes: fmt pads to columns, of which a character takes 1 or 2.
+std::size_t columns_of(const std::string& text) {
+  return 2 * text.size() - fmt::format("{:{}}", text, text.size()).size();
+}
+
 }  // namespace
 
 Paint::Paint(ColorWhen when, int fd)
@@ -71,17 +79,6 @@ void set_color(ColorWhen when) noexcept {
 Paint paint_for(int fd) {
   return {chosen, fd};
 }
-namespace {
-
-/// Longer cells do not widen their column.
-constexpr std::size_t kWidestColumn = 50;
-
-/// How many columns of a terminal the text takes: fmt pads to columns, of which a character takes 1 or 2.
-std::size_t columns_of(const std::string& text) {
-  return 2 * text.size() - fmt::format("{:{}}", text, text.size()).size();
-}
-
-}  // namespace
 
 std::string csv_field(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == text.npos) return std::string(text);
@@ -175,20 +172,6 @@ Unit unit_of(double bytes) {
   return {1, "B"};
 }
 
-}  // namespace
-
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-std::string rate_text(double bytes, double seconds, int width) {
-  const double per_second = seconds > 0 ? bytes / seconds : 0;
-  const Unit unit = unit_of(per_second);
-  return fmt::format("{:>{}.0f} {}/s", per_second / unit.bytes, width, unit.name);
-}
-
-namespace {
-
 std::string time_text(double seconds) {
   const auto whole = static_cast<std::uint64_t>(std::llround(std::min(seconds, 1e9)));
   if (whole < 60) return fmt::format("{} s", whole);
@@ -248,32 +231,6 @@ std::string joined(const Facts& facts) {
   return text;
 }
 
-}  // namespace
-
-std::string progress_text(const Extent& extent, double seconds, std::size_t columns) {
-  const Facts all = facts_of(extent, seconds);
-  Facts shown;
-  for (const Fact fact : kByValue) {
-    shown[fact] = all[fact];
-    if (joined(shown).size() <= columns) continue;
-    shown[fact].clear();
-    return joined(shown);
-  }
-  const std::string text = joined(shown);
-  const std::size_t around_bar = std::string_view("[] ").size();
-  if (!has_share(extent) || text.size() + around_bar + kShortestBar > columns) return text;
-  const std::size_t width = std::min(columns - text.size() - around_bar, kLongestBar);
-  return bar_text(share_of(extent), width) + " " + text;  // the percentage is padded to three digits
-}
-
-std::string progress_line(const Extent& extent, double seconds, bool ended) {
-  Facts facts = facts_of(extent, seconds);
-  if (ended) facts[time] = "in " + time_text(seconds);
-  return fmt::format("clipper: {}\n", joined(facts));
-}
-
-namespace {
-
 using namespace std::chrono_literals;
 
 constexpr auto kFirst = 500ms;
@@ -309,6 +266,38 @@ void redraw(const Extent& extent, double seconds) {
 }
 
 }  // namespace
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+std::string rate_text(double bytes, double seconds, int width) {
+  const double per_second = seconds > 0 ? bytes / seconds : 0;
+  const Unit unit = unit_of(per_second);
+  return fmt::format("{:>{}.0f} {}/s", per_second / unit.bytes, width, unit.name);
+}
+
+std::string progress_text(const Extent& extent, double seconds, std::size_t columns) {
+  const Facts all = facts_of(extent, seconds);
+  Facts shown;
+  for (const Fact fact : kByValue) {
+    shown[fact] = all[fact];
+    if (joined(shown).size() <= columns) continue;
+    shown[fact].clear();
+    return joined(shown);
+  }
+  const std::string text = joined(shown);
+  const std::size_t around_bar = std::string_view("[] ").size();
+  if (!has_share(extent) || text.size() + around_bar + kShortestBar > columns) return text;
+  const std::size_t width = std::min(columns - text.size() - around_bar, kLongestBar);
+  return bar_text(share_of(extent), width) + " " + text;  // the percentage is padded to three digits
+}
+
+std::string progress_line(const Extent& extent, double seconds, bool ended) {
+  Facts facts = facts_of(extent, seconds);
+  if (ended) facts[time] = "in " + time_text(seconds);
+  return fmt::format("clipper: {}\n", joined(facts));
+}
 
 Progress::Progress(When when, std::function<Extent()> look) : look_(std::move(look)) {
   const bool redraws = os::is_capable_terminal(STDERR_FILENO);

@@ -231,23 +231,6 @@ Json json_about(const std::string& input, const Entry* member, int status) {
   return json;
 }
 
-}  // namespace
-
-std::string as_text(const TensorInfo& tensor, std::size_t width, const Paint& paint) {
-  Facts facts = tensor_facts(tensor);
-  if (tensor.statistics) add_statistics(tensor, facts);
-  std::size_t longest = 0;
-  for (const auto& [name, value] : facts) longest = std::max(longest, name.size());
-  std::string text = escape_for_terminal(tensor.path) + "\n";
-  for (const auto& [name, value] : facts) text += fmt::format("  {:{}}  {}\n", name, longest, value);
-  if (tensor.statistics && tensor.statistics->histogram.rows != 0)
-    text += "\n" +
-            histogram_text(*tensor.statistics, tensor.header.meaning, tensor.min, tensor.max, width, paint);
-  return text;
-}
-
-namespace {
-
 /// As numpy gives it for the index. The tensors of a total may have different ones.
 std::string shape_cell(const TensorInfo& tensor) {
   if (tensor.total) return "-";
@@ -266,6 +249,19 @@ std::string cell_of(const Facts& facts, const std::string& name) {
 }
 
 }  // namespace
+
+std::string as_text(const TensorInfo& tensor, std::size_t width, const Paint& paint) {
+  Facts facts = tensor_facts(tensor);
+  if (tensor.statistics) add_statistics(tensor, facts);
+  std::size_t longest = 0;
+  for (const auto& [name, value] : facts) longest = std::max(longest, name.size());
+  std::string text = escape_for_terminal(tensor.path) + "\n";
+  for (const auto& [name, value] : facts) text += fmt::format("  {:{}}  {}\n", name, longest, value);
+  if (tensor.statistics && tensor.statistics->histogram.rows != 0)
+    text += "\n" +
+            histogram_text(*tensor.statistics, tensor.header.meaning, tensor.min, tensor.max, width, paint);
+  return text;
+}
 
 Table member_table() {
   using enum Table::Align;

@@ -148,22 +148,6 @@ bool is_local(os::FileSystem system) noexcept {
   return std::ranges::find(kSystems, system) != kSystems.end();
 }
 
-}  // namespace
-
-void check_close(const Descriptor& fd, const std::string& path) {
-  if (is_local(fd.file_system())) return;
-  const int copy = os::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0);
-  if (copy < 0 || os::close(copy) != 0) throw_system_error(path, "cannot be written");
-}
-
-void enlarge_pipe(const Descriptor& fd) noexcept {
-  constexpr int kPipe =
-      256 << 10;  // the pages of a larger one leave the second-level cache before they are read
-  os::fcntl(fd.get(), F_SETPIPE_SZ, kPipe);
-}
-
-namespace {
-
 /// The number of the mount that an open file is on, from "mnt_id:" in /proc/self/fdinfo; 0 if that fails.
 /// statx() would need a newer kernel.
 std::uint64_t mount_of(int fd) {
@@ -191,6 +175,18 @@ std::string file_system_type(int fd) {
 }
 
 }  // namespace
+
+void check_close(const Descriptor& fd, const std::string& path) {
+  if (is_local(fd.file_system())) return;
+  const int copy = os::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0);
+  if (copy < 0 || os::close(copy) != 0) throw_system_error(path, "cannot be written");
+}
+
+void enlarge_pipe(const Descriptor& fd) noexcept {
+  constexpr int kPipe =
+      256 << 10;  // the pages of a larger one leave the second-level cache before they are read
+  os::fcntl(fd.get(), F_SETPIPE_SZ, kPipe);
+}
 
 bool is_of_one_machine(int fd) noexcept {
   return is_local(os::file_system(fd));

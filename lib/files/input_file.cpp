@@ -8,7 +8,6 @@
 #include <system_error>
 #include <thread>
 
-
 namespace clipper {
 
 InputFile::InputFile(Descriptor fd, std::string path, Look& look)
@@ -124,6 +123,18 @@ Message words_about_pattern(const std::string& path) {
               error);
 }
 
+/// sshfs has no locks between its clients. To replace an open file it first removes it: a process that is
+/// killed in between leaves no file at all.
+void expect_replaceable(const Descriptor& fd, const std::string& path) {
+  if (is_on_fuse(fd.get(), "fuse.sshfs"))
+    refuse(path, "refused to avoid data loss: " + kInPlaceChange +
+                     " is not safe on sshfs, which cannot replace files atomically; write to another file");
+}
+
+std::string bytes_text(std::uint64_t count) {
+  return fmt::format("{} {}", count, count == 1 ? "byte" : "bytes");
+}
+
 }  // namespace
 
 InputFile InputFile::open_path(const std::string& path, int flags, Caching caching) {
@@ -145,18 +156,6 @@ void InputFile::read_start() {
   start_.resize(std::min(kMaxStart, size()));
   start_.resize(clipper::read_at(fd_, start_, 0, path_));
 }
-
-namespace {
-
-/// sshfs has no locks between its clients. To replace an open file it first removes it: a process that is
-/// killed in between leaves no file at all.
-void expect_replaceable(const Descriptor& fd, const std::string& path) {
-  if (is_on_fuse(fd.get(), "fuse.sshfs"))
-    refuse(path, "refused to avoid data loss: " + kInPlaceChange +
-                     " is not safe on sshfs, which cannot replace files atomically; write to another file");
-}
-
-}  // namespace
 
 /// overlayfs copies a file of its lower layer when that is opened to be written, but only under this name.
 void InputFile::refuse_replaced(const std::string& path, const os::Status& was, const InputFile& now) {
@@ -284,14 +283,6 @@ void InputFile::expect_end() {
       throw Error(ErrorKind::input,
                   path_ + ": unexpected bytes after the array" + Term{"trailing", "", Says::advice});
 }
-
-namespace {
-
-std::string bytes_text(std::uint64_t count) {
-  return fmt::format("{} {}", count, count == 1 ? "byte" : "bytes");
-}
-
-}  // namespace
 
 void refuse_trailing(const std::string& path, std::uint64_t count) {
   throw Error(ErrorKind::input,

@@ -24,6 +24,27 @@ bool shares_blocks(const Descriptor& fd) noexcept {
   return std::ranges::find(kSharing, fd.file_system()) != kSharing.end();
 }
 
+using Kind = OutputTarget::Kind;
+
+/// The target of a symbolic link, with its status. It has a place if it is a regular file that can be
+/// replaced under its name. The file of a descriptor may have no name, or another file may have it: then it
+/// is written to like a stream.
+OutputTarget follow(const std::string& path) {
+  OutputTarget target{Kind::stream, std::nullopt};
+  if (os::stat(path.c_str(), &target.status) != 0) {
+    if (errno != ENOENT) throw_system_error(path, "cannot be examined");
+    refuse(path, "is a dangling symbolic link");
+  }
+  if (!S_ISREG(target.status.st_mode)) return target;
+  target.place = Place::of_file(path, target.status);
+  return target;
+}
+
+Descriptor open_directory(int at, const char* name, int flags = 0) {
+  return Descriptor(
+      retry_interrupted([&] { return os::openat(at, name, O_PATH | O_DIRECTORY | O_CLOEXEC | flags); }));
+}
+
 }  // namespace
 
 void OutputFile::check(const std::string& path, Existing existing, const OutputRoot* root) {
@@ -304,26 +325,6 @@ void OutputFile::complete() const {
   if (mode_ && os::fchmod(fd_.get(), *mode_) != 0) throw_system_error(path_, "cannot set its permissions");
 }
 
-namespace {
-
-using Kind = OutputTarget::Kind;
-
-/// The target of a symbolic link, with its status. It has a place if it is a regular file that can be
-/// replaced under its name. The file of a descriptor may have no name, or another file may have it: then it
-/// is written to like a stream.
-OutputTarget follow(const std::string& path) {
-  OutputTarget target{Kind::stream, std::nullopt};
-  if (os::stat(path.c_str(), &target.status) != 0) {
-    if (errno != ENOENT) throw_system_error(path, "cannot be examined");
-    refuse(path, "is a dangling symbolic link");
-  }
-  if (!S_ISREG(target.status.st_mode)) return target;
-  target.place = Place::of_file(path, target.status);
-  return target;
-}
-
-}  // namespace
-
 void refuse_existing(const std::string& path, OutputFile::Existing existing) {
   if (existing == OutputFile::Existing::refuse)
     refuse(path, "already exists" + Term{"existing", "", Says::advice});
@@ -358,15 +359,6 @@ OutputTarget examine(const std::string& path, OutputFile::Existing existing) {
     throw_system_error(path, "cannot be replaced");
   return target;
 }
-
-namespace {
-
-Descriptor open_directory(int at, const char* name, int flags = 0) {
-  return Descriptor(
-      retry_interrupted([&] { return os::openat(at, name, O_PATH | O_DIRECTORY | O_CLOEXEC | flags); }));
-}
-
-}  // namespace
 
 OutputRoot::OutputRoot(std::string path) : path_(std::move(path)) {
   open();

@@ -52,6 +52,39 @@ bool is_descriptor(std::string path) {
   return false;
 }
 
+constexpr int kMaxTries = 1000;  // each try needs another program to rename within the same microseconds
+
+bool swap(const Place& a, const Place& b) {
+  return os::exchange_names(a.directory(), a.name(), b.directory(), b.name()) == 0;
+}
+
+bool give_back(const Place& hidden, const Place& place) {
+  return os::rename_new(hidden.directory(), hidden.name(), place.directory(), place.name()) == 0;
+}
+
+/// Puts back the file that came out. The second exchange should bring out the file put in last, the
+/// replacement. If it brings out another file, a program has just renamed that over the replacement: it is
+/// newer, so it is put back in turn.
+Exchanged take_back(const Place& hidden, const Place& place, const FileId& replacement) {
+  FileId put_last = replacement;
+  bool has_put_back = false;
+  for (int tries = 0; tries < kMaxTries; ++tries) {
+    const auto going_back = hidden.id();
+    if (!swap(hidden, place)) {
+      has_put_back = give_back(hidden, place);
+      if (has_put_back || errno != EEXIST) break;
+      continue;  // somebody has just taken the name that nobody had
+    }
+    has_put_back = true;
+    const auto came_out = hidden.id();
+    if (!came_out || !going_back || *came_out == put_last) break;
+    put_last = *going_back;
+  }
+  const auto named = place.id();
+  const bool may_be_replacement = named ? *named == replacement : errno != ENOENT && !has_put_back;
+  return may_be_replacement ? Exchanged::stranded : Exchanged::taken_back;
+}
+
 }  // namespace
 
 bool is_of_name(int error) noexcept {
@@ -259,43 +292,6 @@ void throw_not_durable(const std::string& path, int error) {
           "{}: complete, but may not survive a power failure: its directory cannot be flushed to disk: {}",
           path, os::error_text(error)));
 }
-
-namespace {
-
-constexpr int kMaxTries = 1000;  // each try needs another program to rename within the same microseconds
-
-bool swap(const Place& a, const Place& b) {
-  return os::exchange_names(a.directory(), a.name(), b.directory(), b.name()) == 0;
-}
-
-bool give_back(const Place& hidden, const Place& place) {
-  return os::rename_new(hidden.directory(), hidden.name(), place.directory(), place.name()) == 0;
-}
-
-/// Puts back the file that came out. The second exchange should bring out the file put in last, the
-/// replacement. If it brings out another file, a program has just renamed that over the replacement: it is
-/// newer, so it is put back in turn.
-Exchanged take_back(const Place& hidden, const Place& place, const FileId& replacement) {
-  FileId put_last = replacement;
-  bool has_put_back = false;
-  for (int tries = 0; tries < kMaxTries; ++tries) {
-    const auto going_back = hidden.id();
-    if (!swap(hidden, place)) {
-      has_put_back = give_back(hidden, place);
-      if (has_put_back || errno != EEXIST) break;
-      continue;  // somebody has just taken the name that nobody had
-    }
-    has_put_back = true;
-    const auto came_out = hidden.id();
-    if (!came_out || !going_back || *came_out == put_last) break;
-    put_last = *going_back;
-  }
-  const auto named = place.id();
-  const bool may_be_replacement = named ? *named == replacement : errno != ENOENT && !has_put_back;
-  return may_be_replacement ? Exchanged::stranded : Exchanged::taken_back;
-}
-
-}  // namespace
 
 Exchanged exchange(const Place& hidden, const Place& place, const FileId& replacement,
                    const std::function<bool()>& is_right) noexcept {

@@ -34,14 +34,6 @@ npz::ReadAt reader(const InputFile& file) {
   };
 }
 
-}  // namespace
-
-bool begins_npz(std::span<const std::byte> start) {
-  return npz::can_be_archive(start) && !npy::is_torch(start);
-}
-
-namespace {
-
 Frame npz_frame(const std::shared_ptr<const npz::Archive>& from) {
   const auto list = std::make_shared<npz::ArchiveWriter>(from->comment);
   std::size_t size = 0;
@@ -60,32 +52,6 @@ Frame npz_frame(const std::shared_ptr<const npz::Archive>& from) {
   };
   return frame;
 }
-
-}  // namespace
-
-Entries npz_entries(const InputFile& file, KeptFor kept_for) {
-  npz::expect_codecs();
-  const auto archive = std::make_shared<npz::Archive>(npz::read_archive(reader(file), file.size()));
-  std::vector<npz::Member>& members = archive->members;
-  const bool has_npy_keys = std::ranges::any_of(
-      members, [](const npz::Member& member) { return member.is_npy() && member.key().ends_with(".npy"); });
-  std::unordered_set<std::string_view> names;  // those that can be the key of another member
-  for (const npz::Member& member : members)
-    if (!member.is_npy() || has_npy_keys) names.insert(member.name);
-  Entries result;
-  result.list.reserve(members.size());
-  for (const npz::Member& member : members)
-    result.list.push_back({.key_size = (names.contains(member.key()) ? member.name : member.key()).size(),
-                           .method = member.method,
-                           .contents = member.contents,
-                           .data = member.data});
-  for (std::size_t i = 0; i < members.size(); ++i) result.list[i].name = std::move(members[i].name);
-  if (kept_for == KeptFor::rewriting)
-    result.frame = [archive](std::span<const NewEntry> /*entries*/) { return npz_frame(archive); };
-  return result;
-}
-
-namespace {
 
 [[noreturn]] void refuse_method(unsigned method) {
   constexpr std::pair<unsigned, std::string_view> kNames[] = {
@@ -112,6 +78,32 @@ void expect_crc(const InputFile& file, const MemberContents& contents, std::uint
 }
 
 }  // namespace
+
+bool begins_npz(std::span<const std::byte> start) {
+  return npz::can_be_archive(start) && !npy::is_torch(start);
+}
+
+Entries npz_entries(const InputFile& file, KeptFor kept_for) {
+  npz::expect_codecs();
+  const auto archive = std::make_shared<npz::Archive>(npz::read_archive(reader(file), file.size()));
+  std::vector<npz::Member>& members = archive->members;
+  const bool has_npy_keys = std::ranges::any_of(
+      members, [](const npz::Member& member) { return member.is_npy() && member.key().ends_with(".npy"); });
+  std::unordered_set<std::string_view> names;  // those that can be the key of another member
+  for (const npz::Member& member : members)
+    if (!member.is_npy() || has_npy_keys) names.insert(member.name);
+  Entries result;
+  result.list.reserve(members.size());
+  for (const npz::Member& member : members)
+    result.list.push_back({.key_size = (names.contains(member.key()) ? member.name : member.key()).size(),
+                           .method = member.method,
+                           .contents = member.contents,
+                           .data = member.data});
+  for (std::size_t i = 0; i < members.size(); ++i) result.list[i].name = std::move(members[i].name);
+  if (kept_for == KeptFor::rewriting)
+    result.frame = [archive](std::span<const NewEntry> /*entries*/) { return npz_frame(archive); };
+  return result;
+}
 
 Source npz_entry(const InputFile& file, const std::string& path, const Entry& entry, Check check,
                  std::uint64_t size) {

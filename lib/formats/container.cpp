@@ -213,6 +213,12 @@ bool set_has(const std::string& path, const std::string& pattern) try {
 constexpr Term kMembers{"member", "a choice of members"};
 constexpr Term kExcluded{"exclude_member", "an exclusion of members"};
 
+TypeChoice choice_of(std::string_view word) {
+  TypeChoice choice;
+  static_cast<void>(choice.add(word));
+  return choice;
+}
+
 }  // namespace
 
 bool matches(const std::string& pattern, const std::string& text) {
@@ -259,16 +265,6 @@ void NameChoice::expect_used() const {
       if (!*used++)
         throw Error(ErrorKind::usage, term + Message(": no archive has a member '" + pattern + "'"));
 }
-
-namespace {
-
-TypeChoice choice_of(std::string_view word) {
-  TypeChoice choice;
-  static_cast<void>(choice.add(word));
-  return choice;
-}
-
-}  // namespace
 
 bool TypeChoice::add(std::string_view word) {
   const bool is_all = word == "all";

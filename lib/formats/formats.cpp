@@ -192,6 +192,22 @@ constexpr std::array<Format, rows> kFormats{
     Format{.name = "a raw file", .in_c_order = true, .source = &raw_source, .frame = &raw_frame},
 };
 
+const Format* archive_format_of(std::span<const std::byte> start, const std::string& path) {
+  const Format* const format = archive_format(start);
+  return format == nullptr && is_index(path) ? &kFormats[index_row] : format;
+}
+
+/// What `how` or the name says that a file is which its content does not tell; null: a .npy file.
+const Format* format_said(const Reading& how, const std::string& path) {
+  if (how.format != nullptr) return how.format;
+  const Format* const named = format_named(path);
+  return named != nullptr && named->source != nullptr ? named : nullptr;
+}
+
+bool is_forced(const Reading& how) {
+  return how.raw && how.raw->forced && !how.raw_if_needed;
+}
+
 }  // namespace
 
 std::span<const Format> formats() noexcept {
@@ -253,35 +269,11 @@ const Format* archive_format(std::span<const std::byte> start) {
   return row == kFormats.end() ? nullptr : row;
 }
 
-namespace {
-
-const Format* archive_format_of(std::span<const std::byte> start, const std::string& path) {
-  const Format* const format = archive_format(start);
-  return format == nullptr && is_index(path) ? &kFormats[index_row] : format;
-}
-
-}  // namespace
-
 const Format* archive_format(const InputFile& file) {
   if (!file.is_regular() || file.source() != nullptr) return nullptr;
   std::array<std::byte, npy::kKindSize> bytes{};
   return archive_format_of(std::span(bytes).first(file.read_some_at(bytes, 0)), file.path());
 }
-
-namespace {
-
-/// What `how` or the name says that a file is which its content does not tell; null: a .npy file.
-const Format* format_said(const Reading& how, const std::string& path) {
-  if (how.format != nullptr) return how.format;
-  const Format* const named = format_named(path);
-  return named != nullptr && named->source != nullptr ? named : nullptr;
-}
-
-bool is_forced(const Reading& how) {
-  return how.raw && how.raw->forced && !how.raw_if_needed;
-}
-
-}  // namespace
 
 void read_as(InputFile& file, const Reading& how) {
   if (how.ignore_trailing) file.ignore_trailing();

@@ -73,10 +73,7 @@ inline std::string_view name_for_commands(std::string_view path, std::string_vie
   return path.starts_with('-') ? otherwise : path;
 }
 
-}  // namespace clipper::npy
-
-/// The text of a .npy header: a Python dict.
-namespace clipper::npy {
+// The text of a .npy header: a Python dict.
 
 struct StructField;
 

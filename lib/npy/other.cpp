@@ -208,9 +208,6 @@ OtherType structured(const Descr& descr) {
   return result;
 }
 
-}  // namespace clipper::npy
-
-namespace clipper::npy {
 namespace {
 
 using namespace std::string_view_literals;

@@ -43,10 +43,7 @@ struct Scalar {
 /// The type of a list of fields. Error{input} unless numpy reads it.
 [[nodiscard]] OtherType structured(const Descr& descr);
 
-}  // namespace clipper::npy
-
-/// Recognises files of other formats, to say what they are.
-namespace clipper::npy {
+// Recognises files of other formats, to say what they are.
 
 /// The first bytes of every .npy file.
 inline constexpr std::string_view kMagic = "\x93NUMPY";

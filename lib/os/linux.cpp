@@ -399,6 +399,12 @@ namespace {
 void (*ending_handler)(int);
 thread_local volatile std::sig_atomic_t is_sent = 0;  ///< by another process: the signal that is handled
 
+extern "C" void take_ending_signal(int signal, siginfo_t* info, void* /*context*/) {
+  is_sent = info->si_code <= 0 && info->si_pid != ::getpid() ? 1 : 0;  // abort() sends, too
+  ending_handler(signal);
+  is_sent = 0;
+}
+
 }  // namespace
 
 /// Another process may send what is a fault otherwise.
@@ -415,16 +421,6 @@ bool is_fault(int signal) noexcept {
     default: return false;
   }
 }
-
-namespace {
-
-extern "C" void take_ending_signal(int signal, siginfo_t* info, void* /*context*/) {
-  is_sent = info->si_code <= 0 && info->si_pid != ::getpid() ? 1 : 0;  // abort() sends, too
-  ending_handler(signal);
-  is_sent = 0;
-}
-
-}  // namespace
 
 /// The actions of others, SIG_IGN from nohup or a sanitizer's handler, are put back: to ask for each action
 /// first would take twice as many calls. Signals wait meanwhile.
