@@ -58,7 +58,7 @@ void DirectFile::write(std::span<const std::byte> before, std::span<const std::b
     if (std::memcmp(now.data(), before.data() + at, now.size()) != 0) refuse_written();
   }
   write_at(input_.descriptor(), after, offset, input_.path());
-  look();
+  known_ = status();
 }
 
 /// The mark is on the disk before any element changes.
@@ -66,7 +66,7 @@ void DirectFile::mark() {
   expect_own();
   write_at(input_.descriptor(), mark_, 0, input_.path());
   unfinished_ = true;
-  look();
+  known_ = status();
   sync();
 }
 
@@ -92,11 +92,6 @@ void DirectFile::sync() const {
     throw_system_error(input_.path(), "cannot be flushed to disk");
 }
 
-/// Remembers how the file looks after a write.
-void DirectFile::look() {
-  known_ = status();
-}
-
 /// Cannot detect a write between this process's last write and the fstat() after it, nor a write in the same
 /// tick: such a write stays in the file.
 void DirectFile::expect_own() const {
@@ -104,9 +99,7 @@ void DirectFile::expect_own() const {
 }
 
 os::Status DirectFile::status() const {
-  os::Status now{};
-  if (os::fstat(input_.descriptor().get(), &now) != 0)
-    throw_system_error(input_.path(), "cannot be examined");
+  const os::Status now = status_of(input_.descriptor(), input_.path());
   expect_whole(now);
   return now;
 }

@@ -48,7 +48,6 @@ class DirectFile {
  private:
   void mark();
   void sync() const;
-  void look();
   void expect_own() const;
   void expect_whole(const os::Status& now) const;
   [[nodiscard]] os::Status status() const;

@@ -117,8 +117,7 @@ OutputFile OutputFile::open_stream(const std::string& path, const OutputTarget& 
                         : os::open(path.c_str(), kFlags);
   }));
   if (fd.get() < 0) throw_system_error(path, "cannot be opened");
-  os::Status status{};
-  if (os::fstat(fd.get(), &status) != 0) throw_system_error(path, "cannot be examined");
+  const os::Status status = status_of(fd, path);
   const bool has_file = S_ISREG(status.st_mode);
   if (has_file && id_of(status) != id_of(target.status))
     refuse(path, "was replaced by a regular file while it was opened; try again");
@@ -367,9 +366,7 @@ OutputRoot::OutputRoot(std::string path) : path_(std::move(path)) {
 void OutputRoot::open() {
   fd_ = open_directory(AT_FDCWD, path_.c_str());
   if (fd_.get() < 0) return;
-  os::Status status{};
-  if (os::fstat(fd_.get(), &status) != 0) throw_system_error(path_, "cannot be examined");
-  id_ = id_of(status);
+  id_ = id_of(status_of(fd_, path_));
 }
 
 void OutputRoot::refuse(const std::string& path) const {

@@ -24,13 +24,10 @@ void expect_lasting(int error, const std::string& path) {
 struct HeldFile {
   explicit HeldFile(const std::string& path)
       : fd(retry_interrupted([&] { return os::open(path.c_str(), O_PATH | O_CLOEXEC); })) {
-    os::Status status{};
     if (fd.get() < 0)
       expect_lasting(errno, path);
-    else if (os::fstat(fd.get(), &status) != 0)
-      throw_system_error(path, "cannot be examined");
     else
-      id = id_of(status);
+      id = id_of(status_of(fd, path));
   }
 
   Descriptor fd;
@@ -58,10 +55,6 @@ bool swap(const Place& a, const Place& b) {
   return os::exchange_names(a.directory(), a.name(), b.directory(), b.name()) == 0;
 }
 
-bool give_back(const Place& hidden, const Place& place) {
-  return os::rename_new(hidden.directory(), hidden.name(), place.directory(), place.name()) == 0;
-}
-
 /// Puts back the file that came out. The second exchange should bring out the file put in last, the
 /// replacement. If it brings out another file, a program has just renamed that over the replacement: it is
 /// newer, so it is put back in turn.
@@ -71,7 +64,7 @@ Exchanged take_back(const Place& hidden, const Place& place, const FileId& repla
   for (int tries = 0; tries < kMaxTries; ++tries) {
     const auto going_back = hidden.id();
     if (!swap(hidden, place)) {
-      has_put_back = give_back(hidden, place);
+      has_put_back = os::rename_new(hidden.directory(), hidden.name(), place.directory(), place.name()) == 0;
       if (has_put_back || errno != EEXIST) break;
       continue;  // somebody has just taken the name that nobody had
     }
@@ -197,9 +190,7 @@ bool Place::is(const FileId& id) const {
 }
 
 FileId Place::directory_id() const {
-  os::Status status{};
-  if (os::fstat(directory(), &status) != 0) throw_system_error(directory_of(path_), "cannot be examined");
-  return id_of(status);
+  return id_of(status_of(*directory_, directory_of(path_)));
 }
 
 bool Place::is_same_place(const Place& other) const {
@@ -295,9 +286,7 @@ void throw_not_durable(const std::string& path, int error) {
 
 Exchanged exchange(const Place& hidden, const Place& place, const FileId& replacement,
                    const std::function<bool()>& is_right) noexcept {
-  if (!swap(hidden, place)) {
-    return os::is_unsupported(errno) ? Exchanged::unsupported : Exchanged::failed;
-  }
+  if (!swap(hidden, place)) return os::is_unsupported(errno) ? Exchanged::unsupported : Exchanged::failed;
   return is_right() ? Exchanged::done : take_back(hidden, place, replacement);
 }
 
