@@ -5,7 +5,6 @@
 #include <map>
 #include <memory>
 #include <set>
-#include <tuple>
 #include <unordered_set>
 #include <utility>
 
@@ -182,13 +181,9 @@ std::optional<TensorLayout> layout_of(const Entry& tensor) {
   if (!tensor.other.empty()) return std::nullopt;
   const safetensors::Type& type = *safetensors::type_named(tensor.type);
   TensorLayout layout{.order = ByteOrder::little, .shape = tensor.shape};
-  if (type.dtype)
-    layout.dtype = *type.dtype;
-  else if (type.name == "BOOL")
-    std::tie(layout.dtype, layout.meaning) = std::pair(DType::uint8, LogicalType{LogicalType::Kind::boolean});
-  else
-    std::tie(layout.dtype, layout.meaning) =
-        std::pair(DType::float32, LogicalType{LogicalType::Kind::complex});
+  const bool is_bool = type.name == "BOOL";
+  layout.dtype = type.dtype.value_or(is_bool ? DType::uint8 : DType::float32);
+  if (!type.dtype) layout.meaning.kind = is_bool ? LogicalType::Kind::boolean : LogicalType::Kind::complex;
   return layout;
 }
 
@@ -256,10 +251,10 @@ InputFile open_part(const std::string& index, const std::string& name) {
   const auto refuse_part = [&](std::string_view why) {
     throw Error(ErrorKind::input, fmt::format("its file '{}' {}", npy::excerpt(name), why));
   };
-  const auto is_bad = [](std::string_view part) { return part.empty() || part == ".."; };
   for (std::size_t begin = 0, end = 0; begin <= name.size(); begin = end + 1) {
     end = std::min(name.find('/', begin), name.size());
-    if (is_bad(std::string_view(name).substr(begin, end - begin)) || name.find('\0') != name.npos)
+    const std::string_view part = std::string_view(name).substr(begin, end - begin);
+    if (part.empty() || part == ".." || name.find('\0') != name.npos)
       refuse_part("is not a relative path below its directory");
   }
   const std::string path = beside(index, name);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstring>
 #include <protozero/pbf_writer.hpp>
 
 #include "error.hpp"
@@ -212,11 +211,8 @@ struct StringEntry {
 StringEntry entry_of(const std::string& bytes) {
   StringEntry entry;
   const ReadAt read = [&](std::span<std::byte> to, std::uint64_t offset) {
-    const std::string_view from =
-        std::string_view(bytes).substr(std::min<std::uint64_t>(offset, bytes.size()));
-    const std::size_t size = std::min(to.size(), from.size());
-    std::memcpy(to.data(), from.data(), size);
-    return size;
+    return bytes.copy(reinterpret_cast<char*>(to.data()), to.size(),
+                      std::min<std::uint64_t>(offset, bytes.size()));
   };
   Source source(read, bytes.size());
   for (std::uint64_t at = 0; at < bytes.size();) {
