@@ -299,7 +299,7 @@ void expect_place_for_figures(const Command& command, const Jobs& jobs, const st
   }
   saved->expect_other_than(paths, command.settings.request);
   if (jobs.size() > 1 && !are_pooled(command.settings.request))
-    throw Error(ErrorKind::usage, "--fit of several inputs needs --pooled: each has figures of its own");
+    refuse("--fit of several inputs needs --pooled: each has figures of its own");
 }
 
 /// Fills in the inputs and their outputs, all of which can be in place at once. Returns warnings for the end

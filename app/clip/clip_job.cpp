@@ -150,12 +150,11 @@ class ClipJob : public ClipObserver, public std::enable_shared_from_this<ClipJob
       Job& job = report_.job;
       if (job.output && is_in_place(job.input, *job.output, existing())) job.output.reset();
       if ((run_.command.share || run_.way.shard) && !job.output)
-        throw Error(
-            ErrorKind::usage,
+        refuse(
             fmt::format("{}: IN is OUT; with --shard, a second run would scale the data twice", job.input));
       if (run_.pool != nullptr && !job.output && !run_.way.is_trial)
-        throw Error(ErrorKind::usage, fmt::format("{}: --pooled and --in-place cannot be used together: {}",
-                                                  job.input, clip_options::kPooledInPlace));
+        refuse(fmt::format("{}: --pooled and --in-place cannot be used together: {}", job.input,
+                           clip_options::kPooledInPlace));
       if (run_.pool != nullptr) run_.pool->expect_unchanged(job.input);
       work();
     } catch (...) {

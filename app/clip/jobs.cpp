@@ -272,15 +272,15 @@ class Inputs {
     for (const auto& [path, status] : set.files()) {
       const std::string name = path.substr(beside(index, "").size());
       if (into != nullptr && into->flat && name.find('/') != name.npos)
-        throw Error(ErrorKind::usage, index + ": --flat would part it from its file " + name);
+        refuse(index + ": --flat would part it from its file " + name);
       expect_found(index, path, name);
       const auto taken = files_of_sets_.find(id_of(status));
       const bool is_first = taken == files_of_sets_.end();
       if (is_first && claimed.emplace(id_of(status), index).second) continue;
-      throw Error(ErrorKind::usage, is_first || taken->second == index
-                                        ? index + ": is an input twice"
-                                        : fmt::format("{} and {} both name {}; a run takes one of them",
-                                                      taken->second, index, path));
+      refuse(
+          is_first || taken->second == index
+              ? index + ": is an input twice"
+              : fmt::format("{} and {} both name {}; a run takes one of them", taken->second, index, path));
     }
     return claimed;
   }
@@ -294,12 +294,10 @@ class Inputs {
     const std::string new_index = named_by(to->text, index);
     const std::string output = named_by(to->text, path);
     if (!is_index(new_index))
-      throw Error(ErrorKind::usage,
-                  fmt::format("{}: --output would name it {}, which is no name of an index; {}", index,
-                              new_index, kAdvice));
+      refuse(fmt::format("{}: --output would name it {}, which is no name of an index; {}", index, new_index,
+                         kAdvice));
     if (output != beside(new_index, name))
-      throw Error(
-          ErrorKind::usage,
+      refuse(
           fmt::format("{}: --output would write its file {} to {}, where the new index does not find it; {}",
                       index, name, output, kAdvice));
   }
@@ -317,16 +315,15 @@ class Inputs {
              in_place != nullptr && !in_place->is_direct &&
              command_.settings.selection.other == Selection::Other::drop)
       why = "--unclipped drop could not finish after an interruption in place; use --output-dir";
-    if (!why.empty()) throw Error(ErrorKind::usage, fmt::format("{}: {}", index, why));
+    if (!why.empty()) refuse(fmt::format("{}: {}", index, why));
   }
 
   void expect_no_output(const FileId& walked, const std::string& directory) const {
     if (std::ranges::find(output_directories_, walked) == output_directories_.end()) return;
-    throw Error(ErrorKind::usage,
-                fmt::format("{} {} lies within the input directory {}; {}; choose a directory outside",
-                            output_option_, output_directory_, directory,
-                            divides_sets_ ? "the next run would take results as inputs"
-                                          : "its golden files would be inputs, too"));
+    refuse(fmt::format("{} {} lies within the input directory {}; {}; choose a directory outside",
+                       output_option_, output_directory_, directory,
+                       divides_sets_ ? "the next run would take results as inputs"
+                                     : "its golden files would be inputs, too"));
   }
 
   void fail(const std::string& input, ErrorKind kind, const std::string& why) {

@@ -13,7 +13,6 @@
 
 #include "clip/jobs.hpp"
 #include "command_line/input_names.hpp"
-#include "error.hpp"
 #include "files/place.hpp"
 #include "formats/container.hpp"
 #include "formats/formats.hpp"
@@ -41,8 +40,7 @@ class PathsBelow {
  public:
   explicit PathsBelow(const std::string& root) : root_(root) {
     const std::optional<FileId> id = find_file(root);
-    if (!id || !is_directory(root))
-      throw Error(ErrorKind::usage, fmt::format("--relative-to: {} is not a directory", root));
+    if (!id || !is_directory(root)) refuse(fmt::format("--relative-to: {} is not a directory", root));
     id_ = *id;
   }
 
@@ -50,9 +48,7 @@ class PathsBelow {
     const std::string directory = directory_of(input);
     if (directory != last_directory_) {
       const std::optional<std::string> path = path_of(directory);
-      if (!path)
-        throw Error(ErrorKind::usage,
-                    fmt::format("{}: not below the --relative-to directory {}", input, root_));
+      if (!path) refuse(fmt::format("{}: not below the --relative-to directory {}", input, root_));
       last_path_ = path->empty() ? "" : *path + "/";
       last_directory_ = directory;
     }
@@ -98,9 +94,8 @@ std::string path_below(const IntoDirectory& to, const Job& job) {
     if (to.flat)
       path.clear();
     else if (name == "..")
-      throw Error(ErrorKind::usage,
-                  fmt::format("{}: {} does not keep a path with ..; add --relative-to DIR, or --flat",
-                              job.input, to.option));
+      refuse(fmt::format("{}: {} does not keep a path with ..; add --relative-to DIR, or --flat", job.input,
+                         to.option));
     if (!path.empty()) path += '/';
     path += name;
   }
@@ -174,8 +169,7 @@ class Locations {
 
   [[nodiscard]] static Location below(Location location, const std::string& path) {
     const std::string name = path.substr(path.rfind('/') + 1);
-    if (name == "..")
-      throw Error(ErrorKind::usage, fmt::format("{}: '..' after a directory that does not exist", path));
+    if (name == "..") refuse(fmt::format("{}: '..' after a directory that does not exist", path));
     if (!name.empty() && name != ".") location.missing.append("/").append(os::folded(name));
     return location;
   }
@@ -267,7 +261,6 @@ class Conflicts {
     const std::string path = path_of(other);
     if (!is_one_file(output, path)) return;
     const Job job = jobs_[writer.job];
-    const auto refuse = [](const std::string& why) { throw Error(ErrorKind::usage, why); };
     if (writer.is_backup)
       refuse(fmt::format("--backup: {} would be kept as {}, which is {}; use another SUFFIX",
                          job.output.value_or(job.input), output,

@@ -89,7 +89,7 @@ class Verifier {
 
   [[nodiscard]] InputFile open(const std::string& path, Role role, Streams streams) const {
     if (to_.updates && path == "-")
-      throw Error(ErrorKind::usage, "--update-golden: standard input cannot be IN or GOLDEN; use files");
+      refuse("--update-golden: standard input cannot be IN or GOLDEN; use files");
     Reading how = command_.settings.reading;
     how.raw_if_needed = role == Role::golden;
     return open_as(how, path, to_.updates ? Streams::refused : streams);
@@ -156,9 +156,7 @@ int Verifier::run() {
 
 Outcome Verifier::verify(PairReport& report, const Job& job) {
   if (to_.updates && member_path(report.expected))
-    throw Error(
-        ErrorKind::usage,
-        fmt::format("--update-golden: {} is a member of an archive; use a .npy file", report.expected));
+    refuse(fmt::format("--update-golden: {} is a member of an archive; use a .npy file", report.expected));
   InputFile input = open(report.actual, Role::input, job.streams());
   const Format* const format = archive_format(input);
   const bool has_members = format != nullptr;
@@ -183,9 +181,8 @@ Outcome Verifier::verify(PairReport& report, const Job& job) {
   InputFile golden = open(report.expected, Role::golden, to_.layout ? Streams::refused : Streams::taken);
   const std::string& archive = has_members ? input.path() : golden.path();
   if (is_archive(golden) != has_members)
-    throw Error(ErrorKind::usage,
-                fmt::format("{}: --verify takes two tensors or two archives; name a tensor in it: {}:NAME",
-                            archive, npy::name_for_commands(archive)));
+    refuse(fmt::format("{}: --verify takes two tensors or two archives; name a tensor in it: {}:NAME",
+                       archive, npy::name_for_commands(archive)));
   if (has_members) return verify_archive(input, golden, report, job.is_named);
   if (is_other)
     compare_other(input, golden, report);
@@ -301,8 +298,7 @@ void Verifier::verify_member(const Archives& archives, const MemberPair& pair, c
 /// Writes the result to the golden file as `clipper IN GOLDEN` does, and warns about the plan, too.
 void Verifier::write_golden(PairReport& report, bool is_named) {
   if (is_same_file(report.actual, report.expected))
-    throw Error(ErrorKind::usage,
-                fmt::format("--update-golden: {} and IN are the same file", report.expected));
+    refuse(fmt::format("--update-golden: {} and IN are the same file", report.expected));
   Command writing = command_;
   writing.inputs = {report.actual};
   writing.names_inputs = is_named;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <utility>
 
+#include "command_line/shared_options.hpp"
 #include "contract/fields.hpp"
 #include "error.hpp"
 #include "files/descriptor.hpp"
@@ -203,8 +204,7 @@ class Walker {
     for (const std::string& file : paths_of_set(path)) {
       const std::string name = file.substr(beside(path, "").size());
       if (matches_any(walk_.exclude, prefix + name))
-        throw Error(
-            ErrorKind::usage,
+        refuse(
             fmt::format("{}: --exclude leaves out its file {}; to leave out the set, exclude the index, too",
                         path, npy::excerpt(name)));
     }
@@ -269,15 +269,13 @@ std::string what_is_missing(const std::string& directory, TensorWalk walk) {
 }
 
 std::string part_of(std::string_view option, const std::filesystem::path& input, std::string_view name) {
-  if (input == "-")
-    throw Error(ErrorKind::usage, fmt::format("{}: standard input has no {{{}}}", option, name));
+  if (input == "-") refuse(fmt::format("{}: standard input has no {{{}}}", option, name));
   if (name == "dir") return input.has_parent_path() ? os::text_of(input.parent_path()) : ".";
   if (name == "name") return os::text_of(input.filename());
   if (name == "stem") return os::text_of(input.stem());
   if (name == "ext") return os::text_of(input.extension());
-  throw Error(ErrorKind::usage,
-              fmt::format("{}: unknown placeholder {{{}}}; use {{dir}}, {{name}}, {{stem}} or {{ext}}",
-                          option, name));
+  refuse(fmt::format("{}: unknown placeholder {{{}}}; use {{dir}}, {{name}}, {{stem}} or {{ext}}", option,
+                     name));
 }
 
 }  // namespace

@@ -238,9 +238,8 @@ class FilePairs {
   explicit FilePairs(const CompareCommand& command)
       : actual_(command.actual), expected_(command.expected), are_found_(is_directory(actual_)) {
     if (are_found_ != is_directory(expected_))
-      throw Error(ErrorKind::usage,
-                  fmt::format("{} is a directory and {} is not", are_found_ ? actual_ : expected_,
-                              are_found_ ? expected_ : actual_));
+      refuse(fmt::format("{} is a directory and {} is not", are_found_ ? actual_ : expected_,
+                         are_found_ ? expected_ : actual_));
     if (are_found_) find(command);
   }
 
@@ -432,9 +431,8 @@ class Comparer {
   Outcome compare_archives(const Container& actual, const Container& expected, const FilePair& files,
                            PairReport& whole) {
     if (command_.settings.difference_file)
-      throw Error(ErrorKind::usage,
-                  fmt::format("--diff-out takes two tensors, not archives; name them: {}:NAME",
-                              npy::name_for_commands(actual.file().path())));
+      refuse(fmt::format("--diff-out takes two tensors, not archives; name them: {}:NAME",
+                         npy::name_for_commands(actual.file().path())));
     const Archives archives{actual, expected};
     std::vector<MemberPair> pairs = member_pairs(archives);
     whole.without_members = pairs.empty();
@@ -465,7 +463,7 @@ class Comparer {
 int run_compare(const RawOptions& raw) {
   const CompareCommand command = validate_compare(raw);
   if (command.settings.difference_file && is_directory(command.actual))
-    throw Error(ErrorKind::usage, "--diff-out takes two files, not directories");
+    refuse("--diff-out takes two files, not directories");
   const FilePairs pairs(command);
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const FilePair pair = pairs[i];

@@ -257,8 +257,7 @@ void expect_apart(const ReportTargets& targets, const std::string& compared) {
   for (const std::vector<std::string>* const reports : {&targets.junit, &targets.csv})
     for (const std::string& report : *reports)
       if (report == file || is_same_file(report, file))
-        throw Error(ErrorKind::usage,
-                    fmt::format("--report: {} is one of the compared files; name another file", report));
+        refuse(fmt::format("--report: {} is one of the compared files; name another file", report));
 }
 
 Reports::Reports(const ReportTargets& targets, std::string name)

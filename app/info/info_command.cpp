@@ -138,12 +138,10 @@ void use_statistics(const InfoCommand& command, Engine& engine, InputFile& input
   tensor.is_file = input.is_regular();
   const bool has_groups = command.is_divided() || !command.values.empty();
   if (!tensor.is_file && (!command.percentages.empty() || has_groups))
-    throw Error(
-        ErrorKind::usage,
-        fmt::format("{}: must be a file, not a stream: for {} it needs to be read twice", input.path(),
-                    command.is_divided() ? "--per-axis"
-                    : has_groups         ? "--value"
-                                         : "--percentile"));
+    refuse(fmt::format("{}: must be a file, not a stream: for {} it needs to be read twice", input.path(),
+                       command.is_divided() ? "--per-axis"
+                       : has_groups         ? "--value"
+                                            : "--percentile"));
   if (has_groups) {
     const TensorSource source = source_of(header, engine, input);
     return use_groups(command, {&source, 1}, engine.level(), tensor, use);
@@ -308,8 +306,7 @@ class Display {
     for (const std::string& path : command_.inputs) {
       os::Status status{};
       if (path == "-" || (os::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)))
-        throw Error(ErrorKind::usage,
-                    path + ": must be a file, not a stream: for --total it needs to be read twice");
+        refuse(path + ": must be a file, not a stream: for --total it needs to be read twice");
       pool.add(path, true);
     }
     if (pool.sources().empty()) return;
@@ -383,9 +380,9 @@ class Display {
   /// Without statistics, shows a table; a small one is printed when the widths of all its cells are known.
   void show_archive(const Container& archive) {
     if (command_.svg)
-      throw Error(ErrorKind::usage, archive.file().path() +
-                                        ": is an archive; --histogram-svg takes one tensor, "
-                                        "FILE:NAME");
+      refuse(archive.file().path() +
+             ": is an archive; --histogram-svg takes one tensor, "
+             "FILE:NAME");
     const bool is_table = !command_.json && !command_.statistics && !is_list_;
     Table table = member_table();
     bool has_title = false;
