@@ -367,7 +367,7 @@ int clip_files(const Command& command, const ClipWay& way) {
   }
   if (command.settings.saved && jobs.size() != 0 && log.has_all_results())
     place_figures(command, jobs.size());
-  for (const std::string& warning : warnings) log.warn(warning);
+  for (const std::string& warning : warnings) print_warning(warning);
   log.print_summary(has_summary);
   return log.status();
 }

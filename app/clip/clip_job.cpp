@@ -173,7 +173,7 @@ class ClipJob : public ClipObserver, public std::enable_shared_from_this<ClipJob
   void planned(const ClipResult& result) override {
     run_.log.planned(result.member ? report_of(result) : report_);
   }
-  void warn(const std::string& line) override { run_.log.warn(line); }
+  void warn(const std::string& line) override { print_warning(line); }
   [[nodiscard]] bool wants_failed_members() const override { return run_.command.keep_going; }
   void failed_member(std::exception_ptr why) override { print_error(explained(why)); }
   void placing() override {

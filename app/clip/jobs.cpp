@@ -115,9 +115,9 @@ class Inputs {
     const bool exists = input != "-" && os::stat(input.c_str(), &status) == 0;
     if (exists && S_ISDIR(status.st_mode)) {
       if (command_.recursive) return take_below(input);
-      fail(input, ErrorKind::usage, "is a directory; to clip the files below it, add --recursive");
+      fail(input, "is a directory; to clip the files below it, add --recursive");
     } else if (const auto path = names_outputs_ ? member_path(input) : std::nullopt) {
-      fail(input, ErrorKind::usage,
+      fail(input,
            fmt::format(
                "one member needs IN and OUT; --output-dir and --output take the archive {} and --member {}",
                path->archive, path->member));
@@ -326,8 +326,8 @@ class Inputs {
                                      : "its golden files would be inputs, too"));
   }
 
-  void fail(const std::string& input, ErrorKind kind, const std::string& why) {
-    fail_(input, std::make_exception_ptr(Error(kind, input + ": " + why)));
+  void fail(const std::string& input, const std::string& why) {
+    fail_(input, std::make_exception_ptr(Error(ErrorKind::usage, input + ": " + why)));
   }
 
   const Command& command_;

@@ -96,6 +96,20 @@ std::string text_of(const ActionCounts& members) {
   return text.empty() ? "no members" : text;
 }
 
+/// What became of the file or member: "clipped", "copied", "dropped"; "left alone" for a file in place.
+std::string_view what_became(const ClipReport& report) {
+  const bool is_left = report.action != MemberAction::clipped && !report.member && !report.job.output;
+  return is_left ? "left alone" : word_of(report.action);
+}
+
+/// "(bool, dates, int64)".
+std::string text_of(const std::set<std::string>& reasons) {
+  std::string text;
+  for (const std::string& reason : reasons)
+    text += (text.empty() ? "" : ", ") + reason.substr(0, reason.find(','));  // "dates, datetime64"
+  return "(" + text + ")";
+}
+
 std::string name_in_place(const ClipReport& report) {
   const std::string name = escape_for_terminal(report.job.output.value_or(report.job.input));
   if (!report.is_part) return name;
@@ -108,18 +122,6 @@ bool has_members(const ClipReport& report) {
 }
 
 }  // namespace
-
-std::string_view what_became(const ClipReport& report) {
-  const bool is_left = report.action != MemberAction::clipped && !report.member && !report.job.output;
-  return is_left ? "left alone" : word_of(report.action);
-}
-
-std::string text_of(const std::set<std::string>& reasons) {
-  std::string text;
-  for (const std::string& reason : reasons)
-    text += (text.empty() ? "" : ", ") + reason.substr(0, reason.find(','));  // "dates, datetime64"
-  return "(" + text + ")";
-}
 
 std::string as_text(const ClipReport& report) {
   if (report.resumed) return report.name + ": finished an interrupted --direct run";
@@ -419,13 +421,9 @@ std::vector<std::string> notes_on(const Plan& plan, const std::string& name) {
   return notes;
 }
 
-void RunLog::warn(const std::string& line) {
-  print_warning(line);
-}
-
 void RunLog::note(const std::string& line) {
   const std::lock_guard lock(mutex_);
-  if (notes_.insert(line).second) warn(line);
+  if (notes_.insert(line).second) print_warning(line);
 }
 
 /// What may surprise about the order of the steps: `--min 0 --subtract 1` raises to 0, then subtracts.
@@ -488,7 +486,8 @@ void RunLog::note_integers(const ClipReport& report) {
 
 void RunLog::warn_of_integers() {
   if (has_floats_ && !integers_.empty())
-    warn(integers_ + ": integers are clipped as the floats are; --only float leaves integers as they are");
+    print_warning(integers_ +
+                  ": integers are clipped as the floats are; --only float leaves integers as they are");
 }
 
 }  // namespace clipper

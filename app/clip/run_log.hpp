@@ -87,12 +87,6 @@ struct ClipReport : ClipResult {
 /// this tensor does not have: "a.npz:w: --min 1% is no bound: all elements are NaN".
 [[nodiscard]] std::vector<std::string> notes_on(const Plan& plan, const std::string& name);
 
-/// What became of the file or member: "clipped", "copied", "dropped"; "left alone" for a file in place.
-[[nodiscard]] std::string_view what_became(const ClipReport& report);
-
-/// "(bool, dates, int64)".
-[[nodiscard]] std::string text_of(const std::set<std::string>& reasons);
-
 /// Text for people: "x.npy: clipped 12.4 % (8.1 % raised, 4.3 % lowered), 3 NaN kept". Not for failures.
 [[nodiscard]] std::string as_text(const ClipReport& report);
 
@@ -124,9 +118,8 @@ class RunLog {
 
   void skipped(const Job& job);                             ///< the input is not done, because of its output
   void unfinished(const Job& job, const std::string& why);  ///< it is done in spite of its output
-  void warn(const std::string& line);
-  void sized(std::uint64_t bytes) noexcept;  ///< the total of the progress, unless it is known
-  void planned(const ClipReport& report);    ///< prints notes on the plan, and with -v the settings
+  void sized(std::uint64_t bytes) noexcept;                 ///< the total of the progress, unless it is known
+  void planned(const ClipReport& report);  ///< prints notes on the plan, and with -v the settings
 
   /// Warns of elements that become what marks nodata.
   void note_nodata(const ClipReport& report);

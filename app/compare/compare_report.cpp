@@ -85,6 +85,14 @@ const ResultWords& words_of(PairResult result) {
   return kResultWords.at(static_cast<std::size_t>(result));
 }
 
+/// The listed mismatches, one line each.
+std::vector<std::string> mismatch_lines(const PairReport& report) {
+  std::vector<std::string> lines;
+  for (const Mismatch& mismatch : report.comparison.first)
+    lines.push_back(mismatch_text(report, report.compared, mismatch));
+  return lines;
+}
+
 }  // namespace
 
 int PairReport::status() const noexcept {
@@ -111,13 +119,6 @@ std::string message_of(const PairReport& report) {
   const std::string summary = summary_text(report, report.compared, ToleranceNames{"--atol ", "--ulp "});
   if (!report.lacks_metrics) return summary;
   return summary + (summary.empty() ? "" : "; ") + "no metrics: compared byte by byte";
-}
-
-std::vector<std::string> mismatch_lines(const PairReport& report) {
-  std::vector<std::string> lines;
-  for (const Mismatch& mismatch : report.comparison.first)
-    lines.push_back(mismatch_text(report, report.compared, mismatch));
-  return lines;
 }
 
 std::string as_text(const PairReport& report, std::size_t shown, const Paint& paint) {

@@ -48,9 +48,6 @@ using PairCounts = std::array<std::uint64_t, 6>;
 /// Why the pair fails, or how its elements differ although it passes: one line without the name.
 [[nodiscard]] std::string message_of(const PairReport& report);
 
-/// The listed mismatches, one line each.
-[[nodiscard]] std::vector<std::string> mismatch_lines(const PairReport& report);
-
 /// Text for people: a line "ok ACTUAL" or "FAIL ACTUAL: ...", followed by at most `shown` mismatches. Not for
 /// failures.
 [[nodiscard]] std::string as_text(const PairReport& report, std::size_t shown, const Paint& paint);

@@ -54,6 +54,16 @@ bool is_tensor(InputFile& file, const Reading& how, npy::Types types) {
          });
 }
 
+/// The report about a pair, before anything is compared.
+PairReport report_of(const Archives& archives, const MemberPair& pair) {
+  PairReport report;
+  report.actual = archives.actual.file().path();
+  report.expected = archives.expected.file().path();
+  report.member = pair.any().name;
+  report.member_path = archives.actual.path_of(pair.any());
+  return report;
+}
+
 }  // namespace
 
 std::vector<MemberPair> member_pairs(const Archives& archives) {
@@ -75,15 +85,6 @@ std::vector<MemberPair> member_pairs(const Archives& archives) {
       pairs.push_back({&member, nullptr});
   }
   return pairs;
-}
-
-PairReport report_of(const Archives& archives, const MemberPair& pair) {
-  PairReport report;
-  report.actual = archives.actual.file().path();
-  report.expected = archives.expected.file().path();
-  report.member = pair.any().name;
-  report.member_path = archives.actual.path_of(pair.any());
-  return report;
 }
 
 void set_missing(PairReport& report, bool actual_is_missing, const std::string& expected) {

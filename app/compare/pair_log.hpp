@@ -38,9 +38,6 @@ struct Archives {
 /// A pair for each name, in the order of the expected archive; names that it lacks come last.
 [[nodiscard]] std::vector<MemberPair> member_pairs(const Archives& archives);
 
-/// The report about a pair, before anything is compared.
-[[nodiscard]] PairReport report_of(const Archives& archives, const MemberPair& pair);
-
 /// Reports that one of two files or members is missing.
 void set_missing(PairReport& report, bool actual_is_missing, const std::string& expected);
 

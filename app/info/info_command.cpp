@@ -161,14 +161,6 @@ bool has_statistics(const TensorInfo& tensor) {
   return tensor.other.empty() && !tensor.header.other && !tensor.header.meaning.is_complex();
 }
 
-/// Reads the member's header into `tensor`, or what the member is instead of a tensor.
-void add_member_header(const InfoCommand& command, const Container& archive, const Entry& member,
-                       TensorInfo& tensor) {
-  EntryHeader read = archive.header(member, command.reading.dtype, npy::Types::all);
-  tensor.other = read.other;
-  if (read.header) add_header(*std::move(read.header), read.bytes, tensor);
-}
-
 /// Uses what info prints about a file, whose name on the command line was `name`. Reads the elements if the
 /// command asks for statistics, and tells the tally how many bytes they have.
 void inspect(const InfoCommand& command, Engine& engine, InputFile& input, const std::string& name,
@@ -192,7 +184,9 @@ void inspect_member(const InfoCommand& command, Engine& engine, const Container&
   tensor.input = archive.file().path();
   tensor.path = archive.path_of(member);
   tensor.member = &member;
-  add_member_header(command, archive, member, tensor);
+  EntryHeader read = archive.header(member, command.reading.dtype, npy::Types::all);
+  tensor.other = read.other;
+  if (read.header) add_header(*std::move(read.header), read.bytes, tensor);
   if (!command.statistics || !has_statistics(tensor)) return use(tensor);
   InputFile input = archive.open(member);
   input.set_data_begin(tensor.header.data_offset);

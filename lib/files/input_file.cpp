@@ -146,15 +146,10 @@ InputFile InputFile::open_path(const std::string& path, int flags, Caching cachi
   file.regular_ = S_ISREG(file.status_.st_mode);
   if (!file.regular_) return file;
   file.set_caching(caching);
-  file.read_start();
+  constexpr std::uint64_t kMaxStart = 8192;  // a small file needs no other read
+  file.start_.resize(std::min(kMaxStart, file.size()));
+  file.start_.resize(clipper::read_at(file.fd_, file.start_, 0, path));
   return file;
-}
-
-/// A small file needs no other read.
-void InputFile::read_start() {
-  constexpr std::uint64_t kMaxStart = 8192;
-  start_.resize(std::min(kMaxStart, size()));
-  start_.resize(clipper::read_at(fd_, start_, 0, path_));
 }
 
 /// overlayfs copies a file of its lower layer when that is opened to be written, but only under this name.

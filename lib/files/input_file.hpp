@@ -228,7 +228,6 @@ class InputFile {
   [[noreturn]] static void refuse_replaced(const std::string& path, const os::Status& was,
                                            const InputFile& now);
   void set_caching(Caching caching) noexcept;
-  void read_start();
   [[nodiscard]] std::size_t read_own_at(std::span<std::byte> bytes, std::uint64_t offset) const;
   void lock();
   [[nodiscard]] bool is_changed(const os::Status& now) const noexcept;

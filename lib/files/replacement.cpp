@@ -272,7 +272,7 @@ std::string KeptFile::take_back() {
 /// Whether every name has the file that it had. A file whose only name is that of the backup keeps it.
 bool KeptFile::undo() noexcept {
   if (std::exchange(is_settled_, true)) return true;
-  if (!has_two_names()) return false;
+  if (place_.id() != file_ || !has_backup()) return false;
   if (!older_) return name_.remove(file_);
   return os::exchange_names(older_->directory(), older_->name(), name_.directory(), name_.name()) == 0 &&
          older_->remove(file_);

@@ -116,7 +116,6 @@ class KeptFile {
   [[nodiscard]] bool link_to(const Place& name) const noexcept;
   [[nodiscard]] bool replace_older();
   [[nodiscard]] bool undo() noexcept;
-  [[nodiscard]] bool has_two_names() const noexcept { return place_.id() == file_ && has_backup(); }
 
   Place place_;
   Place name_;  ///< of the backup
