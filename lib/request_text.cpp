@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 #include <vector>
 
@@ -308,10 +307,8 @@ OrderedDType dtype_of_text(std::string_view name, std::string_view text) {
 
 std::size_t count_of_text(std::string_view name, std::string_view text, std::size_t lowest,
                           std::size_t highest) {
-  std::size_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error == std::errc() && stop == end && value >= lowest && value <= highest) return value;
+  const auto value = integer_in<std::size_t>(text);
+  if (value && *value >= lowest && *value <= highest) return *value;
   refuse_text(name, fmt::format(": '{}' is not a whole number from {} to {}", text, lowest, highest));
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <utility>
 
@@ -103,12 +102,10 @@ void refuse_pair(const Option& one, const Option& other, std::string_view why) {
 
 std::size_t parse_count(std::string_view flag, std::string_view text, std::size_t lowest,
                         std::size_t highest) {
-  std::size_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end || value < lowest || value > highest)
+  const auto value = integer_in<std::size_t>(text);
+  if (!value || *value < lowest || *value > highest)
     refuse(fmt::format("{}: '{}' is not a whole number from {} to {}", flag, text, lowest, highest));
-  return value;
+  return *value;
 }
 
 Percentage parse_percentage(std::string_view flag, std::string_view text) {

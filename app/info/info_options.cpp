@@ -149,13 +149,11 @@ constexpr std::array kCommon{&kStats, &kPercentile, &kMin, &kMax, &kDtype, &kJso
 /// The numbers of "1,50%,99.9".
 std::vector<Number> parse_percentages(std::string_view text) {
   std::vector<Number> result;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const Percentage percentage = parse_percentage(long_name(kPercentile), text.substr(begin, end - begin));
+  for (const std::string_view part : split(text, ',')) {
+    const Percentage percentage = parse_percentage(long_name(kPercentile), part);
     result.push_back(*parse_number(percentage.text()));
     if (!is_percentile(result.back()))
       refuse(fmt::format("--percentile: {} has more than 16 decimal places", percentage.text()));
-    begin = end + 1;
   }
   return result;
 }

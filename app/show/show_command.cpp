@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -17,6 +16,7 @@
 #include "console/terminal.hpp"
 #include "element/logical_type.hpp"
 #include "element/tensor_layout.hpp"
+#include "element/text.hpp"
 #include "error.hpp"
 #include "files/input_file.hpp"
 #include "formats/container.hpp"
@@ -44,13 +44,9 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(separator, begin), text.size());
-    parts.push_back(trimmed(text.substr(begin, end - begin)));
-    begin = end + 1;
-  }
+std::vector<std::string_view> trimmed_parts(std::string_view text, char separator) {
+  std::vector<std::string_view> parts = split(text, separator);
+  for (std::string_view& part : parts) part = trimmed(part);
   return parts;
 }
 
@@ -60,17 +56,16 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 }
 
 std::int64_t number(std::string_view text, std::string_view index) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto value = integer_in<std::int64_t>(text);
   constexpr std::int64_t kLimit = std::int64_t{1} << 62;  // sums with an extent do not overflow
-  if (error != std::errc{} || end != text.data() + text.size() || value <= -kLimit || value >= kLimit)
+  if (!value || *value <= -kLimit || *value >= kLimit)
     refuse_index(index, "is not an index; write numbers and slices, such as 0, :5 or ..., ::2");
-  return value;
+  return *value;
 }
 
 /// The selection of an axis by "7" or "begin:end:step", where each number may be absent.
 AxisSelection axis_selection(std::string_view text, std::int64_t extent, const std::string& place) {
-  const std::vector<std::string_view> parts = split(text, ':');
+  const std::vector<std::string_view> parts = trimmed_parts(text, ':');
   if (parts.size() > 3) refuse_index(text, "has too many colons");
   if (parts.size() == 1) {
     const std::int64_t value = number(text, text);
@@ -100,7 +95,7 @@ AxisSelection axis_selection(std::string_view text, std::int64_t extent, const s
 /// Error{usage}, with the shape, if there are too many indexes, or if one is outside of its axis.
 std::vector<AxisSelection> parse_selection(std::string_view text, std::span<const std::int64_t> shape) {
   std::vector<std::string_view> parts;
-  if (!trimmed(text).empty()) parts = split(text, ',');
+  if (!trimmed(text).empty()) parts = trimmed_parts(text, ',');
   if (!parts.empty() && parts.back().empty()) parts.pop_back();  // "0," as in Python
   const auto ellipses = std::ranges::count(parts, kEllipsis);
   const std::size_t given = parts.size() - static_cast<std::size_t>(ellipses);

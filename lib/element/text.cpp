@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <numeric>
 #include <utility>
-#include <vector>
 
 namespace clipper {
 namespace {
@@ -77,6 +76,16 @@ namespace {
 constexpr std::int64_t kHundredExponent = 3;  // 100 is 0.1 * 10^3
 
 }  // namespace
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
 
 bool is_percentage(const Number& number) {
   return number.kind == Number::Kind::finite && number >= Number{} && number <= 100;

@@ -1,13 +1,16 @@
 #pragma once
 
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "element/number.hpp"
 
@@ -38,6 +41,18 @@ template <class Items>
       text += item;
   }
   return text;
+}
+
+/// The texts between the separators: one more than there are separators.
+[[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
+
+/// The integer that the whole text is: decimal digits and, of a signed type, perhaps a minus in front of
+/// them.
+template <class Integer>
+[[nodiscard]] std::optional<Integer> integer_in(std::string_view text) {
+  Integer value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
 /// Whether the number is from 0 to 100.

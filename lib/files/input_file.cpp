@@ -8,6 +8,8 @@
 #include <system_error>
 #include <thread>
 
+#include "element/text.hpp"
+
 namespace clipper {
 
 InputFile::InputFile(Descriptor fd, std::string path, Look& look)
@@ -80,9 +82,8 @@ InputFile InputFile::open_below(const std::string& base, const std::string& path
   Descriptor fd(
       retry_interrupted([&] { return os::open(directory.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY); }));
   if (fd.get() < 0) throw_system_error(directory, "cannot be opened");
-  for (std::size_t begin = 0; begin <= path.size();) {
-    const std::size_t end = std::min(path.find('/', begin), path.size());
-    const std::string name = path.substr(begin, end - begin);
+  for (const std::string_view part : split(path, '/')) {
+    const std::string name(part);
     if (name.empty() || name == ".." || name.find('\0') != name.npos)
       refuse_path("is not a relative path below its directory");
     Descriptor next(retry_interrupted([&] { return os::openat(fd.get(), name.c_str(), kFlags); }));
@@ -90,7 +91,6 @@ InputFile InputFile::open_below(const std::string& base, const std::string& path
     if (next.get() < 0)
       throw_system_error(fmt::format("{}: its external data '{}'", base, path), "cannot be opened");
     fd = std::move(next);
-    begin = end + 1;
   }
   InputFile file(std::move(fd), fmt::format("{}/{}", directory, path), settled_status);
   if (!S_ISREG(file.status_.st_mode)) refuse_path("is not a regular file");

@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "element/text.hpp"
 #include "error.hpp"
 #include "files/place.hpp"
 #include "files/replacement.hpp"
@@ -251,12 +252,9 @@ InputFile open_part(const std::string& index, const std::string& name) {
   const auto refuse_part = [&](std::string_view why) {
     throw Error(ErrorKind::input, fmt::format("its file '{}' {}", npy::excerpt(name), why));
   };
-  for (std::size_t begin = 0, end = 0; begin <= name.size(); begin = end + 1) {
-    end = std::min(name.find('/', begin), name.size());
-    const std::string_view part = std::string_view(name).substr(begin, end - begin);
+  for (const std::string_view part : split(name, '/'))
     if (part.empty() || part == ".." || name.find('\0') != name.npos)
       refuse_part("is not a relative path below its directory");
-  }
   const std::string path = beside(index, name);
   if (!find_file(path)) refuse_part("cannot be found");
   const std::string real = resolved(path);

@@ -23,14 +23,10 @@ constexpr std::uint64_t kMaxSize = std::numeric_limits<std::int32_t>::max();
 /// The size of "S5", "U5" or "V5"; nothing if it is malformed or numpy has no such size.
 std::optional<std::uint64_t> flexible_size(std::string_view type) {
   const std::string_view digits = type.substr(1);
-  std::uint64_t length = 0;
-  if (!digits.empty()) {
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), length);
-    const bool is_canonical = digits.front() >= '1' || digits == "0";
-    if (error != std::errc{} || end != digits.data() + digits.size() || !is_canonical) return std::nullopt;
-  }
+  const bool is_canonical = digits.empty() || digits.front() >= '1' || digits == "0";
+  const auto length = integer_in<std::uint64_t>(digits.empty() ? "0" : digits);
   const std::uint64_t each = type.front() == 'U' ? 4 : 1;
-  return length <= kMaxSize / each ? std::optional(length * each) : std::nullopt;
+  return is_canonical && length && *length <= kMaxSize / each ? std::optional(*length * each) : std::nullopt;
 }
 
 /// The unit in "M8[25s]", which may be absent.

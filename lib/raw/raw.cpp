@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 
+#include "element/text.hpp"
 #include "error.hpp"
 
 namespace clipper::raw {
@@ -15,25 +15,16 @@ namespace {
   throw Error(ErrorKind::usage, Term{"raw", "raw"} + fmt::format(": '{}' {}", text, why));
 }
 
-template <class Integer>
-std::optional<Integer> integer(std::string_view text) {
-  Integer value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
-
 std::vector<std::int64_t> parse_shape(std::string_view all, std::string_view text) {
   std::vector<std::int64_t> shape;
   std::uint64_t size = 1;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::optional<std::int64_t> extent = integer<std::int64_t>(text.substr(begin, end - begin));
+  for (const std::string_view part : split(text, ',')) {
+    const auto extent = integer_in<std::int64_t>(part);
     if (!extent || *extent < -1) refuse(all, "has a SHAPE that is not like 1,3,224,224 or 3,-1");
     constexpr std::uint64_t kMax = std::numeric_limits<std::int64_t>::max();
     const auto factor = static_cast<std::uint64_t>(std::max<std::int64_t>(*extent, 1));
     if (__builtin_mul_overflow(size, factor, &size) || size > kMax / 8) refuse(all, "has a SHAPE too large");
     shape.push_back(*extent);
-    begin = end + 1;
   }
   if (shape.size() > kMaxRank) refuse(all, fmt::format("has more than {} axes", kMaxRank));
   if (std::ranges::count(shape, -1) > 1) refuse(all, "has more than one -1 in its SHAPE");
@@ -86,7 +77,7 @@ Layout parse(std::string_view text) {
   layout.forced = text.starts_with(kForce);
   std::string_view rest = text.substr(layout.forced ? kForce.size() : 0);
   if (const std::size_t at = rest.find('@'); at != rest.npos) {
-    const std::optional<std::uint64_t> offset = integer<std::uint64_t>(rest.substr(at + 1));
+    const auto offset = integer_in<std::uint64_t>(rest.substr(at + 1));
     if (!offset || *offset > std::numeric_limits<std::int64_t>::max())
       refuse(text, "has an OFFSET that is not a number of bytes");
     layout.offset = *offset;
