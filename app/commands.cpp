@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "clip/clip_job.hpp"
 #include "clip/clip_option_table.hpp"
 #include "clip/clip_options.hpp"
 #include "command_line/command_line.hpp"
@@ -22,7 +21,6 @@
 #include "element/text.hpp"
 #include "formats/container.hpp"
 #include "formats/formats.hpp"
-#include "info/info_command.hpp"
 #include "os/os.hpp"
 
 namespace clipper {

@@ -14,7 +14,6 @@
 #include "flows/figure_requests.hpp"
 #include "flows/saved_figures.hpp"
 #include "formats/container.hpp"
-#include "formats/parameter_file.hpp"
 #include "npy/dict.hpp"
 #include "os/os.hpp"
 #include "request_text.hpp"

@@ -8,7 +8,6 @@
 #include "console/terminal.hpp"
 #include "contract/steps.hpp"
 #include "counts.hpp"
-#include "element/element.hpp"
 
 namespace clipper {
 namespace {

@@ -11,7 +11,6 @@
 #include "command_line/shared_options.hpp"
 #include "console/terminal.hpp"
 #include "element/text.hpp"
-#include "files/descriptor.hpp"
 #include "npy/dict.hpp"
 #include "os/os.hpp"
 

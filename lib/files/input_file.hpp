@@ -16,7 +16,6 @@
 #include "files/descriptor.hpp"
 #include "files/place.hpp"
 #include "npy/header.hpp"
-#include "npy/other.hpp"
 #include "os/os.hpp"
 
 /// Reading. Every failure is an Error that names the path; its kind is {io} unless stated otherwise.
