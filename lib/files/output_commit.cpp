@@ -195,7 +195,7 @@ void OutputFile::take_place_of(const Replaced& replaced) {
   const FileId own = own_id();
   replaced.expect_unchanged();
   Exchanged result{};
-  without_cleanup(registration_, [&] {
+  without_cleanup(registration_.id, [&] {
     result = exchange(*temporary_, *place_, own, replaced.is_right);
     return result == Exchanged::done ? replaced.old : own;
   });
@@ -206,7 +206,7 @@ void OutputFile::take_place_of(const Replaced& replaced) {
       break;
     case Exchanged::taken_back: throw_taken_back(replaced, own);
     case Exchanged::stranded:
-      unregister_temporary(std::exchange(registration_, -1));  // what has the hidden name stays
+      unregister_temporary(std::exchange(registration_.id, -1));  // what has the hidden name stays
       throw Error(ErrorKind::not_durable,
                   fmt::format("{}: complete, but it replaced a file that another program had just written; "
                               "that file is now {}",
@@ -258,7 +258,7 @@ bool OutputFile::link_as(const Place& place) const {
 void OutputFile::remove_temporary(const FileId& file) {
   const bool removed = temporary_->remove(file);
   const int error = errno;
-  unregister_temporary(std::exchange(registration_, -1));
+  unregister_temporary(std::exchange(registration_.id, -1));
   if (!removed)
     throw Error(ErrorKind::not_durable,
                 fmt::format("{}: complete, but the hidden file {} cannot be removed: {}", path_,

@@ -6,7 +6,6 @@
 #include <array>
 #include <cerrno>
 #include <string_view>
-#include <utility>
 
 namespace clipper {
 namespace {
@@ -216,37 +215,19 @@ void OutputFile::create_named_temporary() {
 bool OutputFile::name_temporary(const std::function<int(const Place&)>& create) {
   if (place_->is_append_only()) refuse(path_, "its directory is append-only (chattr +a)");
   temporary_ = place_->beside(fmt::format(".clipper-{}", random_suffix()), true);
-  registration_ = register_temporary(*temporary_, [&] { return create(*temporary_); });
-  if (registration_ < 0) temporary_.reset();
-  return registration_ >= 0;
+  registration_.id = register_temporary(*temporary_, [&] { return create(*temporary_); });
+  if (registration_.id < 0) temporary_.reset();
+  return registration_.id >= 0;
 }
 
 void OutputFile::forget_temporary() noexcept {
-  unregister_temporary(std::exchange(registration_, -1));
+  unregister_temporary(std::exchange(registration_.id, -1));
   temporary_.reset();
 }
 
-OutputFile::OutputFile(OutputFile&& other) noexcept
-    : place_(std::move(other.place_)),
-      fd_(std::move(other.fd_)),
-      path_(std::move(other.path_)),
-      durability_(other.durability_),
-      regular_(other.regular_),
-      new_(other.new_),
-      has_old_bytes_(other.has_old_bytes_),
-      base_(other.base_),
-      temporary_(std::move(other.temporary_)),
-      registration_(std::exchange(other.registration_, -1)),
-      mode_(other.mode_),
-      new_mode_(other.new_mode_),
-      existing_(other.existing_),
-      backup_(std::move(other.backup_)),
-      kept_(std::move(other.kept_)),
-      attributes_(std::move(other.attributes_)) {}
-
 OutputFile::~OutputFile() {
   drop_pages(fd_, 0, 0);
-  if (registration_ < 0) return;
+  if (registration_.id < 0) return;
   drop(fd_, *temporary_, [&] { return os::unlinkat(temporary_->directory(), temporary_->name(), 0) == 0; });
   forget_temporary();
 }

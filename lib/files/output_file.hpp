@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "error.hpp"
@@ -105,7 +106,7 @@ class OutputFile {
 
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
-  OutputFile(OutputFile&& other) noexcept;
+  OutputFile(OutputFile&&) noexcept = default;
   OutputFile& operator=(OutputFile&&) = delete;
   ~OutputFile();
 
@@ -212,6 +213,13 @@ class OutputFile {
   template <class Work>
   void with_way_back(const Work& work);
 
+  /// What register_temporary() has returned; -1 for none, as after a move.
+  struct Registration {
+    Registration() = default;
+    Registration(Registration&& other) noexcept : id(std::exchange(other.id, -1)) {}
+    int id = -1;
+  };
+
   /// What an exchange of names with the file that this one replaces needs to know.
   struct Replaced {
     FileId old;
@@ -237,7 +245,7 @@ class OutputFile {
   bool has_old_bytes_ = false;      ///< a regular file that is written like a stream, before the first write
   std::uint64_t base_ = 0;          ///< added to all offsets
   std::optional<Place> temporary_;  ///< the hidden name in the same directory, while it has one
-  int registration_ = -1;           ///< of temporary_, for unregister_temporary()
+  Registration registration_;       ///< of temporary_
   std::optional<os::Mode> mode_;    ///< of the replaced file; nothing for a new file
   os::Mode new_mode_ = 0666;        ///< of a new file, before the umask
   Existing existing_ = Existing::replace;
