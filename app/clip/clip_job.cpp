@@ -73,34 +73,6 @@ ClipWay way_to_shard(const ShardOf& to) {
   return way;
 }
 
-}  // namespace
-
-ClipWay way_to(const Destination& destination) {
-  if (const auto* const to = std::get_if<ToFile>(&destination)) return way_to_file(to->path);
-  if (const auto* const to = std::get_if<ShardOf>(&destination)) return way_to_shard(*to);
-  ClipWay way;
-  if (const auto* const to = std::get_if<IntoDirectory>(&destination)) {
-    way.directories = Directory::made_by_run;
-    way.root = std::make_shared<OutputRoot>(to->path);
-    way.keeps_inputs = true;
-    way.name_outputs = [to = *to](Jobs& jobs) { write_below(to, jobs); };
-  } else if (const auto* const by = std::get_if<ByTemplate>(&destination)) {
-    if (has_placeholder(by->text))
-      way.directories = Directory::made_by_run;  // otherwise it is a path like OUT
-    way.name_outputs = [text = by->text](Jobs& jobs) { write_named(text, jobs); };
-  } else if (std::holds_alternative<Nowhere>(destination)) {
-    way.is_trial = true;
-    way.prepare = [](const Clipping& clipping, const Job& job, OutputFile::Existing existing) {
-      return prepare_to_file(clipping, job.input, "/dev/null", existing);
-    };
-  } else {
-    way.is_direct = std::get<InPlace>(destination).is_direct;
-  }
-  return way;
-}
-
-namespace {
-
 using Clock = std::chrono::steady_clock;
 
 bool is_stream(const std::string& path) {
@@ -296,6 +268,30 @@ struct Unobserved {
 };
 
 }  // namespace
+
+ClipWay way_to(const Destination& destination) {
+  if (const auto* const to = std::get_if<ToFile>(&destination)) return way_to_file(to->path);
+  if (const auto* const to = std::get_if<ShardOf>(&destination)) return way_to_shard(*to);
+  ClipWay way;
+  if (const auto* const to = std::get_if<IntoDirectory>(&destination)) {
+    way.directories = Directory::made_by_run;
+    way.root = std::make_shared<OutputRoot>(to->path);
+    way.keeps_inputs = true;
+    way.name_outputs = [to = *to](Jobs& jobs) { write_below(to, jobs); };
+  } else if (const auto* const by = std::get_if<ByTemplate>(&destination)) {
+    if (has_placeholder(by->text))
+      way.directories = Directory::made_by_run;  // otherwise it is a path like OUT
+    way.name_outputs = [text = by->text](Jobs& jobs) { write_named(text, jobs); };
+  } else if (std::holds_alternative<Nowhere>(destination)) {
+    way.is_trial = true;
+    way.prepare = [](const Clipping& clipping, const Job& job, OutputFile::Existing existing) {
+      return prepare_to_file(clipping, job.input, "/dev/null", existing);
+    };
+  } else {
+    way.is_direct = std::get<InPlace>(destination).is_direct;
+  }
+  return way;
+}
 
 void clip_job(const ClipRun& run, const Job& job) {
   std::make_shared<ClipJob>(run, job)->clip();

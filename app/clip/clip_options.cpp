@@ -111,23 +111,6 @@ constexpr bool belongs_to_stage(const Option& option) {
          &option == &kFailIfClipped;
 }
 
-}  // namespace
-
-constexpr CommandSpec kClipSpec{.run = &run_clip,
-                                .name = "",
-                                .summary = "clip tensors to bounds",
-                                .description = kDescription,
-                                .forms = kForms,
-                                .footer = kFooter,
-                                .positionals = kPositionals,
-                                .options = kOptions,
-                                .common = kCommon,
-                                .has_groups = true,
-                                .begins_stage = &kThen,
-                                .is_of_stage = &belongs_to_stage};
-
-namespace {
-
 /// The option of a member of the request.
 const Option& option_of(const Field& field) {
   return *option_named(kClipSpec, field.option());
@@ -432,6 +415,19 @@ void validate_reading(const RawOptions& raw, Command& command) {
 }
 
 }  // namespace
+
+constexpr CommandSpec kClipSpec{.run = &run_clip,
+                                .name = "",
+                                .summary = "clip tensors to bounds",
+                                .description = kDescription,
+                                .forms = kForms,
+                                .footer = kFooter,
+                                .positionals = kPositionals,
+                                .options = kOptions,
+                                .common = kCommon,
+                                .has_groups = true,
+                                .begins_stage = &kThen,
+                                .is_of_stage = &belongs_to_stage};
 
 bool tensor_goes_to_stdout(const RawOptions& raw) {
   const std::vector<std::string>& files = raw.texts(kFiles);

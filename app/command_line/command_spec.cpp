@@ -98,34 +98,6 @@ std::vector<std::string_view> excluded_by(const CommandSpec& spec, const Option&
   return names;
 }
 
-}  // namespace
-
-std::string rules_of(const CommandSpec& spec, const Option& option) {
-  constexpr std::size_t kMany = 20;  // who excludes so many is not named by each of them
-  std::vector<std::string_view> excluded = excluded_by(spec, option);
-  std::erase_if(excluded, [&](std::string_view name) {
-    return excluded_by(spec, option).size() < kMany &&
-           excluded_by(spec, *option_named(spec, name)).size() >= kMany;
-  });
-  std::string text;
-  if (!excluded.empty()) text += fmt::format("Excludes {}. ", listed_text(excluded, " and "));
-  if (const auto needed = names_in(spec, option.needs); !needed.empty())
-    text += fmt::format("Needs {}. ", listed_text(needed, " or "));
-  if (const auto others = names_in(spec, option.works_with); !others.empty())
-    text += fmt::format("Takes only {} besides. ", listed_text(others, " and "));
-  if (!text.empty()) text.pop_back();
-  return text;
-}
-
-const Option* option_named(const CommandSpec& spec, std::string_view name) {
-  const auto named = std::ranges::find_if(spec.options, [&](const Option* option) {
-    return name == long_name(*option) || name == short_name(*option);
-  });
-  return named == spec.options.end() ? nullptr : *named;
-}
-
-namespace {
-
 constexpr std::size_t kOptionColumn = 28;        ///< where the text about an option begins
 constexpr std::size_t kNarrowOptionColumn = 10;  ///< on a narrow terminal, below the option's names
 constexpr std::size_t kNarrow = 60;
@@ -221,6 +193,30 @@ void add_usage(const CommandSpec& spec, std::size_t max, Help& help) {
 }
 
 }  // namespace
+
+std::string rules_of(const CommandSpec& spec, const Option& option) {
+  constexpr std::size_t kMany = 20;  // who excludes so many is not named by each of them
+  std::vector<std::string_view> excluded = excluded_by(spec, option);
+  std::erase_if(excluded, [&](std::string_view name) {
+    return excluded_by(spec, option).size() < kMany &&
+           excluded_by(spec, *option_named(spec, name)).size() >= kMany;
+  });
+  std::string text;
+  if (!excluded.empty()) text += fmt::format("Excludes {}. ", listed_text(excluded, " and "));
+  if (const auto needed = names_in(spec, option.needs); !needed.empty())
+    text += fmt::format("Needs {}. ", listed_text(needed, " or "));
+  if (const auto others = names_in(spec, option.works_with); !others.empty())
+    text += fmt::format("Takes only {} besides. ", listed_text(others, " and "));
+  if (!text.empty()) text.pop_back();
+  return text;
+}
+
+const Option* option_named(const CommandSpec& spec, std::string_view name) {
+  const auto named = std::ranges::find_if(spec.options, [&](const Option* option) {
+    return name == long_name(*option) || name == short_name(*option);
+  });
+  return named == spec.options.end() ? nullptr : *named;
+}
 
 std::string short_help_of(const CommandSpec& spec, const CommandSpecs& commands, std::size_t columns) {
   if (spec.common.empty()) return help_of(spec, commands, columns);

@@ -87,19 +87,6 @@ class Names {
   std::size_t count_ = 1;  ///< names so far, including the current one
 };
 
-}  // namespace
-
-void read_names(const FileList& list, const std::function<void(const std::string&)>& add) {
-  InputFile file = InputFile::open(list.path);
-  Names names(list, file.path(), add);
-  std::vector<std::byte> bytes(65536);  // on the heap: the stack may be limited to 64 KiB
-  for (std::size_t count = file.read(bytes); count > 0; count = file.read(bytes))
-    for (const char c : std::string_view(reinterpret_cast<const char*>(bytes.data()), count)) names.take(c);
-  names.take_last();
-}
-
-namespace {
-
 using Kind = TensorWalk::Kind;
 
 struct CloseDirectory {
@@ -279,6 +266,15 @@ std::string part_of(std::string_view option, const std::filesystem::path& input,
 }
 
 }  // namespace
+
+void read_names(const FileList& list, const std::function<void(const std::string&)>& add) {
+  InputFile file = InputFile::open(list.path);
+  Names names(list, file.path(), add);
+  std::vector<std::byte> bytes(65536);  // on the heap: the stack may be limited to 64 KiB
+  for (std::size_t count = file.read(bytes); count > 0; count = file.read(bytes))
+    for (const char c : std::string_view(reinterpret_cast<const char*>(bytes.data()), count)) names.take(c);
+  names.take_last();
+}
 
 void walk_tensors(const std::string& directory, const TensorWalk& walk) {
   Walker(walk).visit(directory, "");

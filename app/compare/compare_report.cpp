@@ -93,6 +93,55 @@ std::vector<std::string> mismatch_lines(const PairReport& report) {
   return lines;
 }
 
+constexpr std::string_view kJunit = "junit=";
+constexpr std::string_view kCsv = "csv=";
+constexpr std::size_t kMaxRows = 65536;      ///< bytes of CSV or XML that are written together
+constexpr std::size_t kHead = 256;           ///< bytes for the head of XML, which is written at the end
+constexpr std::size_t kMaxAnnotations = 10;  ///< GitHub shows no more of one step
+
+using Replacements = std::initializer_list<std::pair<std::string_view, std::string_view>>;
+
+/// One replacement after the other.
+std::string replaced(std::string text, const Replacements& table) {
+  for (const auto& [from, to] : table)
+    for (std::size_t at = 0; (at = text.find(from, at)) != text.npos; at += to.size())
+      text.replace(at, from.size(), to);
+  return text;
+}
+
+/// XML cannot represent control characters, U+FFFE and U+FFFF: they become \\xNN.
+std::string xml(std::string_view text) {
+  return replaced(escape_for_terminal(text), {{"&", "&amp;"},
+                                              {"<", "&lt;"},
+                                              {">", "&gt;"},
+                                              {"\"", "&quot;"},
+                                              {"'", "&apos;"},
+                                              {"\xef\xbf\xbe", "\\xef\\xbf\\xbe"},
+                                              {"\xef\xbf\xbf", "\\xef\\xbf\\xbf"}});
+}
+
+/// The data of a workflow command of GitHub; a property also escapes what ends it.
+std::string github_data(std::string_view text) {
+  return escape_for_terminal(replaced(std::string(text), {{"%", "%25"}, {"\r", "%0D"}, {"\n", "%0A"}}));
+}
+
+std::string github_property(std::string_view text) {
+  return replaced(github_data(text), {{":", "%3A"}, {",", "%2C"}});
+}
+
+/// Error{usage} if two reports would get one name.
+void expect_different(const ReportTargets& targets) {
+  namespace fs = std::filesystem;
+  std::map<std::string, std::string> reports;
+  for (const auto* const paths : {&targets.junit, &targets.csv})
+    for (const std::string& path : *paths) {
+      std::error_code ignored;
+      const fs::path real = fs::weakly_canonical(fs::absolute(os::native(path), ignored), ignored);
+      const auto [other, is_new] = reports.emplace(os::folded(os::text_of(real)), path);
+      if (!is_new) refuse(fmt::format("--report: {} and {} are one file", other->second, path));
+    }
+}
+
 }  // namespace
 
 int PairReport::status() const noexcept {
@@ -181,59 +230,6 @@ std::string as_json(const PairCounts& counts, int status, const Matching& matchi
   json.add("tolerances", std::move(uses));
   return json.dump() + "\n";
 }
-
-namespace {
-
-constexpr std::string_view kJunit = "junit=";
-constexpr std::string_view kCsv = "csv=";
-constexpr std::size_t kMaxRows = 65536;      ///< bytes of CSV or XML that are written together
-constexpr std::size_t kHead = 256;           ///< bytes for the head of XML, which is written at the end
-constexpr std::size_t kMaxAnnotations = 10;  ///< GitHub shows no more of one step
-
-using Replacements = std::initializer_list<std::pair<std::string_view, std::string_view>>;
-
-/// One replacement after the other.
-std::string replaced(std::string text, const Replacements& table) {
-  for (const auto& [from, to] : table)
-    for (std::size_t at = 0; (at = text.find(from, at)) != text.npos; at += to.size())
-      text.replace(at, from.size(), to);
-  return text;
-}
-
-/// XML cannot represent control characters, U+FFFE and U+FFFF: they become \\xNN.
-std::string xml(std::string_view text) {
-  return replaced(escape_for_terminal(text), {{"&", "&amp;"},
-                                              {"<", "&lt;"},
-                                              {">", "&gt;"},
-                                              {"\"", "&quot;"},
-                                              {"'", "&apos;"},
-                                              {"\xef\xbf\xbe", "\\xef\\xbf\\xbe"},
-                                              {"\xef\xbf\xbf", "\\xef\\xbf\\xbf"}});
-}
-
-/// The data of a workflow command of GitHub; a property also escapes what ends it.
-std::string github_data(std::string_view text) {
-  return escape_for_terminal(replaced(std::string(text), {{"%", "%25"}, {"\r", "%0D"}, {"\n", "%0A"}}));
-}
-
-std::string github_property(std::string_view text) {
-  return replaced(github_data(text), {{":", "%3A"}, {",", "%2C"}});
-}
-
-/// Error{usage} if two reports would get one name.
-void expect_different(const ReportTargets& targets) {
-  namespace fs = std::filesystem;
-  std::map<std::string, std::string> reports;
-  for (const auto* const paths : {&targets.junit, &targets.csv})
-    for (const std::string& path : *paths) {
-      std::error_code ignored;
-      const fs::path real = fs::weakly_canonical(fs::absolute(os::native(path), ignored), ignored);
-      const auto [other, is_new] = reports.emplace(os::folded(os::text_of(real)), path);
-      if (!is_new) refuse(fmt::format("--report: {} and {} are one file", other->second, path));
-    }
-}
-
-}  // namespace
 
 ReportTargets parse_reports(const std::vector<std::string>& texts) {
   constexpr std::array<std::string_view, 3> kWords{"junit=FILE", "csv=FILE", "github"};

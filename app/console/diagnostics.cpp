@@ -157,56 +157,6 @@ void print_line(spdlog::level::level_enum level, std::string_view text) {
   logger().log(level, spdlog::string_view_t(text.data(), text.size()));
 }
 
-}  // namespace
-
-std::string with_options(const Message& message) {
-  return message.text_with(program_words);
-}
-
-Failure explained(const std::exception_ptr& exception) noexcept {
-  Failure failure{ErrorKind::io, "out of memory"};  // short enough for a string that allocates nothing
-  try {
-    try {
-      std::rethrow_exception(exception);
-    } catch (const Error& error) {
-      failure.kind = error.kind();
-      failure.message = with_options(error.message());
-    } catch (const std::bad_alloc&) {
-      throw;
-    } catch (const std::exception& error) {
-      failure.message = error.what();
-    }
-  } catch (const std::bad_alloc&) {  // of the work, or of the message
-  }
-  return failure;
-}
-
-void set_log_level(Level level) {
-  logger().sinks().front()->set_level(level_of(level));
-}
-
-void open_log(const std::string& path, Level level) {
-  auto file = std::make_shared<LogFile>(path);
-  file->set_level(level_of(level));
-  logger().sinks().push_back(std::move(file));
-}
-
-void print_error(const Failure& failure) {
-  print_line(spdlog::level::err, escape_for_terminal(failure.message));
-}
-
-void print_warning(std::string_view message) {
-  print_line(spdlog::level::warn, escape_for_terminal(message));
-}
-
-void print_note(std::string_view line, Level level) noexcept try {
-  print_line(level == Level::error ? kNoteOfError : level_of(level), line);
-} catch (const std::bad_alloc&) {
-  print_above_progress(stderr, {kName, line, "\n"});
-}
-
-namespace {
-
 std::atomic<int> finishing = 0;  ///< threads that have a Finishing
 std::atomic<int> waiting = 0;    ///< the signal that waits
 std::atomic<bool> work_left = true;
@@ -298,6 +248,52 @@ void take_signal(int signal) {
 }
 
 }  // namespace
+
+std::string with_options(const Message& message) {
+  return message.text_with(program_words);
+}
+
+Failure explained(const std::exception_ptr& exception) noexcept {
+  Failure failure{ErrorKind::io, "out of memory"};  // short enough for a string that allocates nothing
+  try {
+    try {
+      std::rethrow_exception(exception);
+    } catch (const Error& error) {
+      failure.kind = error.kind();
+      failure.message = with_options(error.message());
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& error) {
+      failure.message = error.what();
+    }
+  } catch (const std::bad_alloc&) {  // of the work, or of the message
+  }
+  return failure;
+}
+
+void set_log_level(Level level) {
+  logger().sinks().front()->set_level(level_of(level));
+}
+
+void open_log(const std::string& path, Level level) {
+  auto file = std::make_shared<LogFile>(path);
+  file->set_level(level_of(level));
+  logger().sinks().push_back(std::move(file));
+}
+
+void print_error(const Failure& failure) {
+  print_line(spdlog::level::err, escape_for_terminal(failure.message));
+}
+
+void print_warning(std::string_view message) {
+  print_line(spdlog::level::warn, escape_for_terminal(message));
+}
+
+void print_note(std::string_view line, Level level) noexcept try {
+  print_line(level == Level::error ? kNoteOfError : level_of(level), line);
+} catch (const std::bad_alloc&) {
+  print_above_progress(stderr, {kName, line, "\n"});
+}
 
 void become_the_last() {
   static std::atomic_flag has_begun;

@@ -87,6 +87,41 @@ std::string range_text(const Label& label, std::size_t begin_width, std::size_t 
   return fmt::format("[{:>{}}, {:>{}})", label.begin, begin_width, label.end, end_width);
 }
 
+/// Where the bound lies among the rows: 2.5 is the middle of row 2. Integers have the width 1, as in their
+/// rows.
+std::optional<double> place_of(const ElementStatistics& statistics, const std::optional<Limit>& limit,
+                               bool is_max) {
+  if (!limit || limit->plan) return std::nullopt;
+  const double step = is_max && !is_floating(statistics.dtype) ? 1 : 0;
+  const Histogram& histogram = statistics.histogram;
+  const double bound = round_to<double>(next_within(statistics.dtype, *limit)) + step;
+  return std::clamp(std::ldexp(bound, -histogram.exponent) - static_cast<double>(histogram.first), 0.,
+                    static_cast<double>(histogram.rows));
+}
+
+constexpr double kPlotLeft = 20;
+constexpr double kPlotWidth = 600;
+constexpr double kPlotBottom = 260;
+constexpr double kPlotHeight = 200;
+
+/// The part of a bar from `begin` to `end`, in rows.
+std::string bar_svg(double begin, double end, double height, std::string_view kind) {
+  if (begin >= end) return "";
+  return fmt::format(R"(<rect class="{}" x="{:.2f}" y="{:.2f}" width="{:.2f}" height="{:.2f}"/>)", kind,
+                     kPlotLeft + begin, kPlotBottom - height, end - begin, height);
+}
+
+std::string text_svg(double x, double y, std::string_view anchor, std::string_view text) {
+  return fmt::format("<text x=\"{:.2f}\" y=\"{}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor, text);
+}
+
+std::string bound_svg(std::string_view name, const Limit& limit, double x, double y) {
+  const bool is_right = x > kPlotLeft + kPlotWidth / 2;
+  return fmt::format("<path class=\"bound\" d=\"M{0:.2f} {1}V{2}\"/>\n", x, y - 10, kPlotBottom) +
+         text_svg(x + (is_right ? -4 : 4), y, is_right ? "end" : "start",
+                  fmt::format("{} {}", name, limit.text));
+}
+
 }  // namespace
 
 std::string edge_text(DType dtype, const LogicalType& meaning, const Histogram& histogram, std::size_t row) {
@@ -133,45 +168,6 @@ std::string histogram_text(const ElementStatistics& statistics, const LogicalTyp
   }
   return text;
 }
-
-namespace {
-
-/// Where the bound lies among the rows: 2.5 is the middle of row 2. Integers have the width 1, as in their
-/// rows.
-std::optional<double> place_of(const ElementStatistics& statistics, const std::optional<Limit>& limit,
-                               bool is_max) {
-  if (!limit || limit->plan) return std::nullopt;
-  const double step = is_max && !is_floating(statistics.dtype) ? 1 : 0;
-  const Histogram& histogram = statistics.histogram;
-  const double bound = round_to<double>(next_within(statistics.dtype, *limit)) + step;
-  return std::clamp(std::ldexp(bound, -histogram.exponent) - static_cast<double>(histogram.first), 0.,
-                    static_cast<double>(histogram.rows));
-}
-
-constexpr double kPlotLeft = 20;
-constexpr double kPlotWidth = 600;
-constexpr double kPlotBottom = 260;
-constexpr double kPlotHeight = 200;
-
-/// The part of a bar from `begin` to `end`, in rows.
-std::string bar_svg(double begin, double end, double height, std::string_view kind) {
-  if (begin >= end) return "";
-  return fmt::format(R"(<rect class="{}" x="{:.2f}" y="{:.2f}" width="{:.2f}" height="{:.2f}"/>)", kind,
-                     kPlotLeft + begin, kPlotBottom - height, end - begin, height);
-}
-
-std::string text_svg(double x, double y, std::string_view anchor, std::string_view text) {
-  return fmt::format("<text x=\"{:.2f}\" y=\"{}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor, text);
-}
-
-std::string bound_svg(std::string_view name, const Limit& limit, double x, double y) {
-  const bool is_right = x > kPlotLeft + kPlotWidth / 2;
-  return fmt::format("<path class=\"bound\" d=\"M{0:.2f} {1}V{2}\"/>\n", x, y - 10, kPlotBottom) +
-         text_svg(x + (is_right ? -4 : 4), y, is_right ? "end" : "start",
-                  fmt::format("{} {}", name, limit.text));
-}
-
-}  // namespace
 
 std::string histogram_svg(const TensorInfo& tensor) {
   const ElementStatistics& statistics = *tensor.statistics;

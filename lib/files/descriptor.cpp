@@ -174,30 +174,6 @@ std::string file_system_type(int fd) {
   return {};
 }
 
-}  // namespace
-
-void check_close(const Descriptor& fd, const std::string& path) {
-  if (is_local(fd.file_system())) return;
-  const int copy = os::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0);
-  if (copy < 0 || os::close(copy) != 0) throw_system_error(path, "cannot be written");
-}
-
-void enlarge_pipe(const Descriptor& fd) noexcept {
-  constexpr int kPipe =
-      256 << 10;  // the pages of a larger one leave the second-level cache before they are read
-  os::fcntl(fd.get(), F_SETPIPE_SZ, kPipe);
-}
-
-bool is_of_one_machine(int fd) noexcept {
-  return is_local(os::file_system(fd));
-}
-
-bool is_on_fuse(int fd, std::string_view type) {
-  return os::file_system(fd) == os::FileSystem::fuse && file_system_type(fd) == type;
-}
-
-namespace {
-
 /// Turns of threads that create names in a directory. A child process needs others: a thread that only its
 /// parent has may have taken these.
 struct Creators {
@@ -209,20 +185,6 @@ struct Creators {
   const pid_t process = os::getpid();
   std::array<Two, 16> turns;  // several directories may share one
 };
-
-}  // namespace
-
-Turn& creating(const std::string& path) {
-  static std::atomic<Creators*> current = nullptr;
-  Creators* now = current;
-  if (now == nullptr || now->process != os::getpid()) {
-    auto own = std::make_unique<Creators>();
-    if (current.compare_exchange_strong(now, own.get())) now = own.release();
-  }
-  return now->turns[std::hash<std::string>()(directory_of(path)) % now->turns.size()];
-}
-
-namespace {
 
 using std::chrono::nanoseconds;
 using namespace std::chrono_literals;
@@ -268,6 +230,36 @@ bool is_same_time(const struct timespec& a, const struct timespec& b) {
 }
 
 }  // namespace
+
+void check_close(const Descriptor& fd, const std::string& path) {
+  if (is_local(fd.file_system())) return;
+  const int copy = os::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0);
+  if (copy < 0 || os::close(copy) != 0) throw_system_error(path, "cannot be written");
+}
+
+void enlarge_pipe(const Descriptor& fd) noexcept {
+  constexpr int kPipe =
+      256 << 10;  // the pages of a larger one leave the second-level cache before they are read
+  os::fcntl(fd.get(), F_SETPIPE_SZ, kPipe);
+}
+
+bool is_of_one_machine(int fd) noexcept {
+  return is_local(os::file_system(fd));
+}
+
+bool is_on_fuse(int fd, std::string_view type) {
+  return os::file_system(fd) == os::FileSystem::fuse && file_system_type(fd) == type;
+}
+
+Turn& creating(const std::string& path) {
+  static std::atomic<Creators*> current = nullptr;
+  Creators* now = current;
+  if (now == nullptr || now->process != os::getpid()) {
+    auto own = std::make_unique<Creators>();
+    if (current.compare_exchange_strong(now, own.get())) now = own.release();
+  }
+  return now->turns[std::hash<std::string>()(directory_of(path)) % now->turns.size()];
+}
 
 os::Status status_of(const Descriptor& fd, const std::string& path) {
   os::Status status{};

@@ -38,6 +38,45 @@ std::size_t entry_colon(std::string_view path, std::size_t end) {
   return path.npos;
 }
 
+/// Calls `take` with the index of each member that the pattern stands for. Returns whether there is one.
+template <class Take>
+bool for_each_match(const Container& archive, const std::string& pattern, const Take& take) {
+  if (const Entry* const named = archive.find(pattern)) {
+    take(archive.index_of(*named), NameChoice::How::by_name);
+    return true;
+  }
+  bool found = false;
+  const std::vector<Entry>& members = archive.entries();
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (!matches(pattern, std::string(members[i].key())) && !matches(pattern, members[i].name)) continue;
+    found = true;
+    take(i, NameChoice::How::by_pattern);
+  }
+  return found;
+}
+
+/// Whether a file of the archive's set, NAME-00001-of-00002.safetensors, has a member for the pattern.
+bool set_has(const std::string& path, const std::string& pattern) try {
+  const std::size_t end = path.rfind("-of-");
+  const std::size_t begin = end == path.npos ? end : path.rfind('-', end - 1);
+  if (begin == path.npos) return false;
+  const InputFile file = InputFile::open_regular(path.substr(0, begin) + std::string(kIndexSuffix));
+  const Format* const format = archive_format(file);
+  return format != nullptr && for_each_match(Container(file, *format, KeptFor::reading), pattern,
+                                             [](std::size_t, NameChoice::How) {});
+} catch (const Error&) {  // there is no whole set
+  return false;
+}
+
+constexpr Term kMembers{"member", "a choice of members"};
+constexpr Term kExcluded{"exclude_member", "an exclusion of members"};
+
+TypeChoice choice_of(std::string_view word) {
+  TypeChoice choice;
+  static_cast<void>(choice.add(word));
+  return choice;
+}
+
 }  // namespace
 
 std::string_view refused_type(const Error& error) {
@@ -177,49 +216,6 @@ InputFile open_member(const MemberPath& path, Caching caching) {
   const Container archive(file, *format, KeptFor::reading);
   return archive.open(archive.named(path.member));
 }
-
-namespace {
-
-/// Calls `take` with the index of each member that the pattern stands for. Returns whether there is one.
-template <class Take>
-bool for_each_match(const Container& archive, const std::string& pattern, const Take& take) {
-  if (const Entry* const named = archive.find(pattern)) {
-    take(archive.index_of(*named), NameChoice::How::by_name);
-    return true;
-  }
-  bool found = false;
-  const std::vector<Entry>& members = archive.entries();
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    if (!matches(pattern, std::string(members[i].key())) && !matches(pattern, members[i].name)) continue;
-    found = true;
-    take(i, NameChoice::How::by_pattern);
-  }
-  return found;
-}
-
-/// Whether a file of the archive's set, NAME-00001-of-00002.safetensors, has a member for the pattern.
-bool set_has(const std::string& path, const std::string& pattern) try {
-  const std::size_t end = path.rfind("-of-");
-  const std::size_t begin = end == path.npos ? end : path.rfind('-', end - 1);
-  if (begin == path.npos) return false;
-  const InputFile file = InputFile::open_regular(path.substr(0, begin) + std::string(kIndexSuffix));
-  const Format* const format = archive_format(file);
-  return format != nullptr && for_each_match(Container(file, *format, KeptFor::reading), pattern,
-                                             [](std::size_t, NameChoice::How) {});
-} catch (const Error&) {  // there is no whole set
-  return false;
-}
-
-constexpr Term kMembers{"member", "a choice of members"};
-constexpr Term kExcluded{"exclude_member", "an exclusion of members"};
-
-TypeChoice choice_of(std::string_view word) {
-  TypeChoice choice;
-  static_cast<void>(choice.add(word));
-  return choice;
-}
-
-}  // namespace
 
 bool matches(const std::string& pattern, const std::string& text) {
   return os::fnmatch(pattern.c_str(), text.c_str(), 0) == 0;

@@ -208,6 +208,77 @@ bool is_forced(const Reading& how) {
   return how.raw && how.raw->forced && !how.raw_if_needed;
 }
 
+/// Reads on until `bytes` are the file's first `size` bytes, or the whole file if it is shorter.
+void read_up_to(InputFile& file, std::size_t size, std::vector<std::byte>& bytes) {
+  const std::size_t start = bytes.size();
+  bytes.resize(std::max(start, size));
+  bytes.resize(start + file.read(std::span(bytes).subspan(start)));
+}
+
+/// The array in Python, for commands in messages.
+std::string python_text(const InputFile& file) {
+  if (file.is_member()) return "x";
+  return fmt::format("np.load('{}')", npy::name_for_commands(file.path()));
+}
+
+/// Error{input} if a file that begins with `start` is an archive.
+void expect_no_archive(const InputFile& file, std::span<const std::byte> start) {
+  const std::string& path = file.path();
+  const Format* format = archive_format(start);
+  const bool is_json = !start.empty() && start.front() == std::byte{'{'};
+  if (format == nullptr && is_json && is_index(path)) format = format_named(path);
+  if (format == nullptr) return;
+  const bool has_name = format_named(path) == format;
+  if (!has_name && npz::can_be_archive(start) && !npy::is_npz(start)) return;  // a zip archive of other files
+  std::string advice = fmt::format("name a tensor in it: {}:NAME", npy::name_for_commands(path));
+  if (!file.is_regular())
+    advice = "save it as a file first";
+  else if (file.is_member())
+    advice = "extract it first";
+  else if (!has_name)
+    advice = fmt::format("rename it to name a tensor in it: {}{}:NAME", npy::name_for_commands(path),
+                         format->suffix());
+  throw Error(ErrorKind::input, fmt::format("{}: not a .npy file but {}; {}", path, format->name, advice));
+}
+
+/// The .npy header at the start of the file, whose bytes become `bytes`.
+npy::Header parse_header(InputFile& file, const npy::GivenDType& dtype, std::vector<std::byte>& bytes,
+                         const std::optional<npy::Start>& start, npy::Opaque opaque, npy::Types types) {
+  read_up_to(file, npy::kPreambleSize, bytes);
+  if (!npy::can_be_npy(bytes)) {
+    read_up_to(file, npy::kKindSize, bytes);
+    expect_no_archive(file, bytes);
+    if (file.path().ends_with(".onnx"))
+      throw Error(ErrorKind::input, file.path() + ": not a tensor but an ONNX model");
+    const Format* const named = format_named(file.path());
+    const std::string_view expected = named != nullptr ? named->name : "a .npy file";
+    throw Error(ErrorKind::input,
+                file.path() + ": " + npy::not_npy(bytes, npy::name_for_commands(file.path()), expected));
+  }
+  if (start) std::ranges::copy(*start, bytes.begin());
+  return with_path(file.path(), [&] {
+    read_up_to(file, npy::data_offset(bytes), bytes);
+    return npy::parse(bytes, dtype, opaque, types, python_text(file));
+  });
+}
+
+/// A kind of file that is not written, and the way to it.
+struct OtherKind {
+  std::string_view suffix;
+  std::string_view name;
+  Term way;
+};
+
+constexpr Term kToText{"", "; name OUT.npy, and convert it in Python: np.savetxt"};
+constexpr std::array kOtherKinds{
+    OtherKind{".gz", "gzip data", {"gzip", "; compress the result", Says::advice}},
+    OtherKind{".zst", "zstd data", {"zstd", "; compress the result", Says::advice}},
+    OtherKind{".csv", "text", kToText},
+    OtherKind{".txt", "text", kToText},
+    OtherKind{".pt", "a PyTorch file", {"", "; name OUT.npy, and convert it in Python: torch.save"}},
+    OtherKind{".raw", "elements without a header", {"to_raw", ", which to_raw writes", Says::advice}},
+};
+
 }  // namespace
 
 std::span<const Format> formats() noexcept {
@@ -339,64 +410,6 @@ InputFile open_as(const Reading& how, const std::string& path, Streams streams) 
   return file;
 }
 
-namespace {
-
-/// Reads on until `bytes` are the file's first `size` bytes, or the whole file if it is shorter.
-void read_up_to(InputFile& file, std::size_t size, std::vector<std::byte>& bytes) {
-  const std::size_t start = bytes.size();
-  bytes.resize(std::max(start, size));
-  bytes.resize(start + file.read(std::span(bytes).subspan(start)));
-}
-
-/// The array in Python, for commands in messages.
-std::string python_text(const InputFile& file) {
-  if (file.is_member()) return "x";
-  return fmt::format("np.load('{}')", npy::name_for_commands(file.path()));
-}
-
-/// Error{input} if a file that begins with `start` is an archive.
-void expect_no_archive(const InputFile& file, std::span<const std::byte> start) {
-  const std::string& path = file.path();
-  const Format* format = archive_format(start);
-  const bool is_json = !start.empty() && start.front() == std::byte{'{'};
-  if (format == nullptr && is_json && is_index(path)) format = format_named(path);
-  if (format == nullptr) return;
-  const bool has_name = format_named(path) == format;
-  if (!has_name && npz::can_be_archive(start) && !npy::is_npz(start)) return;  // a zip archive of other files
-  std::string advice = fmt::format("name a tensor in it: {}:NAME", npy::name_for_commands(path));
-  if (!file.is_regular())
-    advice = "save it as a file first";
-  else if (file.is_member())
-    advice = "extract it first";
-  else if (!has_name)
-    advice = fmt::format("rename it to name a tensor in it: {}{}:NAME", npy::name_for_commands(path),
-                         format->suffix());
-  throw Error(ErrorKind::input, fmt::format("{}: not a .npy file but {}; {}", path, format->name, advice));
-}
-
-/// The .npy header at the start of the file, whose bytes become `bytes`.
-npy::Header parse_header(InputFile& file, const npy::GivenDType& dtype, std::vector<std::byte>& bytes,
-                         const std::optional<npy::Start>& start, npy::Opaque opaque, npy::Types types) {
-  read_up_to(file, npy::kPreambleSize, bytes);
-  if (!npy::can_be_npy(bytes)) {
-    read_up_to(file, npy::kKindSize, bytes);
-    expect_no_archive(file, bytes);
-    if (file.path().ends_with(".onnx"))
-      throw Error(ErrorKind::input, file.path() + ": not a tensor but an ONNX model");
-    const Format* const named = format_named(file.path());
-    const std::string_view expected = named != nullptr ? named->name : "a .npy file";
-    throw Error(ErrorKind::input,
-                file.path() + ": " + npy::not_npy(bytes, npy::name_for_commands(file.path()), expected));
-  }
-  if (start) std::ranges::copy(*start, bytes.begin());
-  return with_path(file.path(), [&] {
-    read_up_to(file, npy::data_offset(bytes), bytes);
-    return npy::parse(bytes, dtype, opaque, types, python_text(file));
-  });
-}
-
-}  // namespace
-
 npy::Header read_header(InputFile& file, const npy::GivenDType& dtype, std::vector<std::byte>* header_bytes,
                         std::optional<npy::Start> start, npy::Opaque opaque, npy::Types types) {
   std::vector<std::byte> bytes;
@@ -422,27 +435,6 @@ const Format& result_format(const InputFile& input, const std::optional<std::str
   const Source* const source = input.source();
   return source != nullptr && source->format != nullptr ? *source->format : kFormats[npy_row];
 }
-
-namespace {
-
-/// A kind of file that is not written, and the way to it.
-struct OtherKind {
-  std::string_view suffix;
-  std::string_view name;
-  Term way;
-};
-
-constexpr Term kToText{"", "; name OUT.npy, and convert it in Python: np.savetxt"};
-constexpr std::array kOtherKinds{
-    OtherKind{".gz", "gzip data", {"gzip", "; compress the result", Says::advice}},
-    OtherKind{".zst", "zstd data", {"zstd", "; compress the result", Says::advice}},
-    OtherKind{".csv", "text", kToText},
-    OtherKind{".txt", "text", kToText},
-    OtherKind{".pt", "a PyTorch file", {"", "; name OUT.npy, and convert it in Python: torch.save"}},
-    OtherKind{".raw", "elements without a header", {"to_raw", ", which to_raw writes", Says::advice}},
-};
-
-}  // namespace
 
 void expect_written_kind(const InputFile& input, const std::string& out, bool to_raw,
                          bool (*is_stream)(const std::string&)) {

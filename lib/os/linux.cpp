@@ -405,6 +405,20 @@ extern "C" void take_ending_signal(int signal, siginfo_t* info, void* /*context*
   is_sent = 0;
 }
 
+bool (*repair_bus_error)(const void* address) noexcept;
+struct sigaction action_before {};
+
+/// A signal that another process has sent is raised again: no access will repeat it.
+extern "C" void take_bus_error(int signal, siginfo_t* info, void* /*context*/) {
+  const int error = errno;
+  const bool is_access = info->si_code > 0;
+  if (!is_access || !repair_bus_error(info->si_addr)) {
+    ::sigaction(signal, &action_before, nullptr);
+    if (!is_access) std::raise(signal);
+  }
+  errno = error;
+}
+
 }  // namespace
 
 /// Another process may send what is a fault otherwise.
@@ -439,24 +453,6 @@ void handle_ending_signals(void (*handler)(int)) noexcept {
   }
   restore_signals(blocked);
 }
-
-namespace {
-
-bool (*repair_bus_error)(const void* address) noexcept;
-struct sigaction action_before {};
-
-/// A signal that another process has sent is raised again: no access will repeat it.
-extern "C" void take_bus_error(int signal, siginfo_t* info, void* /*context*/) {
-  const int error = errno;
-  const bool is_access = info->si_code > 0;
-  if (!is_access || !repair_bus_error(info->si_addr)) {
-    ::sigaction(signal, &action_before, nullptr);
-    if (!is_access) std::raise(signal);
-  }
-  errno = error;
-}
-
-}  // namespace
 
 void handle_bus_errors(bool (*repair)(const void* address) noexcept) noexcept {
   repair_bus_error = repair;
