@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <initializer_list>
 #include <utility>
 
 #include "files/descriptor.hpp"
@@ -71,9 +72,9 @@ bool set_has(const std::string& path, const std::string& pattern) try {
 constexpr Term kMembers{"member", "a choice of members"};
 constexpr Term kExcluded{"exclude_member", "an exclusion of members"};
 
-TypeChoice choice_of(std::string_view word) {
+TypeChoice choice_of(std::initializer_list<std::string_view> words) {
   TypeChoice choice;
-  static_cast<void>(choice.add(word));
+  for (const std::string_view word : words) static_cast<void>(choice.add(word));
   return choice;
 }
 
@@ -290,20 +291,16 @@ bool TypeChoice::contains(DType dtype, const LogicalType& meaning) const {
 }
 
 TypeChoice TypeChoice::all() {
-  return choice_of("all");
+  return choice_of({"all"});
 }
 
 TypeChoice TypeChoice::floats() {
-  static const TypeChoice choice = choice_of("float");
+  static const TypeChoice choice = choice_of({"float"});
   return choice;
 }
 
 TypeChoice TypeChoice::numbers() {
-  static const TypeChoice choice = [] {
-    TypeChoice numbers = floats();
-    static_cast<void>(numbers.add("int"));
-    return numbers;
-  }();
+  static const TypeChoice choice = choice_of({"float", "int"});
   return choice;
 }
 
