@@ -95,8 +95,7 @@ struct CloseDirectory {
 using Directory = std::unique_ptr<os::DIR, CloseDirectory>;
 
 Directory open_directory(const std::string& path, int flags) {
-  flags |= O_RDONLY | O_DIRECTORY | O_CLOEXEC;
-  Descriptor fd(retry_interrupted([&] { return os::open(path.c_str(), flags); }));
+  Descriptor fd = open_file(path, flags | O_RDONLY | O_DIRECTORY);
   Directory directory(fd.get() < 0 ? nullptr : os::fdopendir(fd.get()));
   if (!directory) throw_system_error(path, "cannot be read");
   static_cast<void>(fd.release());

@@ -98,9 +98,7 @@ class StandardError : public spdlog::sinks::base_sink<std::mutex> {
 class LogFile : public spdlog::sinks::sink {
  public:
   explicit LogFile(const std::string& path)
-      : path_(path), file_(retry_interrupted([&] {
-          return os::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-        })) {
+      : path_(path), file_(open_file(path, O_WRONLY | O_CREAT | O_APPEND, 0666)) {
     if (file_.get() < 0) throw_system_error(path, "cannot be opened");
   }
 

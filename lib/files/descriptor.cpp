@@ -33,6 +33,14 @@ void throw_changed(const std::string& path, std::string_view how) {
   throw Error(ErrorKind::io, fmt::format("{}: changed while it was read{}", path, how));
 }
 
+Descriptor open_file(const std::string& path, int flags, os::Mode mode) {
+  return Descriptor(retry_interrupted([&] { return os::open(path.c_str(), flags | O_CLOEXEC, mode); }));
+}
+
+Descriptor open_at(int directory, const char* name, int flags, os::Mode mode) {
+  return Descriptor(retry_interrupted([&] { return os::openat(directory, name, flags | O_CLOEXEC, mode); }));
+}
+
 bool has_no_links(int error) noexcept {
   return os::is_unsupported(error) || error == EMLINK;
 }

@@ -140,6 +140,10 @@ auto retry_interrupted(Call call) {
   return result;
 }
 
+/// open() and openat() with O_CLOEXEC. No descriptor, with errno, on failure.
+[[nodiscard]] Descriptor open_file(const std::string& path, int flags, os::Mode mode = 0);
+[[nodiscard]] Descriptor open_at(int directory, const char* name, int flags, os::Mode mode = 0);
+
 /// Reads at `offset` of the file. Returns the number of bytes, less than requested only at the end of the
 /// file. Callable from many threads.
 [[nodiscard]] std::size_t read_at(const Descriptor& fd, std::span<std::byte> bytes, std::uint64_t offset,

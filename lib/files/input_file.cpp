@@ -77,16 +77,15 @@ InputFile InputFile::open_below(const std::string& base, const std::string& path
   const auto refuse_path = [&](std::string_view why) {
     throw Error(ErrorKind::input, fmt::format("{}: its external data '{}' {}", base, path, why));
   };
-  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW;
+  constexpr int kFlags = O_RDONLY | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW;
   const std::string directory = directory_of(base);
-  Descriptor fd(
-      retry_interrupted([&] { return os::open(directory.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY); }));
+  Descriptor fd = open_file(directory, O_RDONLY | O_DIRECTORY);
   if (fd.get() < 0) throw_system_error(directory, "cannot be opened");
   for (const std::string_view part : split(path, '/')) {
     const std::string name(part);
     if (name.empty() || name == ".." || name.find('\0') != name.npos)
       refuse_path("is not a relative path below its directory");
-    Descriptor next(retry_interrupted([&] { return os::openat(fd.get(), name.c_str(), kFlags); }));
+    Descriptor next = open_at(fd.get(), name.c_str(), kFlags);
     if (next.get() < 0 && errno == ELOOP) refuse_path("is, or is behind, a symbolic link");
     if (next.get() < 0)
       throw_system_error(fmt::format("{}: its external data '{}'", base, path), "cannot be opened");
@@ -138,8 +137,7 @@ std::string bytes_text(std::uint64_t count) {
 }  // namespace
 
 InputFile InputFile::open_path(const std::string& path, int flags, Caching caching) {
-  flags |= O_RDONLY | O_CLOEXEC | O_NOCTTY;
-  Descriptor fd(retry_interrupted([&] { return os::open(path.c_str(), flags); }));
+  Descriptor fd = open_file(path, flags | O_RDONLY | O_NOCTTY);
   if (fd.get() < 0) refuse_unopened(path, errno);
   InputFile file(std::move(fd), path, settled_status);
   if (S_ISDIR(file.status_.st_mode)) throw_system_error(path, "cannot be read", EISDIR);
@@ -170,8 +168,7 @@ InputFile InputFile::open_to_change(const std::string& path, Caching caching) {
   if (S_ISDIR(followed.st_mode)) throw_system_error(path, "cannot be read", EISDIR);
   if (!S_ISREG(followed.st_mode)) refuse(path, kInPlaceChange + " needs a regular file");
   Place place = Place::resolved(path);
-  constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW;
-  Descriptor fd(retry_interrupted([&] { return os::openat(place.directory(), place.name(), kFlags); }));
+  Descriptor fd = open_at(place.directory(), place.name(), O_RDWR | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
   if (fd.get() < 0 && errno == ELOOP) refuse(path, "was replaced while it was opened; try again");
   if (fd.get() < 0 && (errno == EACCES || errno == EPERM || errno == EROFS))
     refuse(path, "is write-protected");
@@ -231,8 +228,7 @@ void InputFile::expect_unwritten_anywhere(std::chrono::steady_clock::time_point 
   constexpr std::chrono::milliseconds kKept{1100};  // FUSE, MooseFS and GlusterFS keep attributes for 1 s
   if (clock_of(fd_) == FileClock::foreign) {
     std::this_thread::sleep_for(last_read + kKept - std::chrono::steady_clock::now());
-    const Descriptor again(retry_interrupted(
-        [&] { return os::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); }));
+    const Descriptor again = open_file(path_, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     os::Status now{};
     if (again.get() >= 0 && os::fstat(again.get(), &now) == 0 && id_of(now) == id_of(status_)) {
       if (is_written(status_, now)) throw_changed(path_);

@@ -67,9 +67,7 @@ bool OutputFile::has_bytes_of(const Descriptor& other) const {
 
 bool OutputFile::is_there_already() const {
   if (!backup_ || !is_regular() || !mode_ || existing_ != Existing::replace) return false;
-  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-  const Descriptor old(
-      retry_interrupted([&] { return os::openat(place_->directory(), place_->name(), kFlags); }));
+  const Descriptor old = open_at(place_->directory(), place_->name(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   if (old.get() < 0 && errno != EACCES && errno != ENOENT) throw_system_error(path_, "cannot be opened");
   if (old.get() >= 0 && has_bytes_of(old)) return true;
   if (has_other_backup(*place_, *backup_)) refuse_backup(*place_, *backup_);

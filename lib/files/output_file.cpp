@@ -40,8 +40,7 @@ OutputTarget follow(const std::string& path) {
 }
 
 Descriptor open_directory(int at, const char* name, int flags = 0) {
-  return Descriptor(
-      retry_interrupted([&] { return os::openat(at, name, O_PATH | O_DIRECTORY | O_CLOEXEC | flags); }));
+  return open_at(at, name, O_PATH | O_DIRECTORY | flags);
 }
 
 }  // namespace
@@ -110,11 +109,9 @@ void OutputFile::close_common() const {
 
 OutputFile OutputFile::open_stream(const std::string& path, const OutputTarget& target,
                                    Durability durability) {
-  constexpr int kFlags = O_WRONLY | O_CLOEXEC | O_NOCTTY;
-  Descriptor fd(retry_interrupted([&] {
-    return target.place ? os::openat(target.place->directory(), target.place->name(), kFlags | O_NOFOLLOW)
-                        : os::open(path.c_str(), kFlags);
-  }));
+  constexpr int kFlags = O_WRONLY | O_NOCTTY;
+  Descriptor fd = target.place ? open_at(target.place->directory(), target.place->name(), kFlags | O_NOFOLLOW)
+                               : open_file(path, kFlags);
   if (fd.get() < 0) throw_system_error(path, "cannot be opened");
   const os::Status status = status_of(fd, path);
   const bool has_file = S_ISREG(status.st_mode);
@@ -193,19 +190,17 @@ void OutputFile::create_temporary() {
   const os::Mode mode = mode_ ? 0600 : new_mode_;
   const std::lock_guard turn(creating(place_->path()));
   if (!can_be_named()) return create_named_temporary();
-  fd_ = Descriptor(retry_interrupted(
-      [&] { return os::openat(place_->directory(), ".", O_RDWR | O_TMPFILE | O_CLOEXEC, mode); }));
+  fd_ = open_at(place_->directory(), ".", O_RDWR | O_TMPFILE, mode);
   if (fd_.get() >= 0) return;
   if (has_no_unnamed_files(errno)) return create_named_temporary();
   throw_system_error(path_, "cannot be created");
 }
 
 void OutputFile::create_named_temporary() {
-  constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+  constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW;
   const os::Mode mode = mode_ ? 0600 : new_mode_;
   const bool created = name_temporary([&](const Place& place) {
-    fd_ = Descriptor(
-        retry_interrupted([&] { return os::openat(place.directory(), place.name(), kFlags, mode); }));
+    fd_ = open_at(place.directory(), place.name(), kFlags, mode);
     return fd_.get();
   });
   if (!created) throw_system_error(path_, "cannot be created");

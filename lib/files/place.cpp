@@ -22,8 +22,7 @@ void expect_lasting(int error, const std::string& path) {
 
 /// A file that is held open: its inode is not reused meanwhile.
 struct HeldFile {
-  explicit HeldFile(const std::string& path)
-      : fd(retry_interrupted([&] { return os::open(path.c_str(), O_PATH | O_CLOEXEC); })) {
+  explicit HeldFile(const std::string& path) : fd(open_file(path, O_PATH)) {
     if (fd.get() < 0)
       expect_lasting(errno, path);
     else
@@ -116,11 +115,8 @@ Place Place::of(const std::string& path, std::string_view what) {
   const std::string directory = directory_of(path);
   std::string name = path.substr(path.rfind('/') + 1);
   if (name.empty() || name == "." || name == "..") throw_system_error(path, what, EISDIR);
-  const auto open = [&](int access) {
-    return retry_interrupted([&] { return os::open(directory.c_str(), access | O_DIRECTORY | O_CLOEXEC); });
-  };
-  Descriptor fd(open(O_RDONLY));
-  if (fd.get() < 0 && errno == EACCES) fd = Descriptor(open(O_PATH));
+  Descriptor fd = open_file(directory, O_RDONLY | O_DIRECTORY);
+  if (fd.get() < 0 && errno == EACCES) fd = open_file(directory, O_PATH | O_DIRECTORY);
   if (fd.get() < 0 && errno == ENOENT)
     throw Error(ErrorKind::io,
                 fmt::format("{}: directory {} does not exist; create it first", path, directory));
@@ -217,7 +213,7 @@ bool is_below(int directory, std::span<const FileId> directories, const std::str
     if (std::ranges::find(directories, above) != directories.end()) return true;
     if (above == id) return false;  // ".." of the root directory is the root directory
     id = above;
-    parent = Descriptor(retry_interrupted([&] { return os::openat(fd, "..", O_PATH | O_CLOEXEC); }));
+    parent = open_at(fd, "..", O_PATH);
     if (parent.get() < 0) throw_system_error(directory_of(path), "cannot be examined");
   }
 }

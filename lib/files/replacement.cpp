@@ -33,13 +33,12 @@ std::string& directory() {
 
 /// The file has a name for an instant. A signal that ends the process then removes it.
 Descriptor create_and_unlink(const std::string& contents) {
-  constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+  constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW;
   const Place place =
       Place::of(fmt::format("{}/.clipper-{}", directory(), random_suffix()), "cannot be created");
   Descriptor fd;
   const int registration = register_temporary(place, [&] {
-    fd = Descriptor(
-        retry_interrupted([&] { return os::openat(place.directory(), place.name(), kFlags, 0600); }));
+    fd = open_at(place.directory(), place.name(), kFlags, 0600);
     return fd.get();
   });
   if (registration < 0) throw_failure(contents, errno);
@@ -51,8 +50,7 @@ Descriptor create_and_unlink(const std::string& contents) {
 }
 
 Descriptor create_unnamed(const std::string& contents) {
-  constexpr int kFlags = O_RDWR | O_TMPFILE | O_EXCL | O_CLOEXEC;
-  Descriptor fd(retry_interrupted([] { return os::open(directory().c_str(), kFlags, 0600); }));
+  Descriptor fd = open_file(directory(), O_RDWR | O_TMPFILE | O_EXCL, 0600);
   if (fd.get() >= 0) return fd;
   if (has_no_unnamed_files(errno)) return create_and_unlink(contents);
   throw_failure(contents, errno);
