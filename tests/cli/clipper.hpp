@@ -5,8 +5,6 @@
 #include "support/lines.hpp"
 #include "support/paths.hpp"
 #include "support/proc.hpp"
-#include "support/process.hpp"
-#include "support/skip.hpp"
 #include "support/tensors.hpp"
 
 /// Runs clipper as its users do.

@@ -1,6 +1,5 @@
 #include "contract/fields.hpp"
 
-#include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
 

@@ -1,6 +1,3 @@
-#include <sched.h>
-#include <sys/mount.h>
-#include <sys/xattr.h>
 
 #include "cli/clipper.hpp"
 #include "support/append_only.hpp"

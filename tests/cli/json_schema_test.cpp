@@ -1,5 +1,3 @@
-#include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "cli/clipper.hpp"

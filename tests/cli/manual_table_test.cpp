@@ -1,4 +1,3 @@
-#include <sstream>
 
 #include "cli/clipper.hpp"
 #include "element/element.hpp"

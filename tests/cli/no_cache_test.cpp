@@ -1,12 +1,4 @@
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <string>
-#include <vector>
 
 #include "cli/clipper.hpp"
 #include "cli/no_unnamed_files.hpp"

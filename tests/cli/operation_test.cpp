@@ -1,5 +1,4 @@
 #include "cli/clipper.hpp"
-#include "element/dtype.hpp"
 #include "simd/levels.hpp"
 #include "support/tsv.hpp"
 

@@ -1,7 +1,4 @@
 #include <sys/mman.h>
-#include <sys/syscall.h>
-
-#include <functional>
 
 #include "cli/clipper.hpp"
 #include "cli/no_unnamed_files.hpp"

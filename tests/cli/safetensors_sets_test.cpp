@@ -1,4 +1,3 @@
-#include <nlohmann/json.hpp>
 
 #include "cli/clipper.hpp"
 #include "cli/no_unnamed_files.hpp"

@@ -1,7 +1,6 @@
 #include <sys/resource.h>
 
 #include <csignal>
-#include <iterator>
 #include <system_error>
 
 #include "cli/clipper.hpp"

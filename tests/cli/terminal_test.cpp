@@ -1,8 +1,5 @@
 #include "cli/terminal.hpp"
 
-#include <sys/ioctl.h>
-
-#include <array>
 #include <csignal>
 
 #include "cli/clipper.hpp"

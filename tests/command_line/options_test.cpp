@@ -1,5 +1,4 @@
 #include <set>
-#include <sstream>
 #include <stdexcept>
 
 #include "clip/clip_option_table.hpp"

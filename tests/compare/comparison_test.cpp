@@ -1,7 +1,6 @@
 #include "compare/comparison.hpp"
 
 #include <bit>
-#include <random>
 
 #include "clip/clip_cases.hpp"
 #include "compare/compare_files.hpp"

@@ -1,4 +1,3 @@
-#include <random>
 
 #include "clip/clip_cases.hpp"
 #include "compare/compare_files.hpp"

@@ -1,11 +1,7 @@
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "clip/reference_clip.hpp"
 #include "compare/comparison.hpp"

@@ -1,5 +1,4 @@
 #include <mutex>
-#include <random>
 
 #include "clip/clip_cases.hpp"
 #include "compare/compare_files.hpp"

@@ -4,7 +4,6 @@
 
 #include "clip/clip_option_table.hpp"
 #include "command_line/command_spec.hpp"
-#include "error.hpp"
 #include "support/files.hpp"
 #include "support/paths.hpp"
 #include "support/refusal.hpp"

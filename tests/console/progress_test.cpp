@@ -2,7 +2,6 @@
 #include <set>
 
 #include "console/terminal.hpp"
-#include "support/catch.hpp"
 #include "support/files.hpp"
 
 namespace clipper {

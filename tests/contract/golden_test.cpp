@@ -1,6 +1,5 @@
 #include <exception>
 
-#include "clip/clip.hpp"
 #include "clip/clip_option_table.hpp"
 #include "clip/clip_options.hpp"
 #include "clip/reference_clip.hpp"
@@ -13,7 +12,6 @@
 #include "formats/formats.hpp"
 #include "memory/codec.hpp"
 #include "simd/levels.hpp"
-#include "support/paths.hpp"
 #include "support/tsv.hpp"
 
 namespace clipper {

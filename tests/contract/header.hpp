@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <utility>
-#include <vector>
-
 #include "contract/profile.hpp"
 #include "element/tensor_layout.hpp"
 #include "support/catch.hpp"

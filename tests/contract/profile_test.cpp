@@ -1,7 +1,6 @@
 #include <set>
 
 #include "contract/header.hpp"
-#include "element/tensor_layout.hpp"
 #include "support/tsv.hpp"
 
 namespace clipper {

@@ -1,7 +1,6 @@
 #include "element/element.hpp"
 
 #include "clip/clip_cases.hpp"
-#include "clip/reference_clip.hpp"
 #include "support/catch.hpp"
 
 namespace clipper {

@@ -4,7 +4,6 @@
 #include <random>
 
 #include "element/small_floats.hpp"
-#include "support/catch.hpp"
 #include "support/tsv.hpp"
 
 namespace clipper {

@@ -4,9 +4,7 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include <atomic>
-#include <iterator>
 
-#include "error.hpp"
 #include "formats/formats.hpp"
 #include "parallel/pool.hpp"
 #include "support/files.hpp"

@@ -1,11 +1,9 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <thread>
 
 #include "engine/engine.hpp"
 #include "engine/output_memory.hpp"
-#include "error.hpp"
 #include "formats/formats.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"

@@ -1,5 +1,3 @@
-#include <random>
-#include <thread>
 
 #include "clip/clip_cases.hpp"
 #include "contract/plan.hpp"

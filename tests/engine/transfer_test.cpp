@@ -1,6 +1,5 @@
 #include "engine/transfer.hpp"
 
-#include <random>
 #include <set>
 
 #include "files/descriptor.hpp"

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <thread>
 
 #include "engine/engine.hpp"
 #include "files/descriptor.hpp"

@@ -1,5 +1,3 @@
-#include <cstddef>
-#include <thread>
 
 #include "clipper.h"
 #include "clipper.hpp"

@@ -1,10 +1,7 @@
 #include "clipper.hpp"
 
-#include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <stdexcept>
-#include <thread>
 
 #include "support/files.hpp"
 #include "support/fork.hpp"

@@ -1,6 +1,5 @@
 #include <atomic>
 
-#include "error.hpp"
 #include "files/replacement.hpp"
 #include "support/files.hpp"
 #include "support/fork.hpp"

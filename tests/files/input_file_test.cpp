@@ -1,6 +1,5 @@
 #include "files/input_file.hpp"
 
-#include "support/files.hpp"
 #include "support/refusal.hpp"
 #include "support/removed_file.hpp"
 #include "support/tensors.hpp"

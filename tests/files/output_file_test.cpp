@@ -1,9 +1,7 @@
 #include "files/output_file.hpp"
 
-#include "error.hpp"
 #include "files/replacement.hpp"
 #include "support/attributes.hpp"
-#include "support/files.hpp"
 #include "support/refusal.hpp"
 #include "support/removed_file.hpp"
 

@@ -4,14 +4,11 @@
 
 #include <atomic>
 
-#include "error.hpp"
-#include "files/descriptor.hpp"
 #include "files/output_file.hpp"
 #include "support/append_only.hpp"
 #include "support/files.hpp"
 #include "support/fork.hpp"
 #include "support/refusal.hpp"
-#include "support/skip.hpp"
 
 namespace clipper::testing {
 namespace {

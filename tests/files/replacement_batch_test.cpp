@@ -1,7 +1,6 @@
 #include <sys/file.h>
 #include <sys/syscall.h>
 
-#include "error.hpp"
 #include "files/output_file.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"

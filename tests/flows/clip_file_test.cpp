@@ -2,7 +2,6 @@
 
 #include <stdexcept>
 
-#include "error.hpp"
 #include "formats/parameter_file.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"

@@ -3,7 +3,6 @@
 #include "clipper.hpp"
 #include "element/element.hpp"
 #include "element/small_floats.hpp"
-#include "support/catch.hpp"
 #include "support/tsv.hpp"
 
 namespace clipper {

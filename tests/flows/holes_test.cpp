@@ -1,12 +1,8 @@
-#include <fcntl.h>
-
-#include <random>
 
 #include "error.hpp"
 #include "files/input_file.hpp"
 #include "flows/clip_file.hpp"
 #include "support/files.hpp"
-#include "support/skip.hpp"
 #include "support/tensors.hpp"
 
 /// Sparse inputs: what stays zero takes up no disk space in the result.

@@ -1,6 +1,4 @@
 #include <mutex>
-#include <random>
-#include <thread>
 
 #include "engine/engine.hpp"
 #include "flows/member_clip.hpp"

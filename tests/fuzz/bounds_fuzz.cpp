@@ -1,10 +1,6 @@
-#include <algorithm>
 #include <cfenv>
-#include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <optional>
-#include <string>
 #include <string_view>
 
 #include "clip/reference_clip.hpp"

@@ -1,14 +1,8 @@
-#include <algorithm>
 #include <array>
-#include <cstdint>
-#include <cstring>
 #include <initializer_list>
-#include <string>
-#include <vector>
 
 #include "clipper.h"
 #include "fuzz/bytes.hpp"
-#include "fuzz/require.hpp"
 #include "fuzz/sandbox.hpp"
 #include "support/tensors.hpp"
 

@@ -1,4 +1,3 @@
-#include <random>
 
 #include "clip/clip_cases.hpp"
 #include "clip/clip_check.hpp"

@@ -4,7 +4,6 @@
 #include <limits>
 #include <optional>
 #include <span>
-#include <string>
 
 #include "element/number.hpp"
 #include "error.hpp"

@@ -1,20 +1,8 @@
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <span>
-#include <string>
-#include <string_view>
 
 #include "error.hpp"
 #include "fuzz/bytes.hpp"
 #include "fuzz/libzip_opinion.hpp"
 #include "fuzz/require.hpp"
-#include "npz/archive.hpp"
-#include "npz/archive_writer.hpp"
 #include "npz/codecs.hpp"
 #include "npz/read_zip.hpp"
 

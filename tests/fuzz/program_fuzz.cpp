@@ -2,21 +2,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "clip/clip_job.hpp"
 #include "clip/clip_option_table.hpp"
 #include "clip/clip_options.hpp"
 #include "command_line/command_line.hpp"
 #include "error.hpp"
-#include "fuzz/require.hpp"
 #include "fuzz/sandbox.hpp"
 #include "npy/header.hpp"
 #include "support/tensors.hpp"

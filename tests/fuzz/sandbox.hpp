@@ -1,10 +1,8 @@
 #pragma once
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <string>
 #include <string_view>
 
 #include "fuzz/require.hpp"

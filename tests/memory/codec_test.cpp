@@ -1,9 +1,6 @@
 #include "memory/codec.hpp"
 
-#include <random>
-
 #include "clip/clip_cases.hpp"
-#include "clip/reference_clip.hpp"
 #include "support/catch.hpp"
 
 namespace clipper {

@@ -1,7 +1,4 @@
-#include <algorithm>
-#include <cstring>
 #include <random>
-#include <span>
 
 #include "element/tensor_layout.hpp"
 #include "memory/codec.hpp"

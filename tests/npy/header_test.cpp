@@ -1,6 +1,5 @@
 #include "npy/header.hpp"
 
-#include "error.hpp"
 #include "npy/other.hpp"
 #include "support/refusal.hpp"
 

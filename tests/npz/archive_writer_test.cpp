@@ -3,7 +3,6 @@
 #include "npz/codecs.hpp"
 #include "npz/read_zip.hpp"
 #include "support/files.hpp"
-#include "support/paths.hpp"
 #include "support/tsv.hpp"
 
 using namespace clipper;

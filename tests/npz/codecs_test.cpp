@@ -1,8 +1,5 @@
 #include "npz/codecs.hpp"
 
-#include <random>
-
-#include "error.hpp"
 #include "npz/read_zip.hpp"
 #include "support/files.hpp"
 #include "support/paths.hpp"

@@ -1,7 +1,6 @@
 #include <cstdio>
 
 #include "npz/read_zip.hpp"
-#include "support/paths.hpp"
 #include "support/refusal.hpp"
 #include "support/skip.hpp"
 #include "support/tsv.hpp"

@@ -1,10 +1,6 @@
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <span>
-#include <string_view>
 
 #include "npz/archive.hpp"
 #include "support/archives.hpp"

@@ -1,6 +1,5 @@
 #include "onnx/tensor_proto.hpp"
 
-#include "error.hpp"
 #include "support/refusal.hpp"
 
 /// TensorProto messages. tests/fuzz/pb_vs_onnx.py compares with onnx.

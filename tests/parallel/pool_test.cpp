@@ -5,10 +5,7 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include <atomic>
-#include <string>
-#include <thread>
 
-#include "error.hpp"
 #include "support/refusal.hpp"
 
 namespace clipper::testing {

@@ -1,9 +1,6 @@
 #include <atomic>
 #include <chrono>
-#include <thread>
-#include <vector>
 
-#include "error.hpp"
 #include "parallel/pool.hpp"
 #include "support/refusal.hpp"
 

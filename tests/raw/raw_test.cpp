@@ -1,6 +1,5 @@
 #include "raw/raw.hpp"
 
-#include "error.hpp"
 #include "support/refusal.hpp"
 
 /// What --raw says, and which tensor is in a file of some size.

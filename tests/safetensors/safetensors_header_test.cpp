@@ -1,5 +1,4 @@
 #include "element/tensor_layout.hpp"
-#include "error.hpp"
 #include "safetensors/header.hpp"
 #include "support/refusal.hpp"
 

@@ -2,7 +2,6 @@
 #include "shards/clip_shard.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"
-#include "support/skip.hpp"
 
 namespace clipper::testing {
 namespace {

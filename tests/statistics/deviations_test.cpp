@@ -1,7 +1,3 @@
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <limits>
 #include <random>
 
 #include "element/element.hpp"

@@ -1,10 +1,7 @@
 #include "statistics/figure.hpp"
 
 #include <bit>
-#include <cmath>
-#include <limits>
 #include <random>
-#include <vector>
 
 #include "element/element.hpp"
 #include "statistics/percentiles.hpp"

@@ -1,8 +1,5 @@
 #include "statistics/groups.hpp"
 
-#include <algorithm>
-#include <cstring>
-#include <map>
 #include <random>
 
 #include "support/catch.hpp"

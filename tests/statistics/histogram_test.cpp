@@ -1,9 +1,7 @@
-#include <random>
 
 #include "clip/clip_cases.hpp"
 #include "element/element.hpp"
 #include "statistics/reference_histogram.hpp"
-#include "statistics/statistics.hpp"
 #include "support/catch.hpp"
 
 namespace clipper::testing {

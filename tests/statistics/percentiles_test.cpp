@@ -1,7 +1,5 @@
 #include "statistics/percentiles.hpp"
 
-#include <random>
-
 #include "clip/clip_cases.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cmath>
-#include <cstddef>
-
 #include "clip/reference_clip.hpp"
 #include "statistics/statistics.hpp"
 

@@ -1,9 +1,6 @@
 #include "statistics/statistics.hpp"
 
-#include <random>
-
 #include "clip/clip_cases.hpp"
-#include "clip/reference_clip.hpp"
 #include "element/element.hpp"
 #include "statistics/reference_histogram.hpp"
 #include "support/catch.hpp"

@@ -2,7 +2,6 @@
 
 #include <sys/xattr.h>
 
-#include "support/catch.hpp"
 #include "support/skip.hpp"
 
 /// The extended attributes of files.

@@ -4,8 +4,6 @@
 #include <iterator>
 #include <random>
 
-#include "os/os.hpp"
-#include "support/catch.hpp"
 #include "support/skip.hpp"
 
 /// Files for tests, and snapshots to check what happened to them.

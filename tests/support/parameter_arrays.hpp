@@ -1,11 +1,7 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "contract/arrays.hpp"
 #include "contract/profile.hpp"

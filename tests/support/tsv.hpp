@@ -1,8 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <span>
-
 #include "element/dtype.hpp"
 #include "support/catch.hpp"
 #include "support/paths.hpp"
