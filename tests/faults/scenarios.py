@@ -18,7 +18,7 @@ from actions import overwrite
 from modes import BATCH, HIGHEST, LOWEST, OPERATION, REPEATABLE, Mode, archive, archives, batches, few_changes, in_place, many_archives, many_files, numbers, one_file, replacement, result, tensor
 from mounts import OUTSIDE, PLACE, System, bound, mount_again, share_blocks
 from place import Place, differences
-from process import KINDS, Fault, wait_for_stop
+from process import KINDS, Fault, Run, wait_for_stop
 from zip_bytes import DEFLATED, STORED
 
 FEW = numbers(10_000)
@@ -176,27 +176,8 @@ def direct_with_links(place: Place) -> list[str]:
     return place.judged(DIRECT, run)
 
 
-def direct_killed(place: Place, then: Callable[[System], None] | None = None) -> list[str]:
-    """--direct is killed before a random call; then the same command must finish the file."""
-    place.put(DIRECT.before)
-    calls = len(place.clipper.run(DIRECT).calls)
-    texts = []
-    for _ in range(place.often):
-        fault = Fault(place.source.randrange(1, calls + 1), "KILL")
-        place.put(DIRECT.before)
-        run = place.clipper.run(DIRECT, fault)
-        place.runs, place.fired = place.runs + 2, place.fired + (run.code == -9)
-        if then:
-            then(place.system)
-        more, again = direct.interrupted(place.clipper, DIRECT, run)
-        more += direct.finish(place.clipper, DIRECT) if again else []
-        texts += [f"killed at {fault}: {text}" for text in place.sifted(more)]
-    return texts
-
-
-def in_place_killed(place: Place) -> list[str]:
-    """--in-place is killed before a random call: the file is old or new. A temporary file may stay."""
-    mode = in_place("", FEW)
+def killed(place: Place, mode: Mode, judge: Callable[[Fault, Run], list[str]]) -> list[str]:
+    """The mode is killed before a random call."""
     place.put(mode.before)
     calls = len(place.clipper.run(mode).calls)
     texts = []
@@ -205,9 +186,25 @@ def in_place_killed(place: Place) -> list[str]:
         place.put(mode.before)
         run = place.clipper.run(mode, fault)
         place.runs, place.fired = place.runs + 1, place.fired + (run.code == -9)
-        more = checks.violations(mode, fault, run, attributes="attributes" in place.has)
-        texts += [f"killed at {fault}: {text}" for text in place.sifted(more)]
+        texts += [f"killed at {fault}: {text}" for text in place.sifted(judge(fault, run))]
     return texts
+
+
+def direct_killed(place: Place, then: Callable[[System], None] = lambda system: None) -> list[str]:
+    """The same command as the killed one must finish the file."""
+    def judge(_: Fault, run: Run) -> list[str]:
+        place.runs += 1
+        then(place.system)
+        more, again = direct.interrupted(place.clipper, DIRECT, run)
+        return more + (direct.finish(place.clipper, DIRECT) if again else [])
+
+    return killed(place, DIRECT, judge)
+
+
+def in_place_killed(place: Place) -> list[str]:
+    """The file is old or new. A temporary file may stay."""
+    mode = in_place("", FEW)
+    return killed(place, mode, lambda fault, run: checks.violations(mode, fault, run, attributes="attributes" in place.has))
 
 
 WAYS = (one_file("new", (), FEW), replacement("replace", ()), in_place("in place", FEW), DIRECT)
