@@ -1,7 +1,4 @@
-#include <set>
-
 #include "contract/header.hpp"
-#include "support/tsv.hpp"
 
 namespace clipper {
 namespace {
@@ -15,21 +12,6 @@ using Inexact = Profile::Inexact;
 using NanBound = Profile::NanBound;
 using NanElement = Profile::NanElement;
 using ScaleBias = Profile::ScaleBias;
-
-const std::set<DType> kInts32{int8, int16, int32, uint8, uint16, uint32};
-const std::set<DType> kFloats64{float16, float32, float64};
-
-std::set<DType> operator+(std::set<DType> a, const std::set<DType>& b) {
-  a.insert(b.begin(), b.end());
-  return a;
-}
-
-std::set<DType> dtypes_of(const Profile& profile) {
-  std::set<DType> dtypes;
-  for (const DTypeTraits& row : tsv::kGoldenDTypes)
-    if (profile.dtypes.contains(row.dtype)) dtypes.insert(row.dtype);
-  return dtypes;
-}
 
 }  // namespace
 
@@ -57,30 +39,6 @@ TEST_CASE("profile_named() knows no other name") {
     INFO(name);
     CHECK(profile_named(name) == nullptr);
   }
-}
-
-TEST_CASE("each profile takes the dtypes of its system") {
-  const std::set<DType> ints = kInts32 + std::set{int64, uint64};
-  const std::set<DType> all = ints + kFloats64 + std::set{bfloat16};
-  CHECK(dtypes_of(profile("clipper")) == all);
-  CHECK(dtypes_of(profile("directml-1.0")) == std::set{float16, float32});
-  CHECK(dtypes_of(profile("directml-2.1")) == kInts32 + std::set{float16, float32});
-  CHECK(dtypes_of(profile("directml-3.0")) == kInts32 + std::set{float16, float32});
-  CHECK(dtypes_of(profile("directml-5.0")) == ints + std::set{float16, float32});
-  CHECK(dtypes_of(profile("onnx-1")) == kFloats64);
-  CHECK(dtypes_of(profile("onnx-6")) == kFloats64);
-  CHECK(dtypes_of(profile("onnx-11")) == kFloats64);
-  CHECK(dtypes_of(profile("onnx-12")) == ints + kFloats64);
-  CHECK(dtypes_of(profile("onnx-13")) == all);
-  CHECK(dtypes_of(profile("openvino")) == all);
-  CHECK(dtypes_of(profile("directml-clip1")) == ints + std::set{float16, float32});
-  CHECK(dtypes_of(profile("numpy-2")) == ints + kFloats64);
-  CHECK(dtypes_of(profile("pytorch-2")) == std::set{int8, int16, int32, int64, uint8, bfloat16} + kFloats64);
-  CHECK(dtypes_of(profile("stablehlo-1")) == all);
-  for (const std::string_view name : {"tosa-1.0", "tosa-1.0-ignore"})
-    CHECK(dtypes_of(profile(name)) == std::set{int8, int16, float16, bfloat16, float32});
-  CHECK(dtypes_of(profile("tensorflow-2")) == all);
-  CHECK(dtypes_of(profile("webnn")) == std::set{int8, uint8, int32, uint32, int64, uint64, float16, float32});
 }
 
 TEST_CASE("each profile has the rules of its system") {
