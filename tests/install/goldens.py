@@ -25,13 +25,8 @@ def read(path):
     """The descr, the shape and the elements of a .npy file of version 1.0."""
     content = path.read_bytes()
     end = 10 + int.from_bytes(content[8:10], "little")
-    header = ast.literal_eval(content[10:end].decode())
-    return header["descr"], header["shape"], content[end:]
-
-
-def npy(descr, shape, elements):
-    """A .npy file as numpy writes it."""
-    return header(descr, shape) + elements
+    told = ast.literal_eval(content[10:end].decode())
+    return told["descr"], told["shape"], content[end:]
 
 
 def rows(name):
@@ -48,7 +43,8 @@ def tensor_of(row):
 
 
 def run(command, row, tensor, directory):
-    (directory / "in.npy").write_bytes(npy(*tensor))
+    descr, shape, elements = tensor
+    (directory / "in.npy").write_bytes(header(descr, shape) + elements)
     arguments = ["--profile", row["profile"], *row["arguments"].split()]
     files = [str(directory / name) for name in ("in.npy", "out.npy")]
     return subprocess.run([*command, *arguments, *files], cwd=ROOT, capture_output=True, text=True, check=False)
@@ -61,7 +57,7 @@ def wrong_result(command, row, directory):
     done = run(command, row, (descr, shape, elements), directory)
     if done.returncode != 0:  # a note may be on standard error
         return f"exit code {done.returncode}: {done.stderr}"
-    expected = npy(descr, shape, golden[: len(elements)])
+    expected = header(descr, shape) + golden[: len(elements)]
     return "" if (directory / "out.npy").read_bytes() == expected else "other bytes"
 
 
