@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from clip_test import LAYOUTS, error_of, sample
-from conftest import ALL_DTYPES, FLOAT8, assert_same_bits, dtype_of, save
+from conftest import ALL_DTYPES, FLOAT8, assert_same_bits, save
 
 X = np.array([-4, -1, 0, 3, 9], np.float32)
 
