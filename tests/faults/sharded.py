@@ -65,8 +65,12 @@ def shards_mounted_again(place: Place) -> list[str]:
 # Processes stopped while others act ---------------------------------------------------------------------
 
 
-def stopped(place: Place, words: tuple[str, ...], prepare: Callable[[], list[str]], meanwhile: Callable[[], list[str]]) -> Iterator[tuple[str, list[str], Run]]:
-    """Stops the command at each decisive call and at some others, and calls `meanwhile`. Yields the call, violations and run."""
+def stopped(place: Place, words: tuple[str, ...], shards: range, meanwhile: Callable[[], list[str]]) -> Iterator[tuple[str, list[str], Run]]:
+    """Stops the command, after these shards, at each decisive call and at some others, and calls `meanwhile`. Yields the call, violations and run."""
+    def prepare() -> list[str]:
+        place.put(BEFORE)
+        return run_all(place, *shards)
+
     mode = Command(words)
     prepare()
     calls = [call.name for call in place.clipper.run(mode).calls]
@@ -100,12 +104,8 @@ class Command(Mode):
 
 def two_finalize(place: Place) -> list[str]:
     """One --finalize is stopped, another one finalizes, a late shard runs, the first continues: OUT must stay as it is."""
-    def begin() -> list[str]:
-        place.put(BEFORE)
-        return run_all(place, *range(SHARDS))
-
     texts = []
-    for where, wrong, run in stopped(place, FINALIZE, begin, lambda: finished_but_litter(place) + run_all(place, 0)):
+    for where, wrong, run in stopped(place, FINALIZE, range(SHARDS), lambda: finished_but_litter(place) + run_all(place, 0)):
         wrong += [] if found().get("out.npy") == LARGE_NEW else ["OUT is wrong"]
         wrong += refused(run, 5) if run.code else []
         known = re.search("shards? [1-3][^0]* of 4 (is|are) missing", run.stderr)  # not shard 0, which has run again
@@ -117,17 +117,13 @@ def two_finalize(place: Place) -> list[str]:
 
 def common_file_removed(place: Place) -> list[str]:
     """Somebody removes the file with all parts while --finalize is stopped. --finalize is right, or does not blame another one."""
-    def begin() -> list[str]:
-        place.put(BEFORE)
-        return run_all(place, *range(SHARDS))
-
     def remove() -> list[str]:
         for path in Path().glob("out.npy.shards.*"):
             path.unlink()
         return []
 
     texts = []
-    for where, wrong, run in stopped(place, FINALIZE, begin, remove):
+    for where, wrong, run in stopped(place, FINALIZE, range(SHARDS), remove):
         wrong += refused(run, 5) if run.code else []
         wrong += [] if run.code or found().get("out.npy") == LARGE_NEW else ["OUT is wrong"]
         wrong += [f"false: {run.stderr}"] if OVERTAKEN in run.stderr else []
@@ -137,12 +133,8 @@ def common_file_removed(place: Place) -> list[str]:
 
 def late_shard(place: Place) -> list[str]:
     """A shard is stopped, another process runs the same shard and --finalize, the first continues: OUT must stay as it is."""
-    def begin() -> list[str]:
-        place.put(BEFORE)
-        return run_all(place, *range(1, SHARDS))
-
     texts = []
-    for where, wrong, run in stopped(place, shard(0), begin, lambda: finished_but_litter(place, 0)):
+    for where, wrong, run in stopped(place, shard(0), range(1, SHARDS), lambda: finished_but_litter(place, 0)):
         wrong += [] if found().get("out.npy") == LARGE_NEW else ["OUT is wrong"]
         wrong += [f"exit {run.code}: {run.stderr}"] if run.code or run.stderr else []
         wrong += finished(place, *range(SHARDS))
