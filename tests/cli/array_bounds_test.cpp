@@ -84,10 +84,9 @@ TEST_CASE("arrays give numpy's bytes as a file, through pipes, in place and with
   const std::vector<std::string> names{"min.npy", "max.npy", "scale.npy", "bias.npy"};
   std::size_t number = 0;
   for (const auto& row : tsv::read("arrays/cases.tsv")) {
-    const WorkingDirectory directory;
     const std::string input = file_of(row[2]);
     const std::string expected = file_of(row.back());
-    directory.write("in.npy", input);
+    const WorkingDirectory directory{{"in.npy", input}};
     for (std::size_t i = 0; i < names.size(); ++i)
       if (!row[3 + i].empty()) directory.write(names[i], file_of(row[3 + i]));
     const Words words = joined(tsv::split(row[1], ' '), settings(number));

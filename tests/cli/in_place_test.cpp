@@ -13,9 +13,8 @@ const std::string kInput = float32_file({-1, 0.5F, 9});
 
 TEST_CASE("--in-place keeps the owner") {
   if (::geteuid() != 0) return skip_unless_possible("files of another user");
-  const WorkingDirectory directory;
+  const WorkingDirectory directory{{"x.npy", kInput}};
   const std::string file = directory / "x.npy";
-  write_file(file, kInput);
   REQUIRE(::chown(file.c_str(), 1234, 4321) == 0);
   check_done(run_clipper(clip({"-i", file})));
   CHECK(status_of(file).st_uid == 1234);

@@ -160,8 +160,7 @@ TEST_CASE("an input that is overwritten and gets its old time back, or is rename
 }
 
 TEST_CASE("65,536 members of an archive are clipped, pooled, compared and verified within 64 MiB") {
-  const WorkingDirectory directory;
-  directory.write("a.npz", many_members(float32_file({1})));
+  const WorkingDirectory directory{{"a.npz", many_members(float32_file({1}))}};
   const std::string other = many_members(float32_file({2}));
   for (const Words& words :
        {Words{"--max", "50%", "a.npz", "o.npz"}, Words{"--max", "50%", "--pooled", "a.npz", "o.npz"},
@@ -176,8 +175,7 @@ TEST_CASE("65,536 members of an archive are clipped, pooled, compared and verifi
 }
 
 TEST_CASE("info lists 65,536 members of an archive within 64 MiB") {
-  const WorkingDirectory directory;
-  directory.write("a.npz", many_members(float32_file({1})));
+  const WorkingDirectory directory{{"a.npz", many_members(float32_file({1}))}};
   for (const Words& words : {Words{"info", "a.npz"}, Words{"info", "--json", "a.npz"}}) {
     const Result result =
         Process(clipper_words(words), {directory.path(), limit(RLIMIT_DATA, 64U << 20U)}).finish();

@@ -200,9 +200,7 @@ TEST_CASE("a signal erases the progress") {
 
 TEST_CASE("a run of several inputs ends with its counts on a terminal") {
   if (!Terminal::exists()) return;
-  const WorkingDirectory directory;
-  directory.write("a.npy", kInput);
-  directory.write("b.npy", kInput);
+  const WorkingDirectory directory{{"a.npy", kInput}, {"b.npy", kInput}};
   Terminal terminal;
   Process process(clipper_words({"--max", "6", "--output-dir", "out", "a.npy", "b.npy"}),
                   {directory.path(), terminal.as(STDERR_FILENO)});

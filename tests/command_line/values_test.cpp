@@ -79,8 +79,7 @@ TEST_CASE("a text that is not a number is refused with its name") {
 }
 
 TEST_CASE("a file name without @ is refused with advice to write @") {
-  const testing::TemporaryDirectory directory;
-  testing::write_file(directory / "bound", "");
+  const testing::TemporaryDirectory directory{{"bound", ""}};
   for (const std::string& name : {std::string("lo.npy"), directory / "bound"})
     CHECK(refusal(ErrorKind::usage, [&] { return number_of_text("min", name); }) ==
           "min: '" + name + "' is not a number; to read the number from a file, write @" + name);
@@ -100,9 +99,8 @@ TEST_CASE("nan accepts its words and numbers") {
 }
 
 TEST_CASE("parsing @FILE reads the file and remembers its name") {
-  const testing::TemporaryDirectory directory;
+  const testing::TemporaryDirectory directory{{"lo.npy", testing::float32_file({1.5F})}};
   const std::string path = directory / "lo.npy";
-  testing::write_file(path, testing::float32_file({1.5F}));
   const Request request{.min = number_of_text("min", "@" + path), .max = number_of_text("max", "7")};
   testing::write_file(path, testing::float32_file({1, 2}));
   CHECK(request.min->number == Number(1.5));

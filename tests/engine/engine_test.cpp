@@ -120,9 +120,8 @@ class SecondFailure : public Error {
 }  // namespace
 
 TEST_CASE("one chunk is clipped like its single elements") {
-  const TemporaryDirectory directory;
   const std::vector<std::int16_t> elements{-3, 16, 17, 18, 99, 100, 101, 32767};
-  directory.write("in.npy", tensor_of("<i2", elements));
+  const TemporaryDirectory directory{{"in.npy", tensor_of("<i2", elements)}};
   CHECK(in_one_chunk(directory, "header") ==
         "header" + bytes_of(std::vector<std::int16_t>{17, 17, 17, 18, 99, 100, 100, 100}));
 }

@@ -17,10 +17,9 @@ std::string archive_of(const std::vector<float>& a, const std::vector<float>& b)
 }  // namespace
 
 TEST_CASE("clip_file() and clip_in_place() clip the members of an archive, and count all their elements") {
-  const TemporaryDirectory directory;
+  const TemporaryDirectory directory{{"x.npz", archive_of({-1, 3, 9}, {7, 8})}};
   const std::string in = directory / "x.npz";
   const std::string out = directory / "y.npz";
-  write_file(in, archive_of({-1, 3, 9}, {7, 8}));
   const Counts counts = clip_file(in, out, {.min = 0, .max = 6});
   CHECK(counts.elements == 5);
   CHECK(counts.raised == 1);
@@ -51,10 +50,9 @@ TEST_CASE("FileOptions::members chooses the members of an archive that are clipp
 }
 
 TEST_CASE("All functions that read a file take FILE:MEMBER") {
-  const TemporaryDirectory directory;
+  const TemporaryDirectory directory{{"x.npz", archive_of({-1, 3, 9}, {7, 9})},
+                                     {"b.npy", float32_file({7, 9})}};
   const std::string member = directory / "x.npz:b";
-  directory.write("x.npz", archive_of({-1, 3, 9}, {7, 9}));
-  directory.write("b.npy", float32_file({7, 9}));
   const FileOptions options{.special_paths = true};
   CHECK(compare_files(member, directory / "b.npy", {}, options).equal());
   CHECK(statistics(member, options).mean == 8.0);

@@ -463,9 +463,8 @@ TEST_CASE("the C interface refuses an output whose elements overlap") {
 }
 
 TEST_CASE("the C interface says what a file's header says, and takes special paths only if asked to") {
-  const TemporaryDirectory directory;
-  write_file(directory / "in.npy", float32_file({-1, 7}));
-  directory.write("x.npz", npz_file({{"w.npy", float32_file({3})}}));
+  const TemporaryDirectory directory{{"in.npy", float32_file({-1, 7})},
+                                     {"x.npz", npz_file({{"w.npy", float32_file({3})}})}};
   clipper_layout layout{};
   layout.size = sizeof layout;
   REQUIRE(clipper_layout_of_file(nullptr, (directory / "in.npy").c_str(), &layout) == CLIPPER_OK);
@@ -490,11 +489,10 @@ TEST_CASE("the version of the C interface is that of the library") {
 }
 
 TEST_CASE("the C interface saves figures and takes them, and what is set besides wins") {
-  const TemporaryDirectory directory;
+  const TemporaryDirectory directory{{"in.npy", float32_file({1, 3, 8})}};
   const std::string in = directory / "in.npy";
   const std::string out = directory / "out.npy";
   const std::string fit = directory / "fit.npz";
-  write_file(in, float32_file({1, 3, 8}));
   const CRequest saves{{"max", "50%"}, {"subtract", "min"}, {"fit", fit.c_str()}};
   REQUIRE(clipper_clip_file(saves.get(), in.c_str(), out.c_str(), nullptr) == CLIPPER_OK);
   const CRequest first{{"max", "7"}, {"apply", fit.c_str()}};
@@ -507,10 +505,9 @@ TEST_CASE("the C interface saves figures and takes them, and what is set besides
 }
 
 TEST_CASE("the C interface clips, compares and describes files") {
-  const TemporaryDirectory directory;
+  const TemporaryDirectory directory{{"in.npy", float32_file({-1, 7})}};
   const std::string in = directory / "in.npy";
   const std::string out = directory / "out.npy";
-  write_file(in, float32_file({-1, 7}));
   const CRequest request{{"max", "6"}, {"nodata", "-1"}};
   clipper_counts counts{};
   counts.size = sizeof counts;

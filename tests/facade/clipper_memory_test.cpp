@@ -56,9 +56,8 @@ TEST_CASE("statistics and percentiles of memory are those of a file with the sam
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * 7919 % 100'003) / 8;
   values[5] = std::numeric_limits<float>::quiet_NaN();
   values[6] = -std::numeric_limits<float>::infinity();
-  const TemporaryDirectory directory;
+  const TemporaryDirectory directory{{"x.npy", float32_file(values)}};
   const std::string path = directory / "x.npy";
-  write_file(path, float32_file(values));
   const Tensor tensor = tensor_in(path);
   const std::array percentages{Number(0), Number(33), *parse_number("99.9")};
   CHECK(percentiles(TensorView{tensor, values.data()}, percentages) == percentiles(path, percentages));

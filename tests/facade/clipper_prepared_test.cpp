@@ -190,11 +190,9 @@ TEST_CASE("the header of a file tells what tensor it holds") {
 }
 
 TEST_CASE("a comparison has a summary, if the tensors differ") {
-  const TemporaryDirectory directory;
+  const TemporaryDirectory directory{{"a.npy", float32_file({1, 2})}, {"b.npy", float32_file({1, 2.5})}};
   const std::string a = directory / "a.npy";
   const std::string b = directory / "b.npy";
-  write_file(a, float32_file({1, 2}));
-  write_file(b, float32_file({1, 2.5}));
   CHECK(compare_files(a, b).summary ==
         "1 of 2 differ (50 %); first [1] actual 2 expected 2.5 (0.5, 2097152 ulp); max abs 0.5 at [1]; would "
         "pass with atol=0.5 or ulp=2097152");
@@ -219,9 +217,8 @@ TEST_CASE("tolerance and any_dtype are those of the program") {
   const Comparison mixed = compare_memory(integers, near, {.any_dtype = true});
   CHECK((mixed.dtype == DType::float64 && mixed.actual_dtype == DType::int64 && mixed.mismatches == 2));
   CHECK((mixed.first[0].actual == 2 && mixed.largest == double{1000.001F} - 1000));
-  const TemporaryDirectory directory;
-  write_file(directory / "a.npy", float32_file({1, 2}));
-  write_file(directory / "e.npy", tensor_of<std::int16_t>("<i2", {1, 3}));
+  const TemporaryDirectory directory{{"a.npy", float32_file({1, 2})},
+                                     {"e.npy", tensor_of<std::int16_t>("<i2", {1, 3})}};
   const Comparison files = compare_files(directory / "a.npy", directory / "e.npy", {.any_dtype = true});
   CHECK((files.dtype == DType::float64 && files.actual_dtype == DType::float64 && files.mismatches == 1));
   const auto refused = [&](const CompareOptions& compare) {

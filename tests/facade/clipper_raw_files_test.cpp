@@ -6,10 +6,9 @@
 namespace clipper::testing {
 
 TEST_CASE("FileOptions say what files without a header hold") {
-  const TemporaryDirectory directory;
+  const TemporaryDirectory directory{{"in.raw", "head\x01\x07\x09\x02"}};
   const std::string in = directory / "in.raw";
   const std::string out = directory / "out.raw";
-  write_file(in, "head\x01\x07\x09\x02");
   CHECK(clip_file(in, out, {.max = 6}, {.raw = "uint8:2,-1@4"}).lowered == 2);
   CHECK(read_file(out) == "head\x01\x06\x06\x02");
   CHECK(tensor_in(in, {.raw = "uint8:2,-1@4"}).shape == std::vector<std::int64_t>{2, 2});

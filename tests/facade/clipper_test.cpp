@@ -134,10 +134,9 @@ concept Clippable = requires(T&& elements, const Request& request) {
 };
 
 TEST_CASE("a profile that profile_named() does not know is an error, and nothing is written") {
-  const TemporaryDirectory directory;
+  const TemporaryDirectory directory{{"in.npy", float32_file({1, 9})}};
   const std::string in = directory / "in.npy";
   const std::string out = directory / "out.npy";
-  write_file(in, float32_file({1, 9}));
   std::array<float, 2> values{1, 9};
   const Request request{.max = 6, .profile = profile_named("onnx-99")};
   const auto check = [&](auto work) {
@@ -193,11 +192,10 @@ TEST_CASE("an error quotes the text of a number, with and without @") {
 }
 
 TEST_CASE("a tolerance that is negative or not finite is an error that names the parameter") {
-  const TemporaryDirectory directory;
+  const TemporaryDirectory directory{{"x.npy", tensor_of<std::int32_t>("<i4", {1})},
+                                     {"y.npy", tensor_of<std::int32_t>("<i4", {9})}};
   const std::string path = directory / "x.npy";
   const std::string other = directory / "y.npy";
-  write_file(path, tensor_of<std::int32_t>("<i4", {1}));
-  write_file(other, tensor_of<std::int32_t>("<i4", {9}));
   const double inf = std::numeric_limits<double>::infinity();
   for (const double bad : {-1.0, -1e-300, inf, -inf, std::nan("")}) {
     CAPTURE(bad);
@@ -265,11 +263,9 @@ TEST_CASE("a child process clips without the threads of its parent") {
 }
 
 TEST_CASE("files are replaced as the options say") {
-  const TemporaryDirectory directory;
+  const TemporaryDirectory directory{{"in.npy", float32_file({-1, 3, 9})}, {"out.npy", "kept"}};
   const std::string in = directory / "in.npy";
   const std::string out = directory / "out.npy";
-  write_file(in, float32_file({-1, 3, 9}));
-  write_file(out, "kept");
   CHECK(error_of([&] { clip_file(in, out, {.max = 6}, {.overwrite = false}); }).kind() == ErrorKind::refused);
   CHECK(read_file(out) == "kept");
   clip_file(in, out, {.max = 6}, {.sync = true, .no_cache = true, .threads = 1});
@@ -285,11 +281,10 @@ TEST_CASE("files are replaced as the options say") {
 }
 
 TEST_CASE("figures of one file are applied to another") {
-  const TemporaryDirectory directory;
+  const TemporaryDirectory directory{{"in.npy", float32_file({1, 3, 8})}};
   const std::string in = directory / "in.npy";
   const std::string out = directory / "out.npy";
   const std::string fit = directory / "fit.npz";
-  write_file(in, float32_file({1, 3, 8}));
   clip_file(in, out, {.max = "50%", .subtract = "min"}, {.fit = fit});
   CHECK(read_file(out) == float32_file({0, 2, 2}));
   clip_file(in, out, from_fit(fit));
@@ -308,10 +303,9 @@ TEST_CASE("figures of one file are applied to another") {
 }
 
 TEST_CASE("a refused change in place leaves the file unchanged") {
-  const TemporaryDirectory directory;
-  const std::string path = directory / "x.npy";
   const std::string file = float32_file({1, std::numeric_limits<float>::quiet_NaN()});
-  write_file(path, file);
+  const TemporaryDirectory directory{{"x.npy", file}};
+  const std::string path = directory / "x.npy";
   for (const bool direct : {false, true}) {
     const auto refused = [&] { clip_in_place(path, {.max = 0, .nan = OnNan::error}, {.direct = direct}); };
     CHECK(error_of(refused).kind() == ErrorKind::input);
@@ -337,10 +331,9 @@ TEST_CASE("a comparison lists the index of every mismatch, whatever the memory o
 }
 
 TEST_CASE("statistics leave NaN out and count infinities") {
-  const TemporaryDirectory directory;
-  const std::string path = directory / "x.npy";
   constexpr float kInf = std::numeric_limits<float>::infinity();
-  write_file(path, float32_file({1, 2, std::nanf(""), kInf, -kInf}));
+  const TemporaryDirectory directory{{"x.npy", float32_file({1, 2, std::nanf(""), kInf, -kInf})}};
+  const std::string path = directory / "x.npy";
   const Statistics result = statistics(path);
   CHECK(result.count == 5);
   CHECK(result.nan == 1);

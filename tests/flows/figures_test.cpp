@@ -42,9 +42,8 @@ Plan planned(const Request& request, const TensorLayout& layout, const std::vect
 }  // namespace
 
 TEST_CASE("every number of threads and chunk size finds the same percentiles") {
-  const TemporaryDirectory directory;
   const std::vector<float> elements = scattered_floats(500'000);
-  directory.write("x.npy", float32_file(elements));
+  const TemporaryDirectory directory{{"x.npy", float32_file(elements)}};
   std::vector<float> sorted = elements;
   std::ranges::sort(sorted);
   for (const unsigned threads : {1U, 2U, 7U})
@@ -71,9 +70,8 @@ TEST_CASE("every number of threads and chunk size finds the same percentiles") {
 }
 
 TEST_CASE("a file that changes after its percentiles were read is refused, and nothing is written") {
-  const TemporaryDirectory directory;
+  const TemporaryDirectory directory{{"x.npy", float32_file(scattered_floats(100'000))}};
   const std::string path = directory / "x.npy";
-  write_file(path, float32_file(scattered_floats(100'000)));
   Engine engine{{}};
   const ClipSettings settings{.request = percentiles(), .max_clipped = std::nullopt};
   Intruder intruder(path);
@@ -88,9 +86,8 @@ TEST_CASE("a file that changes after its percentiles were read is refused, and n
 }
 
 TEST_CASE("a file that changed since it was opened has no percentiles") {
-  const TemporaryDirectory directory;
+  const TemporaryDirectory directory{{"x.npy", float32_file(scattered_floats(100'000))}};
   const std::string path = directory / "x.npy";
-  write_file(path, float32_file(scattered_floats(100'000)));
   Engine engine{{}};
   InputFile input = InputFile::open(path);
   const TensorLayout header = read_header(input, std::nullopt);

@@ -45,9 +45,8 @@ TEST_CASE("All elements are seen as they were read, and all bytes as they are in
   for (const std::size_t count : {0U, 5U, 50'000U})
     for (const unsigned threads : {1U, 3U}) {
       CAPTURE(count, threads);
-      const TemporaryDirectory directory;
       const std::vector<float> elements = scattered_floats(count);
-      directory.write("in.npy", float32_file(elements));
+      const TemporaryDirectory directory{{"in.npy", float32_file(elements)}};
       InputFile input = InputFile::open(directory / "in.npy");
       const Plan plan = make_plan({.min = 0, .max = 6}, read_header(input, std::nullopt));
       Engine engine({.threads = threads, .chunk_size = 4096});

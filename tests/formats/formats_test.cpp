@@ -25,9 +25,8 @@ TEST_CASE("a FIFO is a stream, and its header may arrive in pieces") {
 }
 
 TEST_CASE("read_header() returns the header byte for byte and stops before the elements") {
-  const TemporaryDirectory directory;
   const std::string header_text = npy_file("<f4", "False", "(1,)", "", 16);
-  directory.write("file", header_text + "abcd");
+  const TemporaryDirectory directory{{"file", header_text + "abcd"}};
   InputFile file = InputFile::open(directory / "file");
   std::vector<std::byte> bytes;
   const npy::Header header = read_header(file, std::nullopt, &bytes);
@@ -57,9 +56,8 @@ TEST_CASE("a file must have the size that follows from its header") {
 }
 
 TEST_CASE("bytes after the array can be ignored") {
-  const TemporaryDirectory directory;
   const std::string bytes = float32_file({1, 2});
-  directory.write("file", bytes + "xyz");
+  const TemporaryDirectory directory{{"file", bytes + "xyz"}};
   InputFile file = InputFile::open(directory / "file");
   file.ignore_trailing();
   CHECK(read_header(file, std::nullopt).count == 2);
