@@ -138,8 +138,7 @@ TEST_CASE("The expected bytes of a tally follow what is known about each file") 
 }
 
 TEST_CASE("Only a regular file has a known size") {
-  const testing::TemporaryDirectory directory;
-  testing::write_file(directory / "x", "12345");
+  const testing::TemporaryDirectory directory{{"x", "12345"}};
   CHECK(expected_bytes(directory / "x") == 5);
   CHECK(expected_bytes(directory / "missing") == 0);
   CHECK(expected_bytes(directory.path()) == 0);
