@@ -11,6 +11,7 @@
 #include "error.hpp"
 #include "files/place.hpp"
 #include "files/replacement.hpp"
+#include "flows/figure_plans.hpp"
 #include "flows/figure_requests.hpp"
 #include "flows/saved_figures.hpp"
 #include "flows/selection.hpp"

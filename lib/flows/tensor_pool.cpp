@@ -13,6 +13,7 @@
 #include "files/descriptor.hpp"
 #include "files/place.hpp"
 #include "flows/figure_parts.hpp"
+#include "flows/figure_plans.hpp"
 #include "flows/figure_requests.hpp"
 #include "flows/file_clip.hpp"
 #include "flows/selection.hpp"
