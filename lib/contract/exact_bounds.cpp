@@ -298,8 +298,9 @@ void plan_exact_bounds(const Request& request, Plan& plan) {
 }
 
 DoubleDouble double_double(const Number& number) {
-  if (!is_whole_of_64_bits(number)) return round_to<double>(number);
-  return DoubleDouble::of(to_integer(number, Rounding::toward_zero));
+  const auto head = round_to<double>(number);  // which may be -0
+  if (!is_whole_of_64_bits(number)) return head;
+  return {head, rest_of(to_integer(number, Rounding::toward_zero), head)};
 }
 
 Number found_bound(const Number& percentile) {

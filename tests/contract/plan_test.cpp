@@ -1,5 +1,6 @@
 #include "contract/plan.hpp"
 
+#include "contract/exact_bounds.hpp"
 #include "contract/header.hpp"
 #include "support/refusal.hpp"
 
@@ -86,6 +87,14 @@ TEST_CASE("integer scale and bias lose no bit") {
       make_plan(scaled("-9007199254740993", "18446744073709551615"), header(int64)).operation;
   CHECK((operation.scale.integer() == -Int128{(1ull << 53) + 1}));
   CHECK((operation.bias.integer() == Int128{~0ull}));
+}
+
+TEST_CASE("a whole number of 64 bits is two doubles, of which -0 keeps its sign") {
+  const auto split = [](std::string_view text) { return double_double(*parse_number(text)); };
+  CHECK(split("-9007199254740993").head == -0x1p53);
+  CHECK(split("-9007199254740993").rest == -1);
+  CHECK(split("0.1").rest == 0);
+  CHECK(to_bits(split("-0").head) == to_bits(-0.0));
 }
 
 TEST_CASE("a scale or bias that is not given is 1 or 0") {
