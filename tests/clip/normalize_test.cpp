@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "clip/convert.hpp"
+#include "clip/reference_clip.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
 #include "support/catch.hpp"
@@ -83,8 +84,8 @@ Results divided(const Operation& operation, const std::vector<std::byte>& in, Si
   std::vector<std::byte> lo(kCount * size);
   std::vector<std::byte> hi(kCount * size);
   for (std::size_t i = 0; i < kCount; ++i) {
-    std::memcpy(&lo[i * size], &operation.lo, size);
-    std::memcpy(&hi[i * size], &operation.hi, size);
+    reference::store(operation.dtype, kNativeOrder, operation.lo, &lo[i * size]);
+    reference::store(operation.dtype, kNativeOrder, operation.hi, &hi[i * size]);
   }
   Operands operands;
   operands[Slot::lo] = {lo.data(), size};
@@ -99,8 +100,8 @@ Results divided(const Operation& operation, const std::vector<std::byte>& in, Si
 void append_element(std::vector<std::byte>& bytes, DType dtype, double number) {
   const ElementBits bits =
       is_floating(dtype) ? nearest_element(dtype, number) : to_bits(static_cast<std::int64_t>(number));
-  const auto* const first = reinterpret_cast<const std::byte*>(&bits);
-  bytes.insert(bytes.end(), first, first + traits(dtype).size);
+  bytes.resize(bytes.size() + traits(dtype).size);
+  reference::store(dtype, kNativeOrder, bits, bytes.data() + bytes.size() - traits(dtype).size);
 }
 
 TEST_CASE("Multiplications with a rounded reciprocal give the bytes of a division at every level") {

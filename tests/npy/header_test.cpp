@@ -395,7 +395,8 @@ TEST_CASE(
       const npy::Header header = npy::parse(view_of(with_descr(fmt::format("'{}'", descr))), given);
       CHECK(header.dtype == dtype);
       const std::string text = npy::format(header);
-      return text.substr(text.find(": '") + 3, 3) + (header.order == kLittle ? "" : " big");
+      return text.substr(text.find(": '") + 3, 3) +
+             (traits(dtype).size == 1 || header.order == kLittle ? "" : " big");
     } catch (const Error&) {
       return "refused";
     }
