@@ -151,8 +151,8 @@ struct Operation {
   ElementBits hi = 0;              ///< of `dtype`; highest_element() if there is no max
   std::optional<ElementBits> nan;  ///< the element that replaces NaN
 
-  DoubleDouble scale{1};  ///< finite; exact as a float for Arithmetic::float32, a double for ::float64, and
-  DoubleDouble bias{0};   ///< an integer of 64 bits for ::integer
+  DoubleDouble scale{1};  ///< finite: a float, a double or an integer of 64 bits, as the arithmetic says
+  DoubleDouble bias{0};
 
   std::optional<Cast> cast;
   std::optional<Normalization> normalization;  ///< only with a cast to float64

@@ -90,12 +90,12 @@ void choose_arithmetic(const Request& request, Operation& operation) {
 
   if (!is_long_integer(operation.dtype)) return;
   if (divides(request)) return;
-  const auto integer_scale = exact(request.scale, scale);
-  const auto integer_bias = exact(request.bias, bias);
-  if (!integer_scale || !integer_bias) return;
+  const auto exact_scale = exact(request.scale, scale);
+  const auto exact_bias = exact(request.bias, bias);
+  if (!exact_scale || !exact_bias) return;
   operation.arithmetic = Arithmetic::integer;
-  operation.scale = *integer_scale;
-  operation.bias = *integer_bias;
+  operation.scale = *exact_scale;
+  operation.bias = *exact_bias;
 }
 
 void choose_scaling(const Request& request, Plan& plan) {

@@ -34,8 +34,7 @@ void check_slab_index(const std::string& index, const InputFile& input) {
 
 /// Whether there is an index. Error{refused} if it has another text.
 bool has_slab_index(const std::string& index, const std::string& text) {
-  const Descriptor fd(retry_interrupted(
-      [&] { return os::open(index.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); }));
+  const Descriptor fd = open_file(index, O_RDONLY | O_NONBLOCK | O_NOCTTY);
   if (fd.get() < 0 && errno == ENOENT) return false;
   if (fd.get() < 0) throw_system_error(index, "cannot be opened");
   std::string there(text.size() + 1, '\0');

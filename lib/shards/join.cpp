@@ -166,9 +166,8 @@ bool Join::has_become_output(Engine& engine, std::vector<ShardRecord> records) {
   const bool is_common =
       std::ranges::all_of(records, &ShardRecord::in_common) && (!common || common == id_of(*status));
   if (!is_common && existing_ == OutputFile::Existing::replace) return false;
-  const Descriptor output(retry_interrupted([&] {
-    return os::openat(out.directory(), out.name(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-  }));
+  const Descriptor output =
+      open_at(out.directory(), out.name(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
   for (ShardRecord& record : records) record.in_common = true;
   if (output.get() < 0 || !different_parts(engine, records, output, nullptr).empty()) return false;
   if (os::fsync(output.get()) != 0 || !out.sync()) throw_not_durable(out_, errno);

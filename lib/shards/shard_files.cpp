@@ -306,8 +306,7 @@ std::optional<ShardRecord> ShardFiles::read_record(const ShardRun& run, std::uin
 /// The rule for owners is that of the kernel's fs.protected_regular. Network file systems may show one user
 /// as the owner of every file.
 Descriptor open_own(const Place& place, int flags, os::Mode mode) {
-  flags |= O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
-  Descriptor fd(retry_interrupted([&] { return os::openat(place.directory(), place.name(), flags, mode); }));
+  Descriptor fd = open_at(place.directory(), place.name(), flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, mode);
   const int error = fd.get() < 0 ? errno : 0;
   if (is_gone(error)) return fd;
   if (error == ELOOP || error == ENXIO || error == EISDIR) refuse(place.path(), kNotOwn);
@@ -407,8 +406,7 @@ std::string_view without_suffix(std::string_view name) {
 
 /// All files that shards, --finalize, or killed ones of these have made for OUT.
 std::vector<Place> files_of_all_runs(const Place& out) {
-  Descriptor fd(retry_interrupted(
-      [&] { return os::openat(out.directory(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+  Descriptor fd = open_at(out.directory(), ".", O_RDONLY | O_DIRECTORY);
   const std::unique_ptr<os::DIR, int (*)(os::DIR*)> directory(
       fd.get() < 0 ? nullptr : os::fdopendir(fd.get()), &os::closedir);
   if (!directory) throw_system_error(out.path(), "its directory cannot be read");
