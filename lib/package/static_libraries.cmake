@@ -58,11 +58,8 @@ if(WIN32)
 elseif(CLIPPER_PYTHON_MODULE)
   set(position_independent -fPIC)
 endif()
-foreach(option IN ITEMS ${position_independent} -ffunction-sections -fdata-sections)
-  add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:${option}>)
-endforeach()
+add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:${position_independent}>)
 set(app_options -Os)  # a quarter smaller, and the start is as fast
-set(once_options -Os)
 
 # add_foreign(NAME TARGET OPTION...): adds a project's TARGET, with each option set to OFF. Nothing of it is installed.
 function(add_foreign name target)
@@ -158,9 +155,9 @@ set(npz_definitions CLIPPER_NPZ_IS_LINKED CLIPPER_LIBISAL="ISA-L" CLIPPER_LIBZ="
 set(npz_libraries isal zlib)
 
 # Stripped, because the whole file counts for RLIMIT_AS.
-set(static_program_options -static-pie -s LINKER:--gc-sections)
+set(static_program_options -static-pie -s)
 if(WIN32)
-  set(static_program_options -static -s LINKER:--gc-sections)
+  set(static_program_options -static -s)
   link_libraries(advapi32 ntdll shell32)
 endif()
 if(NOT CMAKE_CROSSCOMPILING)  # zig refuses these, and links a program that is static, but not position-independent
