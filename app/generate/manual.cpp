@@ -101,7 +101,8 @@ std::string replaced_words(std::string text, std::string_view title, std::string
   const auto is_word_character = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
   for (std::size_t at = text.find(title); at != text.npos; at = text.find(title, at + 1)) {
     const std::size_t end = at + title.size();
-    if (at == 0 || is_word_character(text[at - 1]) || is_word_character(text[end]) ||
+    const bool is_heading = text.compare(text.rfind('\n', at) + 1, 2, ".S") == 0;
+    if (is_heading || at == 0 || is_word_character(text[at - 1]) || is_word_character(text[end]) ||
         text.substr(end, 4) == " in ")
       continue;
     text.insert(end, more);
@@ -109,8 +110,9 @@ std::string replaced_words(std::string text, std::string_view title, std::string
   return text;
 }
 
-/// The page's text, in which a section of another page that is named in capitals is followed by that page's
-/// name: "DTYPES AND BOUNDS in clipper-bounds(7)". A subsection is known by several words up to a comma.
+/// The page's text, in which a section of another page that is named in capitals, but not in a heading, is
+/// followed by that page's name: "DTYPES AND BOUNDS in clipper-bounds(7)". A subsection is known by several
+/// words up to a comma.
 std::string with_pages(std::string text, const PageTemplate& own) {
   for (const PageTemplate& page : kPages) {
     const std::string name = " in " + page_reference(page.name);
