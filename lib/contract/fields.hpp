@@ -161,7 +161,7 @@ gives max. Default: the profile's rule; of the profile clipper an error.)"},
  .line = "Lower bound: a number, 1%, mean-3std or @FILE.npy",
  .details = R"(Elements less than X become X: a number, `inf`, a percentile such as `1%`, a rule such as
 `mean-3std`, or @FILE.npy with a number or an array. Default: no bound, unless the profile has one.)",
- .more = "See DTYPES AND BOUNDS, PERCENTILES and RULES."},
+ .more = "See DTYPES AND BOUNDS, PERCENTILES and NUMBERS FROM THE DATA."},
 {.name = "max", .member = &Request::max, .parameter = ParameterId::max, .grammar = Grammar::bound,
  .broadcasts = true, .step = Step::clip, .repeats = true,
  .value = "X", .group = "bounds",
