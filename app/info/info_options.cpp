@@ -121,7 +121,7 @@ constexpr Option kPerAxis{
     .excludes = {{"--histogram-svg"}},
     .help = "Statistics of each index along axis K; repeatable",
     .details = R"(Print the statistics of each index along axis K, negative from the end, over all other axes;
-repeat it for pairs of indexes. `x.npy[:, 2]` as FILE has the statistics of one index alone.)"};
+repeat it for pairs of indexes. In the output `x.npy[:, 2]` names index 2 of axis 1.)"};
 
 constexpr Option kTotal{
     .names = "--total",
