@@ -170,7 +170,7 @@ class Example {
     write_file(directory_ / "list", "in/train/a.npy\nin/train/b.npy\n");
     for (const auto& [name, script] : kPrograms) write_program(name, script);
     write_program("clipper", "exec '" + std::filesystem::absolute(clipper_binary()).string() + "' \"$@\"");
-    run("tar -cf tensors.tar x.npy a.npy");
+    run("tar -cf tensors.tar x.npy in/train/a.npy");
   }
 
   Result run(const std::string& script) {
