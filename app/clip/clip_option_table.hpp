@@ -186,8 +186,8 @@ inline constexpr Option kOutput{
     .excludes = {{"--verify --finalize --in-place --output-dir"}},
     .help = "Paths of results from {dir}, {name}, {stem}, {ext}",
     .details = R"(Write each result to TEMPLATE, in which {dir}, {name}, {stem} and {ext} stand for parts of the
-input's path: `-o '{dir}/{stem}.clip{ext}'`. {{ and }} are braces. Missing directories are made. Without a
-placeholder it is OUT of one input.)"};
+input's path: `-o '{dir}/{stem}.clip{ext}'`. {{ and }} are braces. With a placeholder, missing directories are
+made; without, TEMPLATE is OUT of one input.)"};
 
 inline constexpr Option kRecursive{
     .names = "-r,--recursive",
