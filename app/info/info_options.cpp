@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view kDescription =
     "Prints dtype, shape, memory order and size of tensors (.npy, .pb, raw) and of the members of archives "
-    "(.npz, safetensors). With --stats, --percentile, --min or --max it also reads the "
+    "(.npz, safetensors). With --stats, or an option that implies it, info also reads the "
     "elements and prints their range, mean, standard deviation, median, NaN count and a histogram.";
 
 constexpr std::array<std::string_view, 1> kForms{"[OPTIONS] FILE..."};
@@ -66,7 +66,8 @@ constexpr Option kPercentile{
     .names = "--percentile", .type = "PERCENTS",
     .help = "Print percentiles, such as 1,50,99; implies --stats",
     .details = R"(Print the values below which these percentages of the elements lie: numbers from 0 to 100, with at
-most 16 decimal places, with or without a percent sign. Not of a stream. See THE STATISTICS.)"};
+most 16 decimal places, with or without a percent sign. Not of a stream. Implies `--stats`.
+See THE STATISTICS.)"};
 
 constexpr Option kValue{
     .names = "--value", .type = "EXPRESSION",
@@ -90,7 +91,7 @@ constexpr Option kHistogramSvg{
 constexpr Option kBins{
     .names = "--bins", .type = "N",
     .help = "At most N rows of the histogram; implies --stats",
-    .details = R"(Print at most N rows of the histogram, 2 to 20 (default).)"};
+    .details = R"(Print at most N bins, 2 to 20 (default). Implies `--stats`.)"};
 
 constexpr Option kTable{
     .names = "--table", .type = "FORMAT", .words = [] { return Words{"text", "csv"}; },
@@ -108,7 +109,8 @@ compared exactly as typed; an array has a bound for each element, and no mark. I
 constexpr Option kMax{
     .names = "--max", .type = "X", .value = Value::number,
     .help = "Count elements greater than X or @FILE.npy's",
-    .details = R"(Count the elements greater than X, as a clip would lower them, by the rules of `--min`.)"};
+    .details = R"(Count the elements greater than X, as a clip would lower them, by the rules of
+`--min`. Implies `--stats`.)"};
 
 constexpr Option kNodata{
     .names = "--nodata", .type = "V", .value = Value::number,
@@ -121,14 +123,14 @@ constexpr Option kPerAxis{
     .excludes = {{"--histogram-svg"}},
     .help = "Statistics of each index along axis K; repeatable",
     .details = R"(Print the statistics of each index along axis K, negative from the end, over all other axes;
-repeat it for pairs of indexes. In the output `x.npy[:, 2]` names index 2 of axis 1.)"};
+repeat it for pairs of indexes. In the output `x.npy[:, 2]` names index 2 of axis 1. Implies `--stats`.)"};
 
 constexpr Option kTotal{
     .names = "--total",
     .excludes = {{"--histogram-svg"}},
     .help = "Statistics of all tensors together",
-    .details = R"(Print the statistics of all tensors of all files together: the numbers that `--pooled` finds. All
-must have one dtype. An input that cannot be read ends the run.)"};
+    .details = R"(Print the statistics of all tensors together: the numbers that `--pooled` finds. All must have one
+dtype. An input that cannot be read ends the run. Implies `--stats`.)"};
 
 constexpr Option kJson{
     .names = "--json",
