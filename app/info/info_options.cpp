@@ -134,8 +134,9 @@ dtype. An input that cannot be read ends the run. Implies `--stats`.)"};
 
 constexpr Option kJson{
     .names = "--json",
-    .help = "Print one line of JSON per file",
-    .details = R"(Print a JSON object in one line for every file in place of text. See JSON OUTPUT.)"};
+    .help = "Print one line of JSON per tensor",
+    .details = R"(Print a JSON object in one line for every tensor in place of text, with `--per-axis` for
+every index. See JSON OUTPUT.)"};
 
 // clang-format on
 
