@@ -269,7 +269,7 @@ std::string json_objects(const CommandSpec& clip) {
   for (const JsonMember& member : all)
     if (std::ranges::count(all, member) > 1 && std::ranges::find(shared, member) == shared.end())
       shared.push_back(member);
-  std::string text = ".SS Members of several objects\n" + member_lines(shared);
+  std::string text = ".SS Keys of several objects\n" + member_lines(shared);
   for (auto& [name, members] : objects) {
     std::vector<std::string> common;
     std::erase_if(members, [&](const JsonMember& member) {
