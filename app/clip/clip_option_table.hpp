@@ -274,7 +274,7 @@ inline constexpr Option kDryRun{
     .names = "--dry-run",
     .group = "files",
     .excludes = {{"--verify --finalize"}},
-    .help = "Check everything, print the plan, write nothing",
+    .help = "Check everything, print the plan, write no results",
     .details = R"(Make every check, read the inputs and print what would be clipped and written where; write nothing
 but the file of `--fit`. With `--discard-shards`, print what would be removed.)"};
 
