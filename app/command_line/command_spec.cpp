@@ -251,7 +251,10 @@ std::string help_of(const CommandSpec& spec, const CommandSpecs& commands, std::
   for (const auto& [heading, options] : groups_of(spec)) {
     if (heading == kHidden) continue;
     help.begin_section(heading_text(heading) + ":");
-    for (const Option* const option : options) help.add(*option, option->help);
+    for (const Option* const option : options) {
+      const bool is_only_help = spec.common.empty() && long_name(*option) == "--help";
+      help.add(*option, is_only_help ? "Print this help" : option->help);
+    }
   }
   if (!spec.has_groups) return help.text().append(spec.footer);  // which begins with an empty line
   help.begin_section();
