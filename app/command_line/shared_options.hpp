@@ -58,14 +58,15 @@ inline constexpr Option kLogLevel{
     .page = "clipper.1",
     .help = "Messages: error, warning, info, debug or trace",
     .details = R"(Print messages down to this level: `error`, `warning`, `info` (default), `debug` or `trace`.
-On standard error `--quiet`, `-v` and `-vv` (error, debug, trace) count before it.)"};
+On standard error `--quiet`, `-v` and `-vv` (error, debug, trace) take precedence over it.)"};
 
 inline constexpr Option kLogFile{
     .names = "--log-file", .type = "LOG", .value = Value::file,
     .page = "clipper.1",
     .help = "Keep messages in LOG, too, with date and level",
-    .details = R"(Append messages to LOG with date, time, process and level, each line by one write, so that runs may
-share LOG: of `--log-level`, otherwise of standard error and at least info. A full disk ends the log, not the run.)"};
+    .details = R"(Append messages to LOG with date, time, process and level. Each line is one write, so that runs may
+share LOG. LOG has the messages of `--log-level`; without it, those that standard error has, and at least
+`info`. A full disk ends the log, not the run.)"};
 
 inline constexpr Option kThreads{
     .names = "-j,--threads", .type = "N",
