@@ -258,8 +258,9 @@ inline constexpr Option kBackup{
     .group = "files",
     .excludes = {{"--verify --finalize --direct"}},
     .help = "Keep replaced files as NAME~, or NAME and SUFFIX",
-    .details = R"(Keep each file that is replaced, by a hard link, under its name and SUFFIX (default: ~; no word of
-cp such as numbered). An existing backup is refused (5) without `--force`. Not with `--shard` of one tensor.)"};
+    .details = R"(Keep each file that is replaced, by a hard link, under its name and SUFFIX (default: ~; not one
+of cp's words such as numbered). An existing backup is refused (5) without `--force`. Not with `--shard` of
+one tensor.)"};
 
 inline constexpr Option kKeepGoing{
     .names = "-k,--keep-going",
