@@ -48,8 +48,8 @@ constexpr Option kFiles{
     .names = "FILE", .value = Value::tensor,
     .help = "A file, an archive's member FILE:NAME, a directory",
     .details = R"(A file, a member ARCHIVE.npz:NAME, or a directory, which stands for all files of tensors below it
-(FORMATS); `-` is standard input. A file that cannot be read is a line on standard error, and the others are
-still shown.)"};
+(FORMATS); `-` is standard input. If a file cannot be read, a line on standard error says why, and the others
+are still shown.)"};
 
 constexpr Option kRecursive{
     .names = "-r,--recursive",
@@ -65,21 +65,20 @@ the median, the numbers of NaN, inf and -inf, and a histogram. See THE STATISTIC
 constexpr Option kPercentile{
     .names = "--percentile", .type = "PERCENTS",
     .help = "Print percentiles, such as 1,50,99; implies --stats",
-    .details = R"(Print the values below which these percentages of the elements lie: numbers from 0 to 100, with at
-most 16 decimal places, with or without a percent sign. Not of a stream. Implies `--stats`.
-See THE STATISTICS.)"};
+    .details = R"(Print the values below which these percentages of the elements lie: 0 to 100, with at most 16
+decimals, with or without `%`. Not for a stream. Implies `--stats`. See THE STATISTICS.)"};
 
 constexpr Option kValue{
     .names = "--value", .type = "EXPRESSION",
     .help = "Print absmax/127, mean+3std, ...; repeatable",
-    .details = R"(Print the number that EXPRESSION is, such as `median+3*1.4826*mad`: see NUMBERS FROM THE DATA. Not of
-a stream. Implies `--stats`.)"};
+    .details = R"(Print the value of EXPRESSION, such as `median+3*1.4826*mad`: see NUMBERS FROM THE DATA. Not for a
+stream. Implies `--stats`.)"};
 
 constexpr Option kMask{
     .names = "--mask", .type = "@FILE.npy", .value = Value::number,
     .needs = "--value",
     .help = "--value of the elements where FILE is not 0",
-    .details = R"(Find `--value` where FILE, of bool or numbers, is not 0. It may have the words in braces of
+    .details = R"(Find `--value` where FILE, of bool or numbers, is not 0. The name may contain {stem} and so on, as in
 clipper(1).)"};
 
 constexpr Option kHistogramSvg{
@@ -97,7 +96,7 @@ constexpr Option kTable{
     .names = "--table", .type = "FORMAT", .words = [] { return Words{"text", "csv"}; },
     .excludes = {{"--json --histogram-svg"}},
     .help = "A row for each tensor: text or csv",
-    .details = R"(Print a row for each tensor, also of one, as `text` (default of several) or `csv`. Rows have no
+    .details = R"(Print a row for each tensor, even a single one, as `text` (default for several) or `csv`, without a
 histogram.)"};
 
 constexpr Option kMin{
