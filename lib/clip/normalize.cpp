@@ -437,7 +437,7 @@ class NormalizingProgram {
       other.cast->nan.reset();
       other.cast->below = other.cast->above = canonical_nan(DType::float64);
       Operands bounds = operands;
-      bounds[Slot::nan] = bounds[Slot::nan_result] = {};
+      for (const Slot slot : {Slot::nan, Slot::nan_result, Slot::below, Slot::above}) bounds[slot] = {};
       static_cast<void>(convert(other, bounds, in, y.bytes(), count, Counting::off, level_));
     }
     Doubles x;

@@ -153,7 +153,7 @@ void FoundResults::add(const std::optional<Figure>& found) {
     numbers_.emplace_back();
   else
     numbers_.emplace_back(is_floating(to_) ? number_of(to_, nearest_element(to_, *found))
-                                           : rounded(Number(*found), Round::half_even));
+                                           : rounded(Number(*found), round_));
 }
 
 Parameter FoundResults::take(const Message& figure, const std::string& text, TensorLayout layout) const {

@@ -94,10 +94,11 @@ class FoundArray {
   std::vector<std::byte> numbers_;
 };
 
-/// Numbers that elements become, rounded to elements of the output's dtype, or to integers for it.
+/// Numbers that elements become, rounded to elements of the dtype after the replacement, or to integers for
+/// it: float64 if more steps follow.
 class FoundResults {
  public:
-  explicit FoundResults(DType to) : to_(to) {}
+  FoundResults(DType to, Round round) : to_(to), round_(round) {}
 
   /// That of a group, unless it is lost.
   void add(const std::optional<Figure>& found);
@@ -112,6 +113,7 @@ class FoundResults {
   [[nodiscard]] static bool is_found(const std::optional<Number>& number) { return number.has_value(); }
 
   DType to_;
+  Round round_;
   std::vector<std::optional<Number>> numbers_;
 };
 

@@ -26,7 +26,6 @@ void check_rule(const Request& request, std::string_view field, const Parameter&
   if (!is_rule(figure)) return;
   if (request.profile->family != "clipper")
     refuse(fmt::format(": is not supported by {}; only profile clipper has it", request.profile->system));
-  if (field == "stretch_from") return;
   const bool is_bound = field == "min" || field == "max";
   if (is_bound && figure.expression.is_only(Statistic::min))
     refuse(" is no bound; that of the least element is 0%");
@@ -46,25 +45,23 @@ void check_figures(const Request& request) {
           fmt::format(" is not supported by {}; only profile clipper has it", request.profile->system));
     if (!has_any) expect_no_groups(request);
   }
-  for_each_number(request, [&](const Field& field, const Parameter& given) {
-    if (field.is_range) check_rule(request, field.name, given);
-    check_places(field.name, given);
-  });
+  for_each_number(request,
+                  [&](const Field& field, const Parameter& given) { check_places(field.name, given); });
   const Field* const scaling = first_given(request, [&](const Field& field) {
     return field.step == Field::Step::scale && field.is_given(request) &&
            (field.number_in(request)->array || !field.number_in(request)->list.empty());
   });
-  const auto check = [&](const FieldList& figures) {
-    for (const Field* const field : figures) {
-      const Parameter& given = *field->number_in(request);
-      check_rule(request, field->name, given);
-      if (scaling != nullptr)
-        refuse_request(label(field->name, given) + ": a percentile cannot be combined with an array as " +
-                       parameter(scaling->name));
-    }
+  const auto check = [&](const Field& field, const Parameter& given) {
+    check_rule(request, field.name, given);
+    if (scaling != nullptr && is_figure(given))
+      refuse_request(label(field.name, given) + ": a percentile cannot be combined with an array as " +
+                     parameter(scaling->name));
   };
-  check(replacements_in(request));
-  check(percentiles_in(request));
+  for (const FieldList& figures : {replacements_in(request), percentiles_in(request)})
+    for (const Field* const field : figures) check(*field, *field->number_in(request));
+  for_each_number(request, [&](const Field& field, const Parameter& given) {
+    if (field.is_range) check(field, given);
+  });
 }
 
 /// The plan of a stage; see plan_stages().

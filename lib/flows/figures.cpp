@@ -139,6 +139,8 @@ void Figures::set_percentiles(const FieldList& bounds, Request& request, const G
     if (user != nullptr && number.kind == Number::Kind::infinite)
       refuse(bound,
              what + " is infinite; " + parameter(user->name) + " requires finite bounds" + place_of(group));
+    if (is_rule(given) && number.kind == Number::Kind::infinite)
+      refuse(bound, what + " is infinite" + place_of(group));
     if (number.kind == Number::Kind::nan)
       refuse(bound, what + " lies between -inf and inf" + place_of(group));
     if (is_rule(given)) number = within_floats(request_, layout().dtype, bound, number);
@@ -210,8 +212,10 @@ void Figures::find_replacements() {
   if (replacements.empty()) return;
   const std::vector<Expression> expressions = expressions_of(request_, replacements);
   scaled_ = scaled(request_, layout());
-  const DType to = request_.to ? DType(*request_.to) : layout().dtype;
-  std::vector<FoundResults> results(replacements.size(), FoundResults(to));
+  const DType last = request_.to ? DType(*request_.to) : layout().dtype;
+  const DType to = normalizes(request_) ? DType::float64 : last;
+  const Round round = request_.round.value_or(Round::half_even);
+  std::vector<FoundResults> results(replacements.size(), FoundResults(to, round));
   const auto take = [&](std::uint64_t group, const GroupNumbers& numbers) {
     for (std::size_t i = 0; i < replacements.size(); ++i) {
       const std::optional<Figure>& found = numbers.figures[i];
@@ -322,18 +326,18 @@ std::optional<std::pair<Figure, double>> Figures::range_of(const GroupNumbers& n
   return std::pair(*ends[0], length);
 }
 
-/// Finds the range of the input's elements that is stretched, which becomes a subtrahend and a divisor.
+/// Finds the range of x * scale + bias that is stretched, which becomes a subtrahend and a divisor.
 void Figures::find_range() {
   if (!has_range_figure(request_)) return;
   std::vector<Expression> figures;
   for (const Parameter* const end : {&request_.stretch_from->first, &request_.stretch_from->second})
     if (is_figure(*end)) figures.push_back(end->expression);
-  const DType dtype = is_long_integer(layout().dtype) ? layout().dtype : DType::float64;
-  FoundArray begins(request_, dtype);
+  scaled_ = scaled(request_, layout());
+  const bool is_exact = is_long_integer(layout().dtype) && (!scaled_ || scaled_->is_exact);
+  FoundArray begins(request_, is_exact ? layout().dtype : DType::float64);
   FoundArray lengths(request_, DType::float64);
   std::optional<std::pair<Figure, double>> range;
-  const Nodata nodata = nodata_of(request_, layout().dtype);
-  figures_of_groups(elements_of(sources_, groups_, nodata, options_.level), figures, options_.level,
+  figures_of_groups(scaled_elements(), figures, options_.level,
                     [&](std::uint64_t group, const GroupNumbers& numbers) {
                       range = range_of(numbers, group);
                       if (!range) {
@@ -427,8 +431,7 @@ void Figures::find_statistics() {
     const Field& factor = *factors[i];
     const bool is_rounded = factor.number() == &Request::subtract &&
                             is_extreme(*factor.number_in(request_)) && source.dtype == DType::float64 &&
-                            is_long_integer(layout().dtype) && !request_.scale && !request_.bias &&
-                            !request_.max_norm;
+                            is_long_integer(layout().dtype);
     if (is_rounded) find_exactly(found[i], elements[i]);
     if (!factor.number_in(request_)->expression.is_only(Statistic::mean))  // it is rounded, then
       elements[i].expect_one_dtype(label_of(factor), path_);
