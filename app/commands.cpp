@@ -29,6 +29,7 @@ namespace {
 /// What `clipper help` takes.
 Words help_words() {
   Words words = command_names();
+  words.emplace_back("clip");
   const Words topics = help_topics(kClipSpec);
   words.insert(words.end(), topics.begin(), topics.end());
   return words;
@@ -49,9 +50,9 @@ constexpr std::array kOptions{&kHelp};
 int show_help(const RawOptions& raw) {
   const CommandSpecs specs = command_specs();
   const std::string& topic = raw.text(kTopic);
-  const auto named = std::ranges::find(specs, std::string_view(topic), &CommandSpec::name);
-  print(named == specs.end() ? help_of_topic(kClipSpec, topic, help_columns())
-                             : help_of(**named, listed_commands(**named), help_columns()));
+  const CommandSpec* const named = topic.empty() ? &kClipSpec : command_named(specs, topic);
+  print(named == nullptr ? help_of_topic(kClipSpec, topic, help_columns())
+                         : help_of(*named, listed_commands(*named), help_columns()));
   return 0;
 }
 
@@ -169,10 +170,8 @@ int run_command(int argc, const char* const* argv) {
   std::span words(argv, static_cast<std::size_t>(argc));
   if (words.size() < 2) refuse("IN and OUT are missing; see clipper -h, or clipper --help for all options");
   if (words[1] == kCandidatesWord) return print_candidates(words.subspan(2));
-  const Words topics = help_words();
   std::vector<const char*> asked{words.front(), "help", words.back()};
-  if (words.size() == 3 && words[1] == std::string_view("--help") &&
-      std::ranges::find(topics, std::string_view(words[2])) != topics.end())
+  if (words.size() == 3 && words[1] == std::string_view("--help") && *words[2] != '-')
     words = asked;  // `clipper --help files`
   const CommandSpec* const named = command_named(command_specs(), words[1]);
   const CommandSpec& spec = named != nullptr ? *named : kClipSpec;

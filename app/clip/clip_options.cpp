@@ -224,7 +224,7 @@ void validate_golden(const RawOptions& raw, Command& command) {
   const std::vector<std::string>& files = raw.texts(kFiles);
   command.inputs = files;
   validate_list(raw, command);
-  if (files.empty() && !command.list) refuse("IN is missing; see clipper --help");
+  if (files.empty() && !command.list) refuse_missing(raw, "IN", "see clipper --help");
   const std::string& golden = raw.text(kVerify);
   if (has_standard_input(raw) && golden == "-") refuse("standard input cannot be both IN and GOLDEN");
   const bool many = files.size() > 1 || command.list || raw.has(kRecursive);
@@ -267,8 +267,10 @@ Destination destination_of_all(const RawOptions& raw) {
 [[noreturn]] void refuse_without_input(const RawOptions& raw) {
   if (raw.has(kInPlace)) refuse("FILE is missing: --in-place replaces each FILE by its result");
   const bool is_redirected = os::isatty(STDIN_FILENO) == 0 && os::isatty(STDOUT_FILENO) == 0;
-  refuse(is_redirected ? "IN is missing; to read standard input and write standard output, use - -"
-                       : "IN is missing; see clipper --help");
+  const bool has_out = names_destination(raw) || raw.has(kVerify);
+  refuse_missing(raw, "IN",
+                 has_out || !is_redirected ? "see clipper --help"
+                                           : "to read standard input and write standard output, use - -");
 }
 
 void validate_files(const RawOptions& raw, Command& command) {
@@ -298,9 +300,12 @@ void validate_files(const RawOptions& raw, Command& command) {
   for (const Option* const option : {&kFilesFrom, &kFiles0From, &kRecursive})
     if (raw.has(*option))
       refuse(fmt::format("{} needs --output-dir, --output, --in-place or --verify", long_name(*option)));
-  if (files.size() == 1) refuse("OUT is missing; - is standard output, and --in-place replaces IN");
+  if (files.size() == 1) refuse_missing(raw, "OUT", "- is standard output, and --in-place replaces IN");
   if (files.size() > 2)
-    refuse("too many files (expected IN OUT); for several inputs use --output-dir, --output or --in-place");
+    refuse(
+        fmt::format("too many files: '{}' follows IN and OUT; for several inputs use --output-dir, --output "
+                    "or --in-place",
+                    files[2]));
   command.inputs.pop_back();
   command.destination = ToFile{files.back()};
 }

@@ -36,7 +36,9 @@ constexpr std::array kMeant{
     Meant{"--minimum --lo --low --lower --lower-bound --a-min", "--min"},
     Meant{"--maximum --hi --high --upper --upper-bound --a-max", "--max"},
     Meant{"--astype --as --cast --convert --out-dtype --output-dtype", "--to"},
-    Meant{"--outdir --out-dir --dest --destination", "--output-dir"},
+    Meant{"--outdir --out-dir --output-directory --dest --destination", "--output-dir"},
+    Meant{"--golden --expected --reference", "--verify"},
+    Meant{"--no-color --no-colour", "--color", "did you mean --color=never?"},
     Meant{"--zp --zeropoint", "--zero-point"},
     Meant{"--floor --ceil --trunc --rounding", "--round"},
     Meant{"--jobs --workers --num-workers --cpus --parallel", "--threads"},
@@ -45,7 +47,8 @@ constexpr std::array kMeant{
     Meant{"--add --offset --shift", "--bias"},
     Meant{"--nan-to --fill-nan --nan-value", "--nan"},
     Meant{"--tol --eps --epsilon --delta", "--atol", "did you mean --atol or --rtol?"},
-    Meant{"--nan --nan-equal --equal-nan", "--nan-differ"},
+    Meant{"--nan", "--nan-differ"},
+    Meant{"--nan-equal --equal-nan", "--nan-differ", "NaN matches NaN; --nan-differ changes that"},
     Meant{"--save-figures --save-params --save", "--fit"},
     Meant{"--figures --params --load", "--apply"},
     Meant{"--other", "--unclipped"},
@@ -66,17 +69,41 @@ constexpr std::array kMeant{
     Meant{"--log --logfile", "--log-file"},
 };
 
-[[noreturn]] void refuse_option(const CommandSpec& spec, std::string_view word) {
+Words long_names(const CommandSpec& spec) {
+  Words names;
+  for (const Option* const option : spec.options) names.push_back(long_name(*option));
+  return names;
+}
+
+/// The name of a long option that is typed with two dashes or, as many programs have it, with one.
+std::string long_name_in(std::string_view word) {
+  return (word.starts_with("--") ? "" : "-") + lower_case(std::string(word.substr(0, word.find('='))));
+}
+
+/// Whether a word with one dash is meant as a long option: of -output, all after -o would be the name of a
+/// file.
+bool is_long_with_one_dash(const CommandSpec& spec, std::string_view word) {
+  constexpr std::size_t kLeast = 5;  // "--out", of "-out"
+  const std::string name = long_name_in(word);
+  if (!word.starts_with('-') || word.starts_with("--") || name.size() < kLeast) return false;
+  return std::ranges::any_of(long_names(spec), [&](auto option) { return option.starts_with(name); }) ||
+         std::ranges::any_of(kMeant, [&](const Meant& row) {
+           return has_word(row.typed, name) && option_named(spec, row.option) != nullptr;
+         });
+}
+
+[[noreturn]] void refuse_option(const CommandSpec& spec, const CommandSpecs& others, std::string_view word) {
   const std::string_view typed = word.substr(0, word.find('='));
-  const std::string lower = lower_case(std::string(typed));
+  const std::string lower = long_name_in(word);
   for (const Meant& row : kMeant) {
     if (!has_word(row.typed, lower) || option_named(spec, row.option) == nullptr) continue;
     if (!row.advice.empty()) refuse(fmt::format("unknown option {}; {}", typed, row.advice));
     refuse(fmt::format("unknown option {}; did you mean {}?", typed, row.option));
   }
-  std::vector<std::string_view> names;
-  for (const Option* const option : spec.options) names.push_back(long_name(*option));
-  if (const auto meant = nearest_name(lower, names))
+  for (const CommandSpec* const other : others)
+    if (option_named(*other, lower) != nullptr && option_named(spec, lower) == nullptr)
+      refuse(fmt::format("unknown option {}; it is an option of {}", typed, title_of(*other)));
+  if (const auto meant = nearest_name(lower, long_names(spec)))
     refuse(fmt::format("unknown option {}; did you mean {}?", typed, *meant));
   refuse(fmt::format("unknown option {}; {} --help lists all options", typed, title_of(spec)));
 }
@@ -197,7 +224,9 @@ CommandLine::CommandLine(const CommandSpec& spec, std::span<const char* const> w
   auto word = all.begin();
   for (; word != all.end() && *word != "--"; ++word) {
     const auto next = word + 1;
-    if (const std::string mistake = mistake_in(spec, *word); !mistake.empty()) {
+    if (is_long_with_one_dash(spec, *word)) {
+      note(unknown_, *word);
+    } else if (const std::string mistake = mistake_in(spec, *word); !mistake.empty()) {
       note(incomplete_, mistake);
     } else if (!takes_next(spec, *word)) {
       const Option* const option = option_named(spec, *word);
@@ -264,7 +293,7 @@ bool CommandLine::has(std::string_view name) const {
   return option != nullptr && typed_.has(*option);
 }
 
-void CommandLine::check() const {
+void CommandLine::check(const CommandSpecs& others) const {
   if (!incomplete_.empty()) refuse(incomplete_);
   std::vector<RawOptions> stages = typed_.then();
   stages.insert(stages.begin(), typed_);
@@ -272,13 +301,13 @@ void CommandLine::check() const {
     for (const Option* const option : stage.given())
       if (has_empty(stage.texts(*option)))
         refuse(fmt::format("{} has no value {}", long_name(*option), kIsEmpty));
-  if (!unknown_.empty()) refuse_option(spec_, unknown_);
+  if (!unknown_.empty()) refuse_option(spec_, others, unknown_);
   for (const auto& [positional, arity] : spec_.positionals) {
     const bool is_given = typed_.has(*positional);
     if (has_empty(typed_.texts(*positional)))
       refuse(fmt::format("{} is an empty name {}", positional->names, kIsEmpty));
     if (!is_given && arity == Arity::required)
-      refuse(fmt::format("{} is missing; see {} --help", positional->names, title_of(spec_)));
+      refuse_missing(typed_, positional->names, fmt::format("see {} --help", title_of(spec_)));
     if (is_given && positional->words != nullptr) check_word(*positional, typed_.text(*positional));
   }
   if (surplus_)
@@ -291,6 +320,16 @@ void CommandLine::check() const {
     given.insert(given.end(), run.begin(), run.end());
     with_path(fmt::format("stage {}", i + 2), [&] { check_rules(spec_, given); });
   }
+}
+
+void refuse_missing(const RawOptions& raw, std::string_view name, std::string_view otherwise) {
+  os::Status status{};
+  for (const Option* const option : raw.given())
+    if (const std::string& text = raw.text(*option); option->value <= Value::number && !text.empty() &&
+                                                     os::stat(text.c_str(), &status) == 0 &&
+                                                     S_ISREG(status.st_mode))
+      refuse(fmt::format("{} is missing: {} takes {} as its value", name, long_name(*option), text));
+  refuse(fmt::format("{} is missing; {}", name, otherwise));
 }
 
 std::size_t help_columns() {
@@ -309,7 +348,7 @@ std::optional<RawOptions> parse(const CommandLine& line, const CommandSpecs& com
     print(version_text());
     return std::nullopt;
   }
-  line.check();
+  line.check(commands);
   return line.typed();
 }
 

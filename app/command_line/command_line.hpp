@@ -68,7 +68,8 @@ class CommandLine {
   [[nodiscard]] const RawOptions& typed() const noexcept { return typed_; }
 
   /// Throws Error{usage} for the first mistake, such as an unknown option or an empty value.
-  void check() const;
+  /// An option that the command lacks may be one of `others`.
+  void check(const CommandSpecs& others = {}) const;
 
  private:
   /// Takes words of which every option has its value.
@@ -88,6 +89,10 @@ class CommandLine {
 /// Returns what was typed. Returns nothing if that asked for the version, or for the help with a list of
 /// `commands` (no list if empty), which it printed. Throws the error of check().
 [[nodiscard]] std::optional<RawOptions> parse(const CommandLine& line, const CommandSpecs& commands = {});
+
+/// What is wrong if no word is left for a positional argument: that `otherwise`, or that the value of an
+/// option names a file, as in `clipper compare --rtol a.npy b.npy`.
+[[noreturn]] void refuse_missing(const RawOptions& raw, std::string_view name, std::string_view otherwise);
 
 [[nodiscard]] std::size_t help_columns();  ///< as wide as the terminal, but not too wide to read
 

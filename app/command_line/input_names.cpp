@@ -327,7 +327,8 @@ std::string named_by(std::string_view output_template, const std::string& path, 
       ++i;
     } else if (rest.front() == '{') {
       const std::size_t end = rest.find('}');
-      output += part_of(option, input, end == std::string_view::npos ? rest : rest.substr(1, end - 1));
+      if (end == std::string_view::npos) refuse(fmt::format("{}: '{}' has no closing }}", option, rest));
+      output += part_of(option, input, rest.substr(1, end - 1));
       i += end;
     } else {
       output += rest.front();

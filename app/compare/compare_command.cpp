@@ -187,8 +187,8 @@ void validate_rule(const RawOptions& raw, CompareCommand& command) {
 /// Throws Error{usage} if options contradict each other or a value is invalid.
 CompareCommand validate_compare(const RawOptions& raw) {
   CompareCommand command;
-  if (!raw.has(kActual)) refuse("ACTUAL is missing; see clipper compare --help");
-  if (!raw.has(kExpected)) refuse("EXPECTED is missing; see clipper compare --help");
+  if (!raw.has(kActual)) refuse_missing(raw, "ACTUAL", "see clipper compare --help");
+  if (!raw.has(kExpected)) refuse_missing(raw, "EXPECTED", "see clipper compare --help");
   if (raw.text(kActual) == "-" && raw.text(kExpected) == "-")
     refuse("standard input cannot be both ACTUAL and EXPECTED");
   command.actual = raw.text(kActual);

@@ -63,8 +63,9 @@ void take_values(const RawOptions& raw, const Option& option, Matching& matching
 
 Allowance parse_allowance(std::string_view text) {
   constexpr std::string_view kFlag = "--max-mismatch";
-  if (!text.ends_with('%')) return {parse_count(kFlag, text, 0, SIZE_MAX), std::nullopt};
-  return {0, parse_percentage(kFlag, text)};
+  if (text.ends_with('%')) return {0, parse_percentage(kFlag, text)};
+  if (const auto count = integer_in<std::size_t>(text)) return {*count, std::nullopt};
+  refuse(fmt::format("{}: '{}' is neither a number of elements nor a percentage such as 1.5%", kFlag, text));
 }
 
 /// Options that may be given for several patterns.

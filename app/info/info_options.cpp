@@ -185,7 +185,7 @@ constexpr CommandSpec kInfoSpec{
 
 InfoCommand validate_info(const RawOptions& raw) {
   InfoCommand command;
-  if (raw.texts(kFiles).empty()) refuse("FILE is missing; see clipper info --help");
+  if (raw.texts(kFiles).empty()) refuse_missing(raw, "FILE", "see clipper info --help");
   command.inputs = raw.texts(kFiles);
   const bool is_many = command.inputs.size() > 1 || std::ranges::any_of(command.inputs, is_directory);
   command.walk = parse_walk(raw);

@@ -12,6 +12,7 @@
 
 #include "command_line/command_line.hpp"
 #include "command_line/command_spec.hpp"
+#include "command_line/input_names.hpp"
 #include "command_line/shared_options.hpp"
 #include "console/terminal.hpp"
 #include "element/logical_type.hpp"
@@ -282,7 +283,10 @@ void show_members(const RawOptions& raw, const Reading& how, const TensorChoice&
 }
 
 int show_elements(const RawOptions& raw) {
-  if (!raw.has(kFile)) refuse("FILE is missing; see clipper show --help");
+  if (!raw.has(kFile)) refuse_missing(raw, "FILE", "see clipper show --help");
+  if (const std::string& path = raw.text(kFile); is_directory(path))
+    refuse(fmt::format("{0}: is a directory; show takes one file, and clipper info {0} lists its tensors",
+                       path));
   Reading how = parse_reading(raw);
   how.takes_integers = true;
   const TensorChoice choice = parse_choice(raw, false);

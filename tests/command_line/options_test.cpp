@@ -127,6 +127,9 @@ TEST_CASE("mistakes are reported in clipper's words, not CLI11's") {
   CHECK(refused({"--mim", "0"}) == "unknown option --mim; did you mean --min?");
   CHECK(refused({"--mim=0"}) == "unknown option --mim; did you mean --min?");
   CHECK(refused({"-min", "0"}) == "unknown option -min; did you mean --min?");
+  CHECK(refused({"-out", "0"}) == "unknown option -out; did you mean --output?");
+  CHECK(refused({"-force"}) == "unknown option -force; did you mean --force?");
+  CHECK(refused({"-version"}) == "unknown option -version; did you mean --version?");
   CHECK(refused({"--verb"}) == "unknown option --verb; did you mean --verbose?");
   CHECK(refused({"--foo"}) == "unknown option --foo; clipper --help lists all options");
   CHECK(refused({"-x"}) == "unknown option -x; clipper --help lists all options");
