@@ -174,7 +174,7 @@ Outcome Verifier::verify(PairReport& report, const Job& job) {
     if (!has_members && !is_other) verify_tensor(input, report, nullptr);
     report.result = PairResult::missing;
     report.reason =
-        to_.updates ? fmt::format("{} is missing", report.expected) : "no golden; --update-golden writes it";
+        fmt::format("{} is missing{}", report.expected, to_.updates ? "" : "; --update-golden writes it");
     if (to_.updates) write_golden(report, job.is_named);
     return Outcome::found;
   }
