@@ -229,8 +229,9 @@ constexpr std::string_view kFromSafetensors =
 constexpr std::string_view kFromHdf5 =
     "convert it in Python: np.save('x.npy', h5py.File('FILE')['NAME'][()])";
 constexpr std::string_view kFromImage = "convert it in Python: np.save('x.npy', PIL.Image.open('FILE'))";
-constexpr std::string_view kFromText =
+constexpr std::string_view kFromCsv =
     "convert it in Python: np.save('x.npy', np.loadtxt('FILE', delimiter=','))";
+constexpr std::string_view kFromText = "convert it in Python: np.save('x.npy', np.loadtxt('FILE'))";
 
 // The first row that matches is the kind. A zip archive begins with the name of its first member, which is
 // NAME/data.pkl for PyTorch. Older PyTorch files are pickles of PyTorch's magic number. A pickle begins with
@@ -259,7 +260,8 @@ constexpr Kind kKinds[] = {
     {0, "version https://git-lfs"sv, "", "a Git LFS pointer", "fetch the file itself: git lfs pull", false},
 };
 
-constexpr Kind kText{0, "", "", "text (CSV?)", kFromText, false};
+constexpr Kind kCsv{0, "", ",", "text (CSV?)", kFromCsv, false};
+constexpr Kind kText{0, "", "", "text", kFromText, false};
 
 bool matches(const Kind& kind, std::string_view start) {
   return start.substr(std::min(kind.offset, start.size())).starts_with(kind.magic) &&
@@ -274,7 +276,8 @@ const Kind* kind_of(std::string_view start) {
   const auto* const row =
       std::ranges::find_if(kKinds, [=](const Kind& kind) { return matches(kind, start); });
   if (row != std::end(kKinds)) return row;
-  return std::ranges::all_of(start, is_text_character) ? &kText : nullptr;
+  if (!std::ranges::all_of(start, is_text_character)) return nullptr;
+  return matches(kCsv, start) ? &kCsv : &kText;
 }
 
 bool is_called(std::span<const std::byte> start, std::string_view name) {

@@ -47,7 +47,7 @@ TEST_CASE("A file of another kind is named by its first bytes, with a command th
       {"\x80\4\x95\x95\0\0\0\0\0\0\0\x8c\x16numpy._core.multiarray\x94"s, kPickle},
       {"\x80\5\x95\x80\0\0\0\0\0\0\0\x8c\x13numpy._core.numeric\x94"s, kPickle},
       {"cnumpy._core.multiarray\n_reconstruct\np0\n",
-       "text (CSV?); convert it in Python: np.save('x.npy', np.loadtxt('FILE', delimiter=','))"},
+       "text; convert it in Python: np.save('x.npy', np.loadtxt('FILE'))"},
       {"1.0,2.5\r\n\t-3,1e9\n",
        "text (CSV?); convert it in Python: np.save('x.npy', np.loadtxt('FILE', delimiter=','))"},
       {"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n",
