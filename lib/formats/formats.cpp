@@ -270,12 +270,16 @@ struct OtherKind {
 };
 
 constexpr Term kToText{"", "; name OUT.npy, and convert it in Python: np.savetxt"};
+constexpr Term kToTorch{"", "; name OUT.npy, and convert it in Python: torch.save"};
 constexpr std::array kOtherKinds{
     OtherKind{".gz", "gzip data", {"gzip", "; compress the result", Says::advice}},
     OtherKind{".zst", "zstd data", {"zstd", "; compress the result", Says::advice}},
     OtherKind{".csv", "text", kToText},
     OtherKind{".txt", "text", kToText},
-    OtherKind{".pt", "a PyTorch file", {"", "; name OUT.npy, and convert it in Python: torch.save"}},
+    OtherKind{".pt", "a PyTorch file", kToTorch},
+    OtherKind{".pth", "a PyTorch file", kToTorch},
+    OtherKind{".h5", "an HDF5 file", {"", "; name OUT.npy, and convert it in Python: h5py.File"}},
+    OtherKind{".onnx", "an ONNX model", {"", "; name OUT.pb to write a TensorProto"}},
     OtherKind{".raw", "elements without a header", {"to_raw", ", which to_raw writes", Says::advice}},
 };
 
