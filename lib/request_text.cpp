@@ -65,7 +65,8 @@ std::optional<Parameter> figure_of_text(std::string_view name, const std::string
     static_cast<void>(place_of_text(name, text, kStatisticWords));
   if (text.find_first_of("%+-*/") != std::string::npos && !looks_like_file(text) &&
       std::ranges::any_of(kStatisticWords, is_in))
-    refuse_text(name, fmt::format(": '{}' is no expression, as median+3*1.4826*mad or absmax/127 is", text));
+    refuse_text(name,
+                fmt::format(": '{}' is not an expression such as median+3*1.4826*mad or absmax/127", text));
   return std::nullopt;
 }
 
@@ -316,7 +317,8 @@ std::int64_t axis_of_text(std::string_view name, const std::string& text) {
   const std::optional<Number> number = parse_number(text);
   constexpr std::int64_t kLimit = 64;  // kMaxRank
   if (!number || !is_integer(*number) || *number < Number(-kLimit) || *number > Number(kLimit - 1))
-    refuse_text(name, fmt::format(": '{}' is not an axis, an integer such as 1 or -1", text));
+    refuse_text(name, fmt::format(": '{}' is not an axis, an integer such as 1 or -1{}", text,
+                                  text.find(',') == text.npos ? "" : "; give each axis by itself"));
   return static_cast<std::int64_t>(to_integer(*number, Rounding::toward_zero));
 }
 

@@ -108,9 +108,9 @@ void check_stretch(const Request& request) {
   for (const Field* const factor : fields::kFactors)
     if (const auto& given = factor->number_in(request))
       refuse_request(parameter("stretch") + " cannot be combined with " + label(factor->name, *given));
-  for (const Field* const bound : fields::kBounds)
-    if (!bound->is_given(request))
-      refuse_request(parameter("stretch") + " requires " + parameter(bound->name));
+  if (!request.min || !request.max)
+    refuse_request(parameter("stretch") + " requires " + parameter("min") + " and " + parameter("max") +
+                   ", or " + parameter("stretch_from"));
 }
 
 /// Error{usage} for a rule about bounds beside what calculates with them.
@@ -137,7 +137,8 @@ void check_profile(const Request& request) {
     refuse_request(fmt::format("{} requires both bounds; ", profile.system) +
                    parameter(request.min ? "max" : "min") + " is missing");
   if (profile.bounds == Profile::Bounds::one && !request.min && !request.max)
-    refuse_request(fmt::format("{} requires a bound; ", profile.system) + parameter("min") + " is missing");
+    refuse_request(fmt::format("{} requires ", profile.system) + parameter("min") + " or " +
+                   parameter("max"));
   if (profile.scale_bias == Profile::ScaleBias::none && (request.scale || request.bias))
     refuse_request(parameter(request.scale ? "scale" : "bias") +
                    fmt::format(" is not supported by {}", profile.system));

@@ -27,15 +27,16 @@ struct Ambiguous {
   std::string_view word;
   std::string_view objection;
 };
-constexpr std::array kAmbiguous{Ambiguous{"i8", "is int64 in numpy and int8 elsewhere"},
-                                Ambiguous{"u8", "is uint64 in numpy and uint8 elsewhere"},
-                                Ambiguous{"f8", "is float64 in numpy and one of the float8 dtypes elsewhere"},
-                                Ambiguous{"float", "is float64 in numpy and float32 elsewhere"},
-                                Ambiguous{"int", "is int64 in numpy and int32 elsewhere"},
-                                Ambiguous{"uint", "is uint64 in numpy and uint32 elsewhere"},
-                                Ambiguous{"byte", "is int8 in numpy and uint8 elsewhere"},
-                                Ambiguous{"long", "is int64 in torch and on Linux, and int32 on Windows"},
-                                Ambiguous{"ulong", "is uint64 on Linux and uint32 on Windows"}};
+constexpr std::array kAmbiguous{
+    Ambiguous{"i8", "is int64 in numpy and int8 elsewhere; write one of these"},
+    Ambiguous{"u8", "is uint64 in numpy and uint8 elsewhere; write one of these"},
+    Ambiguous{"f8", "is float64 in numpy and a float8 dtype elsewhere; write its full name"},
+    Ambiguous{"float", "is float64 in numpy and float32 elsewhere; write one of these"},
+    Ambiguous{"int", "is int64 in numpy and int32 elsewhere; write one of these"},
+    Ambiguous{"uint", "is uint64 in numpy and uint32 elsewhere; write one of these"},
+    Ambiguous{"byte", "is int8 in numpy and uint8 elsewhere; write one of these"},
+    Ambiguous{"long", "is int64 in torch and on Linux, and int32 on Windows; write one of these"},
+    Ambiguous{"ulong", "is uint64 on Linux and uint32 on Windows; write one of these"}};
 
 bool has_word(std::string_view words, std::string_view word) {
   if (word.empty() || word.find(' ') != word.npos) return false;

@@ -116,7 +116,7 @@ TEST_CASE("a word that names different dtypes or none names no dtype") {
     CHECK(dtype_word(word).dtype == std::nullopt);
     CHECK(dtype_word(word).objection.find("is ") == 0);
   }
-  CHECK(dtype_word("i8").objection == "is int64 in numpy and int8 elsewhere");
+  CHECK(dtype_word("i8").objection == "is int64 in numpy and int8 elsewhere; write one of these");
   for (const std::string_view word :
        {"",     " ",         "<",      "|V1",         "<V2",      "|F4",         "<i3",  ">",
         ">x",   "f4 ",       "f2 f16", "torch.",      "torch",    "torch.np.i4", "f16x", "float128",
