@@ -29,7 +29,6 @@ namespace {
 /// What `clipper help` takes.
 Words help_words() {
   Words words = command_names();
-  words.emplace_back("clip");
   const Words topics = help_topics(kClipSpec);
   words.insert(words.end(), topics.begin(), topics.end());
   return words;
