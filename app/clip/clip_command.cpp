@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "clip/clip_job.hpp"
+#include "clip/clip_option_table.hpp"
 #include "clip/jobs.hpp"
 #include "clip/run_log.hpp"
 #include "command_line/command_line.hpp"
@@ -35,14 +36,6 @@
 
 namespace clipper {
 namespace {
-
-/// Files of options. No output may replace them.
-std::vector<ReadFile> also_read(const Command& command) {
-  std::vector<ReadFile> files = number_files(command.settings.request);
-  if (command.list && command.list->path != "-")
-    files.push_back({command.list->separator == '\0' ? "--files0-from" : "--files-from", command.list->path});
-  return files;
-}
 
 bool is_later(const timespec& a, const timespec& b) {
   return std::tie(a.tv_sec, a.tv_nsec) > std::tie(b.tv_sec, b.tv_nsec);
@@ -287,18 +280,13 @@ void find_figures(const Command& command, const Jobs& jobs, TensorPool& pool, Co
   }
 }
 
-/// The file of --fit is no other file of the run. Several inputs need figures in common.
-void expect_place_for_figures(const Command& command, const Jobs& jobs, const std::vector<ReadFile>& read) {
+/// The files of --fit and --log-file are no other files of the run. Several inputs need figures in common.
+void expect_side_files(const Command& command, const Jobs& jobs, const std::vector<ReadFile>& read) {
   const auto& saved = command.settings.saved;
-  if (!saved) return;
-  std::vector<std::string> paths;
-  for (const ReadFile& file : read) paths.emplace_back(file.path);
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    paths.push_back(jobs[i].input);
-    if (jobs[i].output) paths.push_back(*jobs[i].output);
-  }
-  saved->expect_other_than(paths, command.settings.request);
-  if (jobs.size() > 1 && !are_pooled(command.settings.request))
+  std::vector<SideFile> written;
+  if (saved) written.push_back({long_name(clip_options::kFit), saved->path()});
+  expect_apart(written, jobs, read, "an input or an output");
+  if (saved && jobs.size() > 1 && !are_pooled(command.settings.request))
     refuse("--fit of several inputs needs --pooled: each has figures of its own");
 }
 
@@ -319,9 +307,9 @@ std::vector<std::string> plan_jobs(const Command& command, const ClipWay& way, R
     log.finish_sets();
     if (jobs[i].output) keeps_inputs = true;  // one that becomes its result would leave the old index false
   });
-  const std::vector<ReadFile> read = everything_read(command.settings, jobs, also_read(command));
+  const std::vector<ReadFile> read = everything_read(command, jobs);
   check_conflicts(jobs, read, keeps_inputs, command.settings.backup);
-  expect_place_for_figures(command, jobs, read);
+  expect_side_files(command, jobs, read);
   if (command.share) keep_share(*command.share, jobs);
   return warnings;
 }

@@ -481,7 +481,8 @@ Command validate_clip(const RawOptions& raw) {
       read_mask(request, input, files);
       for (Request& stage : request.then) read_mask(stage, input, files);
     };
-  if (raw.has(kApply)) set_figures(command.settings.request, raw.text(kApply), command.settings.reading);
+  command.applied = raw.text(kApply);
+  if (raw.has(kApply)) set_figures(command.settings.request, command.applied, command.settings.reading);
   if (raw.has(kFit))
     command.settings.saved =
         std::make_shared<SavedFigures>(raw.text(kFit), are_pooled(command.settings.request), command.existing,

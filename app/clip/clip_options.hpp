@@ -92,6 +92,7 @@ struct Command {
   bool allow_empty = false;         ///< directories and the list may have no input
   TensorWalk walk;                  ///< of directories
   std::optional<FileList> list;     ///< names more inputs; without a list, `inputs` is not empty
+  std::string applied;              ///< the file of --apply; "" without it
   Destination destination;
   std::optional<Shard> share;  ///< divides the inputs among processes
   OutputFile::Existing existing = OutputFile::Existing::replace;

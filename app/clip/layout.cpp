@@ -309,24 +309,33 @@ std::string golden_directory(const IntoDirectory& to, const std::string& directo
 /// An index whose files are jobs names no other files.
 std::vector<ReadFile> everything_read(const ClipSettings& settings, const Jobs& jobs,
                                       std::vector<ReadFile> of_options) {
-  const Reading& reading = settings.reading;
-  std::vector<ReadFile> files = std::move(of_options);
-  std::set<std::string> added;
-  const auto add = [&](const Reading& how, const std::string& reader, const std::string& path) {
-    for (std::string& behind : files_behind(how, path))
-      if (added.insert(behind).second) files.push_back({reader, std::move(behind)});
-  };
-  Reading of_option = reading;
-  of_option.raw_if_needed = true;
-  for (std::size_t i = 0, count = files.size(); i < count; ++i)
-    add(of_option, std::string(files[i].reader), std::string(files[i].path));
-  for (std::size_t i = 0; i < jobs.size(); ++i)
-    if (!jobs.is_index(i)) add(reading, jobs[i].input, jobs[i].input);
-  for_each_stage(settings.request, [&](const Request& stage) {
-    for (std::size_t i = 0; i < jobs.size() && is_mask_of_each(stage.mask); ++i)
-      files.push_back({"--mask", mask_of(*stage.mask, jobs[i].input)});
-  });
-  return files;
+  FilesRead files(settings.request, settings.reading, std::move(of_options));
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const std::string input = jobs[i].input;
+    if (!jobs.is_index(i)) files.add_behind(input);
+    files.add_masks(input);
+  }
+  return files.all();
+}
+
+/// Those of options, before those of masks and inputs.
+std::vector<ReadFile> everything_read(const Command& command, const Jobs& jobs) {
+  std::vector<ReadFile> files = number_files(command.settings.request);
+  if (command.list && command.list->path != "-")
+    files.push_back({command.list->separator == '\0' ? "--files0-from" : "--files-from", command.list->path});
+  if (!command.applied.empty()) files.push_back({"--apply", command.applied});
+  return everything_read(command.settings, jobs, std::move(files));
+}
+
+void expect_apart(const std::vector<SideFile>& written, const Jobs& jobs, const std::vector<ReadFile>& read,
+                  std::string_view role) {
+  const SideFiles files(written);
+  if (files.empty()) return;
+  files.expect_other_than(read);
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    files.expect_other_than(jobs[i].input, role);
+    if (jobs[i].output) files.expect_other_than(*jobs[i].output, role);
+  }
 }
 
 void check_conflicts(Jobs& jobs, const std::vector<ReadFile>& also_read, bool keeps_inputs,

@@ -113,12 +113,9 @@ Verifier::Failures Verifier::find_jobs(Jobs& jobs) const {
     jobs.add(command_.inputs.front());
     jobs.set_output(0, to_.golden);
   }
-  if (to_.updates) {
-    std::vector<ReadFile> read = number_files(command_.settings.request);
-    check_conflicts(jobs, everything_read(command_.settings, jobs, std::move(read)), to_.layout.has_value());
-  }
-  for (std::size_t i = 0; i < jobs.size(); ++i)
-    for (const std::string& path : {jobs[i].input, *jobs[i].output}) expect_apart(to_.reports, path);
+  const std::vector<ReadFile> read = everything_read(command_, jobs);
+  if (to_.updates) check_conflicts(jobs, read, to_.layout.has_value());
+  expect_apart(files_of(to_.reports), jobs, read, kComparedFile);
   return failures;
 }
 

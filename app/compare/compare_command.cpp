@@ -469,8 +469,9 @@ int run_compare(const RawOptions& raw) {
     const FilePair pair = pairs[i];
     // The files of a set without a partner are pairs of their own, which are copied before its index.
     if (command.updates && !pair.has_expected && is_index(pair.actual)) refuse_set(pair);
-    for (const auto& path : {pair.actual, pair.expected}) expect_apart(command.output.reports, path);
   }
+  expect_apart(files_of(command.output.reports, command.settings.difference_file), command.settings.reading,
+               pairs.size(), [&](std::size_t i) { return std::pair(pairs[i].actual, pairs[i].expected); });
   expect_files(pairs.size() + (command.settings.difference_file ? 1 : 0));
   Comparer comparer(command, pairs);
   for (std::size_t i = 0; i < pairs.size(); ++i) comparer.compare(pairs[i]);

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
-#include <map>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -17,7 +15,6 @@
 #include "element/element.hpp"
 #include "element/text.hpp"
 #include "error.hpp"
-#include "files/place.hpp"
 #include "formats/container.hpp"
 
 namespace clipper {
@@ -129,19 +126,6 @@ std::string github_property(std::string_view text) {
   return replaced(github_data(text), {{":", "%3A"}, {",", "%2C"}});
 }
 
-/// Error{usage} if two reports would get one name.
-void expect_different(const ReportTargets& targets) {
-  namespace fs = std::filesystem;
-  std::map<std::string, std::string> reports;
-  for (const auto* const paths : {&targets.junit, &targets.csv})
-    for (const std::string& path : *paths) {
-      std::error_code ignored;
-      const fs::path real = fs::weakly_canonical(fs::absolute(os::native(path), ignored), ignored);
-      const auto [other, is_new] = reports.emplace(os::folded(os::text_of(real)), path);
-      if (!is_new) refuse(fmt::format("--report: {} and {} are one file", other->second, path));
-    }
-}
-
 }  // namespace
 
 int PairReport::status() const noexcept {
@@ -244,17 +228,30 @@ ReportTargets parse_reports(const std::vector<std::string>& texts) {
     else
       refuse_unknown("--report: unknown value", text, kWords);
   }
-  expect_different(targets);
   return targets;
 }
 
-void expect_apart(const ReportTargets& targets, const std::string& compared) {
-  const std::optional<MemberPath> member = member_path(compared);
-  const std::string file = member ? member->archive : compared;
-  for (const std::vector<std::string>* const reports : {&targets.junit, &targets.csv})
-    for (const std::string& report : *reports)
-      if (report == file || is_same_file(report, file))
-        refuse(fmt::format("--report: {} is one of the compared files; name another file", report));
+std::vector<SideFile> files_of(const ReportTargets& targets, const std::optional<std::string>& difference) {
+  std::vector<SideFile> files;
+  for (const auto* const paths : {&targets.junit, &targets.csv})
+    for (const std::string& path : *paths) files.push_back({long_name(match_options::kReport), path});
+  if (difference) files.push_back({"--diff-out", *difference});
+  return files;
+}
+
+void expect_apart(const std::vector<SideFile>& written, const Reading& reading, std::size_t pairs,
+                  const std::function<std::pair<std::string, std::string>(std::size_t i)>& pair) {
+  const SideFiles files(written);
+  const Request none;
+  FilesRead read(none, reading, {});
+  for (std::size_t i = 0; i < pairs && !files.empty(); ++i) {
+    const auto [actual, expected] = pair(i);
+    for (const std::string& path : {actual, expected}) {
+      files.expect_other_than(path, kComparedFile);
+      read.add_behind(path);
+    }
+  }
+  files.expect_other_than(read.all());
 }
 
 Reports::Reports(const ReportTargets& targets, std::string name)

@@ -4,11 +4,15 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "command_line/side_files.hpp"
 #include "compare/compare_files.hpp"
 #include "console/diagnostics.hpp"
 #include "console/terminal.hpp"
@@ -69,11 +73,18 @@ struct ReportTargets {
 };
 
 /// "github", "junit=FILE" or "csv=FILE", each of which may be given again. Throws Error{usage} for other
-/// texts, and for one file twice.
+/// texts.
 [[nodiscard]] ReportTargets parse_reports(const std::vector<std::string>& texts);
 
-/// Error{usage} if a report would replace `compared`, a file or a member of an archive.
-void expect_apart(const ReportTargets& targets, const std::string& compared);
+/// The files of reports, and that of --diff-out.
+[[nodiscard]] std::vector<SideFile> files_of(const ReportTargets& targets,
+                                             const std::optional<std::string>& difference = std::nullopt);
+
+inline constexpr std::string_view kComparedFile = "one of the compared files";  ///< for SideFiles
+
+/// Error{usage} if one of them, or the log, is a file of pair(i), one of `pairs`, or read with it.
+void expect_apart(const std::vector<SideFile>& written, const Reading& reading, std::size_t pairs,
+                  const std::function<std::pair<std::string, std::string>(std::size_t i)>& pair);
 
 /// The results of pairs for continuous integration: JUnit XML by the schema of Jenkins (junit-10.xsd), and
 /// annotations of GitHub; and all mismatches as CSV.

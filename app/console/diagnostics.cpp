@@ -140,6 +140,11 @@ spdlog::level::level_enum level_of(Level level) {
   return kLevels.at(static_cast<std::size_t>(level));
 }
 
+std::string& path_of_log() {
+  static std::string path;
+  return path;
+}
+
 spdlog::logger& logger() {
   static spdlog::logger logger = [] {
     auto standard_error = std::make_shared<StandardError>();
@@ -277,6 +282,16 @@ void open_log(const std::string& path, Level level) {
   auto file = std::make_shared<LogFile>(path);
   file->set_level(level_of(level));
   logger().sinks().push_back(std::move(file));
+  path_of_log() = path;
+}
+
+void close_log() {
+  logger().sinks().resize(1);
+  path_of_log().clear();
+}
+
+const std::string& log_path() {
+  return path_of_log();
 }
 
 void print_error(const Failure& failure) {

@@ -62,6 +62,8 @@ void set_log_level(Level level);
 /// A file gets messages, too: each line by one write() at its end, so that lines of several processes stay
 /// whole. If that fails, one warning says so. Error{io} if the file cannot be opened.
 void open_log(const std::string& path, Level level);
+void close_log();
+[[nodiscard]] const std::string& log_path();  ///< "" if no log is open
 
 // How a signal ends the program. While a file gets its name and is reported, signals wait: afterwards, work
 // that is left is given up, and the program ends by the signal. If none is left, SIGTERM and SIGHUP are

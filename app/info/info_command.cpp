@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "command_line/command_line.hpp"
+#include "command_line/side_files.hpp"
 #include "error.hpp"
 #include "files/output_file.hpp"
 #include "flows/figure_parts.hpp"
@@ -243,6 +244,18 @@ int expand_directories(InfoCommand& command) {
   return status;
 }
 
+void expect_place_for_picture(const InfoCommand& command) {
+  if (!command.svg) return;
+  const SideFiles files({{"--histogram-svg", *command.svg}});
+  FilesRead read(command.bounds, command.reading, number_files(command.bounds));
+  for (const std::string& input : command.inputs) {
+    files.expect_other_than(input, "an input");
+    read.add_behind(input);
+    read.add_masks(input);
+  }
+  files.expect_other_than(read.all());
+}
+
 /// The facts that a row of the table has, without those of --value.
 std::vector<std::string> facts_of(const InfoCommand& command) {
   if (!command.statistics) return {};
@@ -428,6 +441,7 @@ int show_info(const RawOptions& raw) {
   const int status = expand_directories(command);
   if (command.svg && command.inputs.size() != 1)
     refuse(fmt::format("--histogram-svg takes one tensor, not {}", command.inputs.size()));
+  expect_place_for_picture(command);
   Display display(command);
   if (command.bounds.pooled)
     display.show_total();

@@ -110,6 +110,14 @@ bool is_same_file(const std::string& a, const std::string& b) {
   return held_a.id && held_a.id == held_b.id;
 }
 
+bool is_same_target(const std::string& a, const std::string& b) {
+  if (is_same_file(a, b)) return true;
+  const auto name_of = [](const std::string& path) { return os::folded(path.substr(path.rfind('/') + 1)); };
+  if (a == "-" || b == "-" || name_of(a) != name_of(b) || find_file(a) || find_file(b)) return false;
+  const std::optional<FileId> directory = find_file(directory_of(a));
+  return directory && directory == find_file(directory_of(b));
+}
+
 /// Opens a directory without read permission with O_PATH: it can be used for everything but sync().
 Place Place::of(const std::string& path, std::string_view what) {
   const std::string directory = directory_of(path);

@@ -40,6 +40,9 @@ struct FileId {
 /// Whether both paths lead to one file; "-" leads to none. Error{io} as find_file().
 [[nodiscard]] bool is_same_file(const std::string& a, const std::string& b);
 
+/// The same, also for two paths to one name that no file has yet.
+[[nodiscard]] bool is_same_target(const std::string& a, const std::string& b);
+
 /// A name in a directory that is held open. If another program renames or replaces the directory, a Place
 /// stays in the original one. Copies share the descriptor. Every failure is an Error{io} that names the path.
 class Place {

@@ -61,14 +61,6 @@ void replace_zeros(double divisor, std::span<std::byte> elements) {
   }
 }
 
-/// Whether both lead to one file, or to one name that no file has.
-bool leads_to(const std::string& a, const std::string& b) {
-  if (find_file(a) || find_file(b)) return is_same_file(a, b);
-  const auto directory = find_file(directory_of(a));
-  return directory && directory == find_file(directory_of(b)) &&
-         a.substr(a.rfind('/') + 1) == b.substr(b.rfind('/') + 1);
-}
-
 /// Refuses to save what has not been found.
 [[noreturn]] void refuse_lost(const LostBound& lost) {
   throw Error(ErrorKind::input,
@@ -162,7 +154,7 @@ SavedFigures::SavedFigures(std::string path, bool is_pooled, OutputFile::Existin
 void SavedFigures::expect_other_than(const std::vector<std::string>& paths, const Request& request) const {
   const auto check_path = [&](const std::string& path, const Message& why) {
     const std::optional<MemberPath> member = member_path(path);
-    if (leads_to(path_, member ? member->archive : path)) refuse_request(path_ + ": is also " + why);
+    if (is_same_target(path_, member ? member->archive : path)) refuse_request(path_ + ": is also " + why);
   };
   for_each_stage(request, [&](const Request& stage) {
     for (const Field* const field : fields::kNumbers)
