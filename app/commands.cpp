@@ -15,6 +15,7 @@
 #include "command_line/command_line.hpp"
 #include "command_line/command_spec.hpp"
 #include "command_line/shared_options.hpp"
+#include "command_line/side_files.hpp"
 #include "console/diagnostics.hpp"
 #include "console/json.hpp"
 #include "console/terminal.hpp"
@@ -122,6 +123,31 @@ void check_available(const CommandLine& line) {
     if (os::kIsWindows && line.has(name)) refuse(fmt::format("{} is not available on Windows", name));
 }
 
+/// Error{usage} if the log would be written to a file that the command line names, or to one behind it.
+void expect_own_log(const CommandLine& line, const std::string& log) {
+  std::vector<const Option*> options(line.spec().options.begin(), line.spec().options.end());
+  for (const Positional& positional : line.spec().positionals) options.push_back(positional.option);
+  const SideFiles files({{long_name(kLogFile), log}});
+  const auto check = [&](const Option& option, const std::string& path) {
+    const std::string_view name = long_name(option);
+    const std::string role =
+        name.starts_with('-') ? fmt::format("named by {}", name) : "an input or an output";
+    files.expect_other_than(path, role);
+    for (const std::string& file : files_behind({}, path)) files.expect_other_than(file, role);
+  };
+  const auto check_stage = [&](const RawOptions& typed) {
+    for (const Option* const option : options)
+      for (const std::string& text :
+           option == &kLogFile ? std::vector<std::string>() : typed.texts(*option)) {
+        if (option->value == Value::text || option->value == Value::member) continue;
+        check(*option, text);
+        if (text.starts_with('@')) check(*option, text.substr(1));
+      }
+  };
+  check_stage(line.typed());
+  std::ranges::for_each(line.typed().then(), check_stage);
+}
+
 /// Before other mistakes are reported, which the file keeps, too.
 void set_log(const CommandLine& line) {
   const Option* const verbose = option_named(line.spec(), "--verbose");
@@ -132,6 +158,7 @@ void set_log(const CommandLine& line) {
   if (path.empty()) return;
   if (format_named(path) != nullptr) refuse(fmt::format("--log-file: {} is the name of a tensor", path));
   expect_no_member(path);
+  expect_own_log(line, path);
   open_log(path, levels.kept);
 }
 
