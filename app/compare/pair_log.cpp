@@ -181,7 +181,7 @@ void PairWalk::warn(const PairReport& report) {
 void PairWalk::count(const PairReport& report) {
   ++counts_.at(static_cast<std::size_t>(report.result));
   status_ = std::max(status_, report.status());
-  reports_.add(report);
+  write_report([&] { reports_.add(report); });
 }
 
 std::string PairWalk::text_of(const PairReport& report) const {
@@ -199,13 +199,18 @@ int PairWalk::end(bool several) {
     print(as_json(counts_, status_, settings_.matching));
   else if (has_summary && !output_.quiet)
     print(as_text(counts_, uses));
-  try {
-    reports_.end(counts_);
-  } catch (const Error& error) {
-    if (!has_written()) throw;
-    throw Error(ErrorKind::not_durable, error.message());
-  }
+  write_report([&] { reports_.end(counts_); });
   return status_;
+}
+
+/// What is wrong with a report is about no pair: it ends the run, as standard output does.
+void PairWalk::write_report(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    throw Unprintable(has_written() ? ErrorKind::not_durable : error.kind(), error.message(),
+                      error.system_error());
+  }
 }
 
 bool PairWalk::has_written() const {
@@ -272,8 +277,11 @@ void PairWalk::take_members(const Archives& archives, const std::vector<MemberPa
 }
 
 const PairRules& PairWalk::choose_rules(const PairReport& report, const std::vector<std::string>& names) {
-  rules_ = {settings_.matching.of(names), reports_.each_mismatch(report), settings_.compare};
-  if (rules_.each) rules_.matching.rule.each = &rules_.each;
+  rules_ = {settings_.matching.of(names), {}, settings_.compare};
+  if (const EachMismatch each = reports_.each_mismatch(report)) {
+    rules_.each = [this, each](const ElementComparison& block) { write_report([&] { each(block); }); };
+    rules_.matching.rule.each = &rules_.each;
+  }
   rules_.settings.rule = rules_.matching.rule;
   return rules_;
 }

@@ -150,6 +150,7 @@ class PairWalk {
   }
   [[nodiscard]] std::string text_of(const PairReport& report) const;
   void print(const std::string& text);
+  void write_report(const std::function<void()>& work);
   [[nodiscard]] bool has_written() const;
 
   Settings settings_;
