@@ -358,8 +358,7 @@ TEST_CASE("the manual and the completions have all options, profiles and dtypes"
 
 TEST_CASE("the manual names the argument whose words it lists") {
   const std::string text = run_clipper({"--generate", "clipper.1"}).output;
-  CHECK(
-      contains(text, "TOPIC is one of compare, info, show, profiles, completion, help, bounds, data"));
+  CHECK(contains(text, "TOPIC is one of compare, info, show, profiles, completion, help, bounds, data"));
 }
 
 TEST_CASE("--generate refuses unknown kinds and other options") {
