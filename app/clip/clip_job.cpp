@@ -29,7 +29,8 @@ constexpr int kIndexVersion = 1;
 
 /// The content of OUT.json, which lists the files of --split-output: the object `slabs` of
 /// clipper.schema.json. `count` is the number of files.
-std::string slab_index_text(const Plan& plan, const std::string& output, std::uint64_t count) {
+std::string slab_index_text(const Plan& plan, const std::string& input, const std::string& output,
+                            std::uint64_t count) {
   const TensorLayout& whole = plan.output;
   Json slabs = Json::list();
   for (Shard shard{0, count}; shard.index < count; ++shard.index) {
@@ -42,7 +43,7 @@ std::string slab_index_text(const Plan& plan, const std::string& output, std::ui
   const Json index{
       {"object", "slabs"},          {"version", kIndexVersion}, {"dtype", traits(whole.dtype).name},
       {"shape", whole.shape},       {"fortran_order", false},   {"axis", 0},
-      {"plan", plan.fingerprint()}, {"slabs", std::move(slabs)}};
+      {"plan", plan.fingerprint()}, {"input", input},           {"slabs", std::move(slabs)}};
   return index.dump(1) + "\n";
 }
 
@@ -68,7 +69,9 @@ ClipWay way_to_shard(const ShardOf& to) {
   way.prepare = [to](const Clipping& clipping, const Job& job, OutputFile::Existing existing) {
     if (!to.is_slab) return prepare_part(clipping, {job.input, to.path, to.shard, existing});
     return prepare_slab(clipping, {job.input, to.path, to.shard, existing},
-                        [&](const Plan& whole) { return slab_index_text(whole, to.path, to.shard.count); });
+                        [&](const Plan& whole, const std::string& input) {
+                          return slab_index_text(whole, input, to.path, to.shard.count);
+                        });
   };
   return way;
 }

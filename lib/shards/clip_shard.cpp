@@ -40,8 +40,10 @@ bool has_slab_index(const std::string& index, const std::string& text) {
   std::string there(text.size() + 1, '\0');
   there.resize(read_at(fd, std::as_writable_bytes(std::span(there)), 0, index));
   if (there != text)
-    refuse(index, "lists parts that other shards made with other parameters; remove it, or choose another " +
-                      Message(Term{"output", "output"}));
+    refuse(index,
+           "lists parts that other shards made of another input or with other parameters; remove it, or "
+           "choose another " +
+               Message(Term{"output", "output"}));
   return true;
 }
 
@@ -114,8 +116,7 @@ void Part::write() {
 
 class Slab : public Prepared {
  public:
-  Slab(const Clipping& clipping, const ShardJob& job,
-       const std::function<std::string(const Plan&)>& index_text)
+  Slab(const Clipping& clipping, const ShardJob& job, const SlabIndex& index_text)
       : Prepared(with_output(clipping, slab_path(job.out, job.shard)),
                  open_input(job.in, Streams::refused, clipping.settings.reading.caching)),
         existing_(job.existing),
@@ -123,7 +124,7 @@ class Slab : public Prepared {
     expect_tensor(input_, kSlab);
     const Plan whole = plan_header(clipping_.settings, input_, plan_of_part);
     const Rows rows = with_path(input_.path(), [&] { return rows_of(job.shard, whole.input); });
-    text_ = index_text(whole);
+    text_ = index_text(whole, content_text(input_));
     check_slab_index(index_, input_);
     contents_ = std::make_unique<FileClip>(clipping_, input_, slab_plan(whole, rows));
     static_cast<void>(has_slab_index(index_, text_));
@@ -148,7 +149,7 @@ std::unique_ptr<Prepared> prepare_part(const Clipping& clipping, const ShardJob&
 }
 
 std::unique_ptr<Prepared> prepare_slab(const Clipping& clipping, const ShardJob& job,
-                                       const std::function<std::string(const Plan&)>& index_text) {
+                                       const SlabIndex& index_text) {
   return std::make_unique<Slab>(clipping, job, index_text);
 }
 

@@ -37,10 +37,11 @@ struct ShardJob {
 
 /// Clips the slab, a part along axis 0 that becomes a tensor of its own, to slab_path(). The shard that ends
 /// first also writes the index "dir/out.json": the text that `index_text` makes of the plan for the whole
-/// tensor. Error{refused} if there is an index with another text: slabs of different plans do not make a
-/// tensor.
-[[nodiscard]] std::unique_ptr<Prepared> prepare_slab(
-    const Clipping& clipping, const ShardJob& job, const std::function<std::string(const Plan&)>& index_text);
+/// tensor, and of content_text(). Error{refused} if there is an index with another text: slabs of different
+/// plans or inputs do not make a tensor.
+using SlabIndex = std::function<std::string(const Plan& whole, const std::string& input)>;
+[[nodiscard]] std::unique_ptr<Prepared> prepare_slab(const Clipping& clipping, const ShardJob& job,
+                                                     const SlabIndex& index_text);
 
 /// The output of one shard: its part, then a record of it. On file systems that machines share, the part is
 /// its own file; on local ones it is a range of a file that all shards write and that becomes the output.

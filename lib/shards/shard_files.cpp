@@ -193,6 +193,10 @@ std::string time_text(const os::Status& status) {
   return fmt::format("{}.{:09}", status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
 }
 
+std::string content_text(const InputFile& input) {
+  return fmt::format("{} bytes, samples {:016x}", input.size(), sum_of_samples(input));
+}
+
 ShardRun make_run(std::uint64_t shards, bool must_be_new, const Plan& plan, const InputFile& input) {
   const std::string of_input = fmt::format("{} bytes that were written at {}, samples {:016x}", input.size(),
                                            time_text(input.status()), sum_of_samples(input));

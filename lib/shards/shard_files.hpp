@@ -72,6 +72,9 @@ struct ShardRun {
 /// The modification time of a file in seconds and nanoseconds: "1.000000005".
 [[nodiscard]] std::string time_text(const os::Status& status);
 
+/// What tells an input from most others, also where copies have other times: "480 bytes, samples 0123...".
+[[nodiscard]] std::string content_text(const InputFile& input);
+
 /// The run that divides the output of `plan` into `shards` parts. The input is identified by its size, its
 /// modification time and 16 samples of 4 KiB, the first of which has the header.
 [[nodiscard]] ShardRun make_run(std::uint64_t shards, bool must_be_new, const Plan& plan,
