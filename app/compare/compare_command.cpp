@@ -240,14 +240,13 @@ class FilePairs {
     if (are_found_ != is_directory(expected_))
       refuse(fmt::format("{} is a directory and {} is not", are_found_ ? actual_ : expected_,
                          are_found_ ? expected_ : actual_));
-    is_new_ = command.updates && !find_file(expected_);
     if (are_found_) find(command);
   }
 
   [[nodiscard]] bool are_found() const noexcept { return are_found_; }
   [[nodiscard]] std::size_t size() const noexcept { return are_found_ ? found_.size() : 1; }
   [[nodiscard]] FilePair operator[](std::size_t i) const {
-    if (!are_found_) return {actual_, actual_, expected_, true, !is_new_};
+    if (!are_found_) return {actual_, actual_, expected_};
     const Found& pair = found_[i];
     return {pair.name,
             os::joined(actual_, pair.name),
@@ -316,7 +315,6 @@ class FilePairs {
   const std::string& actual_;
   const std::string& expected_;
   bool are_found_;
-  bool is_new_ = false;  ///< the expected file, which is to be created
   KeptTexts names_;
   std::deque<Found> found_;
 };
