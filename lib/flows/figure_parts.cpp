@@ -149,11 +149,11 @@ Parameter FoundArray::take(const std::string& text, const TensorLayout& layout) 
 }
 
 void FoundResults::add(const std::optional<Figure>& found) {
-  if (!found)
-    numbers_.emplace_back();
-  else
-    numbers_.emplace_back(is_floating(to_) ? number_of(to_, nearest_element(to_, *found))
-                                           : rounded(Number(*found), round_));
+  if (!found) return static_cast<void>(numbers_.emplace_back());
+  const bool is_rounded = round_ || !is_floating(to_);
+  const Number number =
+      is_rounded ? rounded(Number(*found), round_.value_or(Round::half_even)) : Number(*found);
+  numbers_.emplace_back(is_floating(to_) ? number_of(to_, nearest_element(to_, number)) : number);
 }
 
 Parameter FoundResults::take(const Message& figure, const std::string& text, TensorLayout layout) const {
@@ -208,6 +208,13 @@ Request first_steps(const Request& request, DType dtype, Field::Step step) {
   if (is_wide || !request.nodata.empty()) first.to = DType::float64;
   if (!request.nodata.empty()) first.nodata_to = std::numeric_limits<double>::quiet_NaN();
   return first;
+}
+
+bool has_exact_steps(const Request& request, DType dtype) {
+  const auto is_one = [&](const std::optional<Parameter>& bound) {
+    return !bound || (!bound->array && has_integer(dtype, bound->number));
+  };
+  return (!request.scale && !request.bias) || (is_one(request.min) && is_one(request.max));
 }
 
 Request exact_steps(const Request& request, DType dtype, ElementBits otherwise) {

@@ -94,11 +94,14 @@ class FoundArray {
   std::vector<std::byte> numbers_;
 };
 
-/// Numbers that elements become, rounded to elements of the dtype after the replacement, or to integers for
-/// it: float64 if more steps follow.
+/// Numbers that elements become, rounded to elements of the dtype after the replacement: that of the output,
+/// unless more steps follow.
 class FoundResults {
  public:
-  FoundResults(DType to, Round round) : to_(to), round_(round) {}
+  /// Numbers for a float dtype are rounded to integers only with `round`.
+  FoundResults(DType to, std::optional<Round> round) : to_(to), round_(round) {}
+
+  [[nodiscard]] DType dtype() const { return to_; }
 
   /// That of a group, unless it is lost.
   void add(const std::optional<Figure>& found);
@@ -113,7 +116,7 @@ class FoundResults {
   [[nodiscard]] static bool is_found(const std::optional<Number>& number) { return number.has_value(); }
 
   DType to_;
-  Round round_;
+  std::optional<Round> round_;
   std::vector<std::optional<Number>> numbers_;
 };
 
@@ -170,6 +173,9 @@ struct Scaled {
 /// first_steps() of integers of 64 bits without float64. What has no value becomes `otherwise`, and so does a
 /// replacement that is no element. Fractions of bounds, which are less than 2^53, are rounded.
 [[nodiscard]] Request exact_steps(const Request& request, DType dtype, ElementBits otherwise);
+
+/// Whether exact_steps() take the bounds of the request: of scaled elements they may be beyond the dtype.
+[[nodiscard]] bool has_exact_steps(const Request& request, DType dtype);
 
 /// Whether the figure is an element.
 [[nodiscard]] inline bool is_extreme(const Parameter& figure) {

@@ -213,13 +213,17 @@ void Figures::find_replacements() {
   const std::vector<Expression> expressions = expressions_of(request_, replacements);
   scaled_ = scaled(request_, layout());
   const DType last = request_.to ? DType(*request_.to) : layout().dtype;
-  const DType to = normalizes(request_) ? DType::float64 : last;
-  const Round round = request_.round.value_or(Round::half_even);
-  std::vector<FoundResults> results(replacements.size(), FoundResults(to, round));
+  std::vector<FoundResults> results;
+  for (const Field* const field : replacements) {
+    const bool is_last =
+        field->step == Field::Step::elements || (!request_.subtract && !request_.divide && !request_.stretch);
+    results.push_back(is_last ? FoundResults(last, request_.round) : FoundResults(DType::float64, {}));
+  }
   const auto take = [&](std::uint64_t group, const GroupNumbers& numbers) {
     for (std::size_t i = 0; i < replacements.size(); ++i) {
       const std::optional<Figure>& found = numbers.figures[i];
       const Field& field = *replacements[i];
+      const DType to = results[i].dtype();
       if (!found)
         drop(field, group, numbers.has_numbers);
       else if (!found->is_finite())
@@ -241,7 +245,8 @@ void Figures::find_replacements() {
     else if (count() == 1)
       set_statistic(given, results[i].numbers().front());
     else
-      with_path(path_, [&] { given = results[i].take(label_of(field), given->text, layout_of_groups(to)); });
+      with_path(path_,
+                [&] { given = results[i].take(label_of(field), given->text, layout_of_groups(last)); });
   }
   dropped_.move_to(lost_);
 }
@@ -333,7 +338,7 @@ void Figures::find_range() {
   for (const Parameter* const end : {&request_.stretch_from->first, &request_.stretch_from->second})
     if (is_figure(*end)) figures.push_back(end->expression);
   scaled_ = scaled(request_, layout());
-  const bool is_exact = is_long_integer(layout().dtype) && (!scaled_ || scaled_->is_exact);
+  const bool is_exact = is_long_integer(layout().dtype) && !scaled_;
   FoundArray begins(request_, is_exact ? layout().dtype : DType::float64);
   FoundArray lengths(request_, DType::float64);
   std::optional<std::pair<Figure, double>> range;
@@ -431,7 +436,7 @@ void Figures::find_statistics() {
     const Field& factor = *factors[i];
     const bool is_rounded = factor.number() == &Request::subtract &&
                             is_extreme(*factor.number_in(request_)) && source.dtype == DType::float64 &&
-                            is_long_integer(layout().dtype);
+                            is_long_integer(layout().dtype) && has_exact_steps(request_, layout().dtype);
     if (is_rounded) find_exactly(found[i], elements[i]);
     if (!factor.number_in(request_)->expression.is_only(Statistic::mean))  // it is rounded, then
       elements[i].expect_one_dtype(label_of(factor), path_);
@@ -456,6 +461,11 @@ void Figures::find_exactly(std::optional<Figure>& found, FoundArray& elements) {
     return (is_number(request_.min) && number < request_.min->number) ||
            (is_number(request_.max) && number > request_.max->number);
   };
+  const bool scales = request_.scale || request_.bias;
+  const auto is_at_limit = [&](const Number& number) {  // of scaled elements, which may be beyond it
+    return number == number_of(dtype, lowest_element(dtype)) ||
+           number == number_of(dtype, highest_element(dtype));
+  };
   FoundArray exact(request_, dtype);
   const Parameter& figure = *request_.subtract;
   const Request first =
@@ -467,7 +477,8 @@ void Figures::find_exactly(std::optional<Figure>& found, FoundArray& elements) {
         if (elements.is_lost(group)) return exact.add_lost(0.0);
         const double nearest = rounded[group];
         found = numbers.figures.front();
-        if (!is_large(nearest) || !found || found->nearest() != nearest || is_beyond_bound(*found))
+        if (!is_large(nearest) || !found || found->nearest() != nearest || is_beyond_bound(*found) ||
+            (scales && is_at_limit(*found)))
           found = nearest;
         exact.add(*found);
       });
