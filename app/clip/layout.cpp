@@ -13,7 +13,6 @@
 
 #include "clip/jobs.hpp"
 #include "command_line/input_names.hpp"
-#include "files/descriptor.hpp"
 #include "files/place.hpp"
 #include "formats/container.hpp"
 #include "formats/formats.hpp"
@@ -220,10 +219,7 @@ class Conflicts {
       const Location target = locations_.of(job.output.value_or(job.input));
       uses_.push_back({target.hash(), i, true});
       if (backup_ && target.missing.empty()) collect_backup(job.output.value_or(job.input), target, i);
-      if (!job.output || target.missing.empty()) continue;
-      if (name_of(*job.output).size() > NAME_MAX)
-        throw_system_error(*job.output, "cannot be created", ENAMETOOLONG);
-      if (jobs_.size() > 1) jobs_.set_output_is_new(i);
+      if (job.output && !target.missing.empty() && jobs_.size() > 1) jobs_.set_output_is_new(i);
     }
     for (std::size_t i = 0; i < also_read_.size(); ++i)
       uses_.push_back(

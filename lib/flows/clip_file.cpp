@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <set>
 #include <span>
 #include <tuple>
@@ -13,6 +14,7 @@
 #include "contract/fields.hpp"
 #include "element/element.hpp"
 #include "error.hpp"
+#include "files/descriptor.hpp"
 #include "files/direct_file.hpp"
 #include "files/place.hpp"
 #include "flows/archive_clip.hpp"
@@ -432,6 +434,8 @@ void check_output(const Clipping& clipping, const std::string& out, Existing exi
   if (clipping.settings.backup && out != "-" && find_file(out))
     check_backup(Place::resolved(out), *clipping.settings.backup);
   const bool must_be_new = existing == Existing::refuse;
+  if (clipping.purpose != Purpose::run && out.size() - (out.rfind('/') + 1) > NAME_MAX)
+    throw_system_error(out, "cannot be created", ENAMETOOLONG);
   if (clipping.purpose == Purpose::run || (clipping.purpose == Purpose::check && !must_be_new)) return;
   if (directory == Directory::made_by_run && os::access(directory_of(out).c_str(), F_OK) != 0) return;
   OutputFile::check(out, existing, root);
