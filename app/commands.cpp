@@ -140,8 +140,10 @@ void expect_own_log(const CommandLine& line, const std::string& log) {
       for (const std::string& text :
            option == &kLogFile ? std::vector<std::string>() : typed.texts(*option)) {
         if (option->value == Value::text || option->value == Value::member) continue;
-        check(*option, text);
-        if (text.starts_with('@')) check(*option, text.substr(1));
+        if (text.starts_with('@'))
+          check(*option, text.substr(1));
+        else if (option->value != Value::number)
+          check(*option, text);
       }
   };
   check_stage(line.typed());

@@ -85,7 +85,8 @@ std::string long_name_in(std::string_view word) {
 bool is_long_with_one_dash(const CommandSpec& spec, std::string_view word) {
   constexpr std::size_t kLeast = 5;  // "--out", of "-out"
   const std::string name = long_name_in(word);
-  if (!word.starts_with('-') || word.starts_with("--") || name.size() < kLeast) return false;
+  const bool asks_for_help = word.starts_with(short_name(kHelp));
+  if (!word.starts_with('-') || word.starts_with("--") || name.size() < kLeast || asks_for_help) return false;
   return std::ranges::any_of(long_names(spec), [&](auto option) { return option.starts_with(name); }) ||
          std::ranges::any_of(kMeant, [&](const Meant& row) {
            return has_word(row.typed, name) && option_named(spec, row.option) != nullptr;
@@ -95,13 +96,15 @@ bool is_long_with_one_dash(const CommandSpec& spec, std::string_view word) {
 [[noreturn]] void refuse_option(const CommandSpec& spec, const CommandSpecs& others, std::string_view word) {
   const std::string_view typed = word.substr(0, word.find('='));
   const std::string lower = long_name_in(word);
+  if (option_named(spec, lower) != nullptr)
+    refuse(fmt::format("unknown option {}; did you mean {}?", typed, lower));
   for (const Meant& row : kMeant) {
     if (!has_word(row.typed, lower) || option_named(spec, row.option) == nullptr) continue;
     if (!row.advice.empty()) refuse(fmt::format("unknown option {}; {}", typed, row.advice));
     refuse(fmt::format("unknown option {}; did you mean {}?", typed, row.option));
   }
   for (const CommandSpec* const other : others)
-    if (option_named(*other, lower) != nullptr && option_named(spec, lower) == nullptr)
+    if (option_named(*other, lower) != nullptr)
       refuse(fmt::format("unknown option {}; it is an option of {}", typed, title_of(*other)));
   if (const auto meant = nearest_name(lower, long_names(spec)))
     refuse(fmt::format("unknown option {}; did you mean {}?", typed, *meant));
@@ -325,9 +328,9 @@ void CommandLine::check(const CommandSpecs& others) const {
 void refuse_missing(const RawOptions& raw, std::string_view name, std::string_view otherwise) {
   os::Status status{};
   for (const Option* const option : raw.given())
-    if (const std::string& text = raw.text(*option); option->value <= Value::number && !text.empty() &&
-                                                     os::stat(text.c_str(), &status) == 0 &&
-                                                     S_ISREG(status.st_mode))
+    if (const std::string& text = raw.text(*option);
+        option->value <= Value::number && option->type != "GLOB" && !parse_number(text) &&
+        os::stat(text.c_str(), &status) == 0 && S_ISREG(status.st_mode))
       refuse(fmt::format("{} is missing: {} takes {} as its value", name, long_name(*option), text));
   refuse(fmt::format("{} is missing; {}", name, otherwise));
 }
