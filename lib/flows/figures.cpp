@@ -136,11 +136,10 @@ void Figures::set_percentiles(const FieldList& bounds, Request& request, const G
     Parameter& given = *bound.number_in(request);
     const std::string what = is_rule(given) ? "the rule" : "the percentile";
     Number number = *found[i];
-    if (user != nullptr && number.kind == Number::Kind::infinite)
-      refuse(bound,
-             what + " is infinite; " + parameter(user->name) + " requires finite bounds" + place_of(group));
-    if (is_rule(given) && number.kind == Number::Kind::infinite)
-      refuse(bound, what + " is infinite" + place_of(group));
+    if (number.kind == Number::Kind::infinite && (user != nullptr || is_rule(given)))
+      refuse(bound, what + " is infinite" +
+                        (user == nullptr ? "" : "; " + parameter(user->name) + " requires finite bounds") +
+                        place_of(group));
     if (number.kind == Number::Kind::nan)
       refuse(bound, what + " lies between -inf and inf" + place_of(group));
     if (is_rule(given)) number = within_floats(request_, layout().dtype, bound, number);
@@ -213,12 +212,11 @@ void Figures::find_replacements() {
   const std::vector<Expression> expressions = expressions_of(request_, replacements);
   scaled_ = scaled(request_, layout());
   const DType last = request_.to ? DType(*request_.to) : layout().dtype;
+  const bool goes_on = request_.subtract || request_.divide || request_.stretch;
   std::vector<FoundResults> results;
-  for (const Field* const field : replacements) {
-    const bool is_last =
-        field->step == Field::Step::elements || (!request_.subtract && !request_.divide && !request_.stretch);
-    results.push_back(is_last ? FoundResults(last, request_.round) : FoundResults(DType::float64, {}));
-  }
+  for (const Field* const field : replacements)
+    results.push_back(goes_on && field->step != Field::Step::elements ? FoundResults(DType::float64, {})
+                                                                      : FoundResults(last, request_.round));
   const auto take = [&](std::uint64_t group, const GroupNumbers& numbers) {
     for (std::size_t i = 0; i < replacements.size(); ++i) {
       const std::optional<Figure>& found = numbers.figures[i];
@@ -457,14 +455,13 @@ void Figures::find_exactly(std::optional<Figure>& found, FoundArray& elements) {
   const auto is_large = [](double number) { return std::fabs(number) >= kIntegersEnd; };
   if (std::ranges::none_of(rounded, is_large)) return;
   const DType dtype = layout().dtype;
-  const auto is_beyond_bound = [&](const Number& number) {  // in place of a fraction
+  const Number lowest = number_of(dtype, lowest_element(dtype));
+  const Number highest = number_of(dtype, highest_element(dtype));
+  // It stands for a fraction that is a bound, or for a scaled element that may be beyond the dtype.
+  const auto is_other = [&, scales = request_.scale || request_.bias](const Number& number) {
     return (is_number(request_.min) && number < request_.min->number) ||
-           (is_number(request_.max) && number > request_.max->number);
-  };
-  const bool scales = request_.scale || request_.bias;
-  const auto is_at_limit = [&](const Number& number) {  // of scaled elements, which may be beyond it
-    return number == number_of(dtype, lowest_element(dtype)) ||
-           number == number_of(dtype, highest_element(dtype));
+           (is_number(request_.max) && number > request_.max->number) ||
+           (scales && (number == lowest || number == highest));
   };
   FoundArray exact(request_, dtype);
   const Parameter& figure = *request_.subtract;
@@ -472,16 +469,15 @@ void Figures::find_exactly(std::optional<Figure>& found, FoundArray& elements) {
       exact_steps(request_, dtype,
                   figure.expression.is_only(Statistic::min) ? highest_element(dtype) : lowest_element(dtype));
   const ElementSource source = clipped(first);
-  figures_of_groups(
-      source, {&figure.expression, 1}, options_.level, [&](std::uint64_t group, const GroupNumbers& numbers) {
-        if (elements.is_lost(group)) return exact.add_lost(0.0);
-        const double nearest = rounded[group];
-        found = numbers.figures.front();
-        if (!is_large(nearest) || !found || found->nearest() != nearest || is_beyond_bound(*found) ||
-            (scales && is_at_limit(*found)))
-          found = nearest;
-        exact.add(*found);
-      });
+  figures_of_groups(source, {&figure.expression, 1}, options_.level,
+                    [&](std::uint64_t group, const GroupNumbers& numbers) {
+                      if (elements.is_lost(group)) return exact.add_lost(0.0);
+                      const double nearest = rounded[group];
+                      found = numbers.figures.front();
+                      if (!is_large(nearest) || !found || found->nearest() != nearest || is_other(*found))
+                        found = nearest;
+                      exact.add(*found);
+                    });
   elements = std::move(exact);
 }
 
