@@ -50,9 +50,9 @@ constexpr std::array kOptions{&kHelp};
 int show_help(const RawOptions& raw) {
   const CommandSpecs specs = command_specs();
   const std::string& topic = raw.text(kTopic);
-  const CommandSpec* const named = topic.empty() ? &kClipSpec : command_named(specs, topic);
-  print(named == nullptr ? help_of_topic(kClipSpec, topic, help_columns())
-                         : help_of(*named, listed_commands(*named), help_columns()));
+  const auto named = std::ranges::find(specs, std::string_view(topic), &CommandSpec::name);
+  print(named == specs.end() ? help_of_topic(kClipSpec, topic, help_columns())
+                             : help_of(**named, listed_commands(**named), help_columns()));
   return 0;
 }
 
@@ -136,15 +136,14 @@ void expect_own_log(const CommandLine& line, const std::string& log) {
     for (const std::string& file : files_behind({}, path)) files.expect_other_than(file, role);
   };
   const auto check_stage = [&](const RawOptions& typed) {
-    for (const Option* const option : options)
-      for (const std::string& text :
-           option == &kLogFile ? std::vector<std::string>() : typed.texts(*option)) {
-        if (option->value == Value::text || option->value == Value::member) continue;
+    for (const Option* const option : options) {
+      if (option == &kLogFile || option->value == Value::text || option->value == Value::member) continue;
+      for (const std::string& text : typed.texts(*option))
         if (text.starts_with('@'))
           check(*option, text.substr(1));
         else if (option->value != Value::number)
           check(*option, text);
-      }
+    }
   };
   check_stage(line.typed());
   std::ranges::for_each(line.typed().then(), check_stage);

@@ -121,9 +121,9 @@ constexpr Option kUpdateGolden{
     .names = "--update-golden",
     .excludes = {{"--diff-out --member --exclude-member --only"}},
     .help = "Replace EXPECTED files that fail by ACTUAL files",
-    .details = R"(Copy the ACTUAL file of each pair that fails, or of directories has no EXPECTED file, to EXPECTED, print
-"created" or "updated", and exit with 0. An archive is copied if one member fails; an EXPECTED file without an
-ACTUAL one still fails.)"};
+    .details = R"(Copy the ACTUAL file of each pair that fails to EXPECTED, below a directory also where there is no
+EXPECTED file, print "created" or "updated", and exit with 0. An archive is copied if one member fails; an
+EXPECTED file without an ACTUAL one still fails.)"};
 
 constexpr Option kAllowEmpty{
     .names = "--allow-empty",

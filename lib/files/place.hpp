@@ -40,7 +40,7 @@ struct FileId {
 /// Whether both paths lead to one file; "-" leads to none. Error{io} as find_file().
 [[nodiscard]] bool is_same_file(const std::string& a, const std::string& b);
 
-/// The same, also for two paths to one name that no file has yet.
+/// Whether both paths lead to one file, or to one name that no file has yet.
 [[nodiscard]] bool is_same_target(const std::string& a, const std::string& b);
 
 /// A name in a directory that is held open. If another program renames or replaces the directory, a Place
