@@ -464,12 +464,11 @@ void Figures::find_exactly(std::optional<Figure>& found, FoundArray& elements) {
            (scales && (number == lowest || number == highest));
   };
   FoundArray exact(request_, dtype);
-  const Parameter& figure = *request_.subtract;
-  const Request first =
-      exact_steps(request_, dtype,
-                  figure.expression.is_only(Statistic::min) ? highest_element(dtype) : lowest_element(dtype));
+  const Expression& figure = request_.subtract->expression;
+  const Request first = exact_steps(
+      request_, dtype, figure.is_only(Statistic::min) ? highest_element(dtype) : lowest_element(dtype));
   const ElementSource source = clipped(first);
-  figures_of_groups(source, {&figure.expression, 1}, options_.level,
+  figures_of_groups(source, {&figure, 1}, options_.level,
                     [&](std::uint64_t group, const GroupNumbers& numbers) {
                       if (elements.is_lost(group)) return exact.add_lost(0.0);
                       const double nearest = rounded[group];
