@@ -102,7 +102,7 @@ class Scene:
             return {clipped(members_of(each)["w.npy"]) for each in archives}
         if self.mode.compares:
             return {difference(a, e) for a in tensors for e in tensors if len(a) == len(e)}
-        indexes = {slab_index(len(elements(each))) for each in tensors} if "--split-output" in self.mode.words else set()
+        indexes = set(map(slab_index, tensors)) if "--split-output" in self.mode.words else set()
         return {clipped(each, self.mode.bias) for each in tensors + archives} | indexes
 
 

@@ -1,5 +1,6 @@
 """The modes: ways to run clipper, each with the files before the run and the files after it."""
 
+import ctypes
 import io
 import json
 import random
@@ -23,6 +24,9 @@ CHUNK = 4096
 BATCH = 32 * CHUNK  # bytes that --direct writes at a time
 SLAB = "out.00000-of-00001.npy"
 FIGURES = "fit.npz"
+
+XXH64 = ctypes.CDLL("libxxhash.so.0").XXH64  # a package that clipper is built with
+XXH64.argtypes, XXH64.restype = (ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64), ctypes.c_uint64
 
 Files = dict[str, bytes]
 
@@ -249,18 +253,29 @@ def elements(content: bytes) -> array:
     return array("f", content[start:])
 
 
-def slab_index(count: int) -> bytes:
-    """The index of --split-output with one slab."""
+def samples(content: bytes) -> str:
+    """The size of a file and the checksum of its samples: 16 blocks from the first to the last."""
+    last, count = max(len(content) - 4096, 0), 16
+    places = [last // (count - 1) * i + last % (count - 1) * i // (count - 1) for i in range(count)] if last else [0]
+    blocks = [(content[at : at + 4096], at) for at in places]
+    total = sum(XXH64(block, len(block), at) for block, at in blocks)
+    return f"{len(content)} bytes, samples {total % 2**64:016x}"
+
+
+def slab_index(source: bytes) -> bytes:
+    """The index of --split-output with one slab of the tensor in a file."""
+    count = len(elements(source))
     index = {"object": "slabs", "version": 1, "dtype": "float32", "shape": [count], "fortran_order": False, "axis": 0,
              "plan": f"plan 1: <f4 C({count}) 0+{count} f4*3ff0000000000000+3ff0000000000000 lo=c2480000 hi=447a0000 nan=keep",
-             "slabs": [{"file": SLAB, "begin": 0, "end": count}]}
+             "input": samples(source), "slabs": [{"file": SLAB, "begin": 0, "end": count}]}
     return json.dumps(index, indent=1).encode() + b"\n"
 
 
 def split(count: int) -> Mode:
-    after = {SLAB: tensor(result(numbers(count))), "out.json": slab_index(count)}
+    source = tensor(numbers(count))
+    after = {SLAB: tensor(result(numbers(count))), "out.json": slab_index(source)}
     words = ("--shard", "0/1", "--split-output", "in.npy", "out.npy")
-    return Mode("--split-output", words, {"in.npy": tensor(numbers(count))}, after)
+    return Mode("--split-output", words, {"in.npy": source}, after)
 
 
 def streams() -> list[Mode]:
