@@ -244,15 +244,24 @@ def exact_array(case, side, found):
     return Bound(elements, Tensor(case.x.dtype, elements).bits, found)
 
 
-def percentile_in(case, text):
-    """The percentile of what is clipped, as it is printed: of the elements, or of x * scale + bias."""
+def end_in(case, text):
+    """A percentile or rule of what is clipped: of the elements, or of x * scale + bias."""
     if not case.arithmetic:
-        found = figures.bound_value(case.x, text)
-        return figures.found_bound(found) if case.x.dtype in INTS and case.profile is OWN else found
+        return figures.bound_value(case.x, text)
     g = np.ravel(numbers_of(case)[0])
+    return contract.at_percentage(sorted(g.tolist()), text) if case.arithmetic is object else percentile(Tensor(case.arithmetic, g), text)
+
+
+def percentile_in(case, text):
+    """The same as it is printed, if it is a bound."""
+    found = end_in(case, text)
+    if not case.arithmetic:
+        if figures.is_rule(text) and abs(found) == math.inf:
+            raise Refused("an infinite rule", INPUT, "the rule is infinite")
+        return figures.found_bound(found) if case.x.dtype in INTS and case.profile is OWN else found
     if case.arithmetic is object:
-        return figures.found_bound(contract.at_percentage(sorted(g.tolist()), text))
-    found = element_of(nearest(percentile(Tensor(case.arithmetic, g), text), case.arithmetic), case.arithmetic)[()]
+        return figures.found_bound(found)
+    found = element_of(nearest(found, case.arithmetic), case.arithmetic)[()]
     if not np.isfinite(found) or not found:
         return float(found)
     return Fraction(str(found)) if abs(found) < 2**53 else Fraction(float(found))
@@ -867,6 +876,8 @@ def ranged(case):
     """A case with --stretch-from: with the range's begin and length as --subtract and --divide."""
     texts = case.parameters["--stretch-from"].split(":")
     is_found = any(map(figures.is_percentile, texts))
+    if case.arithmetic and any(map(figures.is_rule, texts)):
+        raise Refused("a rule beside a scale", USAGE)
     maps = ends_of_stretch(case)
     others = {option: each for option, each in case.parameters.items() if option not in ("--stretch", "--stretch-from")}
     if is_found:
@@ -884,7 +895,7 @@ def ranged(case):
             lengths.append(1.0)
             case = figures.lacking(case, part, "--subtract")
             continue
-        ends = [figures.bound_value(x, text) if figures.is_percentile(text) else contract.exact(text) for text in texts]
+        ends = [end_in(replace(case, x=x), text) if figures.is_percentile(text) else contract.exact(text) for text in texts]
         if not all(map(math.isfinite, ends)):
             raise Refused("an infinite end of --stretch-from", code)
         a, b = (figures.as_double(figures.found_bound(end)) if case.x.dtype in INTS else float(end) for end in ends)
