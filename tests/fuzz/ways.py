@@ -202,7 +202,7 @@ def can_be_saved(case):
 def apply(trial):
     """Takes fit.npz in place of the parameters that it has."""
     case, given = trial.case, trial.case.parameters
-    gone = {*LISTS, "--divide-zero"} | ({"--per-axis", "--mask"} if "--max-norm" not in given else set()) | ({"--stretch", "--stretch-from"} if "--stretch-from" in given else set())
+    gone = {*LISTS, "--divide-zero"} | ({"--per-axis", "--mask", "--norm"} if "--max-norm" not in given else set()) | ({"--stretch", "--stretch-from"} if "--stretch-from" in given else set())
     trial.case = replace(case, parameters={option: each for option, each in given.items() if option not in gone})
     run = trial.clip("--apply", "fit.npz", "in.npy", "out.npy")
     trial.case = case
