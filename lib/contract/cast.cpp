@@ -203,10 +203,9 @@ void identify_cast(const Plan& plan, std::string& text) {
     const bool is_integer = bound.ceil == bound.floor && bound.ceil.magnitude != ~UInt128{0};
     return integer(bound.ceil) + (is_integer || !bound.result ? "" : ":" + element(bound.result));
   };
+  identify_rounding(cast, operation.to, text);
   text += fmt::format(
-      " to={} {} zero={} range={:x}..{:x} wide={}..{} below={} above={}{}{}{}{}", traits(operation.to).name,
-      cast.round ? kRoundWords.at(static_cast<std::size_t>(*cast.round)) : "", text_of(cast.zero_point),
-      cast.lowest, cast.highest, wide(cast.wide.lo), wide(cast.wide.hi), element(cast.below),
+      " wide={}..{} below={} above={}{}{}{}{}", wide(cast.wide.lo), wide(cast.wide.hi), element(cast.below),
       element(cast.above), cast.nan ? " nan=" + element(cast.nan) : "", operation.divides ? " divides" : "",
       cast.min ? " min=" + element(cast.min) : "", cast.max ? " max=" + element(cast.max) : "");
 }
@@ -253,11 +252,19 @@ void choose_rounding(const Request& request, DType to, bool scales, Cast& cast) 
   cast.saturates = request.saturate || !is_floating(to);
 }
 
+void identify_rounding(const Cast& cast, DType to, std::string& text) {
+  text += fmt::format(" to={} {} zero={} range={:x}..{:x}{}", traits(to).name,
+                      cast.round ? kRoundWords.at(static_cast<std::size_t>(*cast.round)) : "",
+                      text_of(cast.zero_point), cast.lowest, cast.highest,
+                      is_floating(to) && cast.saturates ? " saturates" : "");
+}
+
 void describe_rounding(const Cast& cast, bool of_floats, DType from, DType to, std::string& text) {
   if (cast.round && of_floats)
     text += fmt::format(", rounded {}", kRoundWords.at(static_cast<std::size_t>(*cast.round)));
   if (cast.zero_point.magnitude != 0) text += ", zero point " + text_of(cast.zero_point);
   if (to != from) text += fmt::format(", to {}", traits(to).name);
+  if (is_floating(to) && cast.saturates) text += ", saturated";
 }
 
 constexpr Step kCast{choose_cast, convert_cast, identify_cast, describe_cast};

@@ -142,9 +142,7 @@ void identify_normalization(const Plan& plan, std::string& text) {
     text += fmt::format(" {:016x}..{:016x}", to_bits(step.low), to_bits(step.high));
   if (plan.arrays && plan.arrays->zero_divisor)
     text += fmt::format(" zero_divisor={:016x}", to_bits(*plan.arrays->zero_divisor));
-  text += fmt::format(" to={} {} zero={} range={:x}..{:x}", traits(step.to).name,
-                      step.cast.round ? kRoundWords.at(static_cast<std::size_t>(*step.cast.round)) : "",
-                      text_of(step.cast.zero_point), step.cast.lowest, step.cast.highest);
+  identify_rounding(step.cast, step.to, text);
 }
 
 void describe_normalization(const Plan& plan, std::string& text) {

@@ -104,6 +104,9 @@ void check_factor_dtype(std::string_view field, const std::optional<Parameter>& 
 /// What a cast to `to` does besides replacements, of elements that were scaled or normalized if `scales`.
 void choose_rounding(const Request& request, DType to, bool scales, Cast& cast);
 
+/// Adds what a cast to `to` does with each number to a fingerprint.
+void identify_rounding(const Cast& cast, DType to, std::string& text);
+
 /// ", rounded half_even, zero point 128, to uint8".
 void describe_rounding(const Cast& cast, bool of_floats, DType from, DType to, std::string& text);
 
