@@ -110,6 +110,7 @@ void TensorPool::add_tensor(const Origin& origin, const std::string& path, Tenso
          read(source, wanted, look);
        },
        std::move(flag)});
+  own_.push_back(std::move(own));
 }
 
 void TensorPool::read(std::size_t source, const TensorSource::Wanted& wanted,
@@ -142,18 +143,33 @@ Request TensorPool::with_figures_of_all(const Request& stage, std::span<const Te
   }
 }
 
+/// The request with the masks that a source has of its own, where a stage still needs one.
+Request TensorPool::with_masks(Request request, std::size_t source) const {
+  if (const std::optional<Request>& own = own_[source]) {
+    if (request.mask) request.mask = own->mask;
+    for (std::size_t i = 0; i < request.then.size(); ++i)
+      if (request.then[i].mask) request.then[i].mask = own->then[i].mask;
+  }
+  return request;
+}
+
 /// Finds the figures of a later stage in what those before it, whose pooled figures are found, give.
-void TensorPool::find_after(Request before, Request& stage, const std::string& name,
+void TensorPool::find_after(const Request& before, Request& stage, const std::string& name,
                             std::vector<LostBound>& lost) const {
   const KernelOptions options = engine_.kernel_options();
   std::vector<Plan> plans;
-  for (const TensorSource& source : sources_)
-    plans.push_back(has_figures(before)
-                        ? plan_with_figures(before, source, options)
-                        : with_path(source.path, [&] { return make_plan(before, source.layout); }));
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    const TensorSource& source = sources_[i];
+    const Request its = with_masks(before, i);
+    plans.push_back(has_figures(its) ? plan_with_figures(its, source, options)
+                                     : with_path(source.path, [&] { return make_plan(its, source.layout); }));
+  }
   std::vector<TensorSource> sources;
-  for (std::size_t i = 0; i < plans.size(); ++i)
+  for (std::size_t i = 0; i < plans.size(); ++i) {
     sources.push_back(source_after(plans[i], sources_[i], plans[i].output, name, options));
+    if (own_[i] && stage.mask)
+      sources.back().flag = flags_of(*own_[i]->then[before.then.size()].mask, plans[i].output);
+  }
   stage = with_figures_of_all(stage, sources, lost);
 }
 
@@ -170,11 +186,12 @@ Request TensorPool::request(std::vector<std::vector<LostBound>>& lost) {
     if (!found.then[i].pooled) continue;
     Request before = found;
     before.then.resize(i);
-    find_after(std::move(before), found.then[i], stage_name(i + 1), lost[i + 1]);
+    find_after(before, found.then[i], stage_name(i + 1), lost[i + 1]);
   }
   opened_.reset();
   sources_ = {};
   origins_ = {};
+  own_ = {};
   return found;
 }
 

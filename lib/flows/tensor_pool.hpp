@@ -51,7 +51,8 @@ class TensorPool {
                     const TensorLayout& first) const;
   [[nodiscard]] Request with_figures_of_all(const Request& stage, std::span<const TensorSource> sources,
                                             std::vector<LostBound>& lost) const;
-  void find_after(Request before, Request& stage, const std::string& name,
+  [[nodiscard]] Request with_masks(Request request, std::size_t source) const;
+  void find_after(const Request& before, Request& stage, const std::string& name,
                   std::vector<LostBound>& lost) const;
   void expect_same(const std::string& path, const os::Status& now) const;
   void add_tensor(const Origin& origin, const std::string& path, TensorLayout layout);
@@ -63,6 +64,7 @@ class TensorPool {
   std::unique_ptr<Opened> opened_;           ///< the file that was read last
   std::vector<TensorSource> sources_;
   std::vector<Origin> origins_;      ///< of sources_
+  std::vector<std::optional<Request>> own_;  ///< of those of sources_ that have masks of their own
   std::vector<TensorLayout> first_;  ///< of the first source, as each stage takes it
 };
 
