@@ -148,6 +148,16 @@ Parameter FoundArray::take(const std::string& text, const TensorLayout& layout) 
                          has_lost_ ? std::move(lost_) : std::vector<std::uint8_t>());
 }
 
+FoundResults::FoundResults(const Field& field, const Request& request, DType last)
+    : to_(last), round_(request.round) {
+  if (field.step == Field::Step::elements) {
+    if (is_floating(last)) round_.reset();
+  } else if (request.subtract || request.divide || request.stretch) {
+    to_ = DType::float64;
+    round_.reset();
+  }
+}
+
 void FoundResults::add(const std::optional<Figure>& found) {
   if (!found) return static_cast<void>(numbers_.emplace_back());
   const bool is_rounded = round_ || !is_floating(to_);

@@ -98,8 +98,9 @@ class FoundArray {
 /// unless more steps follow.
 class FoundResults {
  public:
-  /// Numbers for a float dtype are rounded to integers only with `round`.
-  FoundResults(DType to, std::optional<Round> round) : to_(to), round_(round) {}
+  /// Of a replacement of the request, whose output has the dtype `last`. Numbers for a float dtype are rounded
+  /// to integers only where Request::round follows them.
+  FoundResults(const Field& field, const Request& request, DType last);
 
   [[nodiscard]] DType dtype() const { return to_; }
 

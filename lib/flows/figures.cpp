@@ -212,11 +212,8 @@ void Figures::find_replacements() {
   const std::vector<Expression> expressions = expressions_of(request_, replacements);
   scaled_ = scaled(request_, layout());
   const DType last = request_.to ? DType(*request_.to) : layout().dtype;
-  const bool goes_on = request_.subtract || request_.divide || request_.stretch;
   std::vector<FoundResults> results;
-  for (const Field* const field : replacements)
-    results.push_back(goes_on && field->step != Field::Step::elements ? FoundResults(DType::float64, {})
-                                                                      : FoundResults(last, request_.round));
+  for (const Field* const field : replacements) results.emplace_back(*field, request_, last);
   const auto take = [&](std::uint64_t group, const GroupNumbers& numbers) {
     for (std::size_t i = 0; i < replacements.size(); ++i) {
       const std::optional<Figure>& found = numbers.figures[i];
