@@ -224,6 +224,7 @@ void RunLog::planned(const ClipReport& report) {
 void RunLog::add_elements(const ClipReport& report, Lines& lines) const {
   if (!report.plan || !report.counts) return;
   lines.elements += report.plan->slice.count;
+  lines.nodata += report.counts->nodata;
   lines.clipped += report.counts->raised + report.counts->lowered;
 }
 
@@ -269,6 +270,7 @@ void RunLog::done(const Lines& lines) noexcept {
   tally(lines);
   count(false, lines.written, lines.in_place);
   elements_ += lines.elements;
+  nodata_ += lines.nodata;
   clipped_ += lines.clipped;
   const Level level = command_.result_level();
   lines.members_text.for_each([&](std::string_view line) { print_note(line, detail_level(level)); });
@@ -387,7 +389,7 @@ void RunLog::print_summary(bool is_batch) {
 std::string RunLog::totals_text() const {
   const double seconds = seconds_since(start_);
   const std::string clipped = command_.settings.request.then.empty()
-                                  ? fmt::format(", {:.3g} % clipped", percent(clipped_, elements_))
+                                  ? fmt::format(", {:.3g} % clipped", percent(clipped_, elements_ - nodata_))
                                   : "";
   return fmt::format("; {} elements{}; {:.3g} s, {}", elements_.load(), clipped, seconds,
                      rate_text(static_cast<double>(engine_.done()), seconds));
