@@ -21,7 +21,7 @@ struct ElementCounts {
   bool changed = false;        ///< whether the bits of any element changed
   std::uint64_t replaced = 0;  ///< elements beyond a bound that the cast replaces by its below or above
 
-  // Of elements that are not beyond a bound; see LossCounter.
+  // Of elements that are not beyond a bound.
   std::uint64_t became_infinite = 0;  ///< finite ones whose result is infinite
   std::uint64_t became_zero = 0;      ///< those whose g is not 0, or underflowed, and whose result is 0
 
