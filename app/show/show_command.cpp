@@ -82,9 +82,6 @@ AxisSelection axis_selection(std::string_view text, std::int64_t extent, const s
     return std::clamp(from_begin, step > 0 ? std::int64_t{0} : std::int64_t{-1},
                       step > 0 ? extent : extent - 1);
   };
-  if (!parts[0].empty() && extent != 0 &&
-      (number(parts[0], text) >= extent || number(parts[0], text) < -extent))
-    refuse_index(text, "begins out of range for " + place);
   const std::int64_t begin = bound(parts[0], step > 0 ? 0 : extent - 1);
   const std::int64_t end = bound(parts[1], step > 0 ? extent : -1);
   const std::int64_t length = step > 0 ? end - begin : begin - end;
@@ -141,7 +138,7 @@ constexpr Option kAt{
     .names = "--at", .type = "INDEX",
     .help = "Elements by numpy's indexes and slices: '0, :5'",
     .details = R"(Print what numpy takes between brackets: numbers and slices separated by commas, `...` for all
-other axes. A number outside of its axis is an error (2). Of more than 1000 elements, the first and last three
+other axes. An index outside of its axis is an error (2), a slice is cut. Of more than 1000 elements, the first and last three
 of each axis are printed.)"};
 
 // clang-format on
