@@ -41,7 +41,7 @@ std::string nan_text(const Plan& plan, const ElementCounts& counts) {
 /// "8.1 % raised, 4.3 % lowered", ", 2 became infinite" or ", 3 nodata".
 std::string text_of(CountedElements::Text kind, const Plan& plan, const ElementCounts& counts) {
   using Text = CountedElements::Text;
-  const std::uint64_t all = plan.slice.count - counts.nodata;
+  const std::uint64_t all = plan.slice.count - counts.left_out();
   std::string text;
   for (const CountedElements& row : kCountedElements) {
     const std::uint64_t found = counts.*row.counted;
@@ -79,7 +79,7 @@ std::string counts_text(const Plan& plan, const ElementCounts& counts) {
                                ? fmt::format(" {} to {},", type_name(plan.input), text_of(plan.output_type()))
                                : "";
   return fmt::format("{} clipped {:.3g} % ({}){}, {}{};", cast,
-                     percent(counts.raised + counts.lowered, plan.slice.count - counts.nodata),
+                     percent(counts.raised + counts.lowered, plan.slice.count - counts.left_out()),
                      counted(CountedElements::Text::share), counted(CountedElements::Text::loss),
                      nan_text(plan, counts), counted(CountedElements::Text::number));
 }
@@ -224,7 +224,7 @@ void RunLog::planned(const ClipReport& report) {
 void RunLog::add_elements(const ClipReport& report, Lines& lines) const {
   if (!report.plan || !report.counts) return;
   lines.elements += report.plan->slice.count;
-  lines.nodata += report.counts->nodata;
+  lines.left_out += report.counts->left_out();
   lines.clipped += report.counts->raised + report.counts->lowered;
 }
 
@@ -270,7 +270,7 @@ void RunLog::done(const Lines& lines) noexcept {
   tally(lines);
   count(false, lines.written, lines.in_place);
   elements_ += lines.elements;
-  nodata_ += lines.nodata;
+  left_out_ += lines.left_out;
   clipped_ += lines.clipped;
   const Level level = command_.result_level();
   lines.members_text.for_each([&](std::string_view line) { print_note(line, detail_level(level)); });
@@ -388,9 +388,10 @@ void RunLog::print_summary(bool is_batch) {
 /// the next one, too.
 std::string RunLog::totals_text() const {
   const double seconds = seconds_since(start_);
-  const std::string clipped = command_.settings.request.then.empty()
-                                  ? fmt::format(", {:.3g} % clipped", percent(clipped_, elements_ - nodata_))
-                                  : "";
+  const std::string clipped =
+      command_.settings.request.then.empty()
+          ? fmt::format(", {:.3g} % clipped", percent(clipped_, elements_ - left_out_))
+          : "";
   return fmt::format("; {} elements{}; {:.3g} s, {}", elements_.load(), clipped, seconds,
                      rate_text(static_cast<double>(engine_.done()), seconds));
 }

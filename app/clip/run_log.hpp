@@ -131,7 +131,7 @@ class RunLog {
     std::string text;
     JsonLines json;
     std::uint64_t elements = 0;
-    std::uint64_t nodata = 0;  ///< of elements
+    std::uint64_t left_out = 0;  ///< of elements
     std::uint64_t clipped = 0;
     bool written = false;
     std::string_view became;  ///< of a file that was not clipped: see what_became()
@@ -209,7 +209,7 @@ class RunLog {
   bool has_totals_ = false;
   std::atomic<bool> has_settings_ = false;  ///< are printed
   std::atomic<std::uint64_t> elements_ = 0;
-  std::atomic<std::uint64_t> nodata_ = 0;  ///< of elements_
+  std::atomic<std::uint64_t> left_out_ = 0;  ///< of elements_
   std::atomic<std::uint64_t> clipped_ = 0;
   bool finishes_sets_ = false;
   std::atomic<std::size_t> files_done_ = 0;

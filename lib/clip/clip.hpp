@@ -27,6 +27,10 @@ struct ElementCounts {
 
   std::uint64_t nodata = 0;         ///< which no other count includes
   std::uint64_t became_nodata = 0;  ///< others whose result marks elements that are no data
+  std::uint64_t masked = 0;         ///< outside of Request::mask, which no other count includes
+
+  /// Those that no step changes: shares are of the others.
+  [[nodiscard]] std::uint64_t left_out() const noexcept { return nodata + masked; }
 
   ElementCounts& operator+=(const ElementCounts& other) noexcept { return add(other, 1); }
 
@@ -40,6 +44,7 @@ struct ElementCounts {
     became_zero += times * other.became_zero;
     nodata += times * other.nodata;
     became_nodata += times * other.became_nodata;
+    masked += times * other.masked;
     changed |= times != 0 && other.changed;
     return *this;
   }

@@ -185,9 +185,12 @@ ElementCounts TensorClip::Stage::clip_in_mask(std::uint64_t position, const std:
     const std::byte* const from = in + done * in_size_;
     std::byte* const to_here = out == nullptr ? nullptr : out + done * out_size_;
     bool is_other = false;
-    for (std::size_t i = 0; i < length && counting == Counting::on; ++i)
-      is_other |= chosen[i] == 0 && (plan_.changes_dtype() ||
-                                     std::memcmp(from + i * in_size_, to + i * out_size_, in_size_) != 0);
+    for (std::size_t i = 0; i < length && counting == Counting::on; ++i) {
+      if (chosen[i] != 0) continue;
+      ++total.masked;
+      is_other |=
+          plan_.changes_dtype() || std::memcmp(from + i * in_size_, to + i * out_size_, in_size_) != 0;
+    }
     total += clips_.size() == 1
                  ? clips_.front()->clip(position + done, from, to_here, length, counting, chosen)
                  : clip_block(position + done, from, to_here, length, counting, chosen);

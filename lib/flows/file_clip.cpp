@@ -85,7 +85,7 @@ void check_clip_limit(const ClipSettings& settings, const ClipResult& result) {
   const auto check = [&](const std::optional<Percentage>& limit, const ElementCounts& counts,
                          const std::string& name) {
     const std::uint64_t clipped = counts.raised + counts.lowered + counts.became_infinite;
-    const std::uint64_t all = result.plan->slice.count - counts.nodata;
+    const std::uint64_t all = result.plan->slice.count - counts.left_out();
     if (limit && limit->is_exceeded_by(clipped, all))
       throw Error(ErrorKind::different,
                   fmt::format("{}: {} % would be clipped{}, more than {} %", name,
