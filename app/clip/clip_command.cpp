@@ -285,9 +285,11 @@ void expect_side_files(const Command& command, const Jobs& jobs, const std::vect
   const auto& saved = command.settings.saved;
   std::vector<SideFile> written;
   if (saved) written.push_back({long_name(clip_options::kFit), saved->path()});
-  expect_apart(written, jobs, read, "an input or an output");
+  expect_apart(std::move(written), jobs, read, "an input or an output", command.settings.backup);
   if (saved && jobs.size() > 1 && !are_pooled(command.settings.request))
-    refuse("--fit of several inputs needs --pooled: each has figures of its own");
+    refuse(any_stage(command.settings.request, needs_elements)
+               ? "--fit of several inputs needs --pooled: each has figures of its own"
+               : "--fit saves typed numbers in the dtype of one input, not of several");
 }
 
 /// Fills in the inputs and their outputs, all of which can be in place at once. Returns warnings for the end

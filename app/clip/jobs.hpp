@@ -134,10 +134,10 @@ void write_named(const std::string& output_template, Jobs& jobs);
                                                     std::vector<ReadFile> of_options);
 [[nodiscard]] std::vector<ReadFile> everything_read(const Command& command, const Jobs& jobs);
 
-/// Error{usage} if a file that options ask for, or the log, is one that the run reads or writes; of inputs
-/// and outputs the error says `role`.
-void expect_apart(const std::vector<SideFile>& written, const Jobs& jobs, const std::vector<ReadFile>& read,
-                  std::string_view role);
+/// Error{usage} if a file that options ask for, its backup, or the log, is one that the run reads or writes,
+/// also as a backup; of inputs and outputs the error says `role`.
+void expect_apart(std::vector<SideFile> written, const Jobs& jobs, const std::vector<ReadFile>& read,
+                  std::string_view role, const std::optional<Backup>& backup = std::nullopt);
 
 /// Error{usage} if two jobs would write the same file, or if a job would write a file that another job reads
 /// or that is in `also_read`. Who reads FILE:MEMBER reads FILE. Names may be links or mounts, or differ only

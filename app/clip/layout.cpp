@@ -133,6 +133,15 @@ std::string file_of(const std::string& path) {
   return member ? member->archive : path;
 }
 
+/// The name that the file gets when an output replaces it: beside the file that a link leads to. Nothing if
+/// there is no file, or if it has this name already, by a run that was killed.
+std::optional<std::string> backup_of(const std::string& output, const std::optional<Backup>& backup) {
+  if (!backup || output == "-" || !find_file(file_of(output))) return std::nullopt;
+  std::string kept = resolved(file_of(output)) + backup->suffix;
+  if (is_same_file(file_of(output), kept)) return std::nullopt;
+  return kept;
+}
+
 /// Where a path leads: to a file, or to names that do not exist yet below a directory.
 struct Location {
   FileId file;
@@ -216,9 +225,11 @@ class Conflicts {
       const Job job = jobs_[i];
       if (job.output && job.input != "-")
         uses_.push_back({job.regular_file ? *job.regular_file : locations_.of(job.input).hash(), i, false});
-      const Location target = locations_.of(job.output.value_or(job.input));
+      const std::string output = job.output.value_or(job.input);
+      const Location target = locations_.of(output);
       uses_.push_back({target.hash(), i, true});
-      if (backup_ && target.missing.empty()) collect_backup(job.output.value_or(job.input), target, i);
+      if (const auto kept = backup_of(output, backup_))
+        uses_.push_back({locations_.of(*kept).hash(), i, true, true});
       if (job.output && !target.missing.empty() && jobs_.size() > 1) jobs_.set_output_is_new(i);
     }
     for (std::size_t i = 0; i < also_read_.size(); ++i)
@@ -226,22 +237,11 @@ class Conflicts {
           {locations_.of(also_read_[i].path).hash(), static_cast<std::uint32_t>(jobs_.size() + i), false});
   }
 
-  void collect_backup(const std::string& output, const Location& target, std::uint32_t job) {
-    const Location kept = locations_.of(backup_of(output));
-    const bool is_made = kept == target;  // by a run that was killed
-    if (!is_made) uses_.push_back({kept.hash(), job, true, true});
-  }
-
-  /// The backup is beside the file that a link leads to.
-  [[nodiscard]] std::string backup_of(const std::string& output) const {
-    return resolved(file_of(output)) + backup_->suffix;
-  }
-
   [[nodiscard]] std::string path_of(const Use& use) const {
     if (use.job >= jobs_.size()) return also_read_[use.job - jobs_.size()].path;
     const Job job = jobs_[use.job];
     const std::string path = use.writes ? job.output.value_or(job.input) : job.input;
-    return use.is_backup ? backup_of(path) : path;
+    return use.is_backup ? backup_of(path, backup_).value_or(path) : path;
   }
 
   /// Examines both files again, at the same time: an inode that was seen earlier may now belong to another
@@ -323,14 +323,20 @@ std::vector<ReadFile> everything_read(const Command& command, const Jobs& jobs) 
   return everything_read(command.settings, jobs, std::move(files));
 }
 
-void expect_apart(const std::vector<SideFile>& written, const Jobs& jobs, const std::vector<ReadFile>& read,
-                  std::string_view role) {
+void expect_apart(std::vector<SideFile> written, const Jobs& jobs, const std::vector<ReadFile>& read,
+                  std::string_view role, const std::optional<Backup>& backup) {
+  for (const SideFile& file : std::vector(written))
+    if (auto kept = backup_of(file.path, backup)) written.push_back({"--backup", std::move(*kept)});
   const SideFiles files(written);
   if (files.empty()) return;
   files.expect_other_than(read);
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    files.expect_other_than(jobs[i].input, role);
-    if (jobs[i].output) files.expect_other_than(*jobs[i].output, role);
+    const Job job = jobs[i];
+    const std::string output = job.output.value_or(job.input);
+    files.expect_other_than(job.input, role);
+    if (job.output) files.expect_other_than(output, role);
+    if (const auto kept = backup_of(output, backup))
+      files.expect_other_than(*kept, "the backup of " + output);
   }
 }
 

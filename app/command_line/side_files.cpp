@@ -47,7 +47,7 @@ void SideFiles::expect_other_than(const std::string& path, std::string_view role
   const std::string& other = member ? member->archive : path;
   for (const SideFile& file : files_) {
     if (file.path != other && !is_same_target(file.path, other)) continue;
-    if (file.option == long_name(kLogFile)) close_log();
+    if (file.option == long_name(kLogFile)) take_log_back();
     refuse(fmt::format("{}: is also {}", file.path, role));
   }
 }

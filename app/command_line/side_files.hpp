@@ -38,7 +38,7 @@ struct SideFile {
 };
 
 /// The files that options such as --report ask for, and that of --log-file, which is open already: a refusal
-/// that is about it closes it first, because it would be written there.
+/// that is about it takes it back first, because it would be written there.
 class SideFiles {
  public:
   /// Error{usage} if two are one file.

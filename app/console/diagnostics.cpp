@@ -12,12 +12,14 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <tuple>
 #include <utility>
 
 #include "console/json.hpp"
 #include "console/terminal.hpp"
 #include "element/tensor_layout.hpp"
 #include "files/descriptor.hpp"
+#include "files/place.hpp"
 #include "files/replacement.hpp"
 #include "os/os.hpp"
 
@@ -98,8 +100,16 @@ class StandardError : public spdlog::sinks::base_sink<std::mutex> {
 class LogFile : public spdlog::sinks::sink {
  public:
   explicit LogFile(const std::string& path)
-      : path_(path), file_(open_file(path, O_WRONLY | O_CREAT | O_APPEND, 0666)) {
+      : path_(path), file_(open_file(path, kFlags | O_EXCL, 0666)), is_new_(file_.get() >= 0) {
+    if (!is_new_) file_ = open_file(path, kFlags, 0666);
     if (file_.get() < 0) throw_system_error(path, "cannot be opened");
+  }
+
+  /// Removes the file if this process made it and no other one has written to it.
+  void remove_new() const {
+    os::Status status{};
+    if (is_new_ && os::fstat(file_.get(), &status) == 0 && status.st_size == size_)
+      std::ignore = remove_name(AT_FDCWD, path_.c_str(), id_of(status));
   }
 
   void log(const spdlog::details::log_msg& message) override {
@@ -122,11 +132,15 @@ class LogFile : public spdlog::sinks::sink {
     formatter_.format(message, line);
     const ssize_t put = retry_interrupted([&] { return os::write(file_.get(), line.data(), line.size()); });
     if (put >= 0) errno = ENOSPC;
+    if (put > 0) size_ += put;
     return put == static_cast<ssize_t>(line.size());
   }
 
+  static constexpr int kFlags = O_WRONLY | O_CREAT | O_APPEND;
   const std::string path_;
-  const Descriptor file_;
+  Descriptor file_;
+  const bool is_new_;
+  off_t size_ = 0;  ///< of what this process has written
   std::mutex mutex_;
   bool has_failed_ = false;
   spdlog::pattern_formatter formatter_{"%Y-%m-%dT%H:%M:%S.%e%z %P %l %v", spdlog::pattern_time_type::local,
@@ -285,7 +299,9 @@ void open_log(const std::string& path, Level level) {
   path_of_log() = path;
 }
 
-void close_log() {
+void take_log_back() {
+  if (log_path().empty()) return;
+  static_cast<const LogFile&>(*logger().sinks().back()).remove_new();
   logger().sinks().resize(1);
   path_of_log().clear();
 }

@@ -62,7 +62,7 @@ void set_log_level(Level level);
 /// A file gets messages, too: each line by one write() at its end, so that lines of several processes stay
 /// whole. If that fails, one warning says so. Error{io} if the file cannot be opened.
 void open_log(const std::string& path, Level level);
-void close_log();
+void take_log_back();  ///< closes it, and removes it if this process made it and no other one wrote to it
 [[nodiscard]] const std::string& log_path();  ///< "" if no log is open
 
 // How a signal ends the program. While a file gets its name and is reported, signals wait: afterwards, work

@@ -290,6 +290,9 @@ void SavedFigures::add(const std::string& name, const Request& request, const Pl
   const std::lock_guard lock(mutex_);
   if (!tensor_.empty()) {
     if (is_pooled_ || tensor_ == name) return;
+    if (!any_stage(request, needs_elements))
+      refuse_request(fmt::format("{}: typed numbers are saved in the dtype of one tensor, not of {} and {}",
+                                 path_, tensor_, name));
     refuse_request(fmt::format("{}: {} and {} have figures of their own; ", path_, tensor_, name) +
                    parameter("pooled") + " finds those of all together");
   }
