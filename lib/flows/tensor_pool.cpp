@@ -103,6 +103,8 @@ void TensorPool::add_tensor(const Origin& origin, const std::string& path, Tenso
       expect_alike(pooled, stage.input, stage_name(i, path), first_[i]);
   });
   origins_.push_back(origin);
+  std::vector<std::optional<Parameter>> masks;
+  if (own) for_each_stage(*own, [&](const Request& stage) { masks.push_back(stage.mask); });
   MaskFlags flag = own && own->mask ? flags_of(*own->mask, layout) : nullptr;
   sources_.push_back(
       {std::move(layout), path,
@@ -110,7 +112,7 @@ void TensorPool::add_tensor(const Origin& origin, const std::string& path, Tenso
          read(source, wanted, look);
        },
        std::move(flag)});
-  own_.push_back(std::move(own));
+  masks_.push_back(std::move(masks));
 }
 
 void TensorPool::read(std::size_t source, const TensorSource::Wanted& wanted,
@@ -145,10 +147,10 @@ Request TensorPool::with_figures_of_all(const Request& stage, std::span<const Te
 
 /// The request with the masks that a source has of its own, where a stage still needs one.
 Request TensorPool::with_masks(Request request, std::size_t source) const {
-  if (const std::optional<Request>& own = own_[source]) {
-    if (request.mask) request.mask = own->mask;
-    for (std::size_t i = 0; i < request.then.size(); ++i)
-      if (request.then[i].mask) request.then[i].mask = own->then[i].mask;
+  const auto& masks = masks_[source];
+  for (std::size_t i = 0; i <= request.then.size() && !masks.empty(); ++i) {
+    Request& stage = i == 0 ? request : request.then[i - 1];
+    if (stage.mask) stage.mask = masks[i];
   }
   return request;
 }
@@ -167,8 +169,8 @@ void TensorPool::find_after(const Request& before, Request& stage, const std::st
   std::vector<TensorSource> sources;
   for (std::size_t i = 0; i < plans.size(); ++i) {
     sources.push_back(source_after(plans[i], sources_[i], plans[i].output, name, options));
-    if (own_[i] && stage.mask)
-      sources.back().flag = flags_of(*own_[i]->then[before.then.size()].mask, plans[i].output);
+    if (!masks_[i].empty() && stage.mask)
+      sources.back().flag = flags_of(*masks_[i][before.then.size() + 1], plans[i].output);
   }
   stage = with_figures_of_all(stage, sources, lost);
 }
@@ -191,7 +193,7 @@ Request TensorPool::request(std::vector<std::vector<LostBound>>& lost) {
   opened_.reset();
   sources_ = {};
   origins_ = {};
-  own_ = {};
+  masks_ = {};
   return found;
 }
 

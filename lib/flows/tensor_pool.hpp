@@ -64,8 +64,10 @@ class TensorPool {
   std::unique_ptr<Opened> opened_;           ///< the file that was read last
   std::vector<TensorSource> sources_;
   std::vector<Origin> origins_;      ///< of sources_
-  std::vector<std::optional<Request>> own_;  ///< of those of sources_ that have masks of their own
   std::vector<TensorLayout> first_;  ///< of the first source, as each stage takes it
+
+  /// The masks of all stages, of each of sources_; empty for a source that has no masks of its own.
+  std::vector<std::vector<std::optional<Parameter>>> masks_;
 };
 
 /// What was typed as a pooled figure of a stage and what was found: "--min 1% is 0.25, --subtract mean is
