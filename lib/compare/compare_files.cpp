@@ -62,12 +62,11 @@ TensorLayout compare_headers(const CompareSettings& settings, InputFile& actual,
   std::vector<std::byte> actual_bytes;
   std::vector<std::byte> expected_bytes;
   const auto read = [&](InputFile& file, std::vector<std::byte>& bytes) {
-    auto layout = static_cast<const TensorLayout&>(read_header(file, settings.reading, &bytes, std::nullopt,
-                                                               npy::Opaque::refused, npy::Types::comparable));
-    if (!bytes.empty() || !settings.strict_header) return layout;
-    const std::string written = npy::format(layout);  // as if numpy had written the file
-    const std::span header = std::as_bytes(std::span(written));
-    bytes.assign(header.begin(), header.end());
+    const auto layout = static_cast<const TensorLayout&>(read_header(
+        file, settings.reading, &bytes, std::nullopt, npy::Opaque::refused, npy::Types::comparable));
+    if (bytes.empty() && settings.strict_header)
+      throw Error(ErrorKind::input, file.path() + ": has no .npy header, which " +
+                                        Term{"header", "header=", Says::setting} + "strict compares");
     return layout;
   };
   TensorLayout layout = read(actual, actual_bytes);
