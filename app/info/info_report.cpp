@@ -217,7 +217,9 @@ Facts tensor_facts(const TensorInfo& tensor) {
 
 void add_header_json(const TensorInfo& tensor, Json& json) {
   const npy::Header& header = tensor.header;
-  json.add("npy_version", fmt::format("{}.{}", tensor.version_major, tensor.version_minor));
+  json.add("npy_version", tensor.has_npy_header
+                              ? Json(fmt::format("{}.{}", tensor.version_major, tensor.version_minor))
+                              : Json());
   json.add("dtype", type_name(header));
   json.add("byte_order", has_order(header) || !header.other ? Json(word(header.order)) : Json());
   json.add("shape", header.shape);
