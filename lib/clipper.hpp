@@ -344,7 +344,8 @@ struct CompareOptions {
   /// the dtype. Error{usage} together with rtol or atol.
   std::string tolerance{};
 
-  /// As the program's --any-dtype: numbers and bool of different dtypes are compared as exact numbers.
+  /// As the program's --any-dtype: numbers and bool, or complex numbers, of different dtypes are compared as
+  /// exact numbers.
   bool any_dtype = false;
 
   /// Only identical bits match; rtol, atol, ulp and nan_equal are ignored. Error{usage} together with

@@ -86,7 +86,8 @@ constexpr Option kHeader{
     .names = "--header", .type = "WHAT", .words = [] { return Words{"semantic", "strict"}; },
     .excludes = {{"--bytes"}},
     .help = "Compare headers by meaning (semantic) or by bytes",
-    .details = R"(`semantic` (default): dtype and shape must be equal. `strict`: their bytes must also be equal.)"};
+    .details = R"(`semantic` (default): dtype and shape must be equal. `strict`: the bytes of .npy headers, which
+both must have, must also be equal.)"};
 
 constexpr Option kBits{
     .names = "--bits",

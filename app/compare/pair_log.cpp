@@ -112,8 +112,10 @@ bool read_if_known(InputFile& file, const Reading& how) {
 void compare_tensors(Engine& engine, CompareSettings settings, const Matching& matching, InputFile& actual,
                      InputFile& expected, PairReport& report, npy::Types types) {
   const bool are_files = actual.is_regular() && expected.is_regular();  // a stream is read once
-  const bool is_actual = !are_files || is_tensor(actual, settings.reading, types);
-  const bool is_expected = !are_files || is_tensor(expected, settings.reading, types);
+  const bool is_actual = !are_files || is_tensor(actual, settings.reading, npy::Types::all);
+  const bool is_expected = !are_files || is_tensor(expected, settings.reading, npy::Types::all);
+  if (is_actual != is_expected)  // raw bytes may be numbers, too
+    static_cast<void>(is_tensor(is_actual ? expected : actual, settings.reading, types));
   const bool as_numbers = is_actual && is_expected;
   if (!as_numbers) set_bytes(matching, settings, report);
   if (is_actual == is_expected)
@@ -128,12 +130,16 @@ void compare_tensors(Engine& engine, CompareSettings settings, const Matching& m
 void compare_members(Engine& engine, CompareSettings settings, const Matching& matching,
                      const Archives& archives, const MemberPair& pair, PairReport& report, npy::Types types) {
   settings.reading.takes_integers = false;
-  const auto is_tensor = [&](const Container& archive, const Entry& member) {
-    const std::optional<npy::Header> header = archive.header(member, settings.reading, types).header;
+  const auto is_tensor = [&](bool of_actual, npy::Types as) {
+    const Container& archive = of_actual ? archives.actual : archives.expected;
+    const auto header =
+        archive.header(of_actual ? *pair.actual : *pair.expected, settings.reading, as).header;
     return header && !header->other;
   };
-  const bool as_numbers =
-      is_tensor(archives.actual, *pair.actual) && is_tensor(archives.expected, *pair.expected);
+  const bool is_actual = is_tensor(true, npy::Types::all);
+  const bool is_expected = is_tensor(false, npy::Types::all);
+  if (is_actual != is_expected) static_cast<void>(is_tensor(is_expected, types));
+  const bool as_numbers = is_actual && is_expected;
   if (!as_numbers) {
     set_bytes(matching, settings, report);
     report.reason = difference_of_types(*pair.actual, *pair.expected);
@@ -180,6 +186,7 @@ void PairWalk::warn(const PairReport& report) {
 
 void PairWalk::count(const PairReport& report) {
   ++counts_.at(static_cast<std::size_t>(report.result));
+  has_compared_ |= !report.without_members;
   status_ = std::max(status_, report.status());
   write_report([&] { reports_.add(report); });
 }
@@ -191,8 +198,9 @@ std::string PairWalk::text_of(const PairReport& report) const {
 }
 
 int PairWalk::end(bool several) {
-  if (!output_.allow_empty && std::ranges::all_of(counts_, [](std::uint64_t count) { return count == 0; }))
-    throw Error(ErrorKind::input, "nothing was compared: no tensor is chosen; --allow-empty permits that");
+  if (!output_.allow_empty && !has_compared_)
+    throw Error(ErrorKind::input,
+                "nothing was compared: there is no tensor, or none is chosen; --allow-empty permits that");
   const std::string uses = settings_.matching.uses_text();
   const bool has_summary = several || !uses.empty();
   if (has_summary && output_.json)

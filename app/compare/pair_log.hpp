@@ -54,7 +54,7 @@ bool read_if_known(InputFile& file, const Reading& how);
 /// Compares two open files of one tensor each: byte by byte if they are regular and have types that clipper
 /// does not read, such as strings. Those are equal or different, whatever `matching` tolerates, and have no
 /// metrics.
-/// With Types::all, raw bytes are such a type unless settings.reading says what they are.
+/// Raw bytes are such a type unless settings.reading says what they are; beside numbers only with Types::all.
 void compare_tensors(Engine& engine, CompareSettings settings, const Matching& matching, InputFile& actual,
                      InputFile& expected, PairReport& report, npy::Types types = npy::Types::comparable);
 
@@ -132,7 +132,7 @@ class PairWalk {
   [[nodiscard]] bool has_read_all() const { return count_of(PairResult::failed) == 0; }
 
   /// Prints the closing line if there are `several` pairs, or patterns for tolerances. Returns the exit
-  /// status: the highest of all pairs. Error{input} if there was no pair, unless PairOutput::allow_empty.
+  /// status: the highest of all pairs. Error{input} if nothing was compared, unless PairOutput::allow_empty.
   [[nodiscard]] int end(bool several);
 
  private:
@@ -162,6 +162,7 @@ class PairWalk {
   Paint paint_ = paint_for(STDOUT_FILENO);
   Reports reports_;
   PairCounts counts_{};
+  bool has_compared_ = false;  ///< more than archives without members
   int status_ = 0;
   PairRules rules_;
   std::optional<Finishing> finishing_;

@@ -78,7 +78,8 @@ Json Json::number(DType dtype, std::string_view text) {
     return narrow == integer ? Json(narrow) : exact;
   }
   const auto nearest = round_to<double>(number);
-  return parse_number(fmt::format("{}", nearest)) == number ? Json(nearest) : exact;
+  if (parse_number(fmt::format("{}", nearest)) == number) return Json(nearest);
+  return !is_integer(number) && Number(nearest) == number ? verbatim(decimal_text(number)) : exact;
 }
 
 std::string_view Json::print(DType dtype, ElementBits element, NumberText& room) noexcept {

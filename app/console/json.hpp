@@ -61,8 +61,9 @@ class Json {
   [[nodiscard]] static Json verbatim(std::string text);
 
   /// The number that the text of an element or of a bound names: see parse_number(). Of a floating dtype, a
-  /// JSON number if the double nearest to it has the same shortest decimal, otherwise its decimal as a
-  /// string: "1e+400". Of an integer dtype, integers are JSON numbers up to 2^53.
+  /// JSON number if the double nearest to it has the same shortest decimal, or is a fraction with all these
+  /// digits, otherwise its decimal as a string: "1e+400". Of an integer dtype, integers are JSON numbers up
+  /// to 2^53.
   [[nodiscard]] static Json number(DType dtype, std::string_view text);
 
   /// Room for any number.

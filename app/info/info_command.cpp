@@ -22,13 +22,13 @@
 namespace clipper {
 namespace {
 
-/// A tensor without a .npy header has the one that numpy would write, in JSON only.
-void add_header(npy::Header header, std::span<const std::byte> bytes, TensorInfo& tensor) {
+/// Without a .npy header the elements begin at byte `begin` of the file.
+void add_header(npy::Header header, std::span<const std::byte> bytes, std::uint64_t begin,
+                TensorInfo& tensor) {
   tensor.header = std::move(header);
   tensor.has_npy_header = !bytes.empty();
-  const std::string written = tensor.has_npy_header ? "" : npy::format(tensor.header);
-  if (!tensor.has_npy_header) bytes = std::as_bytes(std::span(written));
-  tensor.header_bytes = bytes.size();
+  tensor.header_bytes = tensor.has_npy_header ? bytes.size() : begin;
+  if (!tensor.has_npy_header) return;
   tensor.version_major = std::to_integer<int>(bytes[npy::kVersionAt]);
   tensor.version_minor = std::to_integer<int>(bytes[npy::kVersionAt + 1]);
 }
@@ -172,7 +172,8 @@ void inspect(const InfoCommand& command, Engine& engine, InputFile& input, const
   std::vector<std::byte> bytes;
   npy::Header header =
       read_header(input, command.reading, &bytes, std::nullopt, npy::Opaque::refused, npy::Types::all);
-  add_header(std::move(header), bytes, tensor);
+  add_header(std::move(header), bytes, input.source() != nullptr ? input.source()->contents.begin() : 0,
+             tensor);
   if (!command.statistics || !has_statistics(tensor)) return use(tensor);
   tally.expect(tensor.header.data_size());
   use_statistics(command, engine, input, tensor, use);
@@ -187,7 +188,7 @@ void inspect_member(const InfoCommand& command, Engine& engine, const Container&
   tensor.member = &member;
   EntryHeader read = archive.header(member, command.reading.dtype, npy::Types::all);
   tensor.other = read.other;
-  if (read.header) add_header(*std::move(read.header), read.bytes, tensor);
+  if (read.header) add_header(*std::move(read.header), read.bytes, member.data, tensor);
   if (!command.statistics || !has_statistics(tensor)) return use(tensor);
   InputFile input = archive.open(member);
   input.set_data_begin(tensor.header.data_offset);

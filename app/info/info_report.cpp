@@ -11,6 +11,7 @@
 #include "element/element.hpp"
 #include "element/number.hpp"
 #include "element/text.hpp"
+#include "flows/figure_parts.hpp"
 #include "info/info_command.hpp"
 
 namespace clipper {
@@ -39,7 +40,7 @@ std::string dtype_text(const npy::Header& header) {
 
 /// The commands that take the tensor.
 std::vector<std::string> commands_of(const npy::Header& header) {
-  if (header.other) return {"info"};
+  if (header.other) return {"compare", "info"};
   if (header.meaning.is_complex()) return {"compare", "info", "show"};
   return {"clip", "compare", "info", "show"};
 }
@@ -99,11 +100,17 @@ std::string share_text(std::uint64_t count, const ElementStatistics& statistics)
                      100 * static_cast<double>(count) / static_cast<double>(statistics.count));
 }
 
-/// Exact for integers of 64 bits.
-std::string value_text(const Figure& value) {
+/// As a bound it gives the same bytes: of integers without a fraction from 2^53 on, of floats the shortest
+/// decimal of the nearest float64 or, if that rounds to another element, all digits.
+std::string value_text(DType dtype, const Figure& value) {
   constexpr double kEnd = 18446744073709551616.0;
-  const double nearest = value.nearest();
-  return std::fabs(nearest) < kEnd && is_integer(value) ? decimal_text(value) : fmt::format("{}", nearest);
+  const Figure bound = is_floating(dtype) ? value : found_bound(value);
+  const double nearest = bound.nearest();
+  std::string text = fmt::format("{}", nearest);
+  const bool is_same =
+      is_floating(dtype) ? nearest_element(dtype, parse_number(text).value()) == nearest_element(dtype, bound)
+                         : std::fabs(nearest) > kEnd || !is_integer(bound);
+  return is_same ? text : decimal_text(bound);
 }
 
 void add_statistics(const TensorInfo& tensor, Facts& facts) {
@@ -121,7 +128,7 @@ void add_statistics(const TensorInfo& tensor, Facts& facts) {
     facts.emplace_back(fmt::format("percentile {}", decimal_text(each.percentage)),
                        optional_text(header, each.value));
   for (const auto& [expression, value] : tensor.values)
-    facts.emplace_back(expression, value ? value_text(*value) : "none");
+    facts.emplace_back(expression, value ? value_text(dtype, *value) : "none");
   if (tensor.nodata) facts.emplace_back("nodata", fmt::format("{}", *tensor.nodata));
   if (header.meaning.is_time()) facts.emplace_back("NaT", share_text(statistics.nan, statistics));
   if (is_floating(dtype)) {
@@ -186,7 +193,7 @@ Json statistics_json(const TensorInfo& tensor) {
   Json values = Json::list();
   for (const auto& [expression, value] : tensor.values)
     values.add({{"expression", expression},
-                {"value", value ? Json::number(DType::int64, value_text(*value)) : Json()}});
+                {"value", value ? Json::number(dtype, value_text(dtype, *value)) : Json()}});
   if (!tensor.values.empty()) json.add("values", std::move(values));
   if (tensor.nodata) json.add("nodata", *tensor.nodata);
   return json;
@@ -210,7 +217,9 @@ Facts tensor_facts(const TensorInfo& tensor) {
 
 void add_header_json(const TensorInfo& tensor, Json& json) {
   const npy::Header& header = tensor.header;
-  json.add("npy_version", fmt::format("{}.{}", tensor.version_major, tensor.version_minor));
+  json.add("npy_version", tensor.has_npy_header
+                              ? Json(fmt::format("{}.{}", tensor.version_major, tensor.version_minor))
+                              : Json());
   json.add("dtype", type_name(header));
   json.add("byte_order", has_order(header) || !header.other ? Json(word(header.order)) : Json());
   json.add("shape", header.shape);
@@ -292,7 +301,8 @@ Table::Row as_row(const TensorInfo& tensor, const std::vector<std::string>& fact
   Facts found;
   if (tensor.statistics) add_statistics(tensor, found);
   for (const std::string& fact : facts) row.push_back(cell_of(found, fact));
-  for (const auto& [expression, value] : tensor.values) row.push_back(value ? value_text(*value) : "none");
+  for (const auto& [expression, value] : tensor.values)
+    row.push_back(value ? value_text(header.dtype, *value) : "none");
   return row;
 }
 

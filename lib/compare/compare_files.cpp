@@ -62,12 +62,11 @@ TensorLayout compare_headers(const CompareSettings& settings, InputFile& actual,
   std::vector<std::byte> actual_bytes;
   std::vector<std::byte> expected_bytes;
   const auto read = [&](InputFile& file, std::vector<std::byte>& bytes) {
-    auto layout = static_cast<const TensorLayout&>(read_header(file, settings.reading, &bytes, std::nullopt,
-                                                               npy::Opaque::refused, npy::Types::comparable));
-    if (!bytes.empty() || !settings.strict_header) return layout;
-    const std::string written = npy::format(layout);  // as if numpy had written the file
-    const std::span header = std::as_bytes(std::span(written));
-    bytes.assign(header.begin(), header.end());
+    const auto layout = static_cast<const TensorLayout&>(read_header(
+        file, settings.reading, &bytes, std::nullopt, npy::Opaque::refused, npy::Types::comparable));
+    if (bytes.empty() && settings.strict_header)
+      throw Error(ErrorKind::input, file.path() + ": has no .npy header, which " +
+                                        Term{"header", "header=", Says::setting} + "strict compares");
     return layout;
   };
   TensorLayout layout = read(actual, actual_bytes);
@@ -223,18 +222,20 @@ class Total {
   /// Compares elements of different dtypes as numbers.
   void add_converted(const std::byte* actual, const std::byte* expected, std::size_t count,
                      std::uint64_t position) {
-    std::array<std::uint64_t, kPairBlock> a;
-    std::array<std::uint64_t, kPairBlock> e;
+    const std::size_t parts = meaning_.is_complex() ? 2 : 1;
+    std::array<std::uint64_t, 2 * kPairBlock> a;
+    std::array<std::uint64_t, 2 * kPairBlock> e;
     for (std::size_t i = 0; i < count; i += kPairBlock) {
       const std::size_t length = std::min(kPairBlock, count - i);
-      widen({actual_dtype_, actual + i * traits(actual_dtype_).size}, common_.actual,
-            std::span(a).first(length));
-      widen({dtype_, expected + i * traits(dtype_).size}, common_.expected, std::span(e).first(length));
+      widen({actual_dtype_, actual + i * parts * traits(actual_dtype_).size}, common_.actual,
+            std::span(a).first(length * parts));
+      widen({dtype_, expected + i * element_size_}, common_.expected, std::span(e).first(length * parts));
       add_each({.dtype = sum_.dtype,
                 .actual = reinterpret_cast<std::byte*>(a.data()),
                 .expected = reinterpret_cast<std::byte*>(e.data()),
                 .count = length,
                 .position = position + i,
+                .meaning = meaning_,
                 .actual_dtype = sum_.actual_dtype});
     }
   }
@@ -342,11 +343,13 @@ void check_end(const TensorInput& tensor) {
 }  // namespace
 
 std::string difference_as_whole(const TensorLayout& actual, const TensorLayout& expected, bool any_dtype) {
-  const auto is_number = [](const TensorLayout& layout) {
-    return layout.meaning.kind == LogicalType::Kind::number ||
-           layout.meaning.kind == LogicalType::Kind::boolean;
+  using enum LogicalType::Kind;
+  const auto are = [&](std::initializer_list<LogicalType::Kind> kinds) {
+    return std::ranges::count(kinds, actual.meaning.kind) +
+               std::ranges::count(kinds, expected.meaning.kind) ==
+           2;
   };
-  const bool may_differ = any_dtype && is_number(actual) && is_number(expected);
+  const bool may_differ = any_dtype && (are({number, boolean}) || are({complex}));
   if (!may_differ && (actual.dtype != expected.dtype || actual.meaning != expected.meaning))
     return fmt::format("dtype {}, expected {}", type_name(actual), type_name(expected));
   if (actual.shape != expected.shape)

@@ -53,8 +53,8 @@ struct TensorInput {
   const std::byte* elements = nullptr;
 };
 
-/// How dtype or shape differ, for people. With `any_dtype`, numbers and bool may have any dtype: "shape (2,),
-/// expected (1, 2)". Empty if the elements can be compared.
+/// How dtype or shape differ, for people: "shape (2,), expected (1, 2)". Empty if the elements can be
+/// compared. With `any_dtype`, numbers and bool may have any dtype, and so may complex numbers.
 [[nodiscard]] std::string difference_as_whole(const TensorLayout& actual, const TensorLayout& expected,
                                               bool any_dtype = false);
 

@@ -83,6 +83,7 @@ TEST_CASE("the text of a number becomes a JSON number if a double holds it") {
   CHECK(of_float("1e-320") == "1e-320");
   CHECK(of_float("9007199254740994") == "9007199254740994");
   CHECK(of_float("9007199254740993") == R"("9007199254740993")");
+  CHECK(of_float("0.1000000201165676116943359375") == "0.1000000201165676116943359375");
   CHECK(of_float("1e400") == R"("1e+400")");
   CHECK(of_float("1e-400") == R"("1e-400")");
   CHECK(of_float("-Infinity") == R"("-inf")");
