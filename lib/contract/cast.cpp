@@ -204,10 +204,10 @@ void identify_cast(const Plan& plan, std::string& text) {
     return integer(bound.ceil) + (is_integer || !bound.result ? "" : ":" + element(bound.result));
   };
   identify_rounding(cast, operation.to, text);
-  text += fmt::format(
-      " wide={}..{} below={} above={}{}{}{}{}", wide(cast.wide.lo), wide(cast.wide.hi), element(cast.below),
-      element(cast.above), cast.nan ? " nan=" + element(cast.nan) : "", operation.divides ? " divides" : "",
-      cast.min ? " min=" + element(cast.min) : "", cast.max ? " max=" + element(cast.max) : "");
+  text += fmt::format(" wide={}..{} below={} above={}{}{}{}{}", wide(cast.wide.lo), wide(cast.wide.hi),
+                      element(cast.below), element(cast.above), cast.nan ? " nan=" + element(cast.nan) : "",
+                      operation.divides ? " divides" : "", cast.min ? " min=" + element(cast.min) : "",
+                      cast.max ? " max=" + element(cast.max) : "");
 }
 
 void describe_cast(const Plan& plan, std::string& text) {

@@ -98,8 +98,8 @@ class FoundArray {
 /// unless more steps follow.
 class FoundResults {
  public:
-  /// Of a replacement of the request, whose output has the dtype `last`. Numbers for a float dtype are rounded
-  /// to integers only where Request::round follows them.
+  /// Of a replacement of the request, whose output has the dtype `last`. Numbers for a float dtype are
+  /// rounded to integers only where Request::round follows them.
   FoundResults(const Field& field, const Request& request, DType last);
 
   [[nodiscard]] DType dtype() const { return to_; }
