@@ -186,7 +186,6 @@ void PairWalk::warn(const PairReport& report) {
 
 void PairWalk::count(const PairReport& report) {
   ++counts_.at(static_cast<std::size_t>(report.result));
-  has_compared_ |= !report.without_members;
   status_ = std::max(status_, report.status());
   write_report([&] { reports_.add(report); });
 }
@@ -198,9 +197,8 @@ std::string PairWalk::text_of(const PairReport& report) const {
 }
 
 int PairWalk::end(bool several) {
-  if (!output_.allow_empty && !has_compared_)
-    throw Error(ErrorKind::input,
-                "nothing was compared: there is no tensor, or none is chosen; --allow-empty permits that");
+  if (!output_.allow_empty && std::ranges::all_of(counts_, [](std::uint64_t count) { return count == 0; }))
+    throw Error(ErrorKind::input, "nothing was compared: no tensor is chosen; --allow-empty permits that");
   const std::string uses = settings_.matching.uses_text();
   const bool has_summary = several || !uses.empty();
   if (has_summary && output_.json)

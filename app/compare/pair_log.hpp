@@ -132,7 +132,7 @@ class PairWalk {
   [[nodiscard]] bool has_read_all() const { return count_of(PairResult::failed) == 0; }
 
   /// Prints the closing line if there are `several` pairs, or patterns for tolerances. Returns the exit
-  /// status: the highest of all pairs. Error{input} if nothing was compared, unless PairOutput::allow_empty.
+  /// status: the highest of all pairs. Error{input} if there was no pair, unless PairOutput::allow_empty.
   [[nodiscard]] int end(bool several);
 
  private:
@@ -162,7 +162,6 @@ class PairWalk {
   Paint paint_ = paint_for(STDOUT_FILENO);
   Reports reports_;
   PairCounts counts_{};
-  bool has_compared_ = false;  ///< more than archives without members
   int status_ = 0;
   PairRules rules_;
   std::optional<Finishing> finishing_;

@@ -80,7 +80,7 @@ const std::array kExamples{
              {"compare", "--json", "x.npy", "i.npy"},
              {"compare", "--json", "x.npy", "text.npy"},
              {"compare", "--json", "a.npz", "a.npz"},
-             {"compare", "--json", "--allow-empty", "empty.npz", "empty.npz"},
+             {"compare", "--json", "empty.npz", "empty.npz"},
              {"compare", "--json", kNotUtf8 + ".npz", kNotUtf8 + ".npz"},
              {"--json", "--min", "1.5", "i.npy", "--verify", "i.npy"},
              {"--json", "--min", "1", "i.npy", "--verify", "new.npy", "--update-golden"}}},
