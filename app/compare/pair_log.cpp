@@ -112,10 +112,8 @@ bool read_if_known(InputFile& file, const Reading& how) {
 void compare_tensors(Engine& engine, CompareSettings settings, const Matching& matching, InputFile& actual,
                      InputFile& expected, PairReport& report, npy::Types types) {
   const bool are_files = actual.is_regular() && expected.is_regular();  // a stream is read once
-  const bool is_actual = !are_files || is_tensor(actual, settings.reading, npy::Types::all);
-  const bool is_expected = !are_files || is_tensor(expected, settings.reading, npy::Types::all);
-  if (is_actual != is_expected)  // raw bytes may be numbers, too
-    static_cast<void>(is_tensor(is_actual ? expected : actual, settings.reading, types));
+  const bool is_actual = !are_files || is_tensor(actual, settings.reading, types);
+  const bool is_expected = !are_files || is_tensor(expected, settings.reading, types);
   const bool as_numbers = is_actual && is_expected;
   if (!as_numbers) set_bytes(matching, settings, report);
   if (is_actual == is_expected)
@@ -130,16 +128,12 @@ void compare_tensors(Engine& engine, CompareSettings settings, const Matching& m
 void compare_members(Engine& engine, CompareSettings settings, const Matching& matching,
                      const Archives& archives, const MemberPair& pair, PairReport& report, npy::Types types) {
   settings.reading.takes_integers = false;
-  const auto is_tensor = [&](bool of_actual, npy::Types as) {
-    const Container& archive = of_actual ? archives.actual : archives.expected;
-    const auto header =
-        archive.header(of_actual ? *pair.actual : *pair.expected, settings.reading, as).header;
+  const auto is_tensor = [&](const Container& archive, const Entry& member) {
+    const std::optional<npy::Header> header = archive.header(member, settings.reading, types).header;
     return header && !header->other;
   };
-  const bool is_actual = is_tensor(true, npy::Types::all);
-  const bool is_expected = is_tensor(false, npy::Types::all);
-  if (is_actual != is_expected) static_cast<void>(is_tensor(is_expected, types));
-  const bool as_numbers = is_actual && is_expected;
+  const bool as_numbers =
+      is_tensor(archives.actual, *pair.actual) && is_tensor(archives.expected, *pair.expected);
   if (!as_numbers) {
     set_bytes(matching, settings, report);
     report.reason = difference_of_types(*pair.actual, *pair.expected);

@@ -54,7 +54,7 @@ bool read_if_known(InputFile& file, const Reading& how);
 /// Compares two open files of one tensor each: byte by byte if they are regular and have types that clipper
 /// does not read, such as strings. Those are equal or different, whatever `matching` tolerates, and have no
 /// metrics.
-/// Raw bytes are such a type unless settings.reading says what they are; beside numbers only with Types::all.
+/// With Types::all, raw bytes are such a type unless settings.reading says what they are.
 void compare_tensors(Engine& engine, CompareSettings settings, const Matching& matching, InputFile& actual,
                      InputFile& expected, PairReport& report, npy::Types types = npy::Types::comparable);
 

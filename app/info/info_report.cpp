@@ -40,7 +40,7 @@ std::string dtype_text(const npy::Header& header) {
 
 /// The commands that take the tensor.
 std::vector<std::string> commands_of(const npy::Header& header) {
-  if (header.other) return {"compare", "info"};
+  if (header.other) return {"info"};
   if (header.meaning.is_complex()) return {"compare", "info", "show"};
   return {"clip", "compare", "info", "show"};
 }
