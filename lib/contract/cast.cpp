@@ -263,8 +263,8 @@ void describe_rounding(const Cast& cast, bool of_floats, DType from, DType to, s
   if (cast.round && of_floats)
     text += fmt::format(", rounded {}", kRoundWords.at(static_cast<std::size_t>(*cast.round)));
   if (cast.zero_point.magnitude != 0) text += ", zero point " + text_of(cast.zero_point);
-  if (to != from) text += fmt::format(", to {}", traits(to).name);
-  if (is_floating(to) && cast.saturates) text += ", saturated";
+  if (to != from)
+    text += fmt::format(", to {}{}", traits(to).name, is_floating(to) && cast.saturates ? ", saturated" : "");
 }
 
 constexpr Step kCast{choose_cast, convert_cast, identify_cast, describe_cast};

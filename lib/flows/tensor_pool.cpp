@@ -37,6 +37,14 @@ bool finds_only_norm(const Request& request) {
          replacements_in(request).empty();
 }
 
+/// The request with the masks of an input's own request where a stage still needs one.
+Request with_masks(Request request, const Request& own) {
+  if (request.mask) request.mask = own.mask;
+  for (std::size_t i = 0; i < request.then.size(); ++i)
+    if (request.then[i].mask) request.then[i].mask = own.then[i].mask;
+  return request;
+}
+
 }  // namespace
 
 struct TensorPool::Opened {
@@ -103,8 +111,6 @@ void TensorPool::add_tensor(const Origin& origin, const std::string& path, Tenso
       expect_alike(pooled, stage.input, stage_name(i, path), first_[i]);
   });
   origins_.push_back(origin);
-  std::vector<std::optional<Parameter>> masks;
-  if (own) for_each_stage(*own, [&](const Request& stage) { masks.push_back(stage.mask); });
   MaskFlags flag = own && own->mask ? flags_of(*own->mask, layout) : nullptr;
   sources_.push_back(
       {std::move(layout), path,
@@ -112,7 +118,6 @@ void TensorPool::add_tensor(const Origin& origin, const std::string& path, Tenso
          read(source, wanted, look);
        },
        std::move(flag)});
-  masks_.push_back(std::move(masks));
 }
 
 void TensorPool::read(std::size_t source, const TensorSource::Wanted& wanted,
@@ -145,32 +150,25 @@ Request TensorPool::with_figures_of_all(const Request& stage, std::span<const Te
   }
 }
 
-/// The request with the masks that a source has of its own, where a stage still needs one.
-Request TensorPool::with_masks(Request request, std::size_t source) const {
-  const auto& masks = masks_[source];
-  for (std::size_t i = 0; i <= request.then.size() && !masks.empty(); ++i) {
-    Request& stage = i == 0 ? request : request.then[i - 1];
-    if (stage.mask) stage.mask = masks[i];
-  }
-  return request;
-}
-
 /// Finds the figures of a later stage in what those before it, whose pooled figures are found, give.
 void TensorPool::find_after(const Request& before, Request& stage, const std::string& name,
                             std::vector<LostBound>& lost) const {
   const KernelOptions options = engine_.kernel_options();
   std::vector<Plan> plans;
-  for (std::size_t i = 0; i < sources_.size(); ++i) {
-    const TensorSource& source = sources_[i];
-    const Request its = with_masks(before, i);
+  std::vector<MaskFlags> flags;
+  for (const TensorSource& source : sources_) {
+    std::optional<Request> own;
+    static_cast<void>(settings_.request_for(source.path, own));
+    const Request its = own ? with_masks(before, *own) : before;
     plans.push_back(has_figures(its) ? plan_with_figures(its, source, options)
                                      : with_path(source.path, [&] { return make_plan(its, source.layout); }));
+    const bool has_mask = own && stage.mask;
+    flags.push_back(has_mask ? flags_of(*own->then[before.then.size()].mask, plans.back().output) : nullptr);
   }
   std::vector<TensorSource> sources;
   for (std::size_t i = 0; i < plans.size(); ++i) {
     sources.push_back(source_after(plans[i], sources_[i], plans[i].output, name, options));
-    if (!masks_[i].empty() && stage.mask)
-      sources.back().flag = flags_of(*masks_[i][before.then.size() + 1], plans[i].output);
+    sources.back().flag = std::move(flags[i]);
   }
   stage = with_figures_of_all(stage, sources, lost);
 }
@@ -193,7 +191,6 @@ Request TensorPool::request(std::vector<std::vector<LostBound>>& lost) {
   opened_.reset();
   sources_ = {};
   origins_ = {};
-  masks_ = {};
   return found;
 }
 

@@ -51,7 +51,6 @@ class TensorPool {
                     const TensorLayout& first) const;
   [[nodiscard]] Request with_figures_of_all(const Request& stage, std::span<const TensorSource> sources,
                                             std::vector<LostBound>& lost) const;
-  [[nodiscard]] Request with_masks(Request request, std::size_t source) const;
   void find_after(const Request& before, Request& stage, const std::string& name,
                   std::vector<LostBound>& lost) const;
   void expect_same(const std::string& path, const os::Status& now) const;
@@ -65,9 +64,6 @@ class TensorPool {
   std::vector<TensorSource> sources_;
   std::vector<Origin> origins_;      ///< of sources_
   std::vector<TensorLayout> first_;  ///< of the first source, as each stage takes it
-
-  /// The masks of all stages, of each of sources_; empty for a source that has no masks of its own.
-  std::vector<std::vector<std::optional<Parameter>>> masks_;
 };
 
 /// What was typed as a pooled figure of a stage and what was found: "--min 1% is 0.25, --subtract mean is
