@@ -112,8 +112,8 @@ inline constexpr Option kFailIfClipped{
     .excludes = {{"--verify --finalize"}},
     .help = "Exit with 1 if more than P% would be clipped",
     .details = R"(If more than P percent of a tensor's elements would be clipped or become infinite, write no result
-for it and exit with 1. Nodata and what a mask of `--mask-to` leaves out do not count. `0` allows none; another
-number needs the percent sign (2). `--shard` of one tensor excludes it. See SCALE AND BIAS.)"};
+for it and exit with 1. Nodata and what `--mask-to` leaves out do not count. `0` allows none; another number
+needs the percent sign (2). `--shard` of one tensor excludes it. See SCALE AND BIAS.)"};
 
 inline constexpr Option kThen{
     .names = "--then",
