@@ -38,7 +38,7 @@ LEFT_OUT = re.compile(r" is not available on Windows|Windows forbids this name|^
                       r"keeps the names of open files|-i .* 2>err|cannot keep its access control list: Operation not supported|mkfifo|ln -s|/proc/self/|"
                       r"TMPDIR=/|standard (in|out)put: cannot be examined: Bad file descriptor")
 # What a machine reads, writes and names in its own byte order, of which transcripts know the little-endian one.
-OWN_ORDER = re.compile(r""":= \|V2|'descr': 'f|--raw \w|-endian|"byte_order":"big\"""")
+OWN_ORDER = re.compile(r""":= \|V2|=f4|'descr': 'f|--raw \w|-endian|"byte_order":"big\"""")
 
 
 @dataclasses.dataclass
