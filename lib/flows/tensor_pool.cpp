@@ -158,8 +158,9 @@ void TensorPool::find_after(const Request& before, Request& stage, const std::st
   std::vector<MaskFlags> flags;
   for (const TensorSource& source : sources_) {
     std::optional<Request> own;
+    std::optional<Request> masked;
     static_cast<void>(settings_.request_for(source.path, own));
-    const Request its = own ? with_masks(before, *own) : before;
+    const Request& its = own ? masked.emplace(with_masks(before, *own)) : before;
     plans.push_back(has_figures(its) ? plan_with_figures(its, source, options)
                                      : with_path(source.path, [&] { return make_plan(its, source.layout); }));
     const bool has_mask = own && stage.mask;
