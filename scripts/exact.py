@@ -253,7 +253,7 @@ def end_in(case, text):
 
 
 def percentile_in(case, text):
-    """The same as it is printed, if it is a bound."""
+    """A percentile or rule of what is clipped, as the bound that clipper prints."""
     found = end_in(case, text)
     if not case.arithmetic:
         if figures.is_rule(text) and abs(found) == math.inf:

@@ -138,8 +138,8 @@ constexpr Option kAt{
     .names = "--at", .type = "INDEX",
     .help = "Elements by numpy's indexes and slices: '0, :5'",
     .details = R"(Print what numpy takes between brackets: numbers and slices separated by commas, `...` for all
-other axes. An index outside of its axis is an error (2), a slice is cut. Of more than 1000 elements, the first and last three
-of each axis are printed.)"};
+other axes. An index outside of its axis is an error (2); a slice is cut. Of more than 1000 elements, the first
+and last three of each axis are printed.)"};
 
 // clang-format on
 

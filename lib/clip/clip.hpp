@@ -27,7 +27,7 @@ struct ElementCounts {
 
   std::uint64_t nodata = 0;         ///< which no other count includes
   std::uint64_t became_nodata = 0;  ///< others whose result marks elements that are no data
-  std::uint64_t masked = 0;         ///< outside of Request::mask, which no other count includes
+  std::uint64_t masked = 0;         ///< become Request::mask_to, and no other count includes them
 
   /// Those that no step changes: shares are of the others.
   [[nodiscard]] std::uint64_t left_out() const noexcept { return nodata + masked; }
