@@ -37,6 +37,8 @@ READS = re.compile(r"(?!.*(--(fit|diff-out|report|histogram-svg|update-golden)|[
 LEFT_OUT = re.compile(r" is not available on Windows|Windows forbids this name|^\S*:\S* [:=]= |printf (-- )?'[^']*(:|\\[x\dn])|\(4095 bytes\)|"
                       r"keeps the names of open files|-i .* 2>err|cannot keep its access control list: Operation not supported|mkfifo|ln -s|/proc/self/|"
                       r"TMPDIR=/|standard (in|out)put: cannot be examined: Bad file descriptor")
+# What wine prints now and then when a process with several threads ends.
+WINE_NOISE = re.compile("^wine client error:.*\n", re.MULTILINE)
 # What ends a case on s390x: what a machine reads, writes and names in its own byte order, of which transcripts know the little-endian one; and
 # `--finalize` and `--newer`, which compare times of files: the fstat() of qemu 7.2 lacks the nanoseconds that its fstatat() has.
 BIG_ENDIAN = re.compile(r""":= \|V2|=f4|'descr': 'f|--raw \w|-endian|"byte_order":"big"|--finalize|--newer""")
@@ -223,6 +225,7 @@ class Runner:
     def shell(self, line, directory):
         done = subprocess.run(["bash", "-eo", "pipefail", "-c", line], cwd=directory, env=self.environment, stdin=subprocess.DEVNULL, capture_output=True)
         out, err = (stream.decode(errors="backslashreplace") for stream in (done.stdout, done.stderr))
+        err = WINE_NOISE.sub("", err)
         if re.match("clipper [^|>]*--json", line):
             self.records.append(json.dumps({"words": [self.program, line], "output": out, "error": err}))
         return done.returncode, out, err
