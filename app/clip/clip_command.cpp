@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <exception>
@@ -193,9 +195,18 @@ void place_last(const std::string& path,
   }
 }
 
+/// Error{usage} if the log would be a file of the shards of OUT.
+void expect_own_log(const std::string& out) {
+  if (log_path().empty() || !is_of_shards(out, log_path())) return;
+  const std::string log = log_path();
+  take_log_back();
+  refuse(fmt::format("{}: {} is a file of the shards of {}", long_name(kLogFile), log, out));
+}
+
 /// Puts the output of a run of shards in place: of wanted_run(), or without an input of the run that
 /// OUT.shards names.
 int finalize(const Command& command, const Finalize& to) {
+  expect_own_log(to.path);
   Join join(to.path, command.existing, wanted_run(command, to.shards));
   Engine engine(command.engine);
   const Progress progress(command.progress, [&] { return Extent{engine.done(), join.size(), 0, 1}; });
@@ -205,6 +216,7 @@ int finalize(const Command& command, const Finalize& to) {
 
 /// Removes what shards of OUT have left; a dry run prints the names instead.
 int discard(const Command& command, const DiscardShards& to) {
+  expect_own_log(to.path);
   std::string text;
   for (const std::string& path : discard_shards(to.path, command.dry_run)) text += path + "\n";
   if (command.dry_run) print(text);
@@ -280,11 +292,19 @@ void find_figures(const Command& command, const Jobs& jobs, TensorPool& pool, Co
   }
 }
 
-/// The files of --fit and --log-file are no other files of the run. Several inputs need figures in common.
+/// The files of --fit, --split-output and --log-file are no other files of the run. Several inputs need
+/// figures in common.
 void expect_side_files(const Command& command, const Jobs& jobs, const std::vector<ReadFile>& read) {
   const auto& saved = command.settings.saved;
   std::vector<SideFile> written;
   if (saved) written.push_back({long_name(clip_options::kFit), saved->path()});
+  if (const auto* const to = std::get_if<ShardOf>(&command.destination)) {
+    const std::string_view option = long_name(clip_options::kSplitOutput);
+    if (to->is_slab)
+      SideFiles({{option, slab_index_path(to->path)}}).expect_other_than(read);
+    else
+      expect_own_log(to->path);
+  }
   expect_apart(std::move(written), jobs, read, "an input or an output", command.settings.backup);
   if (saved && jobs.size() > 1 && !are_pooled(command.settings.request))
     refuse(any_stage(command.settings.request, needs_elements)

@@ -330,8 +330,8 @@ inline constexpr Option kSplitOutput{
     .excludes = {{"--verify --finalize"}},
     .needs = "--shard",
     .help = "With --shard: write part K to its own file",
-    .details = R"(Write part K, rows of axis 0, to OUT.K-of-N.npy, and a list of the parts to OUT.json; `--finalize`
-is not needed. Needs OUT, and as IN a regular file in C order.)"};
+    .details = R"(Write part K, rows of axis 0, to a file of its own, for OUT `o.npy` o.00000-of-00003.npy, and a list of
+the parts to o.json; `--finalize` is not needed. Needs OUT, and as IN a regular file in C order.)"};
 
 inline constexpr Option kFinalize{
     .names = "--finalize",

@@ -39,11 +39,13 @@ bool has_slab_index(const std::string& index, const std::string& text) {
   if (fd.get() < 0) throw_system_error(index, "cannot be opened");
   std::string there(text.size() + 1, '\0');
   there.resize(read_at(fd, std::as_writable_bytes(std::span(there)), 0, index));
+  const Message another = "choose another " + Message(Term{"output", "output"});
+  if (const std::size_t kind = text.find(','); there.compare(0, kind, text, 0, kind) != 0)
+    refuse(index, "is not a list of parts that shards made; " + another);
   if (there != text)
     refuse(index,
-           "lists parts that other shards made of another input or with other parameters; remove it, or "
-           "choose another " +
-               Message(Term{"output", "output"}));
+           "lists parts that other shards made of another input or with other parameters; remove it, or " +
+               another);
   return true;
 }
 
@@ -120,7 +122,7 @@ class Slab : public Prepared {
       : Prepared(with_output(clipping, slab_path(job.out, job.shard)),
                  open_input(job.in, Streams::refused, clipping.settings.reading.caching)),
         existing_(job.existing),
-        index_(os::text_of(os::native(job.out).replace_extension(".json"))) {
+        index_(slab_index_path(job.out)) {
     expect_tensor(input_, kSlab);
     const Plan whole = plan_header(clipping_.settings, input_, plan_of_part);
     const Rows rows = with_path(input_.path(), [&] { return rows_of(job.shard, whole.input); });
@@ -165,6 +167,10 @@ Join::Wanted run_of(const ClipSettings& settings, const std::string& in, OutputF
     if (run.shards == 0) wanted.shards = there->shards;
     return wanted;
   };
+}
+
+std::string slab_index_path(const std::string& out) {
+  return os::text_of(os::native(out).replace_extension(".json"));
 }
 
 std::string slab_path(const std::string& out, const Shard& shard) {

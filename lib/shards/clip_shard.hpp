@@ -35,8 +35,11 @@ struct ShardJob {
 /// "dir/out.00002-of-00008.npy" for "dir/out.npy"; the names sort in the order of the slabs.
 [[nodiscard]] std::string slab_path(const std::string& out, const Shard& shard);
 
+/// "dir/out.json", the index of the slabs of "dir/out.npy".
+[[nodiscard]] std::string slab_index_path(const std::string& out);
+
 /// Clips the slab, a part along axis 0 that becomes a tensor of its own, to slab_path(). The shard that ends
-/// first also writes the index "dir/out.json": the text that `index_text` makes of the plan for the whole
+/// first also writes the index: the text that `index_text` makes of the plan for the whole
 /// tensor, and of content_text(). Error{refused} if there is an index with another text: slabs of different
 /// plans or inputs do not make a tensor.
 using SlabIndex = std::function<std::string(const Plan& whole, const std::string& input)>;

@@ -429,6 +429,14 @@ std::vector<Place> files_of_all_runs(const Place& out) {
 
 }  // namespace
 
+bool is_of_shards(const std::string& out, const std::string& path) {
+  const Place own = place_of(out);
+  const Place other = place_of(path);
+  const std::string_view name = other.name();
+  return own.directory_id() == other.directory_id() && name.starts_with(own.name()) &&
+         is_of_shards(name.substr(std::strlen(own.name())));
+}
+
 std::vector<OtherRecord> other_records(const Place& out, const ShardRun& run) {
   std::vector<OtherRecord> records;
   const std::string own = fmt::format("{:016x}", run.fingerprint());

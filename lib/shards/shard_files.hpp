@@ -161,6 +161,9 @@ struct OtherRecord {
 /// cannot be read.
 [[nodiscard]] std::vector<OtherRecord> other_records(const Place& out, const ShardRun& run);
 
+/// Whether shards of OUT, or --finalize, give the file `path` its name.
+[[nodiscard]] bool is_of_shards(const std::string& out, const std::string& path);
+
 /// Removes all that shards and --finalize have left beside `out`, of all runs, and not `out` itself. Returns
 /// the paths; with `dry_run` removes nothing. Error{refused}, with nothing removed, if a shard is running on
 /// this machine, or on another one if the file system's locks reach it; also for the errors of open_own().
