@@ -20,6 +20,7 @@
 #include "console/json.hpp"
 #include "console/terminal.hpp"
 #include "element/text.hpp"
+#include "files/place.hpp"
 #include "formats/container.hpp"
 #include "formats/formats.hpp"
 #include "os/os.hpp"
@@ -132,7 +133,7 @@ void expect_own_log(const CommandLine& line, const std::string& log) {
     const std::string_view name = long_name(option);
     const std::string role =
         name.starts_with('-') ? fmt::format("named by {}", name) : "an input or an output";
-    files.expect_other_than(path, role);
+    files.expect_other_than(input_path(path), role);
     for (const std::string& file : files_behind({}, path)) files.expect_other_than(file, role);
   };
   const auto check_stage = [&](const RawOptions& typed) {

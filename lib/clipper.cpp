@@ -103,7 +103,8 @@ const Request& checked(const Request& request) {
 void expect_unread(const std::string& in, const std::string& out, const Request& request,
                    const FileOptions& options) {
   const auto check = [&](const std::vector<std::string>& files, const Message& reader) {
-    if (std::ranges::any_of(files, [&](const std::string& file) { return is_same_file(out, file); }))
+    if (std::ranges::any_of(files,
+                            [&](const std::string& file) { return is_same_file(output_path(out), file); }))
       throw Error(ErrorKind::usage, in + " would be written to " + out + ", which " + reader + " reads");
   };
   check(files_behind(reading_of(options), in), in);
@@ -136,7 +137,8 @@ ClipSettings settings_of(const Request& request, const FileOptions& options,
                                                   options.overwrite ? Existing::replace : Existing::refuse,
                                                   settings.durability);
   std::vector<std::string> others = files_behind(settings.reading, paths.front());
-  others.insert(others.end(), paths.begin(), paths.end());
+  others.push_back(input_path(paths.front()));
+  others.push_back(output_path(paths.back()));
   settings.saved->expect_other_than(others, request);
   return settings;
 }

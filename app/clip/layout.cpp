@@ -223,9 +223,9 @@ class Conflicts {
     uses_.reserve(2 * jobs_.size() + also_read_.size());
     for (std::uint32_t i = 0; i < jobs_.size(); ++i) {
       const Job job = jobs_[i];
-      if (job.output && job.input != "-")
-        uses_.push_back({job.regular_file ? *job.regular_file : locations_.of(job.input).hash(), i, false});
-      const std::string output = job.output.value_or(job.input);
+      if (const std::string input = input_path(job.input); job.output && input != "-")
+        uses_.push_back({job.regular_file ? *job.regular_file : locations_.of(input).hash(), i, false});
+      const std::string output = output_path(job.output.value_or(job.input));
       const Location target = locations_.of(output);
       uses_.push_back({target.hash(), i, true});
       if (const auto kept = backup_of(output, backup_))
@@ -259,7 +259,7 @@ class Conflicts {
     if (other.is_backup) return;  // as the writer
     const std::string output = path_of(writer);
     const std::string path = path_of(other);
-    if (!is_one_file(output, path)) return;
+    if (!is_one_file(output_path(output), other.writes ? output_path(path) : input_path(path))) return;
     const Job job = jobs_[writer.job];
     if (writer.is_backup)
       refuse(fmt::format("--backup: {} would be kept as {}, which is {}; use another SUFFIX",
@@ -317,9 +317,10 @@ std::vector<ReadFile> everything_read(const ClipSettings& settings, const Jobs& 
 /// Those of options, before those of masks and inputs.
 std::vector<ReadFile> everything_read(const Command& command, const Jobs& jobs) {
   std::vector<ReadFile> files = number_files(command.settings.request);
-  if (command.list && command.list->path != "-")
-    files.push_back({command.list->separator == '\0' ? "--files0-from" : "--files-from", command.list->path});
-  if (!command.applied.empty()) files.push_back({"--apply", command.applied});
+  if (!command.applied.empty()) files.insert(files.begin(), {"--apply", command.applied});
+  const std::string list = command.list ? input_path(command.list->path) : "-";
+  if (list != "-")
+    files.push_back({command.list->separator == '\0' ? "--files0-from" : "--files-from", list});
   return everything_read(command.settings, jobs, std::move(files));
 }
 
@@ -333,8 +334,8 @@ void expect_apart(std::vector<SideFile> written, const Jobs& jobs, const std::ve
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const Job job = jobs[i];
     const std::string output = job.output.value_or(job.input);
-    files.expect_other_than(job.input, role);
-    if (job.output) files.expect_other_than(output, role);
+    files.expect_other_than(input_path(job.input), role);
+    if (job.output) files.expect_other_than(output_path(output), role);
     if (const auto kept = backup_of(output, backup))
       files.expect_other_than(*kept, "the backup of " + output);
   }

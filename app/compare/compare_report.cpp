@@ -15,6 +15,7 @@
 #include "element/element.hpp"
 #include "element/text.hpp"
 #include "error.hpp"
+#include "files/place.hpp"
 #include "formats/container.hpp"
 
 namespace clipper {
@@ -247,7 +248,7 @@ void expect_apart(const std::vector<SideFile>& written, const Reading& reading, 
   for (std::size_t i = 0; i < pairs && !files.empty(); ++i) {
     const auto [actual, expected] = pair(i);
     for (const std::string& path : {actual, expected}) {
-      files.expect_other_than(path, kComparedFile);
+      files.expect_other_than(input_path(path), kComparedFile);
       read.add_behind(path);
     }
   }

@@ -13,6 +13,7 @@
 #include "command_line/side_files.hpp"
 #include "error.hpp"
 #include "files/output_file.hpp"
+#include "files/place.hpp"
 #include "flows/figure_parts.hpp"
 #include "flows/tensor_pool.hpp"
 #include "flows/tensor_statistics.hpp"
@@ -250,7 +251,7 @@ void expect_place_for_picture(const InfoCommand& command) {
   const SideFiles files({{"--histogram-svg", *command.svg}});
   FilesRead read(command.bounds, command.reading, number_files(command.bounds));
   for (const std::string& input : command.inputs) {
-    files.expect_other_than(input, "an input");
+    files.expect_other_than(input_path(input), "an input");
     read.add_behind(input);
     read.add_masks(input);
   }

@@ -48,6 +48,13 @@ bool is_descriptor(std::string path) {
   return false;
 }
 
+/// The name of the stream, if the path is "-" and the stream a regular file.
+std::string path_of(const std::string& path, int stream, const char* name) {
+  os::Status status{};
+  const bool is_file = path == "-" && os::fstat(stream, &status) == 0 && S_ISREG(status.st_mode);
+  return is_file ? name : path;
+}
+
 constexpr int kMaxTries = 1000;  // each try needs another program to rename within the same microseconds
 
 bool swap(const Place& a, const Place& b) {
@@ -97,6 +104,14 @@ std::optional<FileId> find_file(const std::string& path) {
   if (os::stat(path.c_str(), &status) == 0) return id_of(status);
   expect_lasting(errno, path);
   return std::nullopt;
+}
+
+std::string input_path(const std::string& path) {
+  return path_of(path, STDIN_FILENO, "/dev/stdin");
+}
+
+std::string output_path(const std::string& path) {
+  return path_of(path, STDOUT_FILENO, "/dev/stdout");
 }
 
 /// If both look the same, compares them again while both are held open: one inode may have belonged to the

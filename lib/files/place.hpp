@@ -37,6 +37,12 @@ struct FileId {
 /// failure, which says nothing about the file.
 [[nodiscard]] std::optional<FileId> find_file(const std::string& path);
 
+/// The path under which find_file() finds the regular file that "-" stands for as an input, /dev/stdin, or as
+/// an output, /dev/stdout. Every other path, and "-" for a pipe, a terminal or a device, is returned as it
+/// is.
+[[nodiscard]] std::string input_path(const std::string& path);
+[[nodiscard]] std::string output_path(const std::string& path);
+
 /// Whether both paths lead to one file; "-" leads to none. Error{io} as find_file().
 [[nodiscard]] bool is_same_file(const std::string& a, const std::string& b);
 
