@@ -280,6 +280,20 @@ def is_far(case, number):
     return case.x.dtype in FORMATS and case.x.dtype != "float64" and case.has_later_step and is_finite(number) and not is_finite(rounded(number, case.x.dtype))
 
 
+def has_far_bounds(case, given, whole, find):
+    """Whether a bound is such a number. `whole` has the elements of percentiles, which `find` finds."""
+    for text in [given[side] for side in BOUNDS if side in given]:
+        if not isinstance(text, str):
+            found = numbers(text.elements, text.dtype).ravel().tolist()
+        elif is_percentile(text):
+            found = [] if is_lost(case, whole, text) else [find(replace(case, x=whole), text)]
+        else:
+            found = [exact(text)]
+        if any(is_far(case, number) for number in found):
+            return True
+    return False
+
+
 def is_one_group(case):
     try:
         return len(groups(case)[1]) <= 1
@@ -472,7 +486,8 @@ def found_in(case, bound, result, find):
             given[option] = Tensor(case.x.dtype, np.array([int(each) for each in its], case.x.dtype).reshape(shape)) if is_whole and option == "--subtract" else \
                 array_of(shape, "float64", [nearest(number, "float64") for number in its])
     given.pop("--per-axis", None)
-    if case.factors is not None and np.all(case.factors == 1) and np.size(case.factors) == 1:  # then there is no such step
+    are_ones = case.factors is not None and np.all(case.factors == 1) and np.size(case.factors) == 1
+    if are_ones and not has_far_bounds(case, given, whole, find):  # then there is no such step
         given = {option: each for option, each in given.items() if option not in ("--max-norm", "--norm")}
         case = replace(case, factors=None, was_measured=case.x.dtype in FORMATS and case.arithmetic is not None)
     elif "--max-norm" in given and case.factors is not None and case.x.dtype in ("int64", "uint64"):

@@ -92,7 +92,7 @@ bool needs_cast(const Request& request, const Plan& plan) {
   const DType from = plan.input.dtype;
   const DType to = request.to.value_or(from);
   const bool scales = plan.operation.arithmetic != Arithmetic::none;
-  if (normalizes(request)) return true;
+  if (normalizes(request, plan)) return true;
   const bool has_fractions = !is_floating(from) && (has_fraction(request.min) || has_fraction(request.max));
   const bool rounds = is_floating(from) || plan.operation.arithmetic == Arithmetic::float64;
   const auto is_other = [=](const std::optional<Parameter>& bound) {
@@ -115,7 +115,8 @@ void choose_cast(const Request& request, Plan& plan) {
   const bool scales = operation.arithmetic != Arithmetic::none;
   if (!needs_cast(request, plan)) return;
 
-  operation.to = normalizes(request) ? DType::float64 : to;
+  const bool is_normalized = normalizes(request, plan);
+  operation.to = is_normalized ? DType::float64 : to;
   Cast& cast = operation.cast.emplace();
   plan.output.meaning = {};
   // Elements of one byte have no byte order, and numpy drops that of dtypes that it lacks: little-endian.
@@ -124,11 +125,11 @@ void choose_cast(const Request& request, Plan& plan) {
   plan.output.stored_as = to == from ? plan.input.stored_as : "";
   operation.divides = divides(request);
   choose_working_dtype(request, plan);
-  if (!normalizes(request)) choose_rounding(request, to, scales, cast);
+  if (!is_normalized) choose_rounding(request, to, scales, cast);
   cast.below = replacement(ParameterId::replace_below, request, plan);
   cast.above = replacement(ParameterId::replace_above, request, plan);
   plan.refuse_beyond = !request.saturate && is_floating(to) && !traits(to).has_infinity &&
-                       (to != from || scales || request.round || normalizes(request));
+                       (to != from || scales || request.round || is_normalized);
   set_limits(operation);
 }
 

@@ -211,6 +211,23 @@ bool is_far_bound(const Plan& plan, const std::optional<Parameter>& bound) {
          bound->number.kind != Number::Kind::nan;
 }
 
+bool has_far_bounds(const Request& request, DType dtype) {
+  if (!is_floating(dtype)) return false;
+  const auto lowest = round_to<double>(number_of(dtype, lowest_finite(dtype)));
+  const auto highest = round_to<double>(number_of(dtype, highest_finite(dtype)));
+  const auto is_far = [=](const Number& number) {
+    return number.kind == Number::Kind::finite &&
+           number_of(dtype, nearest_element(dtype, number)).kind != Number::Kind::finite;
+  };
+  const auto has_far = [&](const std::optional<Parameter>& bound) {
+    if (!bound || !bound->array) return bound && is_far(bound->number);
+    return bound->array->layout().dtype != dtype && has_any(*bound->array, [&](double number) {
+             return (number < lowest || number > highest) && is_far(number);
+           });
+  };
+  return has_far(request.min) || has_far(request.max);
+}
+
 std::string bound_text(DType tensor, DType dtype, ElementBits bound) {
   const Number number = number_of(dtype, bound);
   const bool is_long = is_whole_of_64_bits(number) && std::fabs(round_to<double>(number)) >= kIntegersEnd;

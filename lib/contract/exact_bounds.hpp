@@ -13,7 +13,7 @@
 /// without such a step cuts the bound to the dtype first: see bounds.hpp.
 ///
 /// Bounds of floats are rounded to the dtype first, unless that makes a finite bound infinite, or the limit
-/// of a dtype without infinity, and results may lie beyond the dtype.
+/// of a dtype without infinity, and results may lie beyond the dtype, or a step in float64 follows.
 namespace clipper {
 
 /// What a number becomes after the clip, rounded once.
@@ -44,6 +44,9 @@ struct Result {
 /// Whether the bound of floats is a number beyond its dtype that takes effect as it is, because results may
 /// lie there: a finite one, or beside a scale any one beyond a dtype without infinity.
 [[nodiscard]] bool is_far_bound(const Plan& plan, const std::optional<Parameter>& bound);
+
+/// Whether a bound of the request is a finite number beyond a dtype of floats. Arrays are read.
+[[nodiscard]] bool has_far_bounds(const Request& request, DType dtype);
 
 /// The text of a bound of `dtype` for a tensor, which is that bound when it is typed: of integers, a whole
 /// number of 64 bits is exact, and has all its digits.

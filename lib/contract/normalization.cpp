@@ -62,7 +62,7 @@ void expect_number_of_output(std::string_view field, const std::optional<Paramet
 
 void choose_normalization(const Request& request, Plan& plan) {
   if (request.max_norm) plan.norms = request.max_norm->array;
-  if (!normalizes(request)) return;
+  if (!normalizes(request, plan)) return;
   const DType from = plan.input.dtype;
   expect_rounding(request, from);
   Normalization& normalization = plan.operation.normalization.emplace();
@@ -232,6 +232,10 @@ std::string_view name_of_normalization(const Request& request) {
 bool normalizes(const Request& request) {
   return (request.max_norm && factor_of_all(request) != 1.0) || request.subtract || request.divide ||
          request.stretch;
+}
+
+bool normalizes(const Request& request, const Plan& plan) {
+  return normalizes(request) || (request.max_norm && has_far_bounds(request, plan.input.dtype));
 }
 
 constexpr Step kNormalization{choose_normalization, convert_normalization, identify_normalization,

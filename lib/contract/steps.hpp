@@ -38,6 +38,10 @@ extern const Step kNormalization;
 [[nodiscard]] bool normalizes(const Request& request);
 [[nodiscard]] std::string_view name_of_normalization(const Request& request);
 
+/// Whether the plan has the last step: also with a norm that is small enough beside a bound beyond the dtype
+/// of floats, because the norm must not decide whether that is a bound.
+[[nodiscard]] bool normalizes(const Request& request, const Plan& plan);
+
 /// Error{usage} if the last step makes fractions of integers and the request has no rounding. `advice` is in
 /// front of the options that round.
 void expect_rounding(const Request& request, DType from, const Message& advice = "this requires ");
