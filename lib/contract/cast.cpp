@@ -93,7 +93,9 @@ bool needs_cast(const Request& request, const Plan& plan) {
   const DType to = request.to.value_or(from);
   const bool scales = plan.operation.arithmetic != Arithmetic::none;
   if (normalizes(request, plan)) return true;
-  const bool has_fractions = !is_floating(from) && (has_fraction(request.min) || has_fraction(request.max));
+  // A fraction that the profile refuses is left to the conversion of bounds, which says so.
+  const bool has_fractions = !is_floating(from) && request.profile->inexact != Profile::Inexact::error &&
+                             (has_fraction(request.min) || has_fraction(request.max));
   const bool rounds = is_floating(from) || plan.operation.arithmetic == Arithmetic::float64;
   const auto is_other = [=](const std::optional<Parameter>& bound) {
     return bound && bound->array && bound->array->layout().dtype != from;
