@@ -218,7 +218,11 @@ std::optional<ElementBits> bound_for_nan(const Request& request, const Plan& pla
   const bool is_min = request.action_on_nan() == OnNan::min;
   const std::optional<Parameter>& bound = is_min ? request.min : request.max;
   const std::string_view field = is_min ? "min" : "max";
-  if (!bound) refuse_request(parameter("nan") + fmt::format(" {} requires ", field) + parameter(field));
+  // A NaN that the profile ignores is no bound, either.
+  const bool is_ignored = bound && !bound->array && bound->number.kind == Number::Kind::nan &&
+                          request.profile->nan_bound == Profile::NanBound::ignored;
+  if (!bound || is_ignored)
+    refuse_request(parameter("nan") + fmt::format(" {} requires ", field) + parameter(field));
   if (!has_nan(plan.input)) return std::nullopt;
   if (bound->array) return 0;  // each element has its own: see Broadcast::nan
   return is_min ? plan.min : plan.max;
