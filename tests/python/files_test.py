@@ -18,7 +18,7 @@ import clipper._tensors
 import ml_dtypes
 import numpy as np
 import pytest
-from conftest import DTYPES, FLOATS, ROOT, assert_same_bits, load, save
+from conftest import DTYPES, FLOATS, ROOT, assert_same_bits, dtype_of, load, save
 
 
 @pytest.fixture
@@ -329,7 +329,8 @@ def test_errors_of_tensors():
     for tensor, numbers in ((np.float32([0.1, 2]), [0.1, 2]), (np.uint8([1, 2]), (1.0, 2.0)), (np.float16(1.5), 1.5)):
         clipper.assert_same(tensor, numbers)
         clipper.assert_same(numbers, tensor)
-    for tensor, numbers in ((np.uint8([1, 2]), [1, 300]), (np.float16([1]), [70000.0]), (np.int8([1]), [1.5]), (np.float32([1]), [True])):
+    for tensor, numbers in ((np.uint8([1, 2]), [1, 300]), (np.float16([1]), [70000.0]), (np.int8([1]), [1.5]), (np.float32([1]), [True]),
+                            (np.int32([0, -2**31]), [0.0, np.nan]), (np.int8([0]), [np.nan]), (np.array([np.nan], dtype_of("float8_e4m3fn")), [1000.0])):
         with pytest.raises(AssertionError, match="dtype"):
             clipper.assert_same(tensor, numbers)
     with pytest.raises(TypeError, match="mask"):

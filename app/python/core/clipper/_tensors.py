@@ -127,8 +127,11 @@ def _numbers(numbers, other):
         return numbers
     with np.errstate(all="ignore"):
         cast = array.astype(dtype)
-    same = cast.astype(np.float64) if dtype.kind not in "iu" else cast
-    is_lost = (same != array) & (array == array) if dtype.kind in "iu" else np.isinf(same) & ~np.isinf(array)
+    if dtype.kind in "iu":
+        is_lost = cast != array
+    else:  # a float8 without infinity has NaN in its place
+        same = cast.astype(np.float64)
+        is_lost = (np.isinf(same) & ~np.isinf(array)) | (np.isnan(same) & ~np.isnan(array))
     return array if is_lost.any() else cast
 
 
