@@ -504,6 +504,10 @@ def test_percentiles_are_those_of_x_not_of_what_it_is_broadcast_to(dtype):
     assert_same_bits(clipper.clip(x, lows, "25%"), expected)
     with pytest.raises(clipper.ClipperError, match="max: a percentile beside scale, bias or nodata needs an x that has the shape of the result"):
         clipper.clip(x, lows, "25%", scale=2)
+    mask = np.array([1, 1, 0], bool)
+    for options in ({"subtract": "mean", "round": "floor"}, {"scale": 2}):
+        wide = clipper.clip(np.broadcast_to(x, (3, 3)), lows, "100%", mask=mask, **options)
+        assert_same_bits(clipper.clip(x, lows, "100%", mask=mask, **options), wide)
 
 
 @pytest.mark.parametrize("options", [{}, {"to": "float64"}, {"to": "int32"}, {"to": "float32", "min_above_max": "max"}, {"to": "float64", "subtract": 2**53 + 1}])

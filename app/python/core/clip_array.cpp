@@ -287,9 +287,10 @@ class PlainArguments {
 
   [[nodiscard]] const RequestArguments& get() const { return plain_; }
 
-  /// Percentiles as bounds become numbers: those of x, not of the elements that x gets by broadcasting.
+  /// Percentiles as bounds become numbers: those of x, not of the elements that x gets by broadcasting, which
+  /// per_axis and mask choose from.
   [[gnu::cold]] void find_percentiles(nb::handle x, nb::handle dtype) {
-    if (plain_.is_given(place_of(&Request::per_axis))) return;
+    if (plain_.is_given(place_of(&Request::per_axis)) || plain_.is_given(place_of(&Request::mask))) return;
     for (const auto& [name, bound, kept] :
          {std::tuple("min", &plain_[kMin], &min_), std::tuple("max", &plain_[kMax], &max_)}) {
       if (!PyUnicode_Check(bound->ptr())) continue;
