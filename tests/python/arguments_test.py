@@ -275,7 +275,9 @@ def test_subclasses_keep_their_type():
 
     x = X.view(Units)
     assert type(clipper.clip(x, 0, 6)) is Units
+    assert type(clipper.clip(x, np.zeros(6, np.float32))) is type(clipper.clip(x[:5], x[:5], X[:5])) is Units
     assert type(clipper.clip(x, 0, 6, out=np.empty_like(X))) is np.ndarray
+    assert type(clipper.clip(x[:5], X[:5], out=np.empty_like(X[:5]))) is np.ndarray
     assert type(clipper.clip(np.asmatrix(X), 0, 6)) is np.matrix
     assert type(clipper.clip([1, 2], 0, 1)) is np.ndarray
     mapped = np.memmap(tempfile.TemporaryFile(), np.float32, shape=3)

@@ -41,6 +41,7 @@ def test_xarray():
     direct = clipper.clip(named, 0, 6)
     assert isinstance(direct, xarray.DataArray) and direct.dims == named.dims
     np.testing.assert_array_equal(direct.values, CLIPPED)
+    assert isinstance(clipper.clip(named, np.zeros_like(VALUES), 6), xarray.DataArray)
     clipper.clip(named.copy(), 0, 6, out=named)
     np.testing.assert_array_equal(named.values, CLIPPED)
 
@@ -61,6 +62,7 @@ def test_pandas():
     pandas.testing.assert_series_equal(clipper.clip(series, 0, 6), np.clip(series, 0, 6))
     frame = pandas.DataFrame(VALUES, columns=range(7, 7 + len(VALUES[0])))
     pandas.testing.assert_frame_equal(clipper.clip(frame, 0, 6), np.clip(frame, 0, 6))
+    pandas.testing.assert_series_equal(clipper.clip(series, np.zeros_like(VALUES[0])), np.clip(series, 0, None))
     assert clipper.clip(series, 0, 6, to="uint8").dtype == np.uint8
     assert type(clipper.clip(series, 0, 6, out=np.empty_like(VALUES[0]))) is np.ndarray
     assert type(clipper.clip(series, np.zeros((2, 70)))) is np.ndarray

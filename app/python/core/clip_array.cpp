@@ -436,11 +436,12 @@ nb::object clip_array(nb::handle x, const RequestArguments& given, nb::handle ou
     array = broadcast(array, arrays_in(arguments));
   if (!out.is_none()) check_out(array.get(), type, result_type, out, dtype);
   std::optional<PreparedClip> prepared = cache->find(arguments, array.get(), type);
-  if (!prepared)
-    if (std::optional<nb::object> result = clip_to_arrays(*cache, arguments, array, type, out, threads))
-      return *std::move(result);
+  std::optional<nb::object> clipped;
+  if (!prepared) clipped = clip_to_arrays(*cache, arguments, array, type, out, threads);
+  if (clipped && (!out.is_none() || PyArray_CheckExact(x.ptr()))) return *std::move(clipped);
   nb::object result =
-      clip_with(std::move(prepared), arguments, std::move(array), type, result_type, out, threads);
+      clipped ? *std::move(clipped)
+              : clip_with(std::move(prepared), arguments, std::move(array), type, result_type, out, threads);
   if (!out.is_none()) return result;
   if (PyArray_NDIM(array_in(result)) == 0)
     return nb::steal(PyArray_Return(reinterpret_cast<PyArrayObject*>(result.release().ptr())));
