@@ -308,7 +308,7 @@ def test_layouts_of_compared_arrays():
     assert clipper.info(x, stats=False).min is None
 
 
-def test_errors_of_tensors():
+def test_errors_of_tensors(tmp_path):
     x = np.zeros(3)
     for call in (
         lambda: clipper.compare(np.array([b"a"] * 3), x),
@@ -318,12 +318,15 @@ def test_errors_of_tensors():
         with pytest.raises(clipper.ClipperError) as caught:
             call()
         assert caught.value.kind == "input" and "/proc" not in str(caught.value)
-    for options in (dict(rtol=-1), dict(atol="nan"), dict(rtol="x")):
+    np.save(tmp_path / "zero.npy", np.zeros(2))
+    file = f"@{tmp_path}/zero.npy"
+    for options in (dict(rtol=-1), dict(atol="nan"), dict(rtol="x"), dict(atol=file)):
         with pytest.raises(clipper.ClipperError) as caught:
             clipper.compare(x, x, **options)
         assert caught.value.kind == "usage" and caught.value.field == list(options)[0]
-    with pytest.raises(clipper.ClipperError):
-        clipper.percentiles(x, [101])
+    for percentage in (101, file):
+        with pytest.raises(clipper.ClipperError, match="is not a percentage" if percentage == file else "from 0 to 100"):
+            clipper.percentiles(x, [percentage])
     with pytest.raises(TypeError):
         clipper.assert_same(x, x, tolerance=1)
     for tensor, numbers in ((np.float32([0.1, 2]), [0.1, 2]), (np.uint8([1, 2]), (1.0, 2.0)), (np.float16(1.5), 1.5)):

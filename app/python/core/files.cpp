@@ -205,11 +205,19 @@ std::uint64_t whole_of(std::string_view field, nb::handle number) {
   throw Error(ErrorKind::usage, argument(field) + " must be from 0 to 2^64 - 1");
 }
 
+/// A number, or the text of one, which is no file's name.
+Parameter typed_number(std::string_view field, nb::handle number, const std::string& expected) {
+  if (!PyUnicode_Check(number.ptr())) return number_of_argument(field, number);
+  const std::string text(characters_of(number));
+  if (std::optional<Number> typed = parse_number(text)) return {*std::move(typed), text};
+  throw Error(ErrorKind::usage, argument(field) + (": '" + text + "' is not " + expected));
+}
+
 /// Those among the arguments of the package's compare().
 CompareOptions compare_options(const nb::dict& given) {
   CompareOptions compare;
-  compare.rtol = number_of_argument("rtol", given["rtol"]).number;
-  compare.atol = number_of_argument("atol", given["atol"]).number;
+  compare.rtol = typed_number("rtol", given["rtol"], "a finite number >= 0").number;
+  compare.atol = typed_number("atol", given["atol"], "a finite number >= 0").number;
   if (!given["ulp"].is_none()) compare.ulp = whole_of("ulp", given["ulp"]);
   if (!given["tolerance"].is_none()) compare.tolerance = text_of("tolerance", given["tolerance"]);
   if (!given["nan_equal"].is_none()) compare.nan_equal = is_true(given["nan_equal"]);
@@ -311,7 +319,7 @@ std::vector<Number> numbers_of(nb::handle percentages) {
   std::vector<Number> numbers;
   for (const nb::handle percentage : percentages) {
     // The shortest text of a float is what the user means: 99.9 is 999/10.
-    const Parameter given = number_of_argument("percentages", percentage);
+    const Parameter given = typed_number("percentages", percentage, "a percentage");
     numbers.push_back(parse_number(given.text).value_or(given.number));
   }
   return numbers;
