@@ -408,6 +408,9 @@ def test_progress_is_told_in_this_thread_and_may_end_the_call(tmp_path):
     told.clear()
     clipper.clip_in_place(tmp_path / "y.npy", 0, 5, progress=lambda *bytes: told.append(bytes))
     assert told[-1] == (1 << 18, 1 << 18)
+    with pytest.raises(TypeError, match="progress must be a function, or None, not int"):
+        clipper.clip_file(tmp_path / "x.npy", tmp_path / "none.npy", 0, progress=1)
+    assert not (tmp_path / "none.npy").exists()
 
 
 def test_an_exception_of_progress_ends_the_call(tmp_path):

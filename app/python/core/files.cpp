@@ -122,6 +122,8 @@ FileOptions options_of(const nb::dict& given) {
 /// This thread calls progress(done, all), which may be None, at most ten times a second, and at the end.
 template <class Work>
 auto run(FileOptions options, Work work, nb::handle progress = nb::none()) {
+  if (!progress.is_none() && PyCallable_Check(progress.ptr()) == 0)
+    refuse_type("progress", progress, "a function, or None");
   using Clock = std::chrono::steady_clock;
   std::atomic<bool> stop = false;
   std::atomic<std::uint64_t> done = 0;

@@ -102,7 +102,8 @@ def clip_file(
         no_cache: leave the files out of the kernel's page cache, except an input of which half or more is there already.
         threads: max number of threads; 0: all CPUs that this process may use.
         progress: progress(done, all) is called in this thread, at most ten times a second and once at the end: the bytes of
-            elements that are done, and of all. An exception from it ends the call, and nothing is written.
+            elements that are done, and of all. An exception from it ends the call, and nothing is written, except that the
+            file is complete before the call at the end.
 
     Returns:
         Counts.
