@@ -35,7 +35,8 @@ constexpr const char* kClipDocEnd =
         gives: clip(clip(x, **a), **b) is clip(x, **a, then=b). Arrays in it do not enlarge x.
     out: array, or another package's tensor in this memory, of the result's shape and dtype that is written and
         returned; out=x clips in place, which needs the same dtype. It may hold anything after Ctrl-C, and after
-        an error if `to`, `round` or a replacement is given.
+        an error if scale divides, or if arguments besides min, max, scale, bias, nan, profile and min_above_max
+        are given.
     dtype: "bfloat16" if x is raw bytes (|V2) or integers of two bytes that are bfloat16, the name of a float8
         for |V1 or integers of one byte; otherwise None, or x's own dtype.
     threads: max number of threads; 0: all CPUs that this process may use.
