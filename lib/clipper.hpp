@@ -61,8 +61,8 @@ struct Plan;
 struct Counts {
   std::uint64_t elements = 0;  ///< all elements of the tensor
 
-  /// Elements whose x * scale + bias, before its conversion to the output's dtype, is less than min, or less
-  /// than the lowest value of that dtype; -inf is that of floats without Request::saturate.
+  /// Elements whose x * scale + bias is less than min, or whose result, after the rounding of Request::to or
+  /// round, is less than the lowest value of its dtype; -inf is that of floats without Request::saturate.
   std::uint64_t raised = 0;
 
   /// Elements that are greater than max, or than the highest value, in the same way. If min exceeds max, the

@@ -37,13 +37,13 @@ inline constexpr std::array kCountedElements = [] {
   constexpr auto kIfLost = [](const Plan& plan) { return plan.may_lose(); };
   return std::array{
       CountedElements{"raised",
-                      "Elements whose x * scale + bias, before its conversion to the dtype of the result, is "
-                      "less than min; without min, less than the lowest value of that dtype",
+                      "Elements whose x * scale + bias is less than min, or whose result, after the rounding "
+                      "of a cast or of round, is less than the lowest value of its dtype",
                       &ElementCounts::raised, &Counts::raised, &clipper_counts::raised, kAlways, Text::share,
                       "raised"},
       CountedElements{"lowered",
-                      "Elements whose x * scale + bias, before its conversion to the dtype of the result, is "
-                      "greater than max; without max, greater than the highest value of that dtype",
+                      "Elements whose x * scale + bias is greater than max, or whose result, after the "
+                      "rounding of a cast or of round, is greater than the highest value of its dtype",
                       &ElementCounts::lowered, &Counts::lowered, &clipper_counts::lowered, kAlways,
                       Text::share, "lowered"},
       CountedElements{"replaced", "Raised and lowered elements that replace_below or replace_above replaced",
