@@ -262,6 +262,19 @@ def test_other(clipper_golden):
     assert f"created {tmp_path}/shared.npy\nunused {tmp_path}/old.npy\n" in text
 
 
+def test_goldens_that_are_read_in_other_ways_are_used(tmp_path):
+    text = PROLOGUE + """
+def test_all(clipper_golden):
+    assert clipper.compare(np.ones(2), clipper_golden("compared.npy"))
+    assert np.load(clipper_golden("loaded.npy")).size == 2
+    clipper.assert_same(clipper_golden("first.npy"), np.ones(2))
+"""
+    for name in ("compared", "loaded", "first", "old"):
+        np.save(tmp_path / name, np.ones(2))
+    code, said = run(tmp_path, text, "--clipper-unused-goldens")
+    assert code == 0 and [line for line in said.splitlines() if line.startswith("unused")] == [f"unused {tmp_path}/old.npy"]
+
+
 def test_processes_that_write_different_results_to_one_golden_fail(tmp_path):
     text = PROLOGUE + """
 def test_other(clipper_golden, worker_id):

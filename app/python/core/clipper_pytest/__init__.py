@@ -81,6 +81,7 @@ class Golden(os.PathLike[str]):
         return file.parent / file.stem / (re.sub(r"[^\w.+-]+", "-", test).strip("-") + self._suffix)
 
     def __fspath__(self) -> str:
+        self._note_use()
         return os.fspath(self.path)
 
     def __str__(self) -> str:
@@ -94,8 +95,7 @@ class Golden(os.PathLike[str]):
         is_archive = isinstance(actual, Mapping) or str(actual if isinstance(actual, (str, os.PathLike)) else "").endswith(".npz")
         self._suffix = ".npz" if is_archive else ".npy"
         config = self._run.item.config
-        if config.getoption(_UNUSED):
-            self._note(_USED, os.path.realpath(self.path))
+        self._note_use()
         obtained = self.path.with_name(f"{self.path.stem}.obtained{self.path.suffix}")
         if config.getoption(_UPDATE):
             problem = self._update(actual, check)
@@ -141,6 +141,12 @@ class Golden(os.PathLike[str]):
             mark.write("written")
             self._note(_WRITTEN, f"{what} {self.path}")
             return ""
+
+    def _note_use(self):
+        item = self._run.item
+        use = (_USED, os.path.realpath(self.path))
+        if item.config.getoption(_UNUSED) and use not in item.user_properties:
+            self._note(*use)
 
     def _note(self, name, value):
         self._run.item.user_properties.append((name, value))
