@@ -258,7 +258,8 @@ def test_missing_files_are_file_not_found_errors(tmp_path):
         with pytest.raises(FileNotFoundError, match="missing.npy") as caught:
             call()
         assert isinstance(caught.value, clipper.ClipperFileNotFoundError) and caught.value.kind == "io"
-        assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+        for error in (caught.value, pickle.loads(pickle.dumps(caught.value))):
+            assert str(error) == str(caught.value) and error.errno == errno.ENOENT
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM])

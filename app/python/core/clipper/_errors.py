@@ -21,7 +21,7 @@ class ClipperError(ValueError):
         self.field = field
 
     def __reduce__(self) -> tuple:
-        return type(self), (str(self), self.kind, self.field)
+        return type(self), (str(self), self.kind, self.field), {"errno": self.errno} if isinstance(self, OSError) else None
 
     def __str__(self) -> str:  # OSError's would need an errno
         return self.args[0]
@@ -76,4 +76,7 @@ _BY_ERRNO = {errno.ENOENT: ClipperFileNotFoundError, errno.EACCES: ClipperPermis
 
 def _error(message: str, kind: str, field: "str | None", number: int) -> ClipperError:
     """The exception for an Error of the library, whose system call failed with this errno."""
-    return _BY_ERRNO.get(number, ClipperError)(message, kind, field)
+    error = _BY_ERRNO.get(number, ClipperError)(message, kind, field)
+    if isinstance(error, OSError):
+        error.errno = number
+    return error

@@ -108,7 +108,8 @@ def _files(**tensors):
             message = str(error)
             for path, name in names.items():
                 message = message.replace(path, name)
-            raise type(error)(message, error.kind, error.field) from None
+            error.args = (message,)
+            raise
 
 
 def _array(tensor):
