@@ -260,6 +260,9 @@ def test_missing_files_are_file_not_found_errors(tmp_path):
         assert isinstance(caught.value, clipper.ClipperFileNotFoundError) and caught.value.kind == "io"
         for error in (caught.value, pickle.loads(pickle.dumps(caught.value))):
             assert str(error) == str(caught.value) and error.errno == errno.ENOENT
+    name = os.fsdecode(b"\xff\xc3.npy")
+    with pytest.raises(FileNotFoundError, match=name):
+        clipper.info(tmp_path / name)
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM])

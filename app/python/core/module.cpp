@@ -150,9 +150,12 @@ void translate(const std::exception_ptr& exception, void* make) {
   } catch (const Error& error) {
     const std::string field(error.field());
     nb::object kind = nb::str(kKinds[static_cast<int>(error.kind())]);
+    const std::string text = error.message().text_with(words_for);
+    // As os.fsdecode: a path may have bytes that are no UTF-8.
+    const nb::object decoded =
+        nb::steal(PyUnicode_DecodeUTF8(text.data(), std::ssize(text), "surrogateescape"));
     const nb::object raised = nb::handle(static_cast<PyObject*>(make))(
-        nb::str(error.message().text_with(words_for).c_str()), kind,
-        field.empty() ? nb::none() : nb::object(nb::str(field.c_str())), error.system_error());
+        decoded, kind, field.empty() ? nb::none() : nb::object(nb::str(field.c_str())), error.system_error());
     PyErr_SetObject(raised.type().ptr(), raised.ptr());
   }
 }
