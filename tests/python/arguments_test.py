@@ -245,6 +245,14 @@ def test_pooled_is_for_archives():
         clipper.clip(X, "1%", pooled=True)
 
 
+def test_a_nul_ends_no_text(tmp_path):
+    np.savez(tmp_path / "x.npz", w=X)
+    for call in (lambda: clipper.clip(X, max=f"@{tmp_path}/x.npz:w\0.gone"), lambda: clipper.clip(X, 0, nan="keep\0"),
+                 lambda: clipper.clip_in_place(tmp_path / "x.npz", 0, members=["w\0z"]), lambda: clipper.info(f"{tmp_path}/x.npz\0")):
+        with pytest.raises(ValueError, match="embedded null byte"):
+            call()
+
+
 def test_wrong_arguments_of_functions_of_files_are_named():
     with pytest.raises(TypeError, match="there is no argument 'minimum'"):
         clipper.clip_file("in.npy", "out.npy", minimum=0)

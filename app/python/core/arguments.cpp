@@ -93,7 +93,11 @@ std::string_view characters_of(nb::handle text) {
   Py_ssize_t size = 0;
   const char* const characters = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
   if (characters == nullptr) throw nb::python_error();
-  return {characters, static_cast<std::size_t>(size)};
+  if (std::cmp_equal(std::strlen(characters), size)) return {characters, static_cast<std::size_t>(size)};
+  PyErr_SetString(PyExc_ValueError, "embedded null byte");  // as Python says it of paths
+  throw nb::python_error();
+}
+
 }
 
 std::string path_of(nb::handle path) {

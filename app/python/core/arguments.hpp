@@ -38,7 +38,7 @@ namespace clipper::python {
 /// A str or os.PathLike.
 [[nodiscard]] std::string path_of(nb::handle path);
 
-/// The characters of a str, which must outlive the result.
+/// The characters of a str, which must outlive the result. ValueError for a NUL, which would end a path.
 [[nodiscard]] std::string_view characters_of(nb::handle text);
 
 /// The place of a member in fields::kAll.
