@@ -77,7 +77,7 @@ def test_no_numbers(bad):
 
 def test_masked_arrays_would_lose_their_mask():
     masked = np.ma.masked_array(np.zeros(6, np.float32), [1, 0, 0, 0, 0, 0])
-    for arguments in ({"x": masked}, {"x": X, "min": masked}, {"x": X, "max": masked}, {"x": X, "scale": masked}):
+    for arguments in ({"x": masked}, {"x": X, "min": masked}, {"x": X, "max": masked}, {"x": X, "scale": masked}, {"x": X, "max": "50%", "mask": masked}):
         with pytest.raises(TypeError, match="must not be a masked array"):
             clipper.clip(**{"min": 0} | arguments)
 

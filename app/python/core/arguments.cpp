@@ -206,6 +206,7 @@ struct SetMember {
   /// Elements of bool are those of uint8.
   void take_mask(std::optional<Parameter>& mask) const {
     if (is_path(object)) return set("@" + path_of(object));
+    refuse_masked(field.name, object);
     nb::object array = nb::module_::import_("numpy").attr("asarray")(object);
     if (PyArray_ISBOOL(reinterpret_cast<PyArrayObject*>(array.ptr()))) array = array.attr("view")("uint8");
     mask = given_of(field.name, array, held);

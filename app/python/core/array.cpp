@@ -101,6 +101,12 @@ std::optional<ArrayType> type_of(PyArrayObject* array, std::optional<DType> give
   return ArrayType{*dtype, PyArray_ISNOTSWAPPED(array) ? kNativeOrder : ByteOrder::big};
 }
 
+void refuse_masked(std::string_view field, nb::handle object) {
+  if (PyArray_Check(object.ptr()) && nb::hasattr(object, "mask"))
+    throw nb::type_error(
+        (std::string(field) + " must not be a masked array, because the mask would be lost").c_str());
+}
+
 std::string dtype_text(PyArrayObject* array) {
   return text_of(reinterpret_cast<PyObject*>(PyArray_DESCR(array)));
 }

@@ -142,6 +142,9 @@ struct ArrayType {
 /// and integers: those of two bytes can be bfloat16, those of one byte a float.
 [[nodiscard]] std::optional<ArrayType> type_of(PyArrayObject* array, std::optional<DType> given = {});
 
+/// Throws a TypeError for a masked array.
+void refuse_masked(std::string_view field, nb::handle object);
+
 /// "float64 (2, 3)", for messages.
 [[nodiscard]] std::string dtype_text(PyArrayObject* array);
 [[nodiscard]] std::string shape_text(PyArrayObject* array);

@@ -34,8 +34,7 @@ Array array_of(nb::handle x) {
     Py_INCREF(x.ptr());
     return Array(x.ptr());
   }
-  if (PyArray_Check(x.ptr()) && nb::hasattr(x, "mask"))
-    throw nb::type_error("x must not be a masked array, because the mask would be lost");
+  refuse_masked("x", x);
   if (PyUnicode_Check(x.ptr()) || PyBytes_Check(x.ptr()) || nb::hasattr(x, "__fspath__"))
     throw nb::type_error("x must be an array, not the path of a file, which clip_file() clips");
   if (!PyArray_Check(x.ptr()) && nb::hasattr(x, "__dlpack__"))
