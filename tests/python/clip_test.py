@@ -466,6 +466,10 @@ def test_refused_dtypes(dtype):
 def test_ranks():
     x = np.zeros((1,) * 64)
     assert clipper.clip(x, 1).shape == x.shape
+    low = np.ones((3,) + (1,) * 39 + (2,))
+    assert clipper.clip(np.zeros(2), low).shape == low.shape
+    assert clipper.clip(np.zeros((4, 1, 1)), low).shape == (3,) + (1,) * 37 + (4, 1, 2)
+    assert "min" in str(error_of(np.zeros(5), low))
     assert error_of(np.zeros((2, 2), "f4"), 0, 1, profile="directml-1.0").kind == "input"
     x = np.zeros((1, 1, 2, 2), "f4")
     assert clipper.clip(x, 1, 2, profile="directml-1.0").max() == 1

@@ -174,17 +174,26 @@ bool fits(PyArrayObject* other, PyArrayObject* array) {
 }
 
 Array broadcast(const Array& array, const std::vector<PyArrayObject*>& others) {
-  const nb::module_ numpy = nb::module_::import_("numpy");
-  nb::object shape = array.object().attr("shape");
+  // Not by np.broadcast_shapes, which takes 32 dimensions.
+  std::vector<npy_intp> shape(PyArray_DIMS(array.get()),
+                              PyArray_DIMS(array.get()) + PyArray_NDIM(array.get()));
   for (PyArrayObject* const other : others) {
-    const nb::handle of_other(reinterpret_cast<PyObject*>(other));
-    try {
-      shape = numpy.attr("broadcast_shapes")(shape, of_other.attr("shape"));
-    } catch (const nb::python_error& error) {
-      if (!error.matches(PyExc_ValueError)) throw;
+    const auto rank = static_cast<std::size_t>(PyArray_NDIM(other));
+    std::vector<npy_intp> common(std::max(shape.size(), rank), 1);
+    std::ranges::copy_backward(shape, common.end());
+    bool has_common = true;
+    for (std::size_t i = 0; i < rank; ++i) {
+      npy_intp& size = common[common.size() - rank + i];
+      const npy_intp own = PyArray_DIM(other, static_cast<int>(i));
+      has_common = has_common && (size == own || size == 1 || own == 1);
+      if (size == 1) size = own;
     }
+    if (has_common) shape = std::move(common);
   }
-  return Array(numpy.attr("broadcast_to")(array.object(), shape).release().ptr());
+  nb::list sizes;
+  for (const npy_intp size : shape) sizes.append(size);
+  return Array(
+      nb::module_::import_("numpy").attr("broadcast_to")(array.object(), nb::tuple(sizes)).release().ptr());
 }
 
 Array in_order(PyArrayObject* array, ByteOrder order) {
