@@ -2,6 +2,7 @@
 
 import ctypes
 import doctest
+import fcntl
 import mmap
 import os
 import pickle
@@ -339,6 +340,18 @@ def test_errors_of_tensors(tmp_path):
     with pytest.raises(TypeError, match="mask"):
         clipper.info(np.ma.array([1, 2], mask=[0, 1]))
     assert clipper.percentiles(np.array([np.nan]), [50]) == [None]
+
+
+def test_errors_name_the_right_tensor(monkeypatch):
+    places, create = iter((77, 770)), os.memfd_create
+    monkeypatch.setattr(os, "memfd_create", lambda *arguments: fcntl.fcntl(create(*arguments), fcntl.F_DUPFD, next(places)))
+
+    def refuse(actual, expected, _):
+        raise clipper.ClipperError(f"{expected} and {actual}", "input")
+
+    monkeypatch.setattr(clipper._core, "compare", refuse)
+    with pytest.raises(clipper.ClipperError, match="^expected and actual$"):
+        clipper.compare(np.zeros(1), np.zeros(1), dtype="float64")
 
 
 def test_raw_bfloat16(tmp_path):

@@ -106,7 +106,7 @@ def _files(**tensors):
             yield paths
         except ClipperError as error:
             message = str(error)
-            for path, name in names.items():
+            for path, name in sorted(names.items(), reverse=True):  # /proc/self/fd/30 before /proc/self/fd/3
                 message = message.replace(path, name)
             error.args = (message,)
             raise
