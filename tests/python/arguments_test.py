@@ -253,6 +253,20 @@ def test_a_nul_ends_no_text(tmp_path):
             call()
 
 
+def test_whole_numbers_and_bools_of_numpy():
+    one, no = np.int64(1), np.False_
+    assert clipper.clip(X, 0, 6, threads=one).tobytes() == clipper.clip(X, 0, 6).tobytes()
+    assert clipper.clip(X, 0, 6, saturate=no, pooled=no).tobytes() == clipper.clip(X, 0, 6).tobytes()
+    assert clipper.clip(np.float32([1e9]), to="float16", saturate=np.True_) == 65504
+    x = np.arange(6.0).reshape(2, 3)
+    for axes in (one, (one,), [np.uint8(1)]):
+        assert clipper.clip(x, "50%", per_axis=axes).tobytes() == clipper.clip(x, "50%", per_axis=1).tobytes()
+    assert len(clipper.compare(x, x + 1, ulp=one, max_listed=np.uint8(3)).first) == 3
+    for bad in (True, 1.0, np.ones(2, int), np.True_):
+        with pytest.raises(TypeError, match="threads must be an int, not "):
+            clipper.clip(X, 0, threads=bad)
+
+
 def test_wrong_arguments_of_functions_of_files_are_named():
     with pytest.raises(TypeError, match="there is no argument 'minimum'"):
         clipper.clip_file("in.npy", "out.npy", minimum=0)

@@ -1,14 +1,12 @@
 #include "python/core/arguments.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <iterator>
 #include <limits>
 #include <utility>
-#include <vector>
 
 #include "request_text.hpp"
 
@@ -98,6 +96,11 @@ std::string_view characters_of(nb::handle text) {
   throw nb::python_error();
 }
 
+nb::object int_of(std::string_view field, nb::handle number, std::string_view expected) {
+  if (!PyBool_Check(number.ptr()))
+    if (PyObject* const index = PyNumber_Index(number.ptr())) return nb::steal(index);
+  PyErr_Clear();
+  refuse_type(field, number, expected);
 }
 
 std::string path_of(nb::handle path) {
@@ -176,8 +179,8 @@ struct SetMember {
   }
 
   void operator()(bool& flag) const {
-    if (!PyBool_Check(object.ptr())) refuse("a bool");
-    flag = object.is(Py_True);
+    if (!PyBool_Check(object.ptr()) && !PyArray_IsScalar(object.ptr(), Bool)) refuse("a bool");
+    flag = PyObject_IsTrue(object.ptr()) != 0;
   }
   void operator()(std::optional<OrderedDType>& dtype) const { dtype = dtype_in("to", object); }
   void operator()(std::vector<std::int64_t>& axes) const {
@@ -250,9 +253,8 @@ struct SetMember {
 
   void add_axis(nb::handle axis, std::vector<std::int64_t>& axes) const {
     int overflow = 0;
-    if (!PyLong_Check(axis.ptr()) || PyBool_Check(axis.ptr()))
-      refuse_type(field.name, axis, "an int or a tuple of ints");
-    axes.push_back(PyLong_AsLongLongAndOverflow(axis.ptr(), &overflow));
+    const nb::object whole = int_of(field.name, axis, "an int or a tuple of ints");
+    axes.push_back(PyLong_AsLongLongAndOverflow(whole.ptr(), &overflow));
     if (overflow != 0) axes.back() = std::numeric_limits<std::int64_t>::max();
   }
 };
@@ -354,11 +356,11 @@ std::optional<OrderedDType> dtype_in(std::string_view field, nb::handle dtype) {
 }
 
 unsigned threads_of(nb::handle threads) {
-  if (!PyLong_Check(threads.ptr())) refuse_type("threads", threads, "an int");
-  constexpr long kMax = 1024;
+  if (!PyLong_Check(threads.ptr()) || PyBool_Check(threads.ptr()))
+    return threads_of(int_of("threads", threads));
   int overflow = 0;
   const long value = PyLong_AsLongAndOverflow(threads.ptr(), &overflow);
-  if (overflow != 0 || value < 0 || value > kMax)
+  if (overflow != 0 || value < 0 || value > 1024)
     throw Error(ErrorKind::usage, argument("threads") + " must be from 0 to 1024");
   return static_cast<unsigned>(value);
 }

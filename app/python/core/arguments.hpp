@@ -35,6 +35,10 @@ namespace clipper::python {
 /// What clipper._parameters.plain() makes of a parameter that is none of these. `dtype` is numpy's, or None.
 [[nodiscard]] nb::object plain(std::string_view field, nb::handle value, nb::handle dtype);
 
+/// The int of a whole number, such as numpy's; TypeError for a bool and for what is none.
+[[nodiscard]] nb::object int_of(std::string_view field, nb::handle number,
+                                std::string_view expected = "an int");
+
 /// A str or os.PathLike.
 [[nodiscard]] std::string path_of(nb::handle path);
 

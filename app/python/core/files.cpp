@@ -200,8 +200,7 @@ nb::object clip_path_in_place(nb::handle path, const nb::dict& given) {
 
 /// An int, 0 or more. Error{usage} or TypeError.
 std::uint64_t whole_of(std::string_view field, nb::handle number) {
-  if (!PyLong_Check(number.ptr())) refuse_type(field, number, "an int");
-  const unsigned long long value = PyLong_AsUnsignedLongLong(number.ptr());
+  const unsigned long long value = PyLong_AsUnsignedLongLong(int_of(field, number).ptr());
   if (PyErr_Occurred() == nullptr) return value;
   PyErr_Clear();
   throw Error(ErrorKind::usage, argument(field) + " must be from 0 to 2^64 - 1");
