@@ -1,5 +1,7 @@
 """What clip() takes as arguments besides numbers and arrays of x's dtype, and how it refuses the others."""
 
+import array
+import collections
 import errno
 import os
 import pathlib
@@ -18,8 +20,9 @@ import numpy as np
 import pytest
 
 X = np.array([-3.5, -0.0, 0.25, 5.5, 7.0, np.nan], np.float32)
+Pair = collections.namedtuple("Pair", "a b c d e f", defaults=[0] * 4)
 ONE = [0, 0.0, False, np.bool_(False), Decimal(0), Fraction(0), "0", np.int8(0), np.float64(0), np.array(0), np.array(0, np.int16), [0], (0.0,),
-       np.zeros(1, np.int64), [0] * 6, np.zeros(6, ">i8"), np.zeros((1, 6)), np.ma.masked_array([0])[0]]
+       np.zeros(1, np.int64), range(1), array.array("f", [0]), memoryview(bytes(1)), collections.deque([0]), Pair(0, 0), [0] * 6, np.zeros(6, ">i8"), np.zeros((1, 6)), np.ma.masked_array([0])[0]]
 
 
 @pytest.mark.parametrize("low", ONE, ids=repr)

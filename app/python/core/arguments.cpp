@@ -132,7 +132,6 @@ bool needs_no_conversion(nb::handle value, std::optional<DType> dtype) {
     const auto type = type_of(reinterpret_cast<PyArrayObject*>(object));
     return type && type->dtype == dtype;
   }
-  if (PyTuple_Check(object)) return !PyTuple_CheckExact(object);  // clipper.reciprocal
   return !PyArray_Check(object) && PyArray_CheckScalar(object) && !PyArray_IsScalar(object, Bool);
 }
 

@@ -5,11 +5,13 @@ import datetime
 import decimal
 import numbers
 import os
+from collections.abc import Sequence
 
 import numpy as np
 
 from . import _core
 from ._errors import ClipperError
+from ._reciprocal import reciprocal
 
 OF_ML_DTYPES = ("bfloat16", "float8_")  # the names of dtypes that it adds to numpy begin so
 _DIGITS = 1200  # more than a tie between two floats has, so that a further digit decides on which side of a tie a number is
@@ -149,7 +151,7 @@ def plain(name: str, value: object, dtype: "np.dtype | None") -> object:
         return np.timedelta64(value) if isinstance(value, datetime.timedelta) else np.datetime64(value)
     if isinstance(value, os.PathLike):
         return value
-    if isinstance(value, (list, tuple)) or hasattr(value, "__array__") or hasattr(value, "__dlpack__"):
+    if (isinstance(value, Sequence) and not isinstance(value, reciprocal)) or hasattr(value, "__array__") or hasattr(value, "__dlpack__"):
         array = array_of(value)
         if array.dtype.kind in "biuf" or array.dtype.name.startswith(OF_ML_DTYPES):
             if array.ndim == 0:
