@@ -170,8 +170,8 @@ void clipper_request_stop(clipper_request *request, int stop);
 void clipper_request_on_progress(clipper_request* request,
                                  void (*progress)(uint64_t done, uint64_t all, void* data), void* data);
 
-/* Clips the elements of `in` to those of `out`: the same shape, and the dtype that "to" names, or that of `in`. They may be the same
-   memory if they are the same view. `counts` may be null. After a failure `out` may hold anything. */
+/* Clips the elements of `in` to those of `out`: the same shape, the dtype that "to" names, or that of `in`, and its byte order. They
+   may be the same memory if they are the same view. `counts` may be null. After a failure `out` may hold anything. */
 int clipper_clip(const clipper_request *request, const clipper_tensor *in, const clipper_writable_tensor *out, clipper_counts *counts);
 
 /* A request that has been checked for tensors of one dtype and shape, its numbers converted: clipping a few elements then takes little
