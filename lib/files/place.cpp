@@ -20,10 +20,21 @@ void expect_lasting(int error, const std::string& path) {
   if (!is_of_name(error)) throw_system_error(path, "cannot be examined", error);
 }
 
+constexpr std::string_view kInput = "/dev/stdin";
+constexpr std::string_view kOutput = "/dev/stdout";
+
+/// The stream that the path names, also where /dev lacks the name, as in a container; -1 for other paths.
+int stream_of(std::string_view path) {
+  if (path == kInput) return STDIN_FILENO;
+  return path == kOutput ? STDOUT_FILENO : -1;
+}
+
 /// A file that is held open: its inode is not reused meanwhile.
 struct HeldFile {
   explicit HeldFile(const std::string& path) : fd(open_file(path, O_PATH)) {
-    if (fd.get() < 0)
+    if (stream_of(path) >= 0)
+      id = find_file(path);
+    else if (fd.get() < 0)
       expect_lasting(errno, path);
     else
       id = id_of(status_of(fd, path));
@@ -49,10 +60,10 @@ bool is_descriptor(std::string path) {
 }
 
 /// The name of the stream, if the path is "-" and the stream a regular file.
-std::string path_of(const std::string& path, int stream, const char* name) {
+std::string path_of(const std::string& path, std::string_view name) {
   os::Status status{};
-  const bool is_file = path == "-" && os::fstat(stream, &status) == 0 && S_ISREG(status.st_mode);
-  return is_file ? name : path;
+  const bool is_file = path == "-" && os::fstat(stream_of(name), &status) == 0 && S_ISREG(status.st_mode);
+  return is_file ? std::string(name) : path;
 }
 
 constexpr int kMaxTries = 1000;  // each try needs another program to rename within the same microseconds
@@ -101,17 +112,19 @@ std::uint64_t hash_of(const FileId& id) noexcept {
 
 std::optional<FileId> find_file(const std::string& path) {
   os::Status status{};
-  if (os::stat(path.c_str(), &status) == 0) return id_of(status);
-  expect_lasting(errno, path);
+  const int stream = stream_of(path);
+  const int failed = stream < 0 ? os::stat(path.c_str(), &status) : os::fstat(stream, &status);
+  if (failed == 0) return id_of(status);
+  if (stream < 0) expect_lasting(errno, path);
   return std::nullopt;
 }
 
 std::string input_path(const std::string& path) {
-  return path_of(path, STDIN_FILENO, "/dev/stdin");
+  return path_of(path, kInput);
 }
 
 std::string output_path(const std::string& path) {
-  return path_of(path, STDOUT_FILENO, "/dev/stdout");
+  return path_of(path, kOutput);
 }
 
 /// If both look the same, compares them again while both are held open: one inode may have belonged to the
