@@ -198,9 +198,10 @@ void place_last(const std::string& path,
 /// Error{usage} if the log would be a file of the shards of OUT.
 void expect_own_log(const std::string& out) {
   if (log_path().empty() || !is_of_shards(out, log_path())) return;
-  const std::string log = log_path();
+  const std::string why =
+      fmt::format("{}: {} is a file of the shards of {}", long_name(kLogFile), log_path(), out);
   take_log_back();
-  refuse(fmt::format("{}: {} is a file of the shards of {}", long_name(kLogFile), log, out));
+  refuse(why);
 }
 
 /// Puts the output of a run of shards in place: of wanted_run(), or without an input of the run that
