@@ -196,7 +196,7 @@ void place_last(const std::string& path,
 }
 
 /// Error{usage} if the log would be a file of the shards of OUT.
-void expect_own_log(const std::string& out) {
+void expect_log_apart(const std::string& out) {
   if (log_path().empty() || !is_of_shards(out, log_path())) return;
   const std::string why =
       fmt::format("{}: {} is a file of the shards of {}", long_name(kLogFile), log_path(), out);
@@ -207,7 +207,7 @@ void expect_own_log(const std::string& out) {
 /// Puts the output of a run of shards in place: of wanted_run(), or without an input of the run that
 /// OUT.shards names.
 int finalize(const Command& command, const Finalize& to) {
-  expect_own_log(to.path);
+  expect_log_apart(to.path);
   Join join(to.path, command.existing, wanted_run(command, to.shards));
   Engine engine(command.engine);
   const Progress progress(command.progress, [&] { return Extent{engine.done(), join.size(), 0, 1}; });
@@ -217,7 +217,7 @@ int finalize(const Command& command, const Finalize& to) {
 
 /// Removes what shards of OUT have left; a dry run prints the names instead.
 int discard(const Command& command, const DiscardShards& to) {
-  expect_own_log(to.path);
+  expect_log_apart(to.path);
   std::string text;
   for (const std::string& path : discard_shards(to.path, command.dry_run)) text += path + "\n";
   if (command.dry_run) print(text);
@@ -300,11 +300,10 @@ void expect_side_files(const Command& command, const Jobs& jobs, const std::vect
   std::vector<SideFile> written;
   if (saved) written.push_back({long_name(clip_options::kFit), saved->path()});
   if (const auto* const to = std::get_if<ShardOf>(&command.destination)) {
-    const std::string_view option = long_name(clip_options::kSplitOutput);
-    if (to->is_slab)
-      SideFiles({{option, slab_index_path(to->path)}}).expect_other_than(read);
+    if (!to->is_slab)
+      expect_log_apart(to->path);
     else
-      expect_own_log(to->path);
+      SideFiles({{long_name(clip_options::kSplitOutput), slab_index_path(to->path)}}).expect_other_than(read);
   }
   expect_apart(std::move(written), jobs, read, "an input or an output", command.settings.backup);
   if (saved && jobs.size() > 1 && !are_pooled(command.settings.request))
