@@ -64,6 +64,8 @@ class CastProgram {
       clip_->poisons = operation.poisons;
       if (nan_) clip_->nan = to_bits(*nan_);
     }
+    only_clips_ = counted_ == Counted::nan && !varies && factor_ == Factor::none && rounds_when_stored() &&
+                  from_ == kDTypeOf<Working> && bits_of(cast_.zero_point) == 0 && !clip_;
   }
 
   /// `in` and `operands` are those of the tile. `finds_nan`: whether the first NaN is looked for.
@@ -74,10 +76,12 @@ class CastProgram {
     Tile clipped;
     const bool is_stored = to_ != kDTypeOf<Working> || bits_of(cast_.zero_point) != 0;
     const std::size_t size = count * traits(from_).size;
-    if (overlap(in, size, out, count * traits(to_).size) &&
-        (mends(operands) || losses_ != nullptr || clip_ || (!is_stored && in != out)))
+    const bool overlaps = overlap(in, size, out, count * traits(to_).size);
+    if (overlaps && (mends(operands) || losses_ != nullptr || clip_ || (!is_stored && in != out)))
       in = static_cast<const std::byte*>(std::memcpy(copy.data(), in, size));
     Converted done;
+    if (only_clips_ && !overlaps && clip_and_store(level_, to_, in, out, within(lo_), within(hi_), count))
+      return done;
     if (ranges_) done.counts = ranges_->count(in, count, level_);
     if (in_registers_ && ranges_) {
       run_loop<ScaleHalves>(level_, operation_, in, out, count);
@@ -374,8 +378,7 @@ class CastProgram {
       const bool is_nan = g != g;  // NOLINT(misc-redundant-expression)
       if (saturates_) {
         const Working number_of_g = is_nan ? all_nan[i] : g;
-        const Working raised = number_of_g < lo ? lo : number_of_g;
-        const Working y = raised > hi ? hi : raised;
+        const Working y = clipped(number_of_g, lo, hi);
         if (y < lowest_) out[i] = static_cast<Bits>(below_);
         if (y > highest_) out[i] = static_cast<Bits>(above_);
       }
@@ -445,6 +448,7 @@ class CastProgram {
   bool keeps_nan_;              ///< whether NaN keeps its bits, which a conversion makes quiet
   bool quiets_nan_;             ///< whether those of 16 and 8 bits become quiet
   Counted counted_;
+  bool only_clips_;                    ///< whether one loop does all, unless there is NaN
   std::optional<InputRanges> ranges_;  ///< which count then
   bool in_registers_;                  ///< whether one loop does all, unless it counts
   std::optional<Operation> clip_;      ///< if the kernels for edges clip

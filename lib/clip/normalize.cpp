@@ -79,7 +79,7 @@ class NormalizingProgram {
   enum class Lanes : std::uint8_t {
     none,      ///< doubles are loaded, and stored
     integers,  ///< integers become floats: see DivideIntegers
-    longs,     ///< elements of 64 bits become floats
+    wide,      ///< float64 and integers of 32 and 64 bits become floats
     floats,    ///< floats become floats, or integers or halves that are stored
   };
 
@@ -111,13 +111,13 @@ class NormalizingProgram {
       return std::pair{static_cast<double>(from_bits<Working>(operation_.lo)),
                        static_cast<double>(from_bits<Working>(operation_.hi))};
     });
-    const auto [least, most] = with_type(from_, [&]<class From>() {
-      const auto number = [&](ElementBits element) { return as_double(from_bits<From>(element)); };
-      return std::pair{number(lowest_element(from_)), number(highest_element(from_))};
+    with_type(from_, [&]<class From>() {
+      least_ = as_double(from_bits<From>(lowest_element(from_)));
+      most_ = as_double(from_bits<From>(highest_element(from_)));
     });
     lo_ = cast.min ? from_bits<double>(*cast.min) : lo;
     hi_ = cast.max ? from_bits<double>(*cast.max) : hi;
-    if (lo_ > least || hi_ < most) steps_.also |= kClips;
+    if (lo_ > least_ || hi_ < most_) steps_.also |= kClips;
     if (varies_) return;
     // The same elements must be beyond exact bounds as doubles: not if they are rounded to integers.
     const bool is_exact = (!cast.min && !cast.max) || (std::ceil(lo_) == lo && std::floor(hi_) == hi);
@@ -135,9 +135,10 @@ class NormalizingProgram {
     const bool takes_floats = !operation_.cast->min && !operation_.cast->max &&
                               (is_short || from_ == DType::float32) &&
                               (to_ == DType::float32 || traits(to_).size < sizeof(float));
-    if (takes_floats) lanes_ = Lanes::floats;
-    if (varies_) return;
-    if (to_ == DType::float32 && (is_long_ || from_ == DType::float64)) lanes_ = Lanes::longs;
+    if (takes_floats && (varies_ || clips_elements())) lanes_ = Lanes::floats;
+    if (varies_ || !clips_elements()) return;
+    const bool is_wide_integer = !is_floating(from_) && !is_short;
+    if (to_ == DType::float32 && (is_wide_integer || from_ == DType::float64)) lanes_ = Lanes::wide;
     const bool is_quotient = steps_.quotient == Quotient::divides && !given_.maps() &&
                              (!given_.stretches || (reaches_ends() && given_.low == 0 && given_.high == 1));
     const bool is_near = std::fabs(given_.a.head) <= 0x1p22 && given_.a.head == std::trunc(given_.a.head);
@@ -146,13 +147,19 @@ class NormalizingProgram {
       lanes_ = Lanes::integers;
   }
 
-  /// Whether any element is beyond neither bound.
-  [[nodiscard]] bool is_within_range() const noexcept {
-    return with_type(from_, [&]<class From>() {
-      return lo_ <= as_double(from_bits<From>(highest_element(from_))) &&
-             hi_ >= as_double(from_bits<From>(lowest_element(from_)));
-    });
+  /// Whether loops may clip elements before they become doubles: see RunSteps.
+  [[nodiscard]] bool clips_elements() const noexcept {
+    if (!steps_.has(kClips) || traits(from_).size == sizeof(double)) return true;
+    const bool is_wide = !is_floating(from_) && traits(from_).size == sizeof(float);
+    const auto is_element = [&](double bound) {
+      return bound == (is_wide ? std::trunc(bound) : static_cast<float>(bound));
+    };
+    return (!is_wide || is_within_range()) && (is_element(lo_) || lo_ <= least_) &&
+           (is_element(hi_) || hi_ >= most_);
   }
+
+  /// Whether any element is beyond neither bound.
+  [[nodiscard]] bool is_within_range() const noexcept { return lo_ <= most_ && hi_ >= least_; }
 
   /// By this clip a kernel counts the elements that are beyond the bounds.
   void choose_clip() noexcept {
@@ -181,7 +188,10 @@ class NormalizingProgram {
     const bool is_bounded = std::isfinite(lo_) && std::isfinite(hi_);
     const bool is_ordinary = given_.stretches || !is_floating(from_) ||
                              (given_.a.head != 0 && (is_bounded || from_ == DType::float64));
-    if (given_.stretches && reaches_ends()) steps_.also &= ~(kHolds | kEnds);
+    if (given_.stretches && reaches_ends()) {
+      steps_.also &= ~(kHolds | kEnds);
+      if (given_.low == 0 && given_.high == 1) steps_.also &= ~kMaps;
+    }
     steps_.quotient = is_ordinary && !steps_.has(kHolds) ? Quotient::multiplies_plain : Quotient::multiplies;
   }
 
@@ -228,11 +238,11 @@ class NormalizingProgram {
   std::optional<Normalized> run_composed(const StepNumbers& numbers, Steps steps, const std::byte* in,
                                          std::byte* out, std::size_t count) const noexcept {
     std::optional<Normalized> found;
-    if (lanes_ == Lanes::floats) return run_on_floats(numbers, steps, in, out, count);
+    if (lanes_ == Lanes::floats) return load_and_run(numbers, steps, in, out, count);
     with_type(from_, [&]<class From>() {
       const auto* const x = reinterpret_cast<const From*>(in);
       auto* const floats = reinterpret_cast<float*>(out);
-      if constexpr (kIsLong<From> || std::is_same_v<From, double>)
+      if constexpr (std::is_same_v<From, double> || (std::is_integral_v<From> && !kIsFloat<From>))
         found = run_steps<kComposedSteps<From, float>>(level_, steps, x, floats, numbers, count);
       else if constexpr (std::is_integral_v<From> && kIsFloat<From>) {
         using Limits = std::numeric_limits<From>;
@@ -246,8 +256,9 @@ class NormalizingProgram {
     return found && found->has_lost ? std::nullopt : found;
   }
 
-  std::optional<Normalized> run_on_floats(const StepNumbers& numbers, Steps steps, const std::byte* in,
-                                          std::byte* out, std::size_t count) const noexcept {
+  /// Elements that a float has. A plain loop, which makes NaN of infinite ones, is tried first.
+  std::optional<Normalized> load_and_run(const StepNumbers& numbers, Steps steps, const std::byte* in,
+                                         std::byte* out, std::size_t count) const noexcept {
     alignas(64) std::array<float, kTile> loaded;
     const auto* x = reinterpret_cast<const float*>(in);
     if (from_ != DType::float32) {
@@ -258,11 +269,20 @@ class NormalizingProgram {
       });
     }
     const auto is_infinite = [](float each) {
-      return !(std::fabs(each) <= std::numeric_limits<float>::max());
+      return std::fabs(each) == std::numeric_limits<float>::infinity();
     };
     if (steps.quotient == Quotient::multiplies && !steps.has(kHolds) && given_.a.head != 0 &&
-        !any_of(level_, x, count, is_infinite))
-      steps.quotient = Quotient::multiplies_plain;
+        is_floating(to_)) {
+      Steps plain = steps;
+      plain.quotient = Quotient::multiplies_plain;
+      const auto found = run_on_floats(numbers, plain, x, out, count);
+      if (!found || !found->has_nan || !any_of(level_, x, count, is_infinite)) return found;
+    }
+    return run_on_floats(numbers, steps, x, out, count);
+  }
+
+  std::optional<Normalized> run_on_floats(const StepNumbers& numbers, Steps steps, const float* x,
+                                          std::byte* out, std::size_t count) const noexcept {
     if (to_ == DType::float32)
       return run_steps<kComposedSteps<float, float>>(level_, steps, x, reinterpret_cast<float*>(out), numbers,
                                                      count);
@@ -362,7 +382,8 @@ class NormalizingProgram {
       if (!varies_) numbers.hi = given_.stretches ? &given_.b.head : &kInfinity;
       static_cast<void>(calculate(operands, numbers, steps, y.data(), z, count));
     }
-    if (counts()) count_losses(operands, in, y, z.data(), count, done.counts);
+    if (counts())
+      done.counts += changes_of(operation_, operands, *limits_, in, y, z.data(), count, done.counts, level_);
     const Converted stored =
         convert(last_step(given_), kNumbers, z.bytes(), out, count, Counting::off, level_);
     done.first_beyond = stored.first_beyond;
@@ -422,30 +443,6 @@ class NormalizingProgram {
     });
   }
 
-  /// Counts what the cast of z changes: of elements whose g is not NaN and within the bounds, which y is
-  /// then.
-  void count_losses(const Operands& operands, const std::byte* in, Doubles& y, const double* z,
-                    std::size_t count, ElementCounts& counts) const noexcept {
-    const auto changes = [limits = *limits_](double each) {
-      return (each < limits.lowest) | (each > limits.highest) |
-             ((each != 0) & (each >= limits.zero_lowest) & (each <= limits.zero_highest));
-    };
-    if (!any_of(level_, z, count, changes)) return;
-    if ((counts.raised | counts.lowered | counts.nan | counts.replaced) != 0) {
-      Operation other = operation_;  // makes all others NaN
-      other.nan.reset();
-      other.cast->nan.reset();
-      other.cast->below = other.cast->above = canonical_nan(DType::float64);
-      Operands bounds = operands;
-      for (const Slot slot : {Slot::nan, Slot::nan_result, Slot::below, Slot::above}) bounds[slot] = {};
-      static_cast<void>(convert(other, bounds, in, y.bytes(), count, Counting::off, level_));
-    }
-    Doubles x;
-    static_cast<void>(
-        convert(conversion(from_, DType::float64), kNumbers, in, x.bytes(), count, Counting::off, level_));
-    counts += run_loop<CountChanges>(level_, x.data(), y.data(), y.data(), z, *limits_, count);
-  }
-
   const Operation& operation_;
   const Normalization& given_;
   const Cast& last_;
@@ -461,6 +458,8 @@ class NormalizingProgram {
   Lanes lanes_ = Lanes::none;
   std::optional<Operation> clip_;
   Steps steps_;
+  double least_ = 0;  ///< of all elements
+  double most_ = 0;
   double lo_ = 0;
   double hi_ = 0;
   double divisor_ = given_.b.head;

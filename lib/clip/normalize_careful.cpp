@@ -3,7 +3,9 @@
 #include <cstring>
 #include <utility>
 
+#include "clip/convert.hpp"
 #include "clip/normalize_loops.hpp"
+#include "element/element.hpp"
 #include "element/number.hpp"
 
 namespace clipper {
@@ -93,6 +95,29 @@ void normalize_carefully(const Operation& operation, const Operands& operands, c
   else if (operation.arithmetic == Arithmetic::none)
     find_rests<std::uint64_t>(operation, operands, in, y, rests, count);
   run_with_rests(step, operands, rests, y, count);
+}
+
+ElementCounts changes_of(const Operation& operation, const Operands& operands, const NormalizedLimits& limits,
+                         const std::byte* in, Doubles& y, const double* z, std::size_t count,
+                         const ElementCounts& clipped, SimdLevel level) noexcept {
+  const auto changes = [limits](double each) {
+    return (each < limits.lowest) | (each > limits.highest) |
+           ((each != 0) & (each >= limits.zero_lowest) & (each <= limits.zero_highest));
+  };
+  if (!any_of(level, z, count, changes)) return {};
+  if ((clipped.raised | clipped.lowered | clipped.nan | clipped.replaced) != 0) {
+    Operation other = operation;  // makes all others NaN
+    other.nan.reset();
+    other.cast->nan.reset();
+    other.cast->below = other.cast->above = canonical_nan(DType::float64);
+    Operands bounds = operands;
+    for (const Slot slot : {Slot::nan, Slot::nan_result, Slot::below, Slot::above}) bounds[slot] = {};
+    static_cast<void>(convert(other, bounds, in, y.bytes(), count, Counting::off, level));
+  }
+  Doubles x;
+  static_cast<void>(convert(conversion(operation.from, DType::float64), kNumbers, in, x.bytes(), count,
+                            Counting::off, level));
+  return run_loop<CountChanges>(level, x.data(), y.data(), y.data(), z, limits, count);
 }
 
 }  // namespace clipper

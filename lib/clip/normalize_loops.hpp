@@ -152,9 +152,10 @@ struct LoadExact {
   }
 };
 
-/// What a loop of steps found.
+/// What a loop of steps found. NaN: among the elements, or the results if these are doubles. Where a plain
+/// quotient makes NaN of infinite floats, these are NaN, too.
 struct Normalized {
-  bool has_nan = false;   ///< among the elements, or the results if these are doubles
+  bool has_nan = false;
   bool has_lost = false;  ///< a number whose quotient became NaN because it multiplied; a subnormal OddFloat
 };
 
@@ -164,6 +165,20 @@ struct OddFloat {
   float value;
 };
 
+/// The magnitudes of OddFloats, as bits without the sign.
+struct OddRange {
+  std::uint32_t highest = 0;
+  std::uint32_t lowest = std::numeric_limits<std::uint32_t>::max();  ///< less 1, so that 0 is none
+
+  [[gnu::always_inline]] void add(OddFloat x) noexcept {
+    const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(x.value) << 1;
+    highest = std::max(highest, magnitude);
+    lowest = std::min(lowest, magnitude - 1);
+  }
+  [[nodiscard]] bool has_nan() const noexcept { return highest >= 0xff000001; }
+  [[nodiscard]] bool has_subnormal() const noexcept { return lowest < 0x01000000 - 1; }
+};
+
 /// A number of the 24 bits that a float has, the last of which is set if any bit after it was.
 [[gnu::always_inline]] inline double odd_double(double x) noexcept {
   constexpr std::uint64_t kDropped = (std::uint64_t{1} << 29) - 1;
@@ -171,7 +186,16 @@ struct OddFloat {
   return std::bit_cast<double>((bits | ((bits & kDropped) + kDropped)) & ~kDropped);
 }
 
-/// One loop of steps. Rounds to integers if Out is an integer dtype.
+/// A bound as an element of T, or the end of T if the bound is beyond it.
+template <class T>
+[[gnu::always_inline]] inline T nearest_end(double bound) noexcept {
+  using Limits = std::numeric_limits<T>;
+  if constexpr (std::is_integral_v<T>) bound = std::clamp<double>(bound, Limits::lowest(), Limits::max());
+  return static_cast<T>(bound);
+}
+
+/// One loop of steps. Rounds to integers if Out is an integer dtype. Elements of 32 bits are clipped before
+/// they become doubles, in half as many vectors: bounds for all of them are elements, or beyond all elements.
 template <class In, class Out, Steps kSteps>
 struct RunSteps {
   template <SimdLevel kLevel>
@@ -193,54 +217,54 @@ struct RunSteps {
     constexpr bool kScales = kSteps.quotient == Quotient::scales;
     constexpr bool kHalves = std::is_same_v<Out, OddFloat>;
     constexpr bool kDoubles = std::is_same_v<In, double> && std::is_same_v<Out, double>;
+    constexpr bool kSpoilsInfinity = std::is_same_v<In, float> && std::is_same_v<Out, float> &&
+                                     kSteps.quotient == Quotient::multiplies_plain;
+    constexpr bool kClipsFirst = kSteps.has(kClips) && !kVary && sizeof(In) < sizeof(double);
     double lo = kBounds ? los[0] : 0;
     double hi = kBounds ? his[0] : 0;
     double a = kScales ? 0 : as[0];
     double b = bs[0];
     const double reciprocal = 1 / b;
     const double range = given.high - given.low;
+    In least{};
+    In most{};
+    if constexpr (kClipsFirst) least = nearest_end<In>(lo), most = nearest_end<In>(hi);
     UnsignedOfSize<sizeof(In)> nan = 0;
     std::uint64_t lost = 0;
-    std::uint32_t highest = 0;  // bits of OddFloats without the sign
-    std::uint32_t lowest = std::numeric_limits<std::uint32_t>::max();
+    OddRange odd;
     for (std::size_t i = 0; i < count; ++i) {
       if constexpr (kVary && kBounds) lo = los[i], hi = his[i];
       if constexpr (kVary && !kScales) a = as[i];
       if constexpr (kVary) b = kSteps.has(kEnds) ? hi - lo : bs[i];
-      const double g = exact_double(in[i]);
+      In element = in[i];
+      if constexpr (kClipsFirst) element = clipped(element, least, most);
+      if constexpr (kSpoilsInfinity)
+        nan |= std::fabs(element) <= std::numeric_limits<float>::max() ? 0 : 1;
+      else if constexpr (!kHalves && !kDoubles)
+        nan |= element != element ? 1 : 0;  // NOLINT(misc-redundant-expression): for NaN
+      const double g = exact_double(element);
       double x = g;
-      if constexpr (kSteps.has(kClips)) {
-        x = x < lo ? lo : x;
-        x = x > hi ? hi : x;
-      }
+      if constexpr (kSteps.has(kClips) && !kClipsFirst) x = clipped(x, lo, hi);
       double z = quotient<kSteps.quotient>(kScales ? x : x - a, b, reciprocal);
       if constexpr (kSteps.multiplies() && std::is_same_v<In, double> && std::is_same_v<Out, float>)
         lost |= ((z != z) & (g == g)) ? 1 : 0;  // NOLINT(misc-redundant-expression): NaN
       if constexpr (kSteps.has(kMaps)) z = z * range + given.low;
-      if constexpr (kSteps.has(kHolds)) {
-        z = z < given.lowest ? given.lowest : z;
-        z = z > given.highest ? given.highest : z;
-      }
+      if constexpr (kSteps.has(kHolds)) z = clipped(z, given.lowest, given.highest);
       if constexpr (kSteps.has(kEnds)) {
         z = x >= hi ? given.high : z;
         z = x <= lo ? given.low : z;
       }
-      if constexpr (!kHalves)
-        nan |= (kDoubles ? z != z : in[i] != in[i]) ? 1 : 0;  // NOLINT(misc-redundant-expression): for NaN
+      if constexpr (kDoubles) nan |= z != z ? 1 : 0;  // NOLINT(misc-redundant-expression): for NaN
       if constexpr (std::is_integral_v<Out>) {
         out[i] = stored_rounded<Out>(z, 0);
       } else if constexpr (kHalves) {
         out[i].value = static_cast<float>(odd_double(z));
-        const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(out[i].value) << 1;
-        highest = std::max(highest, magnitude);
-        lowest = std::min(lowest, magnitude - 1);  // 0 is none
+        odd.add(out[i]);
       } else {
         out[i] = static_cast<Out>(z);
       }
     }
-    constexpr std::uint32_t kNan = 0xff000001;
-    constexpr std::uint32_t kNormal = 0x01000000;
-    return {kHalves ? highest >= kNan : nan != 0, lost != 0 || lowest < kNormal - 1};
+    return {kHalves ? odd.has_nan() : nan != 0, lost != 0 || odd.has_subnormal()};
   }
 };
 
@@ -314,9 +338,7 @@ struct DivideIntegers {
   [[gnu::always_inline]] static void run(const From* __restrict in, float* __restrict out, float lo, float hi,
                                          float a, float b, std::size_t count) noexcept {
     for (std::size_t i = 0; i < count; ++i) {
-      const auto x = static_cast<float>(in[i]);
-      const float raised = x < lo ? lo : x;
-      out[i] = ((raised > hi ? hi : raised) - a) / b;
+      out[i] = (clipped(static_cast<float>(in[i]), lo, hi) - a) / b;
     }
   }
 };
@@ -357,5 +379,12 @@ struct CountChanges {
     return counts;
   }
 };
+
+/// Counts what the cast of z changes: of elements whose g is not NaN and within the bounds, which y is then.
+/// `clipped`: what was counted so far.
+[[nodiscard]] ElementCounts changes_of(const Operation& operation, const Operands& operands,
+                                       const NormalizedLimits& limits, const std::byte* in, Doubles& y,
+                                       const double* z, std::size_t count, const ElementCounts& clipped,
+                                       SimdLevel level) noexcept;
 
 }  // namespace clipper

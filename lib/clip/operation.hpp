@@ -128,10 +128,16 @@ struct Normalization {
   [[nodiscard]] bool maps() const noexcept { return !stretches && (low != 0 || high != 1); }
 };
 
+/// The clip of an element: lo > hi gives hi, and NaN passes. Rules (bounds_rule.hpp) do the same in vectors.
+template <class T>
+[[gnu::always_inline]] constexpr T clipped(T g, T lo, T hi) noexcept {
+  g = g < lo ? lo : g;
+  return g > hi ? hi : g;
+}
+
 /// The steps of an element x:
 ///     g = x * scale + bias;    (x / scale + bias if `divides`; g = x for Arithmetic::none)
-///     y = g < lo ? lo : g;
-///     y = y > hi ? hi : y;     (so lo > hi gives hi, and NaN passes)
+///     y = clipped(g, lo, hi);
 ///     y = y is NaN ? nan : y;  (only if nan is given)
 ///     y = another zero         (only if y is a zero and zero_tie says so)
 ///     y = lo or hi             (only if poisons, lo or hi is NaN, and x is not NaN)

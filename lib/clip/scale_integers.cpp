@@ -41,12 +41,6 @@ template <class T>
          (bias.negative ? -Int128{bias.magnitude} : Int128{bias.magnitude});
 }
 
-template <class T>
-[[gnu::always_inline]] inline T clipped(T g, T lo, T hi) noexcept {
-  g = g < lo ? lo : g;
-  return g > hi ? hi : g;
-}
-
 /// g truncated and saturated to T, a 64-bit integer, whose highest values have no double.
 template <class T>
 [[gnu::always_inline]] inline T truncated(double g) noexcept {

@@ -1,18 +1,26 @@
 #include "engine/byte_results.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <optional>
 #include <span>
+#include <utility>
 
 namespace clipper {
 
-ByteResults::ByteResults(std::size_t result_size,
-                         const std::function<Converted(const std::byte*, std::byte*)>& clip)
-    : result_size_(result_size) {
+ByteResults::ByteResults(std::size_t result_size, Clip clip)
+    : result_size_(result_size), clip_(std::move(clip)) {
+  std::array<std::byte, 256> bytes;
+  for (std::size_t byte = 0; byte < bytes.size(); ++byte) bytes[byte] = static_cast<std::byte>(byte);
+  static_cast<void>(clip_(bytes.data(), results_.data(), bytes.size(), Counting::off));
+}
+
+void ByteResults::find_kinds() {
   for (std::size_t byte = 0; byte < done_.size(); ++byte) {
     const auto element = static_cast<std::byte>(byte);
-    done_[byte] = clip(&element, &results_[byte * result_size]);
+    std::array<std::byte, sizeof(ElementBits)> result;
+    done_[byte] = clip_(&element, result.data(), 1, Counting::on);
     if (done_[byte] == Converted{}) continue;
     const auto kind = std::ranges::find(kinds_, done_[byte]);
     bits_[byte] = std::byte{1} << (kind - kinds_.begin());
@@ -21,7 +29,8 @@ ByteResults::ByteResults(std::size_t result_size,
 }
 
 /// A refused byte must be found; otherwise it is enough to know how many bytes there are of each kind.
-Converted ByteResults::count(const std::byte* in, std::size_t count, SimdLevel level) const {
+Converted ByteResults::count(const std::byte* in, std::size_t count, SimdLevel level) {
+  std::call_once(finds_kinds_, [this] { find_kinds(); });
   Converted total;
   if (kinds_.size() <= 8) {
     const auto occurs = count_bits(bits_, in, count, level);

@@ -237,9 +237,11 @@ ElementCounts PlanClip::clip(std::uint64_t position, const std::byte* in, std::b
 
 Converted PlanClip::look_up_bytes(const std::byte* in, std::byte* out, std::size_t count, Counting counting) {
   std::call_once(makes_bytes_, [this] {
-    bytes_ = std::make_unique<ByteResults>(out_size_, [this](const std::byte* byte, std::byte* result) {
-      return clip_stored(plan_.operation, kNumbers, byte, result, 1, Counting::on);
-    });
+    const auto clip_bytes = [this](const std::byte* bytes, std::byte* results, std::size_t number,
+                                   Counting counts) {
+      return clip_stored(plan_.operation, kNumbers, bytes, results, number, counts);
+    };
+    bytes_ = std::make_unique<ByteResults>(out_size_, clip_bytes);
   });
   Converted total;
   if (counting == Counting::on || plan_.may_refuse_elements()) total = bytes_->count(in, count, level_);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -8,6 +9,7 @@
 #include <utility>
 
 #include "element/small_floats.hpp"
+#include "simd/levels.hpp"
 #include "simd/vector.hpp"
 
 #if defined(__x86_64__)
@@ -324,6 +326,28 @@ inline constexpr __mmask16 kAllLanes = 0xffff;
 }
 #endif
 
+/// Whether there is no instruction that makes doubles of a vector of 64-bit integers.
+template <SimdLevel kLevel>
+constexpr bool kAddsLongs =
+#if defined(__x86_64__)
+    kLevel != SimdLevel::v4;
+#else
+    false;
+#endif
+
+/// A 64-bit integer as the nearest double, by additions that all instruction sets have for vectors: the one
+/// of both halves is rounded, once.
+template <class T>
+[[gnu::always_inline]] inline double nearest_double(T x) noexcept {
+  constexpr bool kSigned = std::is_signed_v<T>;
+  constexpr std::uint64_t kUpper = 0x4530'0000'0000'0000;  // 2^84
+  constexpr std::uint64_t kLower = 0x4330'0000'0000'0000;  // 2^52
+  const auto bits = static_cast<std::uint64_t>(x);
+  const auto upper = std::bit_cast<double>((bits >> 32 ^ (kSigned ? 1U << 31 : 0U)) | kUpper);
+  const auto lower = std::bit_cast<double>((bits & 0xffff'ffffU) | kLower);
+  return upper - (0x1p84 + 0x1p52 + (kSigned ? 0x1p63 : 0)) + lower;
+}
+
 /// An element as float, without a branch, which g++ would not vectorize.
 template <HalfType T>
 [[gnu::always_inline]] inline float widen_straight(T x) noexcept {
@@ -431,11 +455,28 @@ template <class To, class Working>
   return static_cast<To>(nearest ^ (is_upper ? std::uint64_t{1} << 63 : 0));
 }
 
+/// The same of elements within 2^51, in vectors: a double near 1.5 * 2^52 has the integer in its last bits.
+/// Returns false if there are others.
+template <class Working, class To>
+[[gnu::always_inline]] inline bool store_moderate(const Working* __restrict in, To* __restrict out,
+                                                  std::size_t count) noexcept {
+  constexpr double kNoFraction = 0x1.8p52;
+  std::uint64_t beyond = 0;
+  for (std::size_t i = 0; i < count; ++i) beyond |= std::fabs(double{in[i]}) < 0x1p51 ? 0 : 1;
+  if (beyond != 0) return false;
+  for (std::size_t i = 0; i < count; ++i)
+    out[i] = static_cast<To>(std::bit_cast<std::uint64_t>(in[i] + kNoFraction) -
+                             std::bit_cast<std::uint64_t>(kNoFraction));
+  return true;
+}
+
 /// The same of `count` elements.
 template <std::size_t kBytes, class Working, class To>
 [[gnu::always_inline]] inline void store_nearest(const Working* in, To* out, std::size_t count) noexcept {
   constexpr std::size_t kLanes = kBytes / sizeof(float);
   std::size_t i = 0;
+  if constexpr (sizeof(To) == sizeof(double))
+    if (store_moderate(in, out, count)) return;
   if constexpr (sizeof(To) == sizeof(float))
     for (; i + kLanes <= count; i += kLanes) {
       Vector<float, kBytes> x;

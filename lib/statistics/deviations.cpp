@@ -15,6 +15,7 @@
 #include "element/element.hpp"
 #include "element/number.hpp"
 #include "error.hpp"
+#include "simd/conversions.hpp"
 #include "statistics/element_figures.hpp"
 #include "statistics/rank_search.hpp"
 
@@ -32,13 +33,6 @@ constexpr std::int64_t kUnits = 8;
 
 constexpr std::size_t kMaxCollected = 128UL * 1024;
 constexpr std::size_t kBlock = 1024;  // elements
-
-/// x as a double, by additions that all instruction sets have for vectors.
-[[gnu::always_inline]] inline double nearest_double(std::uint64_t x) noexcept {
-  const auto upper = std::bit_cast<double>(x >> 32 | 0x4530'0000'0000'0000U);  // 2^84 + the upper half
-  const auto lower = std::bit_cast<double>((x & 0xffff'ffffU) | 0x4330'0000'0000'0000U);  // 2^52 + the lower
-  return upper - (0x1p84 + 0x1p52) + lower;
-}
 
 /// |x - center| from exact or correctly rounded differences, as a key.
 class Deviation {

@@ -423,12 +423,10 @@ void figures_of_groups(const ElementSource& source, std::span<const Expression> 
     percentiles_of_groups(
         source, percentages, level,
         [&](std::uint64_t /*group*/, const Percentiles& of_group) { parts.percentiles.push_back(of_group); });
-  const auto statistics_of_all = [&](const ElementSource& each) {
-    return statistics_of_groups(each, {lowest_element(each.dtype), highest_element(each.dtype)}, level);
-  };
-  if (std::ranges::any_of(needed.names, is_of_all)) parts.statistics = statistics_of_all(source);
+  if (std::ranges::any_of(needed.names, is_of_all))
+    parts.statistics = statistics_of_groups(source, std::nullopt, level);
   if (std::ranges::any_of(needed.names, is_of_magnitudes))
-    parts.magnitudes = statistics_of_all(magnitudes_of(source));
+    parts.magnitudes = statistics_of_groups(magnitudes_of(source), std::nullopt, level);
   if (std::ranges::any_of(needed.names, is_mad)) {
     const auto median = std::ranges::find(percentages, Number(50)) - percentages.begin();
     for (const Percentiles& of_group : parts.percentiles)

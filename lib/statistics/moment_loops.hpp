@@ -82,10 +82,6 @@ struct DoubleSums {
   static constexpr std::size_t kPieces = 3;
   static constexpr std::array<int, kPieces> kExponents{-20, -43, -66};
   static constexpr std::array<double, kPieces> kUnits{0x1p-20, 0x1p-43, 0x1p-66};
-  // The smallest elements are scaled to less than 4, so that no product of pieces is below the lowest
-  // exponent of an ExactSum. They are multiples of the last unit nevertheless.
-  static constexpr int kMaxShift = kExponents.back() - ExactSum::kLowestExponent / 2;
-
   std::array<Lanes, kPieces> sums{};
   std::array<std::array<Lanes, kPieces>, kPieces> products{};  ///< of pieces j and k; only for k <= j
 
@@ -112,8 +108,8 @@ struct DoubleSums {
   }
 };
 
-/// The same for numbers of at most 24 significant bits, which are multiples of kUnit. Their squares are
-/// exact, and are added in two pieces.
+/// The same for numbers of at most 24 significant bits, those of a float, which are multiples of kUnit. Their
+/// squares are exact, and are added in two pieces.
 template <class Lanes>
 struct FloatSums {
   static constexpr int kExponent = 2 - kWindowBits<float>;
@@ -121,8 +117,6 @@ struct FloatSums {
   static constexpr int kUpperExponent = -40;
   static constexpr double kUpperUnit =
       0x1p-40;  // kSumBlock / 2 squares, which are less than 16, are 2^53 units
-  static constexpr int kMaxShift = std::numeric_limits<float>::max_exponent;
-
   Lanes sum{};
   Lanes upper{};
   Lanes lower{};
@@ -144,12 +138,14 @@ struct FloatSums {
 };
 
 /// Adds a block of elements. Each is 0 or has one of the exponents of the window that ends with `top`.
-template <std::size_t kBytes, class T>
+template <std::size_t kBytes, class Sums, class T>
 [[gnu::always_inline]] inline void add_window(const T* elements, int top, Moments& moments) noexcept {
   using Lanes = Vector<double, kBytes>;
-  using Sums = std::conditional_t<std::is_same_v<T, double>, DoubleSums<Lanes>, FloatSums<Lanes>>;
   constexpr std::size_t kLanes = kBytes / sizeof(double);
-  const int shift = std::min(std::numeric_limits<T>::max_exponent - top, Sums::kMaxShift);
+  // The smallest elements are scaled less, so that no product of pieces is below the lowest exponent of an
+  // ExactSum. They are multiples of the last unit nevertheless.
+  constexpr int kMaxShift = DoubleSums<Lanes>::kExponents.back() - ExactSum::kLowestExponent / 2;
+  const int shift = std::min(std::numeric_limits<T>::max_exponent - top, kMaxShift);
   const double scale = std::ldexp(1.0, shift);
   Sums sums;
   for (std::size_t i = 0; i < kSumBlock; i += kLanes) {
@@ -161,6 +157,10 @@ template <std::size_t kBytes, class T>
   }
   sums.add_to(moments, shift);
 }
+
+template <class T, std::size_t kBytes>
+using Sums = std::conditional_t<std::is_same_v<T, double>, DoubleSums<Vector<double, kBytes>>,
+                                FloatSums<Vector<double, kBytes>>>;
 
 /// The bits of the elements of a block, without those that have been added.
 template <class T>
@@ -215,45 +215,60 @@ template <std::size_t kBytes, class E, class T>
     const Key<T> lowest = static_cast<Key<T>>(std::max(top - window_of<E>() + 1, 0))
                           << (std::numeric_limits<T>::digits - 1);
     move_to_window<kBytes>(rest, lowest, window);
-    add_window<kBytes>(reinterpret_cast<const T*>(window.data()), top, moments);
+    add_window<kBytes, Sums<T, kBytes>>(reinterpret_cast<const T*>(window.data()), top, moments);
   }
   if (rest.count == 0) return;
   for (const Key<T> x : rest.elements) moments.add(static_cast<double>(std::bit_cast<T>(x)));
 }
 
-/// The lowest magnitude of a block's elements other than 0, and the highest; 0 if all are 0.
+/// Of a block's elements other than 0; all are 0 if `highest` is.
+template <class T>
+struct Magnitudes {
+  Key<T> lowest;
+  Key<T> highest;
+  Key<T> bits;  ///< that any of them has
+};
+
 template <std::size_t kBytes, class T>
-[[gnu::always_inline]] inline std::pair<Key<T>, Key<T>> magnitude_range(const T* elements) noexcept {
+[[gnu::always_inline]] inline Magnitudes<T> magnitudes_of(const T* elements) noexcept {
   using Lanes = Vector<Key<T>, kBytes>;
   constexpr std::size_t kLanes = kBytes / sizeof(T);
   constexpr Key<T> kMax = std::numeric_limits<Key<T>>::max();
   Lanes lowest = broadcast<kBytes>(kMax);
   Lanes highest{};
+  Lanes bits{};
   for (std::size_t i = 0; i < kSumBlock; i += kLanes) {
     Lanes x;
     std::memcpy(&x, elements + i, sizeof(x));
     x &= kMax;
+    bits |= x;
     highest = x > highest ? x : highest;
     x |= __builtin_bit_cast(Lanes, x == 0) & kMax;
     lowest = x < lowest ? x : lowest;
   }
-  Key<T> low = kMax;
-  Key<T> high = 0;
+  Magnitudes<T> result{kMax, 0, 0};
   for (std::size_t i = 0; i < kLanes; ++i) {
-    low = std::min<Key<T>>(low, lowest[i]);
-    high = std::max<Key<T>>(high, highest[i]);
+    result.lowest = std::min<Key<T>>(result.lowest, lowest[i]);
+    result.highest = std::max<Key<T>>(result.highest, highest[i]);
+    result.bits |= bits[i];
   }
-  return {high == 0 ? Key<T>{} : low, high};
+  return result;
 }
 
 /// Adds a block of elements of type E, which were converted to T if that is another one.
 template <std::size_t kBytes, class E, class T>
 [[gnu::always_inline]] inline void add_block(const T* elements, Moments& moments) noexcept {
-  const auto [lowest, highest] = magnitude_range<kBytes>(elements);
+  const auto [lowest, highest, bits] = magnitudes_of<kBytes>(elements);
   if (highest == 0) return;
   const int top = exponent_of<T>(highest);
-  if (top - exponent_of<T>(lowest) < window_of<E>())
-    add_window<kBytes>(elements, top, moments);
+  const int exponents = top - exponent_of<T>(lowest);
+  if constexpr (std::is_same_v<T, double>) {
+    constexpr Key<T> kBeyondFloat = (Key<T>{1} << 29) - 1;
+    if ((bits & kBeyondFloat) == 0 && exponents < window_of<float>())
+      return add_window<kBytes, Sums<float, kBytes>>(elements, top, moments);
+  }
+  if (exponents < window_of<E>())
+    add_window<kBytes, Sums<T, kBytes>>(elements, top, moments);
   else
     add_windows<kBytes, E>(elements, highest, moments);
 }

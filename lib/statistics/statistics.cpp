@@ -26,7 +26,7 @@ namespace {
 /// The arguments of a kernel. A block is small enough for add_integers() and for the second-level cache.
 struct Block {
   DType dtype;
-  Bounds bounds;
+  std::optional<Bounds> bounds;
   const std::byte* elements;
   std::size_t count;
 };
@@ -73,7 +73,6 @@ template <std::size_t kBytes, class T>
     add_floats<kBytes>(elements, result.count, range.all, result.moments);
   if (range.any) {
     result.finite = {to_bits(element_of<T>(range.lowest)), to_bits(element_of<T>(range.highest))};
-    result.histogram = histogram_for(result.dtype, result.finite->lowest, result.finite->highest);
   }
   return range;
 }
@@ -96,14 +95,17 @@ template <std::size_t kBytes, class T>
 /// The rest of the second pass.
 template <std::size_t kBytes, class T>
 [[gnu::always_inline]] inline void count_elements(const T* elements, const KeyRange<T>& range,
-                                                  const Bounds& bounds, ElementStatistics& result) noexcept {
+                                                  const std::optional<Bounds>& bounds,
+                                                  ElementStatistics& result) noexcept {
+  if (bounds && range.any)
+    result.histogram = histogram_for(result.dtype, result.finite->lowest, result.finite->highest);
   Limits limits;
   if (!range.all)
     for (const Key<T> key : kInfinityLimits<T>) limits.add(key);
-  const Key<T> lo = lower_limit<T>(bounds.lo);
-  const Key<T> hi = upper_limit<T>(bounds.hi);
-  const bool any_below = !range.all || lo > range.lowest;
-  const bool any_above = !range.all || hi < range.highest;
+  const Key<T> lo = bounds ? lower_limit<T>(bounds->lo) : Key<T>{};
+  const Key<T> hi = bounds ? upper_limit<T>(bounds->hi) : Key<T>{};
+  const bool any_below = bounds && (!range.all || lo > range.lowest);
+  const bool any_above = bounds && (!range.all || hi < range.highest);
   const std::size_t lo_at = any_below ? limits.add(lo) : 0;
   const std::size_t hi_at = any_above ? limits.add(std::int64_t{hi} + 1) : 0;
   const std::size_t rows_at = limits.size;
@@ -147,13 +149,15 @@ struct StatisticsOfBlock {
 };
 
 /// The statistics of elements of a dtype without kernels, by blocks that are widened.
-ElementStatistics statistics_of_widened(DType dtype, const Bounds& bounds, const std::byte* elements,
-                                        std::size_t count, SimdLevel level) noexcept {
+ElementStatistics statistics_of_widened(DType dtype, const std::optional<Bounds>& bounds,
+                                        const std::byte* elements, std::size_t count,
+                                        SimdLevel level) noexcept {
   const auto wide = [&](ElementBits element) -> ElementBits { return to_bits(widened(dtype, element)); };
   const auto narrow = [&](ElementBits element) -> ElementBits {
     return Narrowing(dtype)(from_bits<float>(element));
   };
-  const Bounds of_floats{wide(bounds.lo), wide(bounds.hi)};
+  std::optional<Bounds> of_floats;
+  if (bounds) of_floats = {wide(bounds->lo), wide(bounds->hi)};
   alignas(64) std::array<float, 16384> block;
   ElementStatistics total;
   total.dtype = dtype;
@@ -212,7 +216,7 @@ std::optional<double> ElementStatistics::standard_deviation() const noexcept {
   return elements == 0 ? std::nullopt : std::optional(moments.standard_deviation(elements));
 }
 
-ElementStatistics statistics_of(DType dtype, const Bounds& bounds, const std::byte* elements,
+ElementStatistics statistics_of(DType dtype, const std::optional<Bounds>& bounds, const std::byte* elements,
                                 std::size_t count, SimdLevel level) noexcept {
   if (!has_kernels(dtype)) return statistics_of_widened(dtype, bounds, elements, count, level);
   const std::size_t size = traits(dtype).size;
@@ -228,8 +232,8 @@ ElementStatistics statistics_of(DType dtype, const Bounds& bounds, const std::by
   return total;
 }
 
-std::vector<ElementStatistics> statistics_of_groups(const ElementSource& source, const Bounds& bounds,
-                                                    SimdLevel level) {
+std::vector<ElementStatistics> statistics_of_groups(const ElementSource& source,
+                                                    const std::optional<Bounds>& bounds, SimdLevel level) {
   std::vector<ElementStatistics> totals(source.groups);
   for (ElementStatistics& total : totals) total.dtype = source.dtype;
   std::mutex mutex;

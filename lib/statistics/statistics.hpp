@@ -85,13 +85,15 @@ struct ElementStatistics {
   ElementStatistics& operator+=(const ElementStatistics& other) noexcept;
 };
 
-/// The statistics of `count` elements, which must be aligned to their size. Every level gives the same
-/// result.
-[[nodiscard]] ElementStatistics statistics_of(DType dtype, const Bounds& bounds, const std::byte* elements,
-                                              std::size_t count, SimdLevel level) noexcept;
+/// The statistics of `count` elements, which must be aligned to their size; without bounds no elements beyond
+/// them and no histogram, which take a second look at all. Every level gives the same result.
+[[nodiscard]] ElementStatistics statistics_of(DType dtype, const std::optional<Bounds>& bounds,
+                                              const std::byte* elements, std::size_t count,
+                                              SimdLevel level) noexcept;
 
 /// The statistics of each group of the source, in one pass.
 [[nodiscard]] std::vector<ElementStatistics> statistics_of_groups(const ElementSource& source,
-                                                                  const Bounds& bounds, SimdLevel level);
+                                                                  const std::optional<Bounds>& bounds,
+                                                                  SimdLevel level);
 
 }  // namespace clipper

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -169,6 +170,31 @@ TEST_CASE("each dtype becomes each other dtype, rounded once and saturated") {
       for (const std::optional<Round> round : kRounds)
         if (rounds_once || is_floating(from.dtype) || from.size < 8 || to.dtype != DType::float32)
           check(cast_of(from.dtype, to.dtype, round), edges(from.dtype));
+}
+
+TEST_CASE(
+    "floats become the same integers of 64 bits in vectors, which need all within 2^51, and one by one") {
+  for (const DType from : {DType::float32, DType::float64})
+    for (const double end : {0x1p51, 0x1p52})
+      for (const DType to : {DType::int64, DType::uint64}) {
+        Elements elements = edges(from);
+        std::erase_if(elements, [&](ElementBits element) {
+          return std::fabs(round_to<double>(number_of(from, element))) >= end;
+        });
+        for (const std::optional<Round> round : kRounds) check(cast_of(from, to, round), elements);
+      }
+}
+
+TEST_CASE("additions make the nearest float64 of an integer of 64 bits") {
+  std::mt19937_64 random(79);
+  Elements elements = edges(DType::int64);
+  for (int i = 0; i < 100'000; ++i) elements.push_back(random() >> (random() % 64));
+  for (const ElementBits element : elements)
+    for (const ElementBits bits : {element, ElementBits{0} - element}) {
+      REQUIRE(nearest_double(bits) == static_cast<double>(bits));
+      const auto signed_bits = static_cast<std::int64_t>(bits);
+      REQUIRE(nearest_double(signed_bits) == static_cast<double>(signed_bits));
+    }
 }
 
 TEST_CASE("all elements of 16 bits become each dtype in each rounding") {

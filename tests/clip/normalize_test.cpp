@@ -1,3 +1,4 @@
+#include <array>
 #include <cstring>
 #include <random>
 #include <utility>
@@ -25,8 +26,9 @@ Operation normalizing(DType from, DType to, bool stretches, double a, double b) 
     return is_floating(from) ? nearest_element(operation.dtype, bound)
                              : to_bits(static_cast<std::int64_t>(bound));
   };
-  operation.lo = stretches ? element(a) : lowest_element(operation.dtype);
-  operation.hi = stretches ? element(b) : highest_element(operation.dtype);
+  const auto end = [&](ElementBits each) { return working_element(from, each, operation.dtype); };
+  operation.lo = stretches ? element(a) : end(lowest_element(from));
+  operation.hi = stretches ? element(b) : end(highest_element(from));
   operation.cast.emplace();
   set_limits(operation);
   Normalization& step = operation.normalization.emplace();
@@ -129,10 +131,15 @@ TEST_CASE("Multiplications with a rounded reciprocal give the bytes of a divisio
       const double x = std::ldexp(static_cast<double>(random() % 65536) - 32000, exponent);
       std::memcpy(&in[at], &x, sizeof x);
     }
+    constexpr std::array kShort{DType::int16, DType::int32, DType::uint32};
     const DType from = is_double    ? DType::float64
                        : is_float   ? DType::float32
-                       : i % 2 == 0 ? DType::int16
+                       : i % 2 == 0 ? kShort.at(static_cast<std::size_t>(i) / 6 % kShort.size())
                                     : DType::float16;
+    for (std::size_t at = 0; !is_float && are_near && at < in.size(); at += sizeof(std::int32_t)) {
+      const auto x = static_cast<std::int32_t>(random() % 2000 - 500);
+      std::memcpy(&in[at], &x, sizeof x);
+    }
     const bool stretches = i % 5 == 0;
     double a = stretches ? static_cast<double>(random() % 1000) : factor();
     double b = stretches ? a + 1 + static_cast<double>(random() % 999) : factor();
@@ -140,6 +147,9 @@ TEST_CASE("Multiplications with a rounded reciprocal give the bytes of a divisio
     for (const DType to : {DType::float32, DType::float64, DType::float16, DType::bfloat16, DType::uint8}) {
       Operation operation = normalizing(from, to, stretches, a, b);
       if (!stretches && i % 4 == 1) scale_alone(operation, 1 / (1 + std::fabs(a)));
+      if (!stretches && i % 4 == 2)  // infinity is not clipped
+        operation.lo =
+            is_floating(from) ? nearest_element(operation.dtype, -100) : to_bits(std::int64_t{-100});
       if (stretches && i % 2 == 0) {
         operation.normalization->low = 0;
         operation.normalization->high = 1;
