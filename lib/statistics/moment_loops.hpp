@@ -82,6 +82,7 @@ struct DoubleSums {
   static constexpr std::size_t kPieces = 3;
   static constexpr std::array<int, kPieces> kExponents{-20, -43, -66};
   static constexpr std::array<double, kPieces> kUnits{0x1p-20, 0x1p-43, 0x1p-66};
+
   std::array<Lanes, kPieces> sums{};
   std::array<std::array<Lanes, kPieces>, kPieces> products{};  ///< of pieces j and k; only for k <= j
 
@@ -117,6 +118,7 @@ struct FloatSums {
   static constexpr int kUpperExponent = -40;
   static constexpr double kUpperUnit =
       0x1p-40;  // kSumBlock / 2 squares, which are less than 16, are 2^53 units
+
   Lanes sum{};
   Lanes upper{};
   Lanes lower{};

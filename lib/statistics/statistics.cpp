@@ -71,9 +71,8 @@ template <std::size_t kBytes, class T>
     add_integers(elements, result.count, result.moments);
   else
     add_floats<kBytes>(elements, result.count, range.all, result.moments);
-  if (range.any) {
+  if (range.any)
     result.finite = {to_bits(element_of<T>(range.lowest)), to_bits(element_of<T>(range.highest))};
-  }
   return range;
 }
 
