@@ -243,8 +243,9 @@ void measure_statistics(benchmark::State& state, DType dtype, SimdLevel level) {
   fill(buffers.in(), kFirstLevel, dtype);
   const Operation bounds = make_operation(Work::clip, dtype);
   for (auto _ : state)
-    benchmark::DoNotOptimize(clipper::statistics_of(dtype, {bounds.lo, bounds.hi}, buffers.in(),
-                                                    kFirstLevel / clipper::traits(dtype).size, level));
+    benchmark::DoNotOptimize(clipper::statistics_of(dtype, clipper::Bounds{bounds.lo, bounds.hi},
+                                                    buffers.in(), kFirstLevel / clipper::traits(dtype).size,
+                                                    level));
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(kFirstLevel));
 }
 
