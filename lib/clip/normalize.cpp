@@ -375,7 +375,7 @@ class NormalizingProgram {
       Steps steps{steps_.multiplies() ? Quotient::divides : steps_.quotient, steps_.also & (kMaps | kVaries)};
       if (varies_) give_each(operands, numbers);
       if (given_.stretches)
-        steps.also |= kHolds | kEnds;
+        steps.also |= kMaps | kHolds | kEnds;
       else
         numbers.lowest = kMinusInfinity, numbers.highest = kInfinity;
       if (!varies_) numbers.lo = given_.stretches ? &given_.a.head : &kMinusInfinity;

@@ -1,5 +1,6 @@
 #include <array>
 #include <cstring>
+#include <optional>
 #include <random>
 #include <utility>
 #include <vector>
@@ -47,6 +48,7 @@ Operation normalizing(DType from, DType to, bool stretches, double a, double b) 
 struct Results {
   std::vector<std::byte> bytes;
   ElementCounts counts;
+  std::optional<std::size_t> first_nan;
 
   friend bool operator==(const Results&, const Results&) = default;
 };
@@ -57,17 +59,19 @@ Results normalized(const Operation& operation, const std::vector<std::byte>& in,
   const std::size_t size = count * traits(operation.normalization->to).size;
   std::vector<std::byte> out(size);
   std::vector<ElementCounts> counts;
+  std::optional<std::size_t> first_nan;
   for (const Composing composing : {Composing::on, Composing::off})
     for (const Counting counting : {Counting::off, Counting::on}) {
       std::vector<std::byte> other(size);
       const Converted done =
           normalize(operation, operands, in.data(), other.data(), count, counting, level, nullptr, composing);
       if (counting == Counting::on) counts.push_back(done.counts);
-      if (composing == Composing::on && counting == Counting::off) out = other;
+      if (composing == Composing::on && counting == Counting::off) out = other, first_nan = done.first_nan;
+      REQUIRE(done.first_nan == first_nan);
       REQUIRE(out == other);
     }
   REQUIRE(counts[0] == counts[1]);
-  return {out, counts[0]};
+  return {out, counts[0], first_nan};
 }
 
 /// Makes the step x * factor.
