@@ -64,7 +64,8 @@ class CastProgram {
       clip_->poisons = operation.poisons;
       if (nan_) clip_->nan = to_bits(*nan_);
     }
-    only_clips_ = counted_ == Counted::nan && !varies && factor_ == Factor::none && rounds_when_stored() &&
+    const bool stores_at_once = is_floating(to_) ? has_kernels(to_) && !cast_.round : rounds_when_stored();
+    only_clips_ = stores_at_once && counted_ == Counted::nan && !varies && factor_ == Factor::none &&
                   from_ == kDTypeOf<Working> && bits_of(cast_.zero_point) == 0 && !clip_;
   }
 

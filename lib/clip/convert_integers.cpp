@@ -9,6 +9,7 @@
 
 #include "clip/convert.hpp"
 #include "clip/convert_loops.hpp"
+#include "clip/tile.hpp"
 #include "element/element.hpp"
 
 namespace clipper {
@@ -163,17 +164,6 @@ namespace {
 
 constexpr std::size_t kClippedBlock = 4096;  // bytes, which fit the first-level cache beside their results
 
-/// Stores integers, which are in the range of To if that is an integer dtype. A zero point that g++ knows
-/// costs nothing.
-template <class From, class To>
-struct StoreIntegers {
-  template <SimdLevel kLevel>
-  [[gnu::always_inline]] static void run(const From* __restrict in, To* __restrict out,
-                                         std::size_t count) noexcept {
-    Store<From, To, false>::template run<kLevel>(in, out, count, 0);
-  }
-};
-
 /// The clip of the cast, of elements of `from`: with the bounds, and with the range of `to`.
 template <class From, class Working>
 std::optional<Operation> clip_of(const Operation& operation) noexcept {
@@ -214,22 +204,27 @@ std::optional<Converted> convert_native(const Operation& operation, const std::b
   const std::optional<Operation> clipping = native_clip(operation);
   if (!clipping) return std::nullopt;
   const std::size_t in_size = traits(operation.from).size;
-  const std::size_t length = kClippedBlock / in_size;
+  const std::size_t out_size = traits(operation.to).size;
+  const bool overlaps = overlap(in, count * in_size, out, count * out_size);
+  const bool has_block = counting == Counting::on || overlaps;
+  const std::size_t length = has_block ? kClippedBlock / in_size : std::max<std::size_t>(count, 1);
   alignas(64) std::array<std::byte, kClippedBlock> block;
   Converted result;
   for (std::size_t done = 0; done < count; done += length) {
     const std::size_t of_block = std::min(length, count - done);
-    if (counting == Counting::on)
-      result.counts += clip_and_count(*clipping, in + done * in_size, block.data(), of_block, level);
-    else
-      clip(*clipping, in + done * in_size, block.data(), of_block, level);
+    const std::byte* elements = in + done * in_size;
+    if (counting == Counting::on) {
+      result.counts += clip_and_count(*clipping, elements, block.data(), of_block, level);
+      elements = block.data();
+    } else if (overlaps) {
+      elements = static_cast<std::byte*>(std::memcpy(block.data(), elements, of_block * in_size));
+    }
     if (out == nullptr) continue;
     with_type(operation.from, [&]<class From>() {
-      with_type(operation.to, [&]<class To>() {
-        if constexpr (std::is_integral_v<From> && !std::is_same_v<From, To>)
-          run_loop<StoreIntegers<From, To>>(level, reinterpret_cast<const From*>(block.data()),
-                                            reinterpret_cast<To*>(out) + done, of_block);
-      });
+      if constexpr (std::is_integral_v<From>)
+        static_cast<void>(clip_and_store(level, operation.to, elements, out + done * out_size,
+                                         from_bits<From>(clipping->lo), from_bits<From>(clipping->hi),
+                                         of_block));
     });
   }
   result.counts.changed = count != 0;

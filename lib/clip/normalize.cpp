@@ -79,7 +79,7 @@ class NormalizingProgram {
   enum class Lanes : std::uint8_t {
     none,      ///< doubles are loaded, and stored
     integers,  ///< integers become floats: see DivideIntegers
-    wide,      ///< float64 and integers of 32 and 64 bits become floats
+    wide,      ///< float64 and integers of 32 and 64 bits become floats, or integers that are stored
     floats,    ///< floats become floats, or integers or halves that are stored
   };
 
@@ -132,13 +132,14 @@ class NormalizingProgram {
     if (counts() && (to_ != DType::float32 || last_.saturates || is_half || (varies_ && given_.stretches) ||
                      !is_within_range()))
       return;
+    const bool stores_short = traits(to_).size < sizeof(float);
     const bool takes_floats = !operation_.cast->min && !operation_.cast->max &&
                               (is_short || from_ == DType::float32) &&
-                              (to_ == DType::float32 || traits(to_).size < sizeof(float));
+                              (to_ == DType::float32 || stores_short);
     if (takes_floats && (varies_ || clips_elements())) lanes_ = Lanes::floats;
     if (varies_ || !clips_elements()) return;
-    const bool is_wide_integer = !is_floating(from_) && !is_short;
-    if (to_ == DType::float32 && (is_wide_integer || from_ == DType::float64)) lanes_ = Lanes::wide;
+    const bool is_wide = from_ == DType::float64 || (!is_floating(from_) && !is_short);
+    if (is_wide && (to_ == DType::float32 || (stores_short && !is_floating(to_)))) lanes_ = Lanes::wide;
     const bool is_quotient = steps_.quotient == Quotient::divides && !given_.maps() &&
                              (!given_.stretches || (reaches_ends() && given_.low == 0 && given_.high == 1));
     const bool is_near = std::fabs(given_.a.head) <= 0x1p22 && given_.a.head == std::trunc(given_.a.head);
@@ -181,7 +182,8 @@ class NormalizingProgram {
     const double range = given_.high - given_.low;
     const bool adds_nothing =
         !given_.stretches || (range > 0 && is_moderate(range) && is_zero_or_moderate(given_.low));
-    const bool may_underflow = from_ == DType::float64 && (to_ != DType::float32 || !adds_nothing);
+    const bool may_underflow =
+        from_ == DType::float64 && ((is_floating(to_) && to_ != DType::float32) || !adds_nothing);
     if (level_ == SimdLevel::baseline || steps_.quotient == Quotient::scales || given_.maps() ||
         !is_moderate(divisor_) || !is_zero_or_moderate(given_.a.head) || may_underflow)
       return;
@@ -243,7 +245,9 @@ class NormalizingProgram {
       const auto* const x = reinterpret_cast<const From*>(in);
       auto* const floats = reinterpret_cast<float*>(out);
       if constexpr (std::is_same_v<From, double> || (std::is_integral_v<From> && !kIsFloat<From>))
-        found = run_steps<kComposedSteps<From, float>>(level_, steps, x, floats, numbers, count);
+        found = to_ == DType::float32
+                    ? run_steps<kComposedSteps<From, float>>(level_, steps, x, floats, numbers, count)
+                    : run_to_integers(numbers, steps, x, out, count);
       else if constexpr (std::is_integral_v<From> && kIsFloat<From>) {
         using Limits = std::numeric_limits<From>;
         run_loop<DivideIntegers<From>>(
@@ -268,15 +272,11 @@ class NormalizingProgram {
           run_loop<Load<From, float>>(level_, reinterpret_cast<const From*>(in), loaded.data(), count);
       });
     }
-    const auto is_infinite = [](float each) {
-      return std::fabs(each) == std::numeric_limits<float>::infinity();
-    };
     if (steps.quotient == Quotient::multiplies && !steps.has(kHolds) && given_.a.head != 0 &&
         is_floating(to_)) {
-      Steps plain = steps;
-      plain.quotient = Quotient::multiplies_plain;
-      const auto found = run_on_floats(numbers, plain, x, out, count);
-      if (!found || !found->has_nan || !any_of(level_, x, count, is_infinite)) return found;
+      const auto found = run_on_floats(numbers, {Quotient::multiplies_plain, steps.also}, x, out, count);
+      if (!found || !found->has_nan || !any_of(level_, x, count, [](float each) { return std::isinf(each); }))
+        return found;
     }
     return run_on_floats(numbers, steps, x, out, count);
   }
@@ -297,9 +297,15 @@ class NormalizingProgram {
       });
       return found;
     }
+    return run_to_integers(numbers, steps, x, out, count);
+  }
+
+  template <class In>
+  std::optional<Normalized> run_to_integers(const StepNumbers& numbers, Steps steps, const In* x,
+                                            std::byte* out, std::size_t count) const noexcept {
     alignas(64) std::array<std::int32_t, kTile> integers;
-    const auto found =
-        run_steps<kComposedSteps<float, std::int32_t>>(level_, steps, x, integers.data(), numbers, count);
+    constexpr const auto& kTable = kComposedSteps<In, std::int32_t>;
+    const auto found = run_steps<kTable>(level_, steps, x, integers.data(), numbers, count);
     if (found && !found->has_nan)
       with_type(to_, [&]<class To>() {
         if constexpr (std::is_integral_v<To> && sizeof(To) < sizeof(float))

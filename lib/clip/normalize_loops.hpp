@@ -246,7 +246,7 @@ struct RunSteps {
       double x = g;
       if constexpr (kSteps.has(kClips) && !kClipsFirst) x = clipped(x, lo, hi);
       double z = quotient<kSteps.quotient>(kScales ? x : x - a, b, reciprocal);
-      if constexpr (kSteps.multiplies() && std::is_same_v<In, double> && std::is_same_v<Out, float>)
+      if constexpr (kSteps.multiplies() && std::is_same_v<In, double> && !kDoubles)
         lost |= ((z != z) & (g == g)) ? 1 : 0;  // NOLINT(misc-redundant-expression): NaN
       if constexpr (kSteps.has(kMaps)) z = z * range + given.low;
       if constexpr (kSteps.has(kHolds)) z = clipped(z, given.lowest, given.highest);
@@ -293,6 +293,8 @@ constexpr auto composed_steps() noexcept {
   else if constexpr (std::is_same_v<Out, OddFloat>)
     return std::array{Steps{scales}, Steps{scales, kClips}, Steps{multiplies_plain, kClips},
                       Steps{multiplies, kClips}};
+  else if constexpr (std::is_integral_v<Out> && !std::is_same_v<In, float>)
+    return std::array{Steps{multiplies_plain, kClips | kMaps}};
   else if constexpr (std::is_integral_v<Out>)
     return std::array{Steps{scales, kClips | kHolds}, Steps{multiplies, kClips | kHolds},
                       Steps{multiplies_plain, kMaps}, Steps{multiplies_plain, kClips | kMaps},

@@ -218,25 +218,35 @@ struct Store {
   }
 };
 
-/// Clips floats and stores them as integers in one loop, without a tile between. Returns whether all results
-/// are right: not if there is NaN, or no such loop.
+/// Clips elements and stores them as those of another dtype in one loop, without a tile between. Returns
+/// whether all results are right: not if there is NaN, or no such loop.
 template <class Working, class To>
 struct ClipAndStore {
   template <SimdLevel kLevel>
   [[gnu::always_inline]] static bool run(const Working* __restrict in, To* __restrict out, Working lo,
                                          Working hi, std::size_t count) noexcept {
+    constexpr bool kRounds = std::is_floating_point_v<Working> && std::is_integral_v<To>;
+    if constexpr (kRounds && sizeof(To) == sizeof(double) && kLevel != SimdLevel::v4) return false;
     UnsignedOfSize<sizeof(Working)> nan = 0;
     std::size_t i = 0;
-    if constexpr (sizeof(To) == sizeof(double) && kLevel != SimdLevel::v4) return false;
+    if constexpr (std::is_same_v<To, Float16> && kLevel != SimdLevel::baseline) {
+      by_floats(in, out, count, [&](const Working* numbers, To* halves, std::size_t length) {
+        std::array<float, kFloats> floats;
+        for (std::size_t j = 0; j < length; ++j) floats[j] = float_for_half(clipped(numbers[j], lo, hi));
+        narrow_block<vector_bytes(kLevel)>(floats.data(), length, halves);
+      });
+      i = count;
+    }
     if constexpr (kStoresNearest<kLevel, Working, To> && sizeof(To) == sizeof(float)) {
-      using Lanes = Vector<float, vector_bytes(kLevel)>;
+      using Lanes =
+          Vector<float, std::min<std::size_t>(vector_bytes(kLevel), 32)>;  // 64 cross lines of caches
       Vector<std::int32_t, sizeof(Lanes)> any{};
       for (; i + sizeof(Lanes) / sizeof(float) <= count; i += sizeof(Lanes) / sizeof(float)) {
         Lanes x;
         std::memcpy(&x, in + i, sizeof x);
         any |= x != x;  // NOLINT(misc-redundant-expression)
-        x = x < lo ? lo + Lanes{} : x;
-        x = x > hi ? hi + Lanes{} : x;
+        x = x > lo ? x : lo + Lanes{};
+        x = x < hi ? x : hi + Lanes{};
         store_nearest<To, sizeof(Lanes)>(x, out + i);
       }
       for (std::size_t lane = 0; lane < sizeof(Lanes) / sizeof(float); ++lane) nan |= any[lane] != 0 ? 1 : 0;
@@ -244,7 +254,12 @@ struct ClipAndStore {
     for (; i < count; ++i) {
       const Working x = in[i];
       nan |= x != x ? 1 : 0;  // NOLINT(misc-redundant-expression)
-      out[i] = stored_rounded<To>(clipped(x, lo, hi), 0);
+      if constexpr (kRounds) {
+        const Working raised = x > lo ? x : lo;  // also NaN, which is no integer
+        out[i] = stored_rounded<To>(raised < hi ? raised : hi, 0);
+      } else {
+        out[i] = stored<To>(clipped(x, lo, hi), 0);
+      }
     }
     return nan == 0;
   }
@@ -254,7 +269,7 @@ template <class Working>
 [[nodiscard]] bool clip_and_store(SimdLevel level, DType to, const std::byte* in, std::byte* out, Working lo,
                                   Working hi, std::size_t count) noexcept {
   return with_type(to, [&]<class To>() {
-    if constexpr (std::is_integral_v<To> && std::is_floating_point_v<Working>)
+    if constexpr (!std::is_same_v<Working, To> && (std::is_integral_v<Working> || !HalfType<To>))
       return run_loop<ClipAndStore<Working, To>>(level, reinterpret_cast<const Working*>(in),
                                                  reinterpret_cast<To*>(out), lo, hi, count);
     return false;
