@@ -413,7 +413,7 @@ class NormalizingProgram {
     auto found = run_steps<kComposedSteps<double, double>>(level_, steps, y, z.data(), numbers, count);
     const Steps any{steps.multiplies() ? Quotient::divides : steps.quotient, steps.also};
     if (!found) found = run_steps<kAnySteps>(level_, any, y, z.data(), numbers, count);
-    return found->has_nan;
+    return found.value().has_nan;  // ends the process rather than return what no loop wrote
   }
 
   [[nodiscard]] bool scales_first(const Operands& operands) const noexcept {
