@@ -15,7 +15,6 @@
 #include "command_line/command_line.hpp"
 #include "command_line/command_spec.hpp"
 #include "command_line/shared_options.hpp"
-#include "command_line/side_files.hpp"
 #include "console/diagnostics.hpp"
 #include "console/json.hpp"
 #include "console/terminal.hpp"

@@ -1,6 +1,7 @@
 #include "clipper.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <exception>
 #include <filesystem>
@@ -9,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "clipper_input.hpp"
 #include "contract/fields.hpp"
@@ -16,21 +18,102 @@
 #include "counts.hpp"
 #include "element/tensor_layout.hpp"
 #include "engine/engine.hpp"
+#include "error.hpp"
 #include "files/place.hpp"
 #include "flows/clip_file.hpp"
 #include "flows/figure_requests.hpp"
 #include "flows/figures.hpp"
 #include "flows/memory_clip.hpp"
 #include "flows/saved_figures.hpp"
-#include "flows/tensor_pool.hpp"
+#include "flows/tensor_sources.hpp"
 #include "formats/container.hpp"
 #include "formats/formats.hpp"
 #include "formats/parameter_file.hpp"
-#include "memory/codec.hpp"
+#include "memory/elements.hpp"
 #include "os/os.hpp"
 #include "request_text.hpp"
 
 namespace clipper {
+
+// What clipper_compare.cpp is given as well: clipper_input.hpp.
+
+namespace {
+
+[[noreturn]] void refuse_shape(const Tensor& tensor, std::string_view why) {
+  throw Error(ErrorKind::usage, "shape " + shape_text(tensor.shape) + " " + std::string(why));
+}
+
+}  // namespace
+
+TensorLayout layout_of_any(const Tensor& tensor) {
+  if (tensor.shape.size() > kMaxRank) throw Error(ErrorKind::usage, "a tensor has max 64 dimensions");
+  TensorLayout layout;
+  layout.meaning = tensor.meaning;
+  layout.dtype = tensor.dtype;
+  layout.order = tensor.order;
+  layout.fortran_order = tensor.fortran_order;
+  layout.shape = tensor.shape;
+  auto bytes = static_cast<std::int64_t>(layout.element_size());
+  for (const std::int64_t size : tensor.shape) {
+    if (size < 0) refuse_shape(tensor, "has a negative size");
+    // An axis of size 0 makes none of the others small: copies of elements calculate with all of them.
+    if (__builtin_mul_overflow(bytes, std::max<std::int64_t>(size, 1), &bytes))
+      refuse_shape(tensor, "exceeds the address space");
+    layout.count *= static_cast<std::uint64_t>(size);
+  }
+  return layout;
+}
+
+TensorLayout layout_of_numbers(const Tensor& tensor) {
+  if (tensor.meaning.kind == LogicalType::Kind::number) return layout_of_any(tensor);
+  throw Error(ErrorKind::usage,
+              "elements in memory are numbers, not " + type_name(tensor.dtype, tensor.meaning));
+}
+
+std::vector<std::int64_t> strides_of(const Tensor& tensor, const TensorLayout& layout) {
+  if (tensor.strides.empty())
+    return strides_without_gaps(tensor.shape, layout.element_size(), tensor.fortran_order);
+  if (tensor.strides.size() != tensor.shape.size()) refuse_shape(tensor, "needs a stride for each axis");
+  return tensor.strides;
+}
+
+Packed::Packed(const TensorView& view, TensorLayout layout)
+    : layout_(std::move(layout)), elements_(static_cast<const std::byte*>(view.elements)) {
+  if (layout_.count != 0 && elements_ == nullptr) throw Error(ErrorKind::usage, "the elements are null");
+  if (view.tensor.strides.empty()) return;
+  const std::size_t size = layout_.element_size();
+  const std::vector<std::int64_t> strides = strides_of(view.tensor, layout_);
+  for (const bool fortran_order : {false, true}) {
+    layout_.fortran_order = fortran_order;
+    if (lie_alike(layout_.shape, strides, strides_without_gaps(layout_.shape, size, fortran_order))) return;
+  }
+  layout_.fortran_order = false;
+  copy_.resize(layout_.data_size());
+  StridedCopy(layout_.shape, size, strides, strides_without_gaps(layout_.shape, size, false))(
+      elements_, copy_.data(), 0, layout_.count);
+  elements_ = copy_.data();
+}
+
+Opened::Opened(const std::string& path, const Reading& how, npy::Types types)
+    : input(open_as(how, path)),
+      header(read_header(input, how, nullptr, std::nullopt, npy::Opaque::refused, types)) {}
+
+std::string input_named(const std::filesystem::path& file, const FileOptions& options) {
+  std::string path = os::text_of(file);
+  if (options.special_paths) return path;
+  if (path == "-") return "./-";
+  if (member_path(path))
+    throw Error(ErrorKind::io,
+                path + ": cannot be opened: " + os::error_text(ENOENT) +
+                    "; to read a member of an archive, set special_paths",
+                ENOENT);
+  return path;
+}
+
+Engine::Options engine_options(const FileOptions& options) {
+  return {.threads = options.threads, .stop = options.stop};
+}
+
 namespace {
 
 namespace fs = std::filesystem;

@@ -11,7 +11,7 @@
 #include "compare/compare_files.hpp"
 #include "compare/tolerance.hpp"
 #include "element/number.hpp"
-#include "flows/tensor_statistics.hpp"
+#include "flows/tensor_sources.hpp"
 #include "formats/formats.hpp"
 #include "request_text.hpp"
 

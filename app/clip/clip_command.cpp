@@ -27,13 +27,13 @@
 #include "engine/engine.hpp"
 #include "error.hpp"
 #include "files/output_file.hpp"
-#include "flows/figure_parts.hpp"
 #include "flows/figure_requests.hpp"
+#include "flows/figures.hpp"
 #include "flows/saved_figures.hpp"
-#include "flows/tensor_pool.hpp"
+#include "flows/tensor_sources.hpp"
 #include "formats/container.hpp"
 #include "os/os.hpp"
-#include "shards/clip_shard.hpp"
+#include "shards/shard.hpp"
 #include "shards/shard_files.hpp"
 
 namespace clipper {

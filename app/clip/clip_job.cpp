@@ -13,12 +13,12 @@
 #include "console/json.hpp"
 #include "error.hpp"
 #include "files/place.hpp"
-#include "flows/figure_plans.hpp"
+#include "flows/figure_requests.hpp"
+#include "flows/file_clip.hpp"
 #include "flows/selection.hpp"
-#include "flows/unfinished.hpp"
 #include "formats/container.hpp"
 #include "os/os.hpp"
-#include "shards/clip_shard.hpp"
+#include "shards/shard.hpp"
 
 namespace clipper {
 namespace {

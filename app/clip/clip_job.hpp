@@ -10,7 +10,7 @@
 #include "clip/run_log.hpp"
 #include "files/output_file.hpp"
 #include "flows/clip_file.hpp"
-#include "flows/tensor_pool.hpp"
+#include "flows/tensor_sources.hpp"
 #include "shards/shard_files.hpp"
 
 namespace clipper {

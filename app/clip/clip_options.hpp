@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "command_line/input_names.hpp"
-#include "compare/compare_report.hpp"
 #include "compare/match_options.hpp"
+#include "compare/pairs.hpp"
 #include "console/diagnostics.hpp"
 #include "console/terminal.hpp"
 #include "engine/engine.hpp"

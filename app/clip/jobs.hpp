@@ -14,7 +14,6 @@
 #include "clip/clip_options.hpp"
 #include "command_line/input_names.hpp"
 #include "command_line/shared_options.hpp"
-#include "command_line/side_files.hpp"
 #include "files/output_file.hpp"
 #include "files/place.hpp"
 #include "files/replacement.hpp"

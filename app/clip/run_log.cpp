@@ -13,7 +13,7 @@
 #include "counts.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
-#include "flows/figure_parts.hpp"
+#include "flows/figures.hpp"
 #include "formats/formats.hpp"
 #include "os/os.hpp"
 #include "request_text.hpp"

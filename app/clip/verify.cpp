@@ -13,7 +13,7 @@
 #include "clip/run_log.hpp"
 #include "command_line/shared_options.hpp"
 #include "compare/compare_files.hpp"
-#include "compare/pair_log.hpp"
+#include "compare/pairs.hpp"
 #include "console/diagnostics.hpp"
 #include "console/terminal.hpp"
 #include "contract/fields.hpp"

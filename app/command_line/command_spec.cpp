@@ -7,7 +7,7 @@
 
 #include "clipper.hpp"
 #include "element/text.hpp"
-#include "npz/codecs.hpp"
+#include "npz/archive.hpp"
 #include "parallel/pool.hpp"
 #include "simd/levels.hpp"
 

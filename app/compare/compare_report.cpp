@@ -1,5 +1,3 @@
-#include "compare/compare_report.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include "command_line/command_spec.hpp"
 #include "command_line/shared_options.hpp"
 #include "compare/match_options.hpp"
+#include "compare/pairs.hpp"
 #include "console/json.hpp"
 #include "element/element.hpp"
 #include "element/text.hpp"

@@ -1,5 +1,3 @@
-#include "compare/pair_log.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <utility>
 
 #include "command_line/command_line.hpp"
+#include "compare/pairs.hpp"
 #include "element/tensor_layout.hpp"
 #include "error.hpp"
 #include "formats/formats.hpp"

@@ -10,13 +10,12 @@
 #include <utility>
 
 #include "command_line/command_line.hpp"
-#include "command_line/side_files.hpp"
+#include "command_line/shared_options.hpp"
 #include "error.hpp"
 #include "files/output_file.hpp"
 #include "files/place.hpp"
-#include "flows/figure_parts.hpp"
-#include "flows/tensor_pool.hpp"
-#include "flows/tensor_statistics.hpp"
+#include "flows/figures.hpp"
+#include "flows/tensor_sources.hpp"
 #include "os/os.hpp"
 #include "statistics/percentiles.hpp"
 

@@ -11,7 +11,7 @@
 #include "element/element.hpp"
 #include "element/number.hpp"
 #include "element/text.hpp"
-#include "flows/figure_parts.hpp"
+#include "flows/figures.hpp"
 #include "info/info_command.hpp"
 
 namespace clipper {

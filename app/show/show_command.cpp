@@ -22,7 +22,7 @@
 #include "files/input_file.hpp"
 #include "formats/container.hpp"
 #include "formats/formats.hpp"
-#include "memory/codec.hpp"
+#include "memory/elements.hpp"
 #include "npy/dict.hpp"
 #include "npy/header.hpp"
 

@@ -7,14 +7,15 @@
 #include <type_traits>
 
 #include "clip/clip.hpp"
-#include "clip/rule.hpp"
+#include "clip/kernel.hpp"
+#include "clip/operation.hpp"
 #include "element/dtype.hpp"
 #include "element/small_floats.hpp"
 #include "simd/levels.hpp"
 #include "simd/vector.hpp"
 
-/// Rules without scale and bias: by minimum and maximum, or where that is faster, by RuleChoice (kernel.hpp),
-/// another.
+/// Rules without scale and bias: by minimum and maximum, or where that is faster, another. RuleChoice
+/// chooses.
 namespace clipper {
 
 enum class NanElements : std::uint8_t { keep, replace };
@@ -343,6 +344,50 @@ class StraddlingSelectRule : public StraddlingBounds<kVectorBytes, T> {
   Elements hi_;
   Elements lo_moved_;
   Elements hi_moved_;
+};
+
+inline bool replaces_nan(const Operation& operation, const Operands& operands) noexcept {
+  return operands.vary() ? operands[Slot::nan].data != nullptr : operation.nan.has_value();
+}
+
+/// Chooses the rule of an operation.
+template <SimdLevel kLevel, class T, Counting kCounting, class Vectors>
+class RuleChoice {
+  static constexpr std::size_t kBytes = vector_bytes(kLevel);
+  static constexpr bool kSame = std::is_same_v<Vectors, NoVectors>;
+  static constexpr ExchangedBounds kExchanged =
+      kSame ? ExchangedBounds::miscounted : ExchangedBounds::counted;
+
+ public:
+  [[nodiscard]] static ElementCounts clip(const Operation& operation, const Operands& operands,
+                                          const std::byte* in, std::byte* out, std::size_t count) noexcept {
+    const Vectors vectors(operands);
+    if constexpr (!std::is_integral_v<T> && kCounting == Counting::off)
+      if (replaces_nan(operation, operands))
+        return clip<NanElements::replace>(operation, vectors, in, out, count);
+    return clip<NanElements::keep>(operation, vectors, in, out, count);
+  }
+
+ private:
+  template <NanElements kNan>
+  static ElementCounts clip(const Operation& operation, const Vectors& vectors, const std::byte* in,
+                            std::byte* out, std::size_t count) noexcept {
+    const auto by = [&]<Rule R>() {
+      return run_loop<ClipBy<R, T, kCounting, Vectors>, kLevel>(operation, vectors, in, out, count);
+    };
+    if constexpr (HalfType<T> && kSame && kNan == NanElements::keep)
+      if (const std::optional<LowerBound> lower = straddling<T>(operation)) {
+        if constexpr (kLevel == SimdLevel::v4)
+          return by.template operator()<StraddlingSelectRule<kBytes, T>>();
+        if (*lower == LowerBound::zero)
+          return by.template operator()<StraddlingRule<kBytes, T, LowerBound::zero>>();
+        return by.template operator()<StraddlingRule<kBytes, T, LowerBound::negative>>();
+      }
+    if constexpr (selects<T, kBytes>())
+      return by.template operator()<SelectRule<kBytes, T>>();
+    else
+      return by.template operator()<BoundsRule<kBytes, T, kNan, kExchanged>>();
+  }
 };
 
 }  // namespace clipper

@@ -10,13 +10,12 @@
 // Only inlined functions have vectors as parameters or results.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
+#include "clip/bounds_rule.hpp"
 #include "clip/convert.hpp"
 #include "clip/convert_loops.hpp"
 #include "clip/kernel.hpp"
-#include "clip/operands.hpp"
-#include "clip/rule.hpp"
+#include "clip/operation.hpp"
 #include "clip/scale_integers.hpp"
-#include "clip/scale_lanes.hpp"
 #include "clip/tile.hpp"
 #include "element/logical_type.hpp"
 #include "element/small_floats.hpp"

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 
-#include "clip/operands.hpp"
 #include "clip/operation.hpp"
 #include "element/dtype.hpp"
 #include "simd/levels.hpp"

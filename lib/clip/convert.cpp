@@ -13,7 +13,6 @@
 #include "clip/convert_loops.hpp"
 #include "clip/kernel.hpp"
 #include "clip/scale_integers.hpp"
-#include "clip/scale_lanes.hpp"
 #include "clip/tile.hpp"
 #include "element/element.hpp"
 #include "element/small_floats.hpp"

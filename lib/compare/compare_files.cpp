@@ -20,7 +20,7 @@
 #include "error.hpp"
 #include "files/place.hpp"
 #include "formats/container.hpp"
-#include "memory/codec.hpp"
+#include "memory/elements.hpp"
 #include "npy/header.hpp"
 #include "parallel/pool.hpp"
 

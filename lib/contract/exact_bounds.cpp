@@ -15,7 +15,7 @@
 #include "element/element.hpp"
 #include "element/number.hpp"
 #include "error.hpp"
-#include "memory/codec.hpp"
+#include "memory/elements.hpp"
 #include "simd/levels.hpp"
 
 namespace clipper {

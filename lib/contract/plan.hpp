@@ -15,7 +15,7 @@
 #include "contract/bounds.hpp"
 #include "contract/profile.hpp"
 #include "element/tensor_layout.hpp"
-#include "memory/nodata.hpp"
+#include "memory/elements.hpp"
 
 /// Request + TensorLayout -> Plan: every rule is checked here, before anything has been created.
 namespace clipper {
@@ -176,7 +176,7 @@ using MakeStage =
     std::function<Plan(const Request&, const TensorLayout&, const Plan& before, const std::string& name)>;
 [[nodiscard]] Plan plan_stages(const Request& request, const TensorLayout& layout, const MakeStage& make);
 
-/// The plan for elements of its input that are decoded (memory/codec.hpp), whose results are not encoded.
+/// The plan for elements of its input that are decoded (memory/elements.hpp), whose results are not encoded.
 [[nodiscard]] Plan decoded(Plan plan);
 
 /// A bound as given, not converted: for counting the elements beyond it.

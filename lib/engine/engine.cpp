@@ -12,7 +12,7 @@
 #include "error.hpp"
 #include "files/descriptor.hpp"
 #include "files/input_file.hpp"
-#include "memory/codec.hpp"
+#include "memory/elements.hpp"
 #include "os/os.hpp"
 #include "parallel/pool.hpp"
 

@@ -14,7 +14,6 @@
 #include "clip/clip.hpp"
 #include "contract/plan.hpp"
 #include "engine/transfer.hpp"
-#include "files/direct_file.hpp"
 #include "files/input_file.hpp"
 #include "files/output_file.hpp"
 #include "simd/levels.hpp"
@@ -108,7 +107,7 @@ class Engine {
   [[nodiscard]] StageCounts scan(const Plan& plan, InputFile& input, Counting counting = Counting::off,
                                  const ByteObserver& read = {});
 
-  /// Calls `look` with the decoded elements of each chunk (memory/codec.hpp), which it may overwrite, and
+  /// Calls `look` with the decoded elements of each chunk (memory/elements.hpp), which it may overwrite, and
   /// with the index of their first element in the file: several chunks at once and, from a regular file, in
   /// any order. Error{input} as by run(); Error{io} if a regular file changes meanwhile. Of a regular file
   /// only the parts that `wanted` chooses are read, each as a chunk of its own: called with the index of a

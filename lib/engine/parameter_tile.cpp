@@ -374,4 +374,25 @@ Operation ParameterTile::operation() const noexcept {
   return operation;
 }
 
+MaskFlags flags_of(const Parameter& mask, const TensorLayout& layout) {
+  if (!mask.array) {
+    const std::byte flag{mask.number != Number(0)};
+    return [flag](std::uint64_t /*position*/, std::span<std::byte> flags) { std::ranges::fill(flags, flag); };
+  }
+  const auto broadcast = std::make_shared<Broadcast>();
+  broadcast->arrays.push_back({ParameterId::min, mask.text, mask.array, {}});
+  lay_out(*broadcast, layout.shape, layout.fortran_order);
+  return [broadcast](std::uint64_t position, std::span<std::byte> flags) {
+    const ArrayParameter& row = broadcast->arrays.front();
+    const DType dtype = row.array->layout().dtype;
+    const std::size_t size = traits(dtype).size;
+    const auto elements = std::make_unique_for_overwrite<std::byte[]>(flags.size() * size);
+    ArrayReader(*broadcast, row, 0).read(position, flags.size(), elements.get());
+    with_reader(dtype, [&](auto at) {
+      for (std::size_t i = 0; i < flags.size(); ++i)
+        flags[i] = std::byte{comparable(at(elements.get(), i)) != 0};
+    });
+  };
+}
+
 }  // namespace clipper

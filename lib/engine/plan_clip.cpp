@@ -1,5 +1,3 @@
-#include "engine/plan_clip.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,9 +13,9 @@
 #include "clip/convert.hpp"
 #include "contract/steps.hpp"
 #include "element/element.hpp"
+#include "engine/tensor_clip.hpp"
 #include "error.hpp"
-#include "memory/codec.hpp"
-#include "memory/nodata.hpp"
+#include "memory/elements.hpp"
 
 namespace clipper {
 namespace {

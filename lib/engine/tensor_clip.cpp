@@ -9,8 +9,7 @@
 
 #include "contract/fields.hpp"
 #include "engine/parameter_tile.hpp"
-#include "memory/codec.hpp"
-#include "memory/nodata.hpp"
+#include "memory/elements.hpp"
 
 namespace clipper {
 namespace {

@@ -1,4 +1,3 @@
-#include "flows/archive_clip.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -6,8 +5,7 @@
 
 #include "error.hpp"
 #include "flows/file_clip.hpp"
-#include "flows/member_clip.hpp"
-#include "npz/codecs.hpp"
+#include "npz/archive.hpp"
 
 namespace clipper {
 namespace {

@@ -1,5 +1,3 @@
-#include "flows/figure_parts.hpp"
-
 #include <fmt/format.h>
 
 #include <array>
@@ -12,6 +10,7 @@
 #include "engine/parameter_tile.hpp"
 #include "engine/tensor_clip.hpp"
 #include "error.hpp"
+#include "flows/figures.hpp"
 #include "formats/parameter_file.hpp"
 
 namespace clipper {

@@ -7,11 +7,17 @@
 
 #include "contract/bounds.hpp"
 #include "contract/fields.hpp"
+#include "contract/plan.hpp"
 #include "contract/profile.hpp"
 #include "element/tensor_layout.hpp"
+#include "engine/engine.hpp"
+#include "engine/tensor_clip.hpp"
 #include "error.hpp"
+#include "files/input_file.hpp"
+#include "flows/tensor_sources.hpp"
 
-/// Which parameters of a request are figures.
+/// Which parameters of a request are figures, and the plans of requests that may have figures and later
+/// stages.
 namespace clipper {
 
 /// Whether the request has figures, or parameters that only figures need.
@@ -65,12 +71,29 @@ void set_statistic(std::optional<Parameter>& given, const std::optional<Number>&
 
 // Lists of numbers as parameters (Parameter::list): `--per-axis 1 --subtract 0.485,0.456,0.406`.
 
-[[nodiscard]] bool has_lists(const Request& request);
-
 /// The request with an array in place of each list: a number for each index along Request::per_axis. Its
 /// numbers have the tensor's dtype or 64 bits if all are whole and the tensor has integers, otherwise they
 /// are float64. Error{usage} unless there is one axis, and for numbers that cannot be the parameter or have
 /// no dtype in common; Error{input} unless there are as many numbers as indexes.
 [[nodiscard]] Request with_lists(const Request& request, const TensorLayout& layout);
+
+/// Error{usage}, which names the parameter, if the request has figures: a stream cannot be read twice.
+void expect_no_figures_of_stream(const Request& request);
+
+/// The plan with the widest bounds and with 0 and 1 in place of figures. Throws all errors that do not depend
+/// on the elements: those of make_plan(), and Error{usage} for percentiles together with scale or bias, or
+/// with more than 16 decimal places; Error{input} for a tensor without an axis of Request::per_axis.
+[[nodiscard]] Plan plan_before_reading(const Request& request, const TensorLayout& layout);
+
+/// The plan of a tensor of which only a part is read. Error{usage} for figures.
+[[nodiscard]] Plan plan_of_part(const Request& request, const TensorLayout& layout);
+
+/// The plan with the figures of a tensor in memory. Error{usage} for Request::pooled.
+[[nodiscard]] Plan plan_with_figures(const Request& request, const TensorSource& source,
+                                     const KernelOptions& options);
+
+/// The plan with the figures of a file. Error{usage} for a stream. Errors have the path in front.
+[[nodiscard]] Plan plan_with_figures(const Request& request, const TensorLayout& layout, Engine& engine,
+                                     InputFile& input);
 
 }  // namespace clipper

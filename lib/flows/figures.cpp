@@ -17,11 +17,10 @@
 #include "element/element.hpp"
 #include "element/number.hpp"
 #include "error.hpp"
-#include "flows/figure_parts.hpp"
 #include "flows/figure_requests.hpp"
 #include "formats/parameter_file.hpp"
-#include "statistics/element_figures.hpp"
 #include "statistics/percentiles.hpp"
+#include "statistics/statistics.hpp"
 
 namespace clipper {
 namespace {

@@ -12,9 +12,8 @@
 
 #include "contract/fields.hpp"
 #include "engine/engine.hpp"
-#include "engine/output_memory.hpp"
+#include "engine/transfer.hpp"
 #include "error.hpp"
-#include "flows/figure_plans.hpp"
 #include "flows/figure_requests.hpp"
 #include "simd/levels.hpp"
 

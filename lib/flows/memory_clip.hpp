@@ -8,7 +8,7 @@
 #include "contract/profile.hpp"
 #include "element/tensor_layout.hpp"
 #include "engine/tensor_clip.hpp"
-#include "memory/codec.hpp"
+#include "memory/elements.hpp"
 
 /// Clips tensors in memory.
 namespace clipper {

@@ -8,12 +8,12 @@
 #include "contract/fields.hpp"
 #include "contract/steps.hpp"
 #include "files/place.hpp"
-#include "flows/figure_plans.hpp"
+#include "flows/figure_requests.hpp"
 #include "flows/file_clip.hpp"
 #include "formats/formats.hpp"
 #include "npy/dict.hpp"
 #include "npy/header.hpp"
-#include "npz/codecs.hpp"
+#include "npz/archive.hpp"
 #include "os/os.hpp"
 
 namespace clipper {

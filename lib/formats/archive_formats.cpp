@@ -15,8 +15,7 @@
 #include "formats/container.hpp"
 #include "npy/dict.hpp"
 #include "npy/other.hpp"
-#include "npz/archive_writer.hpp"
-#include "npz/codecs.hpp"
+#include "npz/archive.hpp"
 #include "safetensors/header.hpp"
 
 /// The functions of Format for archives.

@@ -3,11 +3,17 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <mutex>
 #include <span>
+#include <vector>
 
+#include "clip/clip.hpp"
+#include "element/dtype.hpp"
 #include "simd/levels.hpp"
 
-/// Looks up bytes in a table, and counts them. Nothing here depends on what the table says.
+/// Looks up bytes in a table, and counts them: nothing of that depends on what the table says. ByteResults
+/// are the tables of a clip.
 namespace clipper {
 
 /// What becomes of each byte.
@@ -39,5 +45,32 @@ void look_up(std::span<const std::byte> entries, std::size_t size, const std::by
 
 /// How often each byte occurs.
 [[nodiscard]] std::array<std::uint64_t, 256> count_bytes(std::span<const std::byte> bytes) noexcept;
+
+/// What becomes of each of the 256 elements of one byte, and of any number of them by looking it up.
+class ByteResults {
+ public:
+  /// Writes the results of bytes as they are stored, and says what it did.
+  using Clip =
+      std::function<Converted(const std::byte* bytes, std::byte* results, std::size_t count, Counting)>;
+
+  ByteResults(std::size_t result_size, Clip clip);
+
+  /// What the clip of these bytes does. The first call clips each byte alone.
+  [[nodiscard]] Converted count(const std::byte* in, std::size_t count, SimdLevel level);
+
+  /// Writes their results.
+  void write(const std::byte* in, std::byte* out, std::size_t count, SimdLevel level) const;
+
+ private:
+  void find_kinds();
+
+  alignas(64) std::array<std::byte, 256 * sizeof(ElementBits)> results_{};
+  std::size_t result_size_;
+  Clip clip_;
+  std::once_flag finds_kinds_;
+  std::array<Converted, 256> done_;
+  std::vector<Converted> kinds_;  ///< those of `done_` that differ, other than that nothing is done
+  ByteTable bits_{};              ///< the bit of each byte's kind, if there are at most 8
+};
 
 }  // namespace clipper

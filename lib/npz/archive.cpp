@@ -8,8 +8,6 @@
 #include <utility>
 
 #include "npy/dict.hpp"
-#include "npz/archive_writer.hpp"
-#include "npz/codecs.hpp"
 
 namespace clipper::npz {
 namespace {

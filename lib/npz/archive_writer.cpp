@@ -1,9 +1,9 @@
-#include "npz/archive_writer.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
+
+#include "npz/archive.hpp"
 
 namespace clipper::npz {
 namespace {

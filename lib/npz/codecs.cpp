@@ -1,8 +1,4 @@
-#include "npz/codecs.hpp"
-
 #include <fmt/format.h>
-#include <isa-l.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <array>
@@ -10,9 +6,51 @@
 #include <new>
 
 #include "error.hpp"
+#include "npz/archive.hpp"
 #include "os/os.hpp"
 
+#ifdef CLIPPER_HAS_NPZ
+#include <isa-l.h>
+#include <zlib.h>
+#endif
+
 namespace clipper::npz {
+#ifndef CLIPPER_HAS_NPZ  // a build without zlib and ISA-L
+namespace {
+
+[[noreturn]] void lack() {
+  throw Error(ErrorKind::input,
+              "this clipper was built without npz; one configured with -DCLIPPER_FORMATS=npz has it");
+}
+
+}  // namespace
+
+void expect_codecs() {
+  lack();
+}
+
+std::string_view libraries() noexcept {
+  return "none, built without npz";
+}
+
+std::uint32_t crc32(std::span<const std::byte> /*bytes*/, std::uint32_t /*before*/) {
+  lack();
+}
+
+std::uint32_t crc32_of_both(std::uint32_t /*first*/, std::uint32_t /*second*/, std::uint64_t /*size*/) {
+  lack();
+}
+
+std::vector<std::byte> deflate_piece(std::span<const std::byte> /*bytes*/, bool /*last*/) {
+  lack();
+}
+
+void inflate(const ReadAt& /*archive*/, std::uint64_t /*begin*/, const Contents& /*contents*/,
+             const std::function<void(std::span<const std::byte>)>& /*write*/) {
+  lack();
+}
+
+#else
 namespace {
 
 // The functions of the libraries. A program loads them when an archive needs them: linked libraries would be
@@ -187,4 +225,5 @@ void inflate(const ReadAt& archive, std::uint64_t begin, const Contents& content
   if (crc != contents.crc) refuse(fmt::format("its CRC-32 is {:08x} instead of {:08x}", crc, contents.crc));
 }
 
+#endif
 }  // namespace clipper::npz

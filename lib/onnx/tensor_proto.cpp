@@ -5,12 +5,40 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <protozero/pbf_writer.hpp>
 
 #include "error.hpp"
+
+#ifdef CLIPPER_HAS_PB
+#include <protozero/pbf_writer.hpp>
+
 #include "onnx/wire_format.hpp"
+#endif
 
 namespace clipper::onnx {
+#ifndef CLIPPER_HAS_PB  // a build without protozero
+namespace {
+
+[[noreturn]] void lack() {
+  throw Error(ErrorKind::input,
+              "this clipper was built without pb; one configured with -DCLIPPER_FORMATS=pb has it");
+}
+
+}  // namespace
+
+Tensor parse(const ReadAt& /*read*/, std::uint64_t /*size*/) {
+  lack();
+}
+
+void write_elements(const Tensor& /*tensor*/, const ReadAt& /*read*/, std::uint64_t /*size*/,
+                    const Write& /*write*/) {
+  lack();
+}
+
+std::string front(const TensorLayout& /*layout*/, const Kept& /*kept*/) {
+  lack();
+}
+
+#else
 namespace {
 
 /// For a message that is valid, but of a type that is not read.
@@ -426,4 +454,5 @@ std::string front(const TensorLayout& layout, const Kept& kept) {
   return text;
 }
 
+#endif
 }  // namespace clipper::onnx

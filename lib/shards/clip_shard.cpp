@@ -1,5 +1,3 @@
-#include "shards/clip_shard.hpp"
-
 #include <fmt/format.h>
 
 #include <atomic>
@@ -10,11 +8,12 @@
 
 #include "error.hpp"
 #include "files/place.hpp"
-#include "flows/figure_plans.hpp"
+#include "flows/figure_requests.hpp"
 #include "flows/file_clip.hpp"
 #include "flows/selection.hpp"
 #include "formats/formats.hpp"
 #include "npy/header.hpp"
+#include "shards/shard.hpp"
 
 namespace clipper {
 

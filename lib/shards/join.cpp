@@ -1,5 +1,3 @@
-#include "shards/join.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,6 +16,7 @@
 #include "error.hpp"
 #include "files/descriptor.hpp"
 #include "files/place.hpp"
+#include "shards/shard.hpp"
 #include "shards/shard_files.hpp"
 
 namespace clipper {

@@ -16,8 +16,8 @@
 #include "element/number.hpp"
 #include "error.hpp"
 #include "simd/conversions.hpp"
-#include "statistics/element_figures.hpp"
 #include "statistics/rank_search.hpp"
+#include "statistics/statistics.hpp"
 
 namespace clipper {
 namespace {

@@ -1,4 +1,3 @@
-#include "statistics/element_figures.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,7 +11,6 @@
 #include "element/element.hpp"
 #include "element/number.hpp"
 #include "element/small_floats.hpp"
-#include "statistics/expression_values.hpp"
 #include "statistics/figure.hpp"
 #include "statistics/statistics.hpp"
 

@@ -3,11 +3,16 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "contract/bounds.hpp"
+#include "contract/expression.hpp"
+#include "contract/profile.hpp"
 #include "element/dtype.hpp"
 #include "element/number.hpp"
 #include "simd/levels.hpp"
@@ -95,5 +100,55 @@ struct ElementStatistics {
 [[nodiscard]] std::vector<ElementStatistics> statistics_of_groups(const ElementSource& source,
                                                                   const std::optional<Bounds>& bounds,
                                                                   SimdLevel level);
+
+/// The values of expressions in a group, in their order; nothing for one of whose figures no element has. NaN
+/// for what lies between infinities. Figures alone and rules are exact, but mean and std are rounded once.
+struct GroupNumbers {
+  std::vector<std::optional<Figure>> figures;
+  std::vector<std::string_view> flat{};           ///< of each what is 0, "the mad is 0"; "" without such
+  bool has_numbers = false;                       ///< whether any element is not NaN; all may be infinite
+  const ElementStatistics* statistics = nullptr;  ///< of the elements, if a figure needs them
+};
+
+/// Finds the figures of expressions, each once, of each group of the source; calls `found` with the values
+/// for one group after the other. One pass for all others together, those of percentiles_of_groups() for
+/// percentiles, median and iqr, and those of median_deviations() for mad; of groups that read() gathers one
+/// for all.
+void figures_of_groups(const ElementSource& source, std::span<const Expression> expressions, SimdLevel level,
+                       const std::function<void(std::uint64_t, const GroupNumbers&)>& found);
+
+/// Finds the norm of each group of the source, whose dtype has kernels: exact, and rounded once to float64.
+/// NaN if an element is, otherwise infinity if one is; 0 of no elements. One pass.
+void norms_of_groups(const ElementSource& source, Norm norm, SimdLevel level,
+                     const std::function<void(std::uint64_t group, double)>& found);
+
+/// For each group of the source the median of |x - center| over the elements that are not NaN, exactly, as
+/// scipy.stats.median_abs_deviation defines it if the centers are medians; nothing for a group without a
+/// center, and NaN for an infinite one.
+///
+/// One pass over the elements for 8 and 16 bits and for few elements, otherwise two, or four to six if more
+/// than 128 Ki different elements are near the middle. Error{io} if the elements changed between two passes.
+[[nodiscard]] std::vector<std::optional<Number>> median_deviations(
+    const ElementSource& source, std::span<const std::optional<Number>> centers, SimdLevel level);
+
+// From the figures to the values of expressions.
+
+inline constexpr std::size_t kNoFigure = static_cast<std::size_t>(-1);
+
+/// The figures of expressions, each once.
+struct Needed {
+  std::vector<Expression::Figure> names;
+  std::vector<std::vector<std::size_t>> places;  ///< of the figure of each term, or kNoFigure
+  bool are_alone = true;                         ///< whether each name is one expression
+  bool has_spread = false;                       ///< whether a std, mad or iqr is among them
+
+  explicit Needed(std::span<const Expression> expressions);
+};
+
+using Found = std::optional<Figure>;
+
+/// Sets the values of all expressions from those of their figures, which it may take.
+void evaluate(std::span<const Expression> expressions, const Needed& needed, std::vector<Found>& found,
+              GroupNumbers& numbers);
 
 }  // namespace clipper

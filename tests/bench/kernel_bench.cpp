@@ -23,9 +23,9 @@
 #include "clip/convert.hpp"
 #include "compare/comparison.hpp"
 #include "element/number.hpp"
-#include "engine/output_memory.hpp"
+#include "engine/transfer.hpp"
 #include "memory/byte_table.hpp"
-#include "memory/codec.hpp"
+#include "memory/elements.hpp"
 #include "statistics/rank_search.hpp"
 #include "statistics/statistics.hpp"
 

@@ -10,7 +10,7 @@
 #include "error.hpp"
 #include "files/input_file.hpp"
 #include "formats/formats.hpp"
-#include "memory/codec.hpp"
+#include "memory/elements.hpp"
 #include "simd/levels.hpp"
 #include "support/tsv.hpp"
 

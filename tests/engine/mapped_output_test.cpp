@@ -3,7 +3,7 @@
 #include <atomic>
 
 #include "engine/engine.hpp"
-#include "engine/output_memory.hpp"
+#include "engine/transfer.hpp"
 #include "formats/formats.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"

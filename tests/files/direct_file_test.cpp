@@ -1,5 +1,4 @@
-#include "files/direct_file.hpp"
-
+#include "files/input_file.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"
 #include "support/tensors.hpp"

@@ -1,7 +1,7 @@
 
 #include "flows/clip_file.hpp"
-#include "flows/figure_plans.hpp"
-#include "flows/tensor_statistics.hpp"
+#include "flows/figure_requests.hpp"
+#include "flows/tensor_sources.hpp"
 #include "formats/formats.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"

@@ -1,7 +1,7 @@
 #include <mutex>
 
 #include "engine/engine.hpp"
-#include "flows/member_clip.hpp"
+#include "flows/file_clip.hpp"
 #include "formats/formats.hpp"
 #include "support/files.hpp"
 #include "support/tensors.hpp"

@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "npz/archive.hpp"
-#include "npz/archive_writer.hpp"
 
 /// libzip as a second opinion: what clipper accepts, libzip must read in the same way.
 namespace clipper::zip {

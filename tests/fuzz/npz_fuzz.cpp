@@ -3,7 +3,7 @@
 #include "fuzz/bytes.hpp"
 #include "fuzz/libzip_opinion.hpp"
 #include "fuzz/require.hpp"
-#include "npz/codecs.hpp"
+#include "npz/archive.hpp"
 #include "npz/read_zip.hpp"
 
 /// The input is an archive or, if it begins with kRecipe, members and the faults of an archive that is built.

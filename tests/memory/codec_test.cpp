@@ -1,6 +1,5 @@
-#include "memory/codec.hpp"
-
 #include "clip/clip_cases.hpp"
+#include "memory/elements.hpp"
 #include "support/catch.hpp"
 
 namespace clipper {

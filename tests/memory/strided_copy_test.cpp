@@ -1,7 +1,7 @@
 #include <random>
 
 #include "element/tensor_layout.hpp"
-#include "memory/codec.hpp"
+#include "memory/elements.hpp"
 #include "support/catch.hpp"
 
 namespace clipper {

@@ -1,6 +1,5 @@
-#include "npz/archive_writer.hpp"
 
-#include "npz/codecs.hpp"
+#include "npz/archive.hpp"
 #include "npz/read_zip.hpp"
 #include "support/files.hpp"
 #include "support/tsv.hpp"

@@ -1,5 +1,4 @@
-#include "npz/codecs.hpp"
-
+#include "npz/archive.hpp"
 #include "npz/read_zip.hpp"
 #include "support/files.hpp"
 #include "support/paths.hpp"

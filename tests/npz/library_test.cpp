@@ -1,4 +1,4 @@
-#include "npz/codecs.hpp"
+#include "npz/archive.hpp"
 #include "support/refusal.hpp"
 
 using namespace clipper;

@@ -1,10 +1,9 @@
-#include "shards/join.hpp"
 
 #include <sys/file.h>
 #include <sys/resource.h>
 
 #include "files/descriptor.hpp"
-#include "shards/clip_shard.hpp"
+#include "shards/shard.hpp"
 #include "shards/shard_files.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"

@@ -1,5 +1,5 @@
 #include "files/descriptor.hpp"
-#include "shards/clip_shard.hpp"
+#include "shards/shard.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"
 

@@ -4,7 +4,7 @@
 #include "element/number.hpp"
 #include "error.hpp"
 #include "simd/levels.hpp"
-#include "statistics/element_figures.hpp"
+#include "statistics/statistics.hpp"
 #include "support/catch.hpp"
 
 namespace clipper::testing {

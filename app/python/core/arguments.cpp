@@ -1,5 +1,3 @@
-#include "python/core/arguments.hpp"
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -8,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "python/core/module.hpp"
 #include "request_text.hpp"
 
 namespace clipper::python {

@@ -1,7 +1,7 @@
-#include "python/core/array.hpp"
-
 #include <algorithm>
 #include <array>
+
+#include "python/core/module.hpp"
 
 namespace clipper::python {
 namespace {

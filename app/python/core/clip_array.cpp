@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "flows/figure_requests.hpp"
-#include "python/core/arguments.hpp"
-#include "python/core/array.hpp"
+#include "python/core/module.hpp"
 
 namespace clipper::python {
 

@@ -11,8 +11,7 @@
 #include "clipper.hpp"
 #include "counts.hpp"
 #include "flows/saved_figures.hpp"
-#include "python/core/arguments.hpp"
-#include "python/core/array.hpp"
+#include "python/core/module.hpp"
 
 namespace clipper::python {
 namespace {

@@ -1,4 +1,6 @@
 #define CLIPPER_LOADS_NUMPY
+#include "python/core/module.hpp"
+
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
@@ -8,8 +10,6 @@
 
 #include "clipper.hpp"
 #include "contract/fields.hpp"
-#include "python/core/arguments.hpp"
-#include "python/core/array.hpp"
 
 namespace nb = nanobind;
 
