@@ -95,7 +95,7 @@ template <HalfType T>
   return {static_cast<std::uint16_t>(narrow_bits<T, std::int32_t>(x))};
 }
 
-// The six floats of 8 bits that ml_dtypes has: one description for all, float8 to float and back.
+// The floats of 8 bits that ml_dtypes has: one description for all, float8 to float and back.
 
 /// The sign, unless there is none, then the exponent and the fraction. Elements without the bits of the
 /// exponent are subnormal, except in the format without fraction, whose elements are powers of two.
@@ -124,7 +124,7 @@ struct Float8 {
 };
 
 /// OCP 8-bit floating point; the fnuz formats of GPUs of AMD (e4m3, e5m2) and IBM (e4m3b11); OCP MX scales.
-inline constexpr std::array<Float8, 6> kFloat8{{
+inline constexpr std::array<Float8, kDTypes.size() - kKernelDTypes.size()> kFloat8{{
     {DType::float8_e4m3fn, 3, 7, 0x7e, 0x7f, 0x7f},
     {DType::float8_e5m2, 2, 15, 0x7b, 0x7c, 0x7e},
     {DType::float8_e4m3fnuz, 3, 8, 0x7f, 0x80, 0x80},
@@ -140,6 +140,18 @@ inline constexpr std::array<Float8, 6> kFloat8{{
 [[nodiscard]] constexpr const Float8& float8_of(DType dtype) noexcept {
   return kFloat8[float8_index(dtype)];
 }
+
+static_assert(
+    [] {
+      for (std::size_t i = 0; i < kFloat8.size(); ++i) {
+        const Float8& row = kFloat8[i];
+        if (float8_index(row.dtype) != i || row.fraction_bits != traits(row.dtype).fraction_bits ||
+            row.has_infinity() != traits(row.dtype).has_infinity)
+          return false;
+      }
+      return true;
+    }(),
+    "kFloat8 has one row for each DType without kernels, in the order of kDTypes, and says the same");
 
 /// The bits of the element as a float32: exact. A NaN keeps its sign and its payload.
 [[nodiscard]] constexpr std::uint32_t widened_bits(const Float8& format, std::uint8_t element) noexcept {
@@ -231,7 +243,7 @@ class Narrowing {
         highest_(format.highest),
         beyond_(format.beyond),
         nan_(format.nan),
-        payload_(format.has_infinity() ? 3 : 0),
+        payload_(format.has_infinity() ? (1 << format.fraction_bits) - 1 : 0),
         sign_(format.sign()),
         has_minus_zero_(format.has_minus_zero()) {}
 
