@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -52,8 +53,7 @@ class NormalizingProgram {
       numbers_.lowest = from_bits<double>(last_.lowest);
       numbers_.highest = from_bits<double>(last_.highest);
     }
-    is_quick_ = is_quick();
-    if (is_quick_) choose_numbers();
+    if (is_quick()) choose_numbers();
     if (is_quick_ && composes_) choose_lanes();
     if (counts() && lanes_ != Lanes::none) choose_clip();
     if (is_quick_ && composes_ && !varies) choose_quotient();
@@ -118,10 +118,10 @@ class NormalizingProgram {
     lo_ = cast.min ? from_bits<double>(*cast.min) : lo;
     hi_ = cast.max ? from_bits<double>(*cast.max) : hi;
     if (lo_ > least_ || hi_ < most_) steps_.also |= kClips;
-    if (varies_) return;
     // The same elements must be beyond exact bounds as doubles: not if they are rounded to integers.
     const bool is_exact = (!cast.min && !cast.max) || (std::ceil(lo_) == lo && std::floor(hi_) == hi);
-    is_quick_ = is_exact && lo_ <= hi_ && (!is_long_ || (lo_ < kIntegersEnd && hi_ > -kIntegersEnd));
+    const bool has_bounds = lo_ <= hi_ && (!is_long_ || (lo_ < kIntegersEnd && hi_ > -kIntegersEnd));
+    is_quick_ = varies_ || (is_exact && has_bounds);
   }
 
   /// Elements that float32 has are loaded as floats. If something is counted, a kernel counts the elements
@@ -236,7 +236,6 @@ class NormalizingProgram {
     return !found->has_nan || is_floating(to_);
   }
 
-  /// One loop does all, if a table has one.
   std::optional<Normalized> run_composed(const StepNumbers& numbers, Steps steps, const std::byte* in,
                                          std::byte* out, std::size_t count) const noexcept {
     std::optional<Normalized> found;
@@ -413,7 +412,8 @@ class NormalizingProgram {
     auto found = run_steps<kComposedSteps<double, double>>(level_, steps, y, z.data(), numbers, count);
     const Steps any{steps.multiplies() ? Quotient::divides : steps.quotient, steps.also};
     if (!found) found = run_steps<kAnySteps>(level_, any, y, z.data(), numbers, count);
-    return found.value().has_nan;  // ends the process rather than return what no loop wrote
+    if (!found) std::abort();  // rather than give what no loop wrote
+    return found->has_nan;
   }
 
   [[nodiscard]] bool scales_first(const Operands& operands) const noexcept {
